@@ -1,0 +1,111 @@
+package i18n
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	goi18n "github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed locales/*.yaml
+var locales embed.FS
+
+// Languages are the ones offered, the first is the fallback.
+var Languages = []language.Tag{language.English, language.German}
+
+// Bundle holds the messages of all languages.
+type Bundle struct{ bundle *goi18n.Bundle }
+
+// Load reads the embedded messages. An error names the file that cannot be read.
+func Load() (*Bundle, error) {
+	b := goi18n.NewBundle(language.English)
+	b.RegisterUnmarshalFunc("yaml", yaml.Unmarshal)
+	entries, err := locales.ReadDir("locales")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if _, err := b.LoadMessageFileFS(locales, "locales/"+e.Name()); err != nil {
+			return nil, fmt.Errorf("read messages %s: %w", e.Name(), err)
+		}
+	}
+	return &Bundle{bundle: b}, nil
+}
+
+// MustLoad is Load for programs and tests, where the embedded files are known to be good.
+func MustLoad() *Bundle {
+	b, err := Load()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Localizer puts Texts into one language.
+type Localizer struct {
+	loc *goi18n.Localizer
+	tag language.Tag
+}
+
+var matcher = language.NewMatcher(Languages)
+
+// For chooses the language: the first of the given preferences (a cookie value, an Accept-Language header) that is offered.
+func (b *Bundle) For(preferences ...string) *Localizer {
+	var wanted []language.Tag
+	for _, p := range preferences {
+		tags, _, err := language.ParseAcceptLanguage(p)
+		if err == nil {
+			wanted = append(wanted, tags...)
+		}
+	}
+	_, index, _ := matcher.Match(wanted...)
+	tag := Languages[index]
+	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
+}
+
+// Tag is the language of this Localizer.
+func (l *Localizer) Tag() language.Tag { return l.tag }
+
+// Lang is the value of the html lang attribute.
+func (l *Localizer) Lang() string { return l.tag.String() }
+
+// Say puts a Text into words. An unknown id is shown as it is, so that nothing vanishes; a test keeps that from happening.
+func (l *Localizer) Say(t Text) string {
+	switch t.ID {
+	case "":
+		return ""
+	case literalID:
+		words, _ := t.Args["Words"].(string)
+		return words
+	}
+	args := make(map[string]any, len(t.Args))
+	for name, value := range t.Args {
+		if nested, ok := value.(Text); ok {
+			value = l.Say(nested)
+		}
+		args[name] = value
+	}
+	cfg := &goi18n.LocalizeConfig{MessageID: t.ID, TemplateData: args}
+	if count, ok := args["Count"]; ok {
+		cfg.PluralCount = pluralCount(count)
+	}
+	words, err := l.loc.Localize(cfg)
+	if err != nil && words == "" {
+		return t.ID
+	}
+	return words
+}
+
+// S is Say(T(id, pairs...)), for templates.
+func (l *Localizer) S(id string, pairs ...any) string { return l.Say(T(id, pairs...)) }
+
+// pluralCount turns what JSON made of a whole number back into one.
+func pluralCount(count any) any {
+	if f, ok := count.(float64); ok && f == float64(int64(f)) {
+		return int64(f)
+	}
+	return strings.TrimSpace(fmt.Sprint(count))
+}

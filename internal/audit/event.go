@@ -1,0 +1,65 @@
+// Package audit is the record of who did what: one Event for each change and each refusal, written in the same transaction as the change.
+package audit
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Kind names what happened, "<noun>.<past verb>". Each has a sentence "audit.<kind>" in the messages.
+type Kind string
+
+// The kinds of event.
+const (
+	RequestSubmitted Kind = "request.submitted"
+	RequestApproved  Kind = "request.approved"
+	RequestRejected  Kind = "request.rejected"
+	RequestWithdrawn Kind = "request.withdrawn"
+	RequestExpired   Kind = "request.expired"
+	RequestRefused   Kind = "request.refused"
+	WorkloadCreated  Kind = "workload.created"
+	WorkloadStopped  Kind = "workload.stopped"
+	WorkloadStarted  Kind = "workload.started"
+	WorkloadExtended Kind = "workload.extended"
+	WorkloadShared   Kind = "workload.shared"
+	WorkloadDeleted  Kind = "workload.deleted"
+	WorkloadObserved Kind = "workload.observed"
+	LeaseWarned      Kind = "lease.warned"
+	LeaseEnded       Kind = "lease.ended"
+	VolumeDeleted    Kind = "volume.deleted"
+	SignedIn         Kind = "session.started"
+	SignInRefused    Kind = "session.refused"
+	SignedOut        Kind = "session.ended"
+	TokenCreated     Kind = "token.created"
+	TokenRevoked     Kind = "token.revoked"
+)
+
+// Kinds lists every kind, for guards that walk them.
+func Kinds() []Kind {
+	return []Kind{RequestSubmitted, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
+		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, TokenCreated, TokenRevoked}
+}
+
+// Event is one thing that happened. Seq is given by the store and orders events; At is display only.
+type Event struct {
+	Seq      int64
+	At       time.Time
+	Kind     Kind
+	Actor    identity.PersonID
+	Name     string // of the actor, as it was then
+	Address  string
+	Tenant   string
+	Request  string
+	Workload string
+	Volume   string
+	Rule     string    // the rule that decided, if one did
+	Detail   i18n.Text // note, reason, what changed
+}
+
+// By begins an event with who did it.
+func By(a identity.Actor, kind Kind, at time.Time) Event {
+	return Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address}
+}

@@ -1,0 +1,182 @@
+// Package catalog is what is on offer: the sizes a person can ask for and the images they can start. It is data: read from YAML, checked as a
+// whole (every problem is listed, with its place), and then an immutable value.
+package catalog
+
+import (
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Technology is how the share of a GPU is made; design.md section 5 lists them.
+type Technology string
+
+// The technologies of the first set; others are data of the same shape.
+const (
+	Full        Technology = "full"
+	MIG         Technology = "mig"
+	VGPU        Technology = "vgpu"
+	TimeSlicing Technology = "time-slicing"
+	MPS         Technology = "mps"
+	DRA         Technology = "dra"
+	CPUOnly     Technology = "cpu"
+)
+
+// Isolation says what keeps neighbours on one card apart.
+type Isolation string
+
+// The levels. Unknown is never shown as something better.
+const (
+	IsolationHard    Isolation = "hard"    // own memory and compute, in hardware
+	IsolationMemory  Isolation = "memory"  // memory capped, compute shared
+	IsolationNone    Isolation = "none"    // nothing enforced
+	IsolationUnknown Isolation = "unknown" // cannot be told
+)
+
+// Size is one entry of the price list.
+type Size struct {
+	Name         string      `json:"name"`               // DNS label, the word in API and SQL
+	Title        string      `json:"title"`              // "MIG slice 10 GB"
+	Clusters     []string    `json:"clusters,omitempty"` // where it is offered; empty: everywhere
+	Technology   Technology  `json:"technology"`
+	Isolation    Isolation   `json:"isolation"`
+	Accelerator  Accelerator `json:"accelerator"`
+	CPU          string      `json:"cpu"`                    // Kubernetes quantity; request equals limit
+	Memory       string      `json:"memory"`                 // Kubernetes quantity; request equals limit
+	SharedMem    string      `json:"sharedMemory,omitempty"` // size of /dev/shm; counts against Memory
+	Placement    Placement   `json:"placement,omitempty"`
+	PricePerHour usage.Money `json:"pricePerHour"`
+	LicencePool  string      `json:"licencePool,omitempty"` // takes one seat of this pool while it runs
+	DefaultLease Duration    `json:"defaultLease"`
+	MaxLease     Duration    `json:"maxLease"`
+	Tenants      []string    `json:"tenants,omitempty"` // who may see it; empty: everyone
+	Order        int         `json:"order,omitempty"`
+}
+
+// Accelerator is the GPU part of a size. The zero value means CPU only.
+type Accelerator struct {
+	Vendor    string  `json:"vendor,omitempty"`    // "nvidia"
+	Model     string  `json:"model,omitempty"`     // what people call the card: "H100 80GB"
+	Profile   string  `json:"profile,omitempty"`   // "1g.10gb" for MIG, "L40S-24Q" for vGPU
+	Resource  string  `json:"resource,omitempty"`  // extended resource, "nvidia.com/mig-1g.10gb"
+	Count     int     `json:"count,omitempty"`     // how many of the resource; 1 where empty
+	MemoryGiB float64 `json:"memoryGiB,omitempty"` // of GPU memory, all devices together
+	Share     float64 `json:"share,omitempty"`     // of one card, 0..1; for several whole cards 1
+}
+
+// Placement is where a pod of this size may run.
+type Placement struct {
+	NodeSelector   map[string]string `json:"nodeSelector,omitempty"`
+	Tolerations    []Toleration      `json:"tolerations,omitempty"`
+	RuntimeClass   string            `json:"runtimeClass,omitempty"`
+	SchedulerName  string            `json:"schedulerName,omitempty"`
+	PriorityClass  string            `json:"priorityClass,omitempty"`
+	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+}
+
+// Toleration is the part of a Kubernetes toleration that a size may use.
+type Toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator,omitempty"` // Exists (default) or Equal
+	Value    string `json:"value,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+}
+
+// Devices is how many of the resource one workload takes; 0 for CPU only.
+func (s Size) Devices() int {
+	if s.Accelerator.Resource == "" {
+		return 0
+	}
+	return max(1, s.Accelerator.Count)
+}
+
+// OfferedTo reports whether the tenant may see the size.
+func (s Size) OfferedTo(tenant string) bool {
+	return len(s.Tenants) == 0 || slices.Contains(s.Tenants, tenant)
+}
+
+// OfferedOn reports whether the size exists on the cluster.
+func (s Size) OfferedOn(cluster string) bool {
+	return len(s.Clusters) == 0 || slices.Contains(s.Clusters, cluster)
+}
+
+// WorkloadKind is what an image is for.
+type WorkloadKind string
+
+// The kinds of workload.
+const (
+	Notebook WorkloadKind = "notebook"
+	Endpoint WorkloadKind = "endpoint"
+)
+
+// Image is one entry of the image catalogue: what a container starts and where it answers.
+type Image struct {
+	Name       string            `json:"name"`
+	Title      string            `json:"title"`
+	Kind       WorkloadKind      `json:"kind"`
+	Reference  string            `json:"reference"` // with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"
+	Command    []string          `json:"command,omitempty"`
+	Args       []string          `json:"args,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	TokenEnv   string            `json:"tokenEnv,omitempty"` // the variable that receives the workload's own secret: JUPYTER_TOKEN
+	Auth       string            `json:"auth,omitempty"`     // how the gateway shows that secret: "token" (Jupyter), "bearer", or "" for none
+	Port       int32             `json:"port"`
+	HealthPath string            `json:"healthPath"`
+	OpenPath   string            `json:"openPath,omitempty"` // where "Open" leads, "/lab"
+	Home       string            `json:"home,omitempty"`     // where storage is mounted; "" mounts none
+	RunAsUser  *int64            `json:"runAsUser,omitempty"`
+	FSGroup    *int64            `json:"fsGroup,omitempty"`
+	Tenants    []string          `json:"tenants,omitempty"` // allow list; empty: everyone
+	Order      int               `json:"order,omitempty"`
+}
+
+// OfferedTo reports whether the tenant may use the image.
+func (i Image) OfferedTo(tenant string) bool {
+	return len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant)
+}
+
+// Catalog is the whole offer, in the order in which people shall see it.
+type Catalog struct {
+	Sizes  []Size  `json:"sizes"`
+	Images []Image `json:"images"`
+}
+
+// Size finds a size by name.
+func (c Catalog) Size(name string) (Size, bool) {
+	i := slices.IndexFunc(c.Sizes, func(s Size) bool { return s.Name == name })
+	if i < 0 {
+		return Size{}, false
+	}
+	return c.Sizes[i], true
+}
+
+// Image finds an image by name.
+func (c Catalog) Image(name string) (Image, bool) {
+	i := slices.IndexFunc(c.Images, func(s Image) bool { return s.Name == name })
+	if i < 0 {
+		return Image{}, false
+	}
+	return c.Images[i], true
+}
+
+// Resources lists every extended resource that some size turns into, sorted and without doubles: each needs a quota line, "0" where forbidden.
+func (c Catalog) Resources() []string {
+	var names []string
+	for _, s := range c.Sizes {
+		if s.Accelerator.Resource != "" {
+			names = append(names, s.Accelerator.Resource)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// IsolationText is the one-line meaning of an isolation level.
+func IsolationText(i Isolation) i18n.Text { return i18n.T("isolation." + string(i) + ".meaning") }
+
+// IsolationWord is its name.
+func IsolationWord(i Isolation) i18n.Text { return i18n.T("isolation." + string(i)) }
+
+// TechnologyWord is the name of a technology that people read.
+func TechnologyWord(t Technology) i18n.Text { return i18n.T("technology." + string(t)) }

@@ -1,0 +1,271 @@
+package catalog
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/currency"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// checker asks of a catalogue that has been read whether it makes sense. Problems go to the reader, which knows the lines.
+type checker struct {
+	*reader
+	pools []license.Pool
+}
+
+// sizeName is a DNS label that may also hold dots, as slices are called: mig-1g.10gb. It is a label value too, so it ends as it begins.
+var sizeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
+
+func (k *checker) catalog(c Catalog) {
+	if len(k.problems) > 0 && len(c.Sizes)+len(c.Images) == 0 {
+		return // nothing was read; that has been said
+	}
+	if len(c.Sizes) == 0 {
+		k.at("sizes", "at least one size is needed")
+	}
+	if len(c.Images) == 0 {
+		k.at("images", "at least one image is needed")
+	}
+	seen, money := map[string]bool{}, ""
+	for i, s := range c.Sizes {
+		at := fmt.Sprintf("sizes[%d]", i)
+		if s.Name != "" && seen[s.Name] {
+			k.at(at+".name", "%q is the name of another size", s.Name)
+		}
+		seen[s.Name] = true
+		k.size(at, s)
+		if money == "" {
+			money = s.PricePerHour.Currency
+		}
+		if s.PricePerHour.Currency != money {
+			k.at(at+".pricePerHour.currency", "all prices must be in one currency, this one is not in %s: amounts of different currencies are never added", money)
+		}
+	}
+	clear(seen)
+	for i, image := range c.Images {
+		at := fmt.Sprintf("images[%d]", i)
+		if image.Name != "" && seen[image.Name] {
+			k.at(at+".name", "%q is the name of another image", image.Name)
+		}
+		seen[image.Name] = true
+		k.image(at, image)
+	}
+}
+
+func (k *checker) size(at string, s Size) {
+	if !sizeName.MatchString(s.Name) {
+		k.at(at+".name", "%q is not a name: small letters, digits, dots and dashes, at most 63, begun and ended by a letter or digit", s.Name)
+	}
+	k.title(at, s.Title)
+	cpu := k.quantity(at+".cpu", s.CPU, true)
+	memory := k.quantity(at+".memory", s.Memory, true)
+	shared := k.quantity(at+".sharedMemory", s.SharedMem, false)
+	if !cpu.IsZero() && cpu.MilliValue() > 10_000_000 {
+		k.at(at+".cpu", "%q is more than any machine has", s.CPU)
+	}
+	if !memory.IsZero() && shared.Cmp(memory) > 0 {
+		k.at(at+".sharedMemory", "%s does not fit into the memory of %s, against which it counts", s.SharedMem, s.Memory)
+	}
+	if s.PricePerHour.Minor < 0 {
+		k.at(at+".pricePerHour.minor", "a price is not below zero")
+	}
+	if unit, err := currency.ParseISO(s.PricePerHour.Currency); err != nil || unit.String() != s.PricePerHour.Currency {
+		k.at(at+".pricePerHour.currency", "%q is not an ISO 4217 currency such as EUR", s.PricePerHour.Currency)
+	}
+	k.leases(at, s)
+	k.technology(at, s)
+	k.accelerator(at+".accelerator", s)
+	k.placement(at+".placement", s.Placement)
+	if s.LicencePool != "" && !slices.ContainsFunc(k.pools, func(p license.Pool) bool { return p.Name == s.LicencePool }) {
+		k.at(at+".licencePool", "there is no licence pool %q; known are: %s", s.LicencePool, poolNames(k.pools))
+	}
+	k.labels(at+".clusters", s.Clusters)
+	k.labels(at+".tenants", s.Tenants)
+}
+
+func (k *checker) title(at, title string) {
+	if strings.TrimSpace(title) == "" || len(title) > 100 || strings.ContainsFunc(title, unicode.IsControl) {
+		k.at(at+".title", "a title is wanted: what people read, at most 100 characters on one line")
+	}
+}
+
+func (k *checker) quantity(at, text string, needed bool) resource.Quantity {
+	if text == "" && !needed {
+		return resource.Quantity{}
+	}
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Sign() <= 0 {
+		k.at(at, "%q is not a quantity above zero, such as 4, 500m or 16Gi", text)
+		return resource.Quantity{}
+	}
+	return q
+}
+
+func (k *checker) leases(at string, s Size) {
+	switch {
+	case s.DefaultLease <= 0:
+		k.at(at+".defaultLease", "a length of time above zero is needed, such as 8h")
+	case s.MaxLease <= 0:
+		k.at(at+".maxLease", "a length of time above zero is needed, such as 7d")
+	case s.DefaultLease > s.MaxLease:
+		k.at(at+".defaultLease", "%s is longer than the longest lease, %s", s.DefaultLease, s.MaxLease)
+	}
+}
+
+func (k *checker) labels(at string, names []string) {
+	for i, name := range names {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			k.at(fmt.Sprintf("%s[%d]", at, i), "%q is not a DNS label", name)
+		}
+	}
+}
+
+func (k *checker) placement(at string, p Placement) {
+	for key, value := range p.NodeSelector {
+		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
+			k.at(at+".nodeSelector."+key, "%s=%s is not a label", key, value)
+		}
+	}
+	for key := range p.PodAnnotations {
+		switch {
+		case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:
+			k.at(at+".podAnnotations."+key, "%q is not the name of an annotation", key)
+		case strings.HasPrefix(key, ownPrefix):
+			k.at(at+".podAnnotations."+key, "annotations under %s are written by the portal alone", ownPrefix)
+		}
+	}
+	for i, t := range p.Tolerations {
+		k.toleration(fmt.Sprintf("%s.tolerations[%d]", at, i), t)
+	}
+	for field, name := range map[string]string{".runtimeClass": p.RuntimeClass, ".schedulerName": p.SchedulerName, ".priorityClass": p.PriorityClass} {
+		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			k.at(at+field, "%q is not the name of a Kubernetes object", name)
+		}
+	}
+}
+
+// ownPrefix is where the portal writes whose an object is; package kube owns it.
+const ownPrefix = "gpu-portal.github.io/"
+
+func (k *checker) toleration(at string, t Toleration) {
+	switch {
+	case t.Key == "":
+		k.at(at+".key", "a toleration without a key would bear every taint, also those of nodes that are ill")
+	case len(validation.IsQualifiedName(t.Key)) > 0:
+		k.at(at+".key", "%q is not the key of a taint", t.Key)
+	}
+	switch {
+	case t.Operator != "" && t.Operator != "Exists" && t.Operator != "Equal":
+		k.at(at+".operator", "%q is none of Exists, Equal", t.Operator)
+	case t.Operator != "Equal" && t.Value != "":
+		k.at(at+".value", "a value needs the operator Equal")
+	case len(validation.IsValidLabelValue(t.Value)) > 0:
+		k.at(at+".value", "%q is not the value of a taint", t.Value)
+	}
+	if t.Effect != "" && t.Effect != "NoSchedule" && t.Effect != "NoExecute" && t.Effect != "PreferNoSchedule" {
+		k.at(at+".effect", "%q is none of NoSchedule, NoExecute, PreferNoSchedule", t.Effect)
+	}
+}
+
+// reference is an image at a registry that is named, without user, pinned by digest: what was approved is what runs. The grammar is that of the
+// distribution project, narrower where it would allow a host to be guessed.
+var reference = regexp.MustCompile(`^(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
+	`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64}$`)
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (k *checker) image(at string, i Image) {
+	if len(validation.IsDNS1123Label(i.Name)) > 0 {
+		k.at(at+".name", "%q is not a name: small letters, digits and dashes, at most 63", i.Name)
+	}
+	k.title(at, i.Title)
+	if i.Kind != Notebook && i.Kind != Endpoint {
+		k.at(at+".kind", "%q is none of notebook, endpoint", i.Kind)
+	}
+	if len(i.Reference) > 400 || !reference.MatchString(i.Reference) {
+		k.at(at+".reference", "%q does not name an image with registry and digest, such as quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
+	}
+	for name := range i.Env {
+		k.variable(at+".env."+name, name)
+		if name == i.TokenEnv {
+			k.at(at+".env."+name, "the workload's own secret goes into this variable")
+		}
+	}
+	if i.TokenEnv != "" {
+		k.variable(at+".tokenEnv", i.TokenEnv)
+	}
+	switch {
+	case i.Auth != "" && i.Auth != "token" && i.Auth != "bearer":
+		k.at(at+".auth", "%q is none of token, bearer", i.Auth)
+	case (i.Auth == "") != (i.TokenEnv == ""):
+		k.at(at+".auth", "auth and tokenEnv belong together: the program must know the secret that the gateway shows")
+	}
+	k.answers(at, i)
+	if i.Home != "" && !homeAllowed(i.Home) {
+		k.at(at+".home", "%q is not a directory where storage can be mounted", i.Home)
+	}
+	if i.RunAsUser != nil && *i.RunAsUser < 1 || i.FSGroup != nil && *i.FSGroup < 1 {
+		k.at(at+".runAsUser", "user and group must be above 0: nothing runs as root")
+	}
+	k.labels(at+".tenants", i.Tenants)
+}
+
+// variable refuses those by which an image reaches past its share: what the NVIDIA runtime injects, and what the loader loads first.
+func (k *checker) variable(at, name string) {
+	upper := strings.ToUpper(name)
+	switch {
+	case !variable.MatchString(name):
+		k.at(at, "%q is not the name of a variable", name)
+	case strings.HasPrefix(upper, "NVIDIA_") || strings.HasPrefix(upper, "LD_"):
+		k.at(at, "%s must not be set here: it decides which GPUs and libraries a container gets", name)
+	}
+}
+
+func (k *checker) answers(at string, i Image) {
+	if i.Port < 1 || i.Port > 65535 {
+		k.at(at+".port", "%d is not a port: 1 to 65535", i.Port)
+	}
+	if !localPath(i.HealthPath) {
+		k.at(at+".healthPath", "%q is not a path such as /health", i.HealthPath)
+	}
+	if i.OpenPath != "" && !localPath(i.OpenPath) {
+		k.at(at+".openPath", "%q is not a path such as /lab", i.OpenPath)
+	}
+}
+
+// localPath is a path on the same host: it begins with one slash, and neither it nor a browser that reads it can lead elsewhere.
+func localPath(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil && len(text) <= 200 && strings.HasPrefix(text, "/") &&
+		!strings.HasPrefix(text, "//") && !strings.Contains(text, "..") && !strings.ContainsAny(text, "\\ ") && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// taken are directories that belong to the system or that the portal mounts itself.
+var taken = []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/boot", "/run", "/var"}
+
+func homeAllowed(dir string) bool {
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, ": ") || strings.ContainsFunc(dir, unicode.IsControl) {
+		return false
+	}
+	return !slices.ContainsFunc(taken, func(t string) bool { return dir == t || strings.HasPrefix(dir, t+"/") })
+}
+
+func poolNames(pools []license.Pool) string {
+	if len(pools) == 0 {
+		return "none"
+	}
+	names := make([]string, len(pools))
+	for i, p := range pools {
+		names[i] = p.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// Problem is one thing that is wrong with a catalogue file, and where.
+type Problem struct {
+	Line    int    // 1 and up; 0 where no line can be named
+	Path    string // "sizes[2].cpu"
+	Message string
+}
+
+// Error is the problem in one line, for a log or a terminal.
+func (p Problem) Error() string {
+	text := p.Message
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	if p.Line > 0 {
+		text = fmt.Sprintf("line %d: %s", p.Line, text)
+	}
+	return text
+}
+
+// Parse reads a catalogue and lists everything that is wrong with it, in the order of the file. Pools are the licence pools that the site has: a size may
+// only name one of them. With problems the catalogue is not to be used.
+func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
+	var c Catalog
+	r := reader{lines: map[string]int{}}
+	r.read(data, &c)
+	k := checker{reader: &r, pools: pools}
+	k.catalog(c)
+	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+	if len(r.problems) > 0 {
+		return Catalog{}, r.problems
+	}
+	slices.SortStableFunc(c.Sizes, func(a, b Size) int { return a.Order - b.Order })
+	slices.SortStableFunc(c.Images, func(a, b Image) int { return a.Order - b.Order })
+	return c, nil
+}
+
+//go:embed default.yaml
+var defaultYAML []byte
+
+// DefaultPools are the licence pools that the first set names. Their seats are the site's to set.
+func DefaultPools() []license.Pool {
+	return []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA RTX Virtual Workstation", Feature: "NVIDIA RTX Virtual Workstation"}}
+}
+
+// Default is the first set of sizes and images, for a site that has none of its own yet. A test keeps it free of problems.
+func Default() Catalog {
+	c, problems := Parse(defaultYAML, DefaultPools()...)
+	if len(problems) > 0 {
+		lines := make([]string, len(problems))
+		for i, p := range problems {
+			lines[i] = p.Error()
+		}
+		panic("catalog: default.yaml: " + strings.Join(lines, "; "))
+	}
+	return c
+}
+
+// DefaultYAML is the file behind Default, for a site to begin its own with.
+func DefaultYAML() []byte { return slices.Clone(defaultYAML) }

@@ -1,0 +1,103 @@
+package identity
+
+import (
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// Action is something one may want to do. Every route and every service method names one.
+type Action string
+
+// The actions of the portal.
+const (
+	ReadCatalog     Action = "catalog.read"
+	ReadInventory   Action = "inventory.read"
+	ReadTenant      Action = "tenant.read"
+	SubmitRequest   Action = "request.submit"
+	ReadRequest     Action = "request.read"
+	DecideRequest   Action = "request.decide"
+	WithdrawRequest Action = "request.withdraw"
+	ReadWorkload    Action = "workload.read"
+	ChangeWorkload  Action = "workload.change" // stop, start, extend, share, delete
+	OpenWorkload    Action = "workload.open"
+	ReadVolume      Action = "volume.read"
+	DeleteVolume    Action = "volume.delete"
+	ReadLicences    Action = "licence.read"
+	ManageTokens    Action = "token.manage"
+	ReadAudit       Action = "audit.read"
+	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
+)
+
+// Thing is what an action is about. Empty fields do not matter to the action.
+type Thing struct {
+	Tenant string
+	Owner  PersonID
+	Shared bool // shared with the tenant's members
+}
+
+type rule func(a Actor, t Thing) bool
+
+func signedIn(a Actor, _ Thing) bool { return !a.IsZero() }
+func member(a Actor, t Thing) bool   { return a.Member(t.Tenant) }
+func starter(a Actor, t Thing) bool {
+	return a.In(t.Tenant, Developer) || a.In(t.Tenant, Owner)
+}
+func self(a Actor, t Thing) bool       { return t.Owner != "" && a.Person.ID == t.Owner }
+func owner(a Actor, t Thing) bool      { return a.In(t.Tenant, Owner) }
+func admin(a Actor, _ Thing) bool      { return a.Is(Admin) }
+func seesAll(a Actor, _ Thing) bool    { return a.SeesAll() }
+func system(a Actor, _ Thing) bool     { return a.Via == ViaSystem }
+func sharedWith(a Actor, t Thing) bool { return t.Shared && a.Member(t.Tenant) }
+func approver(a Actor, t Thing) bool {
+	return a.Is(Approver) || a.Is(Admin) || a.In(t.Tenant, Approver)
+}
+func notOwn(r rule) rule { return func(a Actor, t Thing) bool { return !self(a, t) && r(a, t) } }
+
+// table is the one place where rights are decided: any rule of an action that says yes is enough.
+var table = map[Action][]rule{
+	ReadCatalog:     {signedIn},
+	ReadInventory:   {signedIn},
+	ReadTenant:      {member, seesAll},
+	SubmitRequest:   {starter},
+	ReadRequest:     {self, member, approver, seesAll},
+	DecideRequest:   {notOwn(approver)},
+	WithdrawRequest: {self, owner},
+	ReadWorkload:    {self, member, seesAll},
+	ChangeWorkload:  {self, owner, admin, system},
+	OpenWorkload:    {self, sharedWith},
+	ReadVolume:      {self, member, seesAll},
+	DeleteVolume:    {self, owner},
+	ReadLicences:    {signedIn},
+	ManageTokens:    {self},
+	ReadAudit:       {seesAll},
+	ReadHolders:     {seesAll},
+}
+
+// Can reports whether the actor may do this to the thing. A disabled person may do nothing.
+func Can(a Actor, action Action, t Thing) bool {
+	if a.Person.Disabled || a.IsZero() {
+		return false
+	}
+	return slices.ContainsFunc(table[action], func(r rule) bool { return r(a, t) })
+}
+
+// Known is Unauthenticated when nobody is signed in, or somebody who has been shut out. Services ask it before they look for what belongs to the actor:
+// what belongs to nobody would be everything.
+func Known(a Actor) error {
+	if a.IsZero() || a.Person.Disabled {
+		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))
+	}
+	return nil
+}
+
+// Actions lists every action that has a rule, for guards that walk them.
+func Actions() []Action {
+	actions := make([]Action, 0, len(table))
+	for a := range table {
+		actions = append(actions, a)
+	}
+	slices.Sort(actions)
+	return actions
+}

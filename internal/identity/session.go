@@ -1,0 +1,78 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// Session is one signed-in browser. The cookie carries id and secret; the store keeps the secret's hash only.
+type Session struct {
+	ID         string
+	SecretHash string
+	Person     PersonID
+	CreatedAt  time.Time
+	SeenAt     time.Time
+	EndsAt     time.Time // absolute limit
+	IDToken    string    // for the provider's end_session_endpoint; not a credential for the portal
+	Parent     string    // for a gateway session: the portal session that it hangs on
+	Workload   string    // for a gateway session: the only workload it opens
+}
+
+// Token is an API token. The person sees it once; the store keeps the secret's hash only.
+type Token struct {
+	ID         string
+	Name       string
+	SecretHash string
+	Person     PersonID
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	LastUsedAt time.Time
+}
+
+// Credential is an id plus a secret, as it travels in a cookie or a bearer header: "<prefix><id>.<secret>".
+type Credential struct{ ID, Secret string }
+
+// TokenPrefix begins every API token, so that scanners for leaked secrets can find one.
+const TokenPrefix = "gpup_"
+
+// NewCredential draws a fresh id (96 bits) and secret (256 bits).
+func NewCredential() Credential {
+	return Credential{ID: randomText(12), Secret: randomText(32)}
+}
+
+func randomText(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b) // never fails, see crypto/rand
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// String is the form that travels.
+func (c Credential) String() string { return c.ID + "." + c.Secret }
+
+// Hash is what is stored of the secret.
+func (c Credential) Hash() string { return HashSecret(c.Secret) }
+
+// HashSecret is a plain SHA-256: the secrets are 256 random bits, so a slow hash would add nothing.
+func HashSecret(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// ParseCredential reads "<id>.<secret>"; ok is false for anything else.
+func ParseCredential(text string) (c Credential, ok bool) {
+	id, secret, found := strings.Cut(text, ".")
+	if !found || id == "" || secret == "" || len(text) > 200 {
+		return Credential{}, false
+	}
+	return Credential{ID: id, Secret: secret}, true
+}
+
+// Matches compares in constant time.
+func (c Credential) Matches(hash string) bool {
+	return subtle.ConstantTimeCompare([]byte(c.Hash()), []byte(hash)) == 1
+}

@@ -1,0 +1,79 @@
+// Package usage meters and prices: intervals in which a workload held a GPU, and what they cost. Only intervals cost money.
+package usage
+
+import (
+	"fmt"
+	"time"
+)
+
+// Money is an amount in minor units (cents) of one currency. Amounts of different currencies are never added.
+type Money struct {
+	Minor    int64  `json:"minor"`
+	Currency string `json:"currency"`
+}
+
+// String is the plain form "12.40 EUR"; pages format by language.
+func (m Money) String() string { return m.Amount() + " " + m.Currency }
+
+// Amount is the number alone, "12.40".
+func (m Money) Amount() string {
+	sign, v := "", uint64(m.Minor)
+	if m.Minor < 0 {
+		sign, v = "-", -v
+	}
+	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
+}
+
+// Add is the sum. Adding to the zero Money gives the other; adding different currencies panics, it is a slip in code.
+func (m Money) Add(n Money) Money {
+	switch {
+	case m.Currency == "":
+		return n
+	case n.Currency == "":
+		return m
+	case m.Currency != n.Currency:
+		panic("usage: adding " + m.Currency + " and " + n.Currency)
+	}
+	return Money{Minor: m.Minor + n.Minor, Currency: m.Currency}
+}
+
+// For is the price of a stretch of time at this price per hour, rounded half up to the minor unit.
+func (m Money) For(d time.Duration) Money {
+	if d < 0 {
+		d = 0
+	}
+	seconds := int64(d / time.Second)
+	return Money{Minor: (m.Minor*seconds + 1800) / 3600, Currency: m.Currency}
+}
+
+// Interval is a stretch of time in which a workload held its size. Until is zero while it still does.
+type Interval struct {
+	Workload string
+	Tenant   string
+	Size     string
+	PerHour  Money
+	From     time.Time
+	Until    time.Time
+}
+
+// Cost is what the intervals cost up to now: seconds are added per price first, so that many short ones do not gather rounding.
+func Cost(intervals []Interval, now time.Time) Money {
+	seconds := map[Money]time.Duration{}
+	var total Money
+	for _, i := range intervals {
+		until := i.Until
+		if until.IsZero() {
+			until = now
+		}
+		if until.After(i.From) {
+			seconds[i.PerHour] += until.Sub(i.From)
+		}
+		if total.Currency == "" {
+			total.Currency = i.PerHour.Currency
+		}
+	}
+	for price, d := range seconds {
+		total = total.Add(price.For(d))
+	}
+	return total
+}

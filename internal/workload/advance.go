@@ -1,0 +1,108 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// LeaseWarning is how long before the end of a lease its owner is told.
+const LeaseWarning = time.Hour
+
+// Advance works out what an observation and the clock make of a workload: the new value, and an event for each thing that
+// people should find in its history. An observation of an older wish tells nothing about the present one.
+func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Event) {
+	var events []audit.Event
+	old := w
+	if obs.Activity == nil {
+		obs.Activity = w.Observed.Activity
+	}
+	w.Observed = obs
+	if w.PlacedAt.IsZero() && obs.Node != "" {
+		w.PlacedAt = now
+		w.Lease = Lease{From: now, Until: now.Add(w.Lease.Until.Sub(w.Lease.From))}
+	}
+	if next := stateOf(w, obs); CanMove(w.State, next) {
+		w.State = next
+	}
+	w.Reason = reasonOf(w, obs)
+	if w.State != Running {
+		w.Observed.Activity = nil
+	}
+	if w.State != old.State {
+		events = append(events, observed(w, old.State, now))
+	}
+	return w, events
+}
+
+func observed(w Workload, from State, now time.Time) audit.Event {
+	e := audit.By(identity.System(), audit.WorkloadObserved, now)
+	e.Tenant, e.Workload = w.Tenant, string(w.ID)
+	e.Detail = i18n.T("workload.moved", "From", i18n.T("state."+string(from)), "To", i18n.T("state."+string(w.State)))
+	return e
+}
+
+func stateOf(w Workload, obs Observation) State {
+	switch {
+	case w.Desired == WantDeleted && !obs.PodPresent && obs.Generation >= w.Generation:
+		return Ended
+	case w.Desired != WantRunning && obs.PodPresent:
+		return Stopping
+	case w.Desired == WantStopped && obs.Generation >= w.Generation:
+		return Stopped
+	case w.Desired != WantRunning:
+		return Stopping
+	case obs.Ready && obs.Generation >= w.Generation:
+		return Running
+	case obs.Failed:
+		return Failed
+	case obs.Node != "":
+		return Starting
+	}
+	return Queued
+}
+
+// reasonOf keeps what the wish to stop wrote (who, or the end of the lease) until something else is wished: the cluster has nothing better to say of
+// something that goes or is gone.
+func reasonOf(w Workload, obs Observation) i18n.Text {
+	switch w.State {
+	case Running, Ended:
+		return i18n.Text{}
+	case Stopping, Stopped:
+		return w.Reason
+	}
+	return obs.Reason
+}
+
+// EndLease stops a running workload whose lease is over and warns the owner before. It returns the workload unchanged, and no events, when nothing is due.
+func EndLease(w Workload, now time.Time) (Workload, []audit.Event) {
+	if w.Desired != WantRunning || w.Lease.Until.IsZero() {
+		return w, nil
+	}
+	switch {
+	case w.Lease.Over(now):
+		w.Desired, w.Generation = WantStopped, w.Generation+1
+		w.Reason = i18n.T("workload.lease_ended")
+		w.UpdatedAt = now
+		return w, []audit.Event{leaseEvent(w, audit.LeaseEnded, now)}
+	case w.WarnedAt.IsZero() && w.Lease.Left(now) <= warning(w.Lease):
+		w.WarnedAt = now
+		return w, []audit.Event{leaseEvent(w, audit.LeaseWarned, now)}
+	}
+	return w, nil
+}
+
+// warning is LeaseWarning, or a quarter of the lease where that is shorter, so that a short lease does not begin with a warning.
+func warning(l Lease) time.Duration { return min(LeaseWarning, l.Until.Sub(l.From)/4) }
+
+// Ending reports whether the end of the lease has been announced.
+func (w Workload) Ending() bool { return !w.WarnedAt.IsZero() && w.Desired == WantRunning }
+
+func leaseEvent(w Workload, kind audit.Kind, now time.Time) audit.Event {
+	e := audit.By(identity.System(), kind, now)
+	e.Tenant, e.Workload = w.Tenant, string(w.ID)
+	e.Detail = i18n.T("workload.lease_until", "Until", w.Lease.Until.UTC().Format(time.RFC3339))
+	return e
+}

@@ -1,0 +1,91 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Change is what a wish makes of a workload. Errors are Conflict faults: the wish makes no sense now.
+type Change func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error)
+
+// Stop gives the GPU back and keeps the storage. Stopping what is stopped changes nothing and is no error, so it can be sent twice.
+func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	if w.Desired == WantStopped {
+		return w, nil, nil
+	}
+	if !w.CanStop() {
+		return w, nil, gone()
+	}
+	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
+	w.Reason = i18n.T("workload.stopped_by", "Name", a.Person.Name)
+	w.State = Stopping
+	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{})}, nil
+}
+
+// Start resumes a stopped workload within its lease. Quota and seats are the caller's to check.
+func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	if w.Desired == WantRunning {
+		return w, nil, nil
+	}
+	if !w.CanStart() {
+		return w, nil, gone()
+	}
+	if w.Lease.Over(now) {
+		return w, nil, fault.New(fault.Conflict, i18n.T("workload.start_after_lease"))
+	}
+	w.Desired, w.Generation, w.UpdatedAt = WantRunning, w.Generation+1, now
+	w.Reason = i18n.T("workload.resuming")
+	w.Observed.Steps = nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{})}, nil
+}
+
+// Share lets tenant colleagues open the workload, or not any more.
+func Share(shared bool) Change {
+	return func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+		if w.Shared == shared {
+			return w, nil, nil
+		}
+		if w.State == Ended {
+			return w, nil, gone()
+		}
+		w.Shared, w.UpdatedAt = shared, now
+		detail := i18n.T("workload.shared_off")
+		if shared {
+			detail = i18n.T("workload.shared_on")
+		}
+		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail)}, nil
+	}
+}
+
+// Delete ends a workload for good; what becomes of its storage is the caller's to say.
+func Delete(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	if w.Desired == WantDeleted || w.State == Ended {
+		return w, nil, nil
+	}
+	w.Desired, w.Generation, w.UpdatedAt = WantDeleted, w.Generation+1, now
+	w.State = Stopping
+	w.Reason = i18n.T("workload.deleting")
+	return w, []audit.Event{changed(w, a, audit.WorkloadDeleted, now, i18n.Text{})}, nil
+}
+
+// Extend moves the end of the lease. A warning that was given is forgotten, so that the new end is announced as well.
+func Extend(w Workload, until time.Time, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+	if !w.CanExtend() {
+		return w, nil, gone()
+	}
+	w.Lease.Until, w.WarnedAt, w.UpdatedAt = until, time.Time{}, now
+	detail := i18n.T("workload.lease_until", "Until", until.UTC().Format(time.RFC3339))
+	return w, []audit.Event{changed(w, a, audit.WorkloadExtended, now, detail)}, nil
+}
+
+func gone() error { return fault.New(fault.Conflict, i18n.T("workload.gone")) }
+
+func changed(w Workload, a identity.Actor, kind audit.Kind, now time.Time, detail i18n.Text) audit.Event {
+	e := audit.By(a, kind, now)
+	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), detail
+	return e
+}

@@ -1,0 +1,315 @@
+package workload
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Store is what the service needs. Faults: NotFound, Conflict for a lost race, Unavailable when the database is away.
+type Store interface {
+	// ChangeExclusively runs fn in one transaction that no grant and no other change runs beside.
+	ChangeExclusively(ctx context.Context, fn func(Tx) error) error
+	Workload(ctx context.Context, id ID) (Workload, error)
+	WorkloadByName(ctx context.Context, name string) (Workload, error)
+	Workloads(ctx context.Context, f Filter) ([]Workload, string, error)
+	Intervals(ctx context.Context, ids []ID) (map[ID][]usage.Interval, error)
+	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
+	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
+}
+
+// Tx is one transaction; saves insert at Version 0, else update that version or answer Conflict.
+type Tx interface {
+	Workload(ctx context.Context, id ID) (Workload, error)
+	Volume(ctx context.Context, name string) (Volume, error)
+	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
+	SaveWorkload(ctx context.Context, w Workload) error
+	SaveVolume(ctx context.Context, v Volume) error
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
+// Filter chooses workloads. Lists are newest first; Cursor is what the last page gave as next.
+type Filter struct {
+	Owner   identity.PersonID
+	Tenants []string // nil for all; an empty list for none
+	States  []State  // empty for all
+	Ended   bool     // also those that were deleted
+	Cursor  string
+	Limit   int // at most 500; 100 where 0
+}
+
+// VolumeFilter chooses volumes.
+type VolumeFilter struct {
+	Owner   identity.PersonID
+	Tenants []string // nil for all
+}
+
+// Limits says what a tenant may hold and how many seats there are; the service asks it when a stopped workload is resumed.
+type Limits interface {
+	QuotaLimit(tenant, size string) int
+	Pools() []license.Pool
+	TenantDisabled(tenant string) bool
+}
+
+// Service is the shell through which people's wishes for a workload come.
+type Service struct {
+	Store  Store
+	Limits Limits
+	Now    func() time.Time
+}
+
+// Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do this.
+func Permit(a identity.Actor, action identity.Action, w Workload) error {
+	if identity.Can(a, action, w.Thing()) {
+		return nil
+	}
+	if identity.Can(a, identity.ReadWorkload, w.Thing()) {
+		return fault.New(fault.Forbidden, i18n.T("workload.not_yours", "Owner", w.OwnerName))
+	}
+	return fault.New(fault.NotFound, i18n.T("workload.not_found"))
+}
+
+// Get gives one workload; what the actor may not read does not exist.
+func (s *Service) Get(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
+	w, err := s.Store.Workload(ctx, id)
+	if err != nil {
+		return Workload{}, err
+	}
+	return w, Permit(a, identity.ReadWorkload, w)
+}
+
+// List gives a page of the workloads that the actor may read: one's own (mine) or all visible.
+func (s *Service) List(ctx context.Context, a identity.Actor, mine bool, f Filter) ([]Workload, string, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, "", err
+	}
+	if mine {
+		f.Owner = a.Person.ID
+	}
+	if !a.SeesAll() && !mine {
+		f.Tenants = visible(f.Tenants, a)
+	}
+	return s.Store.Workloads(ctx, f)
+}
+
+func visible(wanted []string, a identity.Actor) []string {
+	names := []string{}
+	for _, t := range a.TenantNames() {
+		if wanted == nil {
+			names = append(names, t)
+			continue
+		}
+		for _, w := range wanted {
+			if w == t {
+				names = append(names, t)
+			}
+		}
+	}
+	return names
+}
+
+// Costs prices the given workloads up to now.
+func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Money, error) {
+	upTo, err := Meters(ctx, s.Store, items...)
+	if err != nil {
+		return nil, err
+	}
+	return upTo(s.Now()), nil
+}
+
+// Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter changes only with its workload.
+func Meters(ctx context.Context, store Store, items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
+	ids := make([]ID, len(items))
+	for i, w := range items {
+		ids[i] = w.ID
+	}
+	intervals, err := store.Intervals(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return func(now time.Time) map[ID]usage.Money {
+		costs := make(map[ID]usage.Money, len(items))
+		for _, w := range items {
+			m := Cost(intervals[w.ID], now)
+			m.Currency = w.Size.PricePerHour.Currency
+			costs[w.ID] = m
+		}
+		return costs
+	}, nil
+}
+
+// History is who did what to a workload, newest first.
+func (s *Service) History(ctx context.Context, a identity.Actor, id ID) ([]audit.Event, error) {
+	if _, err := s.Get(ctx, a, id); err != nil {
+		return nil, err
+	}
+	return s.Store.History(ctx, id, 200)
+}
+
+// Stop gives the GPU back and keeps the storage.
+func (s *Service) Stop(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
+	return s.change(ctx, a, id, Stop)
+}
+
+// Share lets tenant colleagues open the workload, or not any more.
+func (s *Service) Share(ctx context.Context, a identity.Actor, id ID, shared bool) (Workload, error) {
+	return s.change(ctx, a, id, Share(shared))
+}
+
+// Start resumes a stopped workload within its lease, if quota and seats still allow it.
+func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
+	var out Workload
+	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		w, err := s.permitted(ctx, tx, a, id)
+		if err != nil {
+			return err
+		}
+		if !w.Holds() {
+			if err := s.room(ctx, tx, w); err != nil {
+				return err
+			}
+		}
+		out, err = s.apply(ctx, tx, a, w, Start)
+		return err
+	})
+	return out, err
+}
+
+// room checks quota and seats for a workload that holds nothing now.
+func (s *Service) room(ctx context.Context, tx Tx, w Workload) error {
+	if s.Limits.TenantDisabled(w.Tenant) {
+		return fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", w.Tenant))
+	}
+	holdings, err := tx.Holdings(ctx, w.Tenant)
+	if err != nil {
+		return err
+	}
+	used, taken := 0, map[string]int{}
+	for _, h := range holdings {
+		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
+			used += h.Count
+		}
+		taken[h.LicencePool] += h.Count
+	}
+	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
+		return fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit", limit))
+	}
+	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicencePool)
+	if ok && w.Size.LicencePool != "" && seats.Free() == 0 {
+		return fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))
+	}
+	return nil
+}
+
+// Delete ends a workload for good. Its storage is kept unless withStorage is true.
+func (s *Service) Delete(ctx context.Context, a identity.Actor, id ID, withStorage bool) (Workload, error) {
+	var out Workload
+	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		w, err := s.permitted(ctx, tx, a, id)
+		if err != nil {
+			return err
+		}
+		if out, err = s.apply(ctx, tx, a, w, Delete); err != nil || w.Volume == "" || out.Version == w.Version {
+			return err
+		}
+		v, err := tx.Volume(ctx, w.Volume)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return s.releaseVolume(ctx, tx, a, v, withStorage)
+	})
+	return out, err
+}
+
+// releaseVolume detaches a volume from its workload; the controller deletes the PVC of a deleted one when no pod uses it.
+func (s *Service) releaseVolume(ctx context.Context, tx Tx, a identity.Actor, v Volume, remove bool) error {
+	v.Workload, v.UpdatedAt, v.Deleted = "", s.Now(), remove
+	if err := tx.SaveVolume(ctx, v); err != nil || !remove {
+		return err
+	}
+	return tx.Append(ctx, volumeEvent(v, a, s.Now()))
+}
+
+func volumeEvent(v Volume, a identity.Actor, now time.Time) audit.Event {
+	e := audit.By(a, audit.VolumeDeleted, now)
+	e.Tenant, e.Volume = v.Tenant, v.Name
+	return e
+}
+
+// Volumes lists the storage that the actor may see.
+func (s *Service) Volumes(ctx context.Context, a identity.Actor, mine bool) ([]Volume, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	f := VolumeFilter{}
+	if mine {
+		f.Owner = a.Person.ID
+	} else if !a.SeesAll() {
+		f.Tenants = a.TenantNames()
+	}
+	return s.Store.Volumes(ctx, f)
+}
+
+// DeleteVolume deletes kept storage for good. Storage in use is a Conflict.
+func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name string) error {
+	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		v, err := tx.Volume(ctx, name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !identity.Can(a, identity.ReadVolume, v.Thing()):
+			return fault.New(fault.NotFound, i18n.T("volume.not_found"))
+		case !identity.Can(a, identity.DeleteVolume, v.Thing()):
+			return fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
+		case v.Deleted:
+			return nil
+		case v.Workload != "":
+			return fault.New(fault.Conflict, i18n.T("volume.in_use"))
+		}
+		return s.releaseVolume(ctx, tx, a, v, true)
+	})
+}
+
+func (s *Service) change(ctx context.Context, a identity.Actor, id ID, change Change) (Workload, error) {
+	var out Workload
+	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		w, err := s.permitted(ctx, tx, a, id)
+		if err != nil {
+			return err
+		}
+		out, err = s.apply(ctx, tx, a, w, change)
+		return err
+	})
+	return out, err
+}
+
+func (s *Service) permitted(ctx context.Context, tx Tx, a identity.Actor, id ID) (Workload, error) {
+	w, err := tx.Workload(ctx, id)
+	if err != nil {
+		return Workload{}, err
+	}
+	return w, Permit(a, identity.ChangeWorkload, w)
+}
+
+// apply makes the change, and saves it when there was something to change.
+func (s *Service) apply(ctx context.Context, tx Tx, a identity.Actor, w Workload, change Change) (Workload, error) {
+	next, events, err := change(w, a, s.Now())
+	if err != nil || len(events) == 0 {
+		return next, err
+	}
+	if err := tx.SaveWorkload(ctx, next); err != nil {
+		return Workload{}, err
+	}
+	next.Version++
+	return next, tx.Append(ctx, events...)
+}

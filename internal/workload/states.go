@@ -1,0 +1,39 @@
+package workload
+
+import "slices"
+
+// moves is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other state has.
+var moves = map[State][]State{
+	Queued:   {Starting, Running, Stopping, Stopped, Failed, Ended},
+	Starting: {Queued, Running, Stopping, Stopped, Failed, Ended},
+	Running:  {Queued, Starting, Stopping, Stopped, Failed, Ended},
+	Stopping: {Stopped, Queued, Ended, Failed},
+	Stopped:  {Queued, Starting, Running, Stopping, Ended},
+	Failed:   {Queued, Starting, Running, Stopping, Stopped, Ended},
+	Ended:    {},
+}
+
+// States lists every state.
+func States() []State {
+	return []State{Queued, Starting, Running, Stopping, Stopped, Failed, Ended}
+}
+
+// CanMove reports whether a workload may go from one state to another. Staying is always allowed.
+func CanMove(from, to State) bool { return from == to || slices.Contains(moves[from], to) }
+
+// Can says which wishes make sense for a workload now, whoever asks. Rights are asked separately.
+func (w Workload) CanStop() bool {
+	return w.Desired == WantRunning && w.State != Ended
+}
+
+// CanStart reports whether a stopped workload may be resumed (its lease and quota are looked at when it is).
+func (w Workload) CanStart() bool { return w.Desired == WantStopped && w.State != Ended }
+
+// CanExtend reports whether a longer lease can be asked for.
+func (w Workload) CanExtend() bool { return w.Desired != WantDeleted && w.State != Ended }
+
+// CanDelete reports whether it can still be deleted.
+func (w Workload) CanDelete() bool { return w.Desired != WantDeleted && w.State != Ended }
+
+// CanOpen reports whether there is something to open.
+func (w Workload) CanOpen() bool { return w.State == Running && w.Image.Port > 0 }

@@ -1,0 +1,169 @@
+// Package workload is what runs: a notebook or an endpoint with its wish (desired state), its lease and what was last observed. Pure functions move it
+// (states.go, advance.go); Service is the shell that people's wishes come through. The controller carries wishes out.
+package workload
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// ID names a workload for good; it is never used again.
+type ID string
+
+// Desired is what people or the lease want.
+type Desired string
+
+// The wishes.
+const (
+	WantRunning Desired = "running"
+	WantStopped Desired = "stopped"
+	WantDeleted Desired = "deleted"
+)
+
+// State is what a person sees of a workload. Moves between states are listed in states.go.
+type State string
+
+// The states.
+const (
+	Queued   State = "queued"   // wanted, not on a node yet
+	Starting State = "starting" // on a node: image, volume, first answer
+	Running  State = "running"  // answers
+	Stopping State = "stopping" // told to stop, pod still there
+	Stopped  State = "stopped"  // no pod; storage kept; can be resumed
+	Failed   State = "failed"   // cannot run until someone changes something
+	Ended    State = "ended"    // deleted; only history is left
+)
+
+// Lease is from when until when a workload may hold its GPU.
+type Lease struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+}
+
+// Over reports whether the lease has ended.
+func (l Lease) Over(now time.Time) bool { return !now.Before(l.Until) }
+
+// Left is what remains, never below zero.
+func (l Lease) Left(now time.Time) time.Duration { return max(0, l.Until.Sub(now)) }
+
+// Workload is one notebook or endpoint. Size and Image are frozen when it is approved: what was approved is what is applied.
+type Workload struct {
+	ID         ID
+	Name       string // DNS label, unique over the portal: host name and name of the Kubernetes objects
+	Kind       catalog.WorkloadKind
+	Tenant     string
+	Owner      identity.PersonID
+	OwnerName  string
+	Size       catalog.Size
+	Image      catalog.Image
+	Cluster    string
+	Namespace  string
+	Volume     string // name of the PVC; "" for none
+	StorageGiB int
+	Desired    Desired
+	Generation int64 // raised by each new wish; objects carry it
+	State      State
+	Reason     i18n.Text // why it is in this state, in plain words; zero while all is well
+	Lease      Lease
+	PlacedAt   time.Time // when a node was first found; the lease is counted from then
+	WarnedAt   time.Time // when the end of the lease was announced
+	Shared     bool      // tenant colleagues may open it
+	Request    string    // the request that made it
+	Observed   Observation
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Version    int64 // optimistic lock
+}
+
+// Thing is what rights are asked about.
+func (w Workload) Thing() identity.Thing {
+	return identity.Thing{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
+}
+
+// Holds reports whether the workload counts against quota and licence seats: from the decision until its pod is gone.
+func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
+
+// Observation is what the cluster says about a workload at one moment.
+type Observation struct {
+	At         time.Time `json:"at"`         // when the cluster last confirmed it
+	Generation int64     `json:"generation"` // the wish that the objects in the cluster carry
+	PodPresent bool      `json:"podPresent"` // a pod object exists, perhaps terminating
+	Pod        string    `json:"pod,omitempty"`
+	PodIP      string    `json:"podIP,omitempty"`
+	Node       string    `json:"node,omitempty"`
+	Ready      bool      `json:"ready"`
+	Failed     bool      `json:"failed"` // cannot go on by itself (wrong image, refused by admission for good, crash loop)
+	Restarts   int32     `json:"restarts,omitempty"`
+	Reason     i18n.Text `json:"reason"`             // one plain sentence with one changeable cause
+	Detail     string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
+	Steps      []Step    `json:"steps,omitempty"`    // how far the start has come
+	Activity   *Activity `json:"activity,omitempty"` // what the notebook server says of itself
+}
+
+// StepName is one step of a start.
+type StepName string
+
+// The steps of a start, in order.
+const (
+	StepDecided StepName = "decided"
+	StepCreated StepName = "created"
+	StepPlaced  StepName = "placed" // a node was found
+	StepImage   StepName = "image"  // the image is there
+	StepReady   StepName = "ready"
+)
+
+// Step is one step of a start; At is zero while it has not been reached.
+type Step struct {
+	Name StepName  `json:"name"`
+	At   time.Time `json:"at"`
+}
+
+// Activity is what a Jupyter server says of itself.
+type Activity struct {
+	At           time.Time `json:"at"`
+	LastActivity time.Time `json:"lastActivity"`
+	Kernels      []Kernel  `json:"kernels"`
+	Connections  int       `json:"connections"`
+}
+
+// Kernel is one running kernel.
+type Kernel struct {
+	Name         string    `json:"name"`
+	State        string    `json:"state"` // starting, idle, busy
+	LastActivity time.Time `json:"lastActivity"`
+	Connections  int       `json:"connections"`
+}
+
+// Holding is how many workloads of a tenant hold a size, and with it a seat of the pool. Where only seats count, Tenant and Size are empty.
+type Holding struct {
+	Tenant      string
+	Size        string
+	LicencePool string
+	Count       int
+}
+
+// Volume is storage that outlives workloads.
+type Volume struct {
+	Name      string // name of the PVC, unique over the portal
+	Tenant    string
+	Owner     identity.PersonID
+	OwnerName string
+	Cluster   string
+	Namespace string
+	GiB       int
+	Workload  ID // who uses it now; "" for kept storage that nobody uses
+	Deleted   bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int64
+}
+
+// Thing is what rights are asked about.
+func (v Volume) Thing() identity.Thing { return identity.Thing{Tenant: v.Tenant, Owner: v.Owner} }
+
+// Cost is what a workload has cost: its meter intervals priced up to now.
+func Cost(intervals []usage.Interval, now time.Time) usage.Money { return usage.Cost(intervals, now) }

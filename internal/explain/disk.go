@@ -1,0 +1,39 @@
+package explain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// diskTrouble looks at storage that is not bound yet. Waiting for the first pod is normal and says nothing.
+func diskTrouble(f Facts) finding {
+	switch {
+	case f.Claim == nil || !f.wantsToRun():
+		return finding{}
+	case f.Claim.DeletionTimestamp != nil:
+		return find("", "explain.disk_deleting").forGood()
+	case f.Claim.Status.Phase == corev1.ClaimLost:
+		return find("", "explain.disk_lost").forGood()
+	case f.Claim.Status.Phase == corev1.ClaimBound:
+		return finding{}
+	}
+	newest := event(f.ClaimEvents, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "Provisioning", "ProvisioningSucceeded", "WaitForFirstConsumer", "WaitForPodScheduled")
+	if newest == nil {
+		return finding{}
+	}
+	text := newest.Message
+	switch newest.Reason {
+	case "ProvisioningFailed", "FailedBinding":
+		switch {
+		case containsAny(text, "exceeded quota:"):
+			return quota(f, text)
+		case containsAny(text, "no storage class is set", "storageclass.storage.k8s.io"):
+			return find(text, "explain.disk_no_class").forGood()
+		case containsAny(text, "ResourceExhausted", "not enough free", "no space left", "insufficient"):
+			return find(text, "explain.storage_full")
+		}
+		return find(text, "explain.disk_failed")
+	case "ExternalProvisioning", "Provisioning":
+		return find(text, "explain.disk_making")
+	}
+	return finding{}
+}

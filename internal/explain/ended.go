@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// podEnding: a pod that is being deleted. Its time is over when the grace period has passed; then the node does not answer, and its GPU is not free.
+func podEnding(f Facts) finding {
+	if f.Pod == nil || f.Pod.DeletionTimestamp == nil {
+		return finding{}
+	}
+	late := f.Now.Sub(f.Pod.DeletionTimestamp.Time) > patience
+	switch {
+	case late || f.NodeLost:
+		return find("", "explain.stopping_stuck")
+	case !f.wantsToRun():
+		return find("", "explain.stopping")
+	}
+	if found := disrupted(f); found.found() {
+		return found
+	}
+	return find("", "explain.replacing")
+}
+
+// disruptions are the reasons of the condition DisruptionTarget: somebody else ended the pod.
+var disruptions = map[string]string{
+	"PreemptionByScheduler":        "explain.preempted",
+	"DeletionByTaintManager":       "explain.node_taken",
+	"DeletionByDeviceTaintManager": "explain.device_taken",
+	"EvictionByEvictionAPI":        "explain.node_drained",
+	"TerminationByKubelet":         "explain.node_short",
+	"DeletionByPodGC":              "explain.node_gone",
+}
+
+func disrupted(f Facts) finding {
+	c := condition(f.Pod, corev1.DisruptionTarget)
+	if c == nil || c.Status != corev1.ConditionTrue || disruptions[c.Reason] == "" {
+		return finding{}
+	}
+	return find(c.Message, disruptions[c.Reason])
+}
+
+var lowOn = regexp.MustCompile(`low on resource: ([a-z-]{1,40})`)
+
+// podEnded: the pod is over. Its owner makes a new one, so none of this is for good.
+func podEnded(f Facts) finding {
+	if f.Pod == nil || !f.wantsToRun() {
+		return finding{}
+	}
+	p := f.Pod.Status
+	switch p.Phase {
+	case corev1.PodSucceeded:
+		return find(p.Message, "explain.ended_itself")
+	case corev1.PodFailed:
+	default:
+		return finding{}
+	}
+	if p.Reason == "Evicted" {
+		return evicted(p.Message)
+	}
+	if found := disrupted(f); found.found() {
+		return found
+	}
+	switch {
+	case p.Reason == "UnexpectedAdmissionError":
+		return find(p.Message, "explain.device_vanished")
+	case strings.HasPrefix(p.Reason, "OutOf"):
+		return find(p.Message, "explain.lost_race")
+	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown", p.Reason == "NodeAffinity":
+		return find(p.Message, "explain.node_gone")
+	case p.Reason == "DeadlineExceeded":
+		return find(p.Message, "explain.deadline")
+	}
+	for _, c := range p.ContainerStatuses {
+		if c.State.Terminated != nil {
+			return ended(f, c.State.Terminated)
+		}
+	}
+	return find(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
+}
+
+// evicted by the kubelet: it used more disk than it may, or the node ran short of something.
+func evicted(text string) finding {
+	if containsAny(text, "ephemeral local storage", "local ephemeral storage", "Usage of EmptyDir") {
+		return find(text, "explain.too_much_disk")
+	}
+	if m := lowOn.FindStringSubmatch(text); m != nil {
+		return find(text, "explain.evicted", "Resource", name(m[1]))
+	}
+	return find(text, "explain.node_short")
+}
+
+// nodeTrouble: the pod runs, as far as anyone can tell, on a node that does not answer.
+func nodeTrouble(f Facts) finding {
+	if f.Pod == nil || f.Pod.Spec.NodeName == "" {
+		return finding{}
+	}
+	if f.NodeLost || f.Pod.Status.Reason == "NodeLost" {
+		return find(f.Pod.Status.Message, "explain.node_lost")
+	}
+	return finding{}
+}
+
+// since is a time, or zero for a condition that does not hold.
+func since(c *corev1.PodCondition) time.Time {
+	if c == nil || c.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.UTC()
+}

@@ -1,0 +1,150 @@
+package explain
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Facts is what is known of one workload at one moment. Everything but Workload and Now may be absent.
+type Facts struct {
+	Now         time.Time
+	Workload    workload.Workload // the wish: size, generation, what is desired
+	Generation  int64             // of the wish that the objects in the cluster carry; 0 while there are none
+	WishedAt    time.Time         // when the present wish was made; the workload's creation where zero
+	AppliedAt   time.Time         // when the objects were first there
+	ApplyError  *ApplyError       // of the last attempt to write the objects; nil when it worked
+	Namespace   corev1.NamespacePhase
+	OwnerEvents []*corev1.Event // of the StatefulSet, or of the Deployment and its ReplicaSets
+	Pod         *corev1.Pod
+	PodEvents   []*corev1.Event
+	Claim       *corev1.PersistentVolumeClaim
+	ClaimEvents []*corev1.Event
+	NodeLost    bool // the pod's node does not answer
+	Fit         inventory.Fit
+}
+
+// ApplyError is what the API server, or the controller itself, had against an object.
+type ApplyError struct {
+	Reason  metav1.StatusReason // "" when the API server could not be asked; AlreadyExists for an object that is not ours
+	Message string
+}
+
+// Explanation is the answer.
+type Explanation struct {
+	Reason i18n.Text // one sentence, with one cause that somebody can change; zero when there is nothing to explain
+	Detail string    // the cluster's words, for the details fold
+	Failed bool      // it cannot go on by itself
+	Steps  []workload.Step
+}
+
+// finding is what a look has found; the zero finding is nothing.
+type finding struct {
+	reason i18n.Text
+	detail string
+	failed bool
+}
+
+func (f finding) found() bool { return !f.reason.IsZero() }
+
+// find is a finding with a message and the cluster's words.
+func find(detail, id string, pairs ...any) finding {
+	return finding{reason: i18n.T(id, pairs...), detail: detail}
+}
+
+// forGood marks a finding that waiting does not mend.
+func (f finding) forGood() finding {
+	f.failed = true
+	return f
+}
+
+// looks are asked in this order: a cause hides all that come after it.
+var looks = []func(Facts) finding{
+	refusedByAPI,   // the objects themselves could not be written
+	spaceEnding,    // the namespace is being deleted
+	podEnding,      // a pod that is being stopped says nothing of the next
+	refusedByOwner, // no pod exists, since admission refused it
+	diskTrouble,    // the storage is not there
+	placeTrouble,   // no node was found
+	podEnded,       // the pod is over
+	nodeTrouble,    // the node does not answer
+	containerWaits, // image, volume, device, start
+	notReady,       // started, does not answer yet
+	deviceIll,
+	nothingYet,
+}
+
+// Explain finds the first cause that explains why the workload is where it is.
+func Explain(f Facts) Explanation {
+	f.OwnerEvents, f.PodEvents, f.ClaimEvents = f.relevant()
+	e := Explanation{Steps: steps(f)}
+	for _, look := range looks {
+		if found := look(f); found.found() {
+			e.Reason, e.Detail, e.Failed = found.reason, clip(found.detail), found.failed
+			return e
+		}
+	}
+	return e
+}
+
+// wishedAt is when the present wish was made.
+func (f Facts) wishedAt() time.Time {
+	if !f.WishedAt.IsZero() {
+		return f.WishedAt
+	}
+	return f.Workload.CreatedAt
+}
+
+// slack bears that the clocks of portal and cluster differ a little.
+const slack = 5 * time.Second
+
+// relevant sorts out events of earlier wishes and of earlier pods of the same name, and puts the newest first.
+func (f Facts) relevant() (owner, pod, claim []*corev1.Event) {
+	since := f.wishedAt().Add(-slack)
+	owner = newestFirst(f.OwnerEvents, func(e *corev1.Event) bool { return !at(e).Before(since) })
+	pod = newestFirst(f.PodEvents, func(e *corev1.Event) bool {
+		return f.Pod != nil && (e.InvolvedObject.UID == "" || f.Pod.UID == "" || e.InvolvedObject.UID == f.Pod.UID)
+	})
+	claim = newestFirst(f.ClaimEvents, func(e *corev1.Event) bool {
+		return f.Claim != nil && (e.InvolvedObject.UID == "" || f.Claim.UID == "" || e.InvolvedObject.UID == f.Claim.UID)
+	})
+	return owner, pod, claim
+}
+
+// size is what people call what they wait for.
+func (f Facts) size() string { return f.Workload.Size.Title }
+
+func (f Facts) resource() string { return f.Workload.Size.Accelerator.Resource }
+
+// age is how long the pod exists.
+func (f Facts) age() time.Duration { return f.Now.Sub(f.Pod.CreationTimestamp.Time) }
+
+func (f Facts) wantsToRun() bool { return f.Workload.Desired == workload.WantRunning }
+
+// pause after which a moment is no longer one.
+const patience = time.Minute
+
+// nothingYet is what is left when nobody has complained.
+func nothingYet(f Facts) finding {
+	switch {
+	case f.Pod != nil && !f.wantsToRun():
+		return find("", "explain.stopping")
+	case f.Pod != nil || !f.wantsToRun():
+		return finding{}
+	case f.Generation >= f.Workload.Generation && !f.AppliedAt.IsZero() && f.Now.Sub(latest(f.AppliedAt, f.wishedAt())) > patience:
+		return find("", "explain.no_pod")
+	}
+	return find("", "explain.creating")
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

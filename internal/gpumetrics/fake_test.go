@@ -1,0 +1,177 @@
+package gpumetrics
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// fakePrometheus answers the Poller's own queries from an exposition, as a Prometheus that has just scraped it would.
+type fakePrometheus struct {
+	*httptest.Server
+	t *testing.T
+
+	mu       sync.Mutex
+	rows     []map[string]string // labels with "__name__" and the value under "="
+	scraped  time.Time
+	clock    func() time.Time
+	requests []string                                          // what was asked, in order
+	instead  func(w http.ResponseWriter, r *http.Request) bool // true when it has answered
+}
+
+func newFake(t *testing.T, clock func() time.Time) *fakePrometheus {
+	f := &fakePrometheus{t: t, clock: clock}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// scrape takes an exposition in. Honouring labels or not is what honor_labels does: without it the exporter's pod takes the plain names.
+func (f *fakePrometheus) scrape(exposition string, honour bool) {
+	f.t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(exposition))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rows, f.scraped = nil, f.clock()
+	for name, family := range families {
+		for _, m := range family.Metric {
+			row := map[string]string{"__name__": name, "=": strconv.FormatFloat(valueOf(m), 'g', -1, 64)}
+			for _, l := range m.Label {
+				row[l.GetName()] = l.GetValue()
+			}
+			if !honour {
+				target(row)
+			}
+			f.rows = append(f.rows, row)
+		}
+	}
+}
+
+func target(row map[string]string) {
+	for name, own := range map[string]string{"namespace": "nvidia-gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p", "container": "nvidia-dcgm-exporter"} {
+		if old := row[name]; old != "" {
+			row["exported_"+name] = old
+		}
+		row[name] = own
+	}
+}
+
+func valueOf(m *dto.Metric) float64 {
+	switch {
+	case m.Gauge != nil:
+		return m.Gauge.GetValue()
+	case m.Counter != nil:
+		return m.Counter.GetValue()
+	}
+	return m.Untyped.GetValue()
+}
+
+func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	query := r.FormValue("query")
+	f.requests = append(f.requests, r.URL.Path+" "+query)
+	if f.instead != nil && f.instead(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	kind, result := "vector", []any{}
+	for _, row := range f.rows {
+		labels := maps.Clone(row)
+		value := labels["="]
+		delete(labels, "=")
+		name := labels["__name__"]
+		switch {
+		case query == valuesQuery && metrics[name] != (metric{}):
+			result = append(result, map[string]any{"metric": labels, "value": []any{seconds(f.clock()), value}})
+		case query == devicesQuery && name == "DCGM_FI_DEV_FB_USED":
+			delete(labels, "__name__")
+			result = append(result, map[string]any{"metric": labels, "value": []any{seconds(f.clock()), fmt.Sprint(seconds(f.scraped))}})
+		case strings.HasSuffix(r.URL.Path, "query_range") && name == "DCGM_FI_PROF_GR_ENGINE_ACTIVE":
+			kind = "matrix"
+			delete(labels, "__name__")
+			result = append(result, map[string]any{"metric": labels, "values": rangeOf(f.t, r, value)})
+		}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": kind, "result": result}})
+}
+
+// rangeOf repeats a ratio as per cent over the range, with a gap of ten minutes in the middle.
+func rangeOf(t *testing.T, r *http.Request, value string) (points []any) {
+	start, _ := strconv.ParseInt(r.FormValue("start"), 10, 64)
+	end, _ := strconv.ParseInt(r.FormValue("end"), 10, 64)
+	step, _ := strconv.ParseInt(r.FormValue("step"), 10, 64)
+	if step == 0 {
+		t.Error("query_range without a step")
+		return nil
+	}
+	ratio, _ := strconv.ParseFloat(value, 64)
+	for at := start; at <= end; at += step {
+		if at >= start+1500 && at < start+2100 {
+			continue
+		}
+		points = append(points, []any{at, strconv.FormatFloat(100*ratio, 'g', -1, 64)})
+	}
+	return points
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+func (f *fakePrometheus) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.requests)
+}
+
+func (f *fakePrometheus) answerInstead(h func(w http.ResponseWriter, r *http.Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.instead = h
+}
+
+// recorded reads one of the recorded expositions, which lie beside the checkout where the makers keep them.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "domain", name))
+	if err != nil {
+		t.Skipf("the recorded exposition %s is not beside this checkout", name)
+	}
+	return string(text)
+}
+
+// clock is set by hand.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 11, 21, 9, 0, 20, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}

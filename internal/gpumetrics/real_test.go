@@ -1,0 +1,114 @@
+package gpumetrics
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it can say that the queries are PromQL.
+func TestRealPrometheus(t *testing.T) {
+	program, err := filepath.Abs(filepath.Join("..", "..", ".cache", "devstack", "bin", "prometheus"))
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil || testing.Short() {
+		t.Skip("no Prometheus of the devstack here (e2e/devstack builds it), or -short")
+	}
+	files := map[string]string{}
+	for _, c := range recordedCases {
+		files[c.file] = recorded(t, c.file)
+	}
+	for _, honour := range []bool{true, false} {
+		t.Run(fmt.Sprintf("honor_labels %t", honour), func(t *testing.T) {
+			for file, text := range files {
+				if honour && file != "dcgm-timeslicing.prom" {
+					continue // the fake tells the difference for the others
+				}
+				t.Run(file, func(t *testing.T) {
+					t.Parallel()
+					askReal(t, startPrometheus(t, program, text, honour), file)
+				})
+			}
+		})
+	}
+}
+
+func askReal(t *testing.T, url, file string) {
+	p, err := New(Config{URL: url, Namespaces: func() []string { return []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for _, c := range recordedCases {
+		if c.file != file {
+			continue
+		}
+		for {
+			err = p.Poll(t.Context())
+			diff := cmp.Diff(c.want, briefs(p.Live(c.namespace, c.pod)))
+			if err == nil && diff == "" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: error %v, devices (-want +got):\n%s", c.name, err, diff)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		for _, d := range p.Live(c.namespace, c.pod).Devices {
+			if age := time.Since(d.Engine.At); age < 0 || age > 10*time.Second {
+				t.Errorf("%s: want a fresh reading, got one of %s", c.name, age)
+			}
+			h, err := p.History(t.Context(), c.namespace, c.pod, MetricEngine, time.Now().Add(-time.Hour), time.Now())
+			if err != nil || len(h) == 0 {
+				t.Errorf("%s: want a history, got %v, %v", c.name, h, err)
+			}
+		}
+	}
+}
+
+// startPrometheus runs one that scrapes the exposition every second, as the exporter's pod, and gives its address.
+func startPrometheus(t *testing.T, program, exposition string, honour bool) string {
+	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		_, _ = io.WriteString(w, exposition)
+	}))
+	t.Cleanup(exporter.Close)
+	dir := t.TempDir()
+	labels := "\n    labels: {namespace: nvidia-gpu-operator, pod: nvidia-dcgm-exporter-x7k2p, container: nvidia-dcgm-exporter}"
+	if honour {
+		labels = ""
+	}
+	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: dcgm\n  honor_labels: %t\n  static_configs:\n  - targets: ['%s']%s\n",
+		honour, strings.TrimPrefix(exporter.URL, "http://"), labels)
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address, "--log.level=error")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return "http://" + address
+}

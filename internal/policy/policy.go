@@ -1,0 +1,153 @@
+// Package policy decides with the administrator's rules: an ordered list, each a CEL expression over typed Facts and an outcome. The first rule whose
+// expression is true decides, and its name is shown to the person. A rule that fails to evaluate needs an approval: it never allows.
+package policy
+
+import (
+	"fmt"
+	"reflect"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/ext"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Outcome is what a rule leads to.
+type Outcome string
+
+// The outcomes.
+const (
+	Allow   Outcome = "allow"
+	Approve Outcome = "approve" // needs an approval
+	Refuse  Outcome = "refuse"
+)
+
+// Rule is one line of the administrator's table.
+type Rule struct {
+	Name     string        `json:"name"` // shown to people
+	When     string        `json:"when"` // CEL over Facts; must give a bool
+	Outcome  Outcome       `json:"outcome"`
+	By       identity.Role `json:"by,omitempty"`       // who approves; approver by default
+	Sentence string        `json:"sentence,omitempty"` // the administrator's own words; a default text otherwise
+}
+
+// Facts is what rules may look at. Names in CEL are the cel tags.
+type Facts struct {
+	Kind       string   `cel:"kind"`     // "start", "extend"
+	Workload   string   `cel:"workload"` // "notebook", "endpoint"
+	Tenant     string   `cel:"tenant"`
+	Roles      []string `cel:"roles"` // of the asker in the tenant
+	Size       string   `cel:"size"`
+	Technology string   `cel:"technology"`
+	Isolation  string   `cel:"isolation"`
+	GPUs       float64  `cel:"gpus"`  // whole cards that the size takes: 0 for shares and slices
+	Share      float64  `cel:"share"` // of one card
+	Hours      float64  `cel:"hours"` // whole lease, with what it already had
+	Cost       float64  `cel:"cost"`  // of the whole lease, in the currency's major unit
+	QuotaUsed  int64    `cel:"quota_used"`
+	QuotaLimit int64    `cel:"quota_limit"`
+	Free       int64    `cel:"free"` // how many of the size could start now; -1 when unknown
+	Hour       int64    `cel:"hour"` // of the day, UTC
+}
+
+// Verdict is what the rules say.
+type Verdict struct {
+	Outcome  Outcome
+	Rule     string
+	By       identity.Role
+	Sentence i18n.Text
+}
+
+// Policy is a compiled set of rules.
+type Policy struct {
+	rules    []Rule
+	programs []cel.Program
+}
+
+// Defaults make sense out of the box: shares and slices start at once; whole GPUs and long leases need an approver.
+func Defaults() []Rule {
+	return []Rule{
+		{Name: "whole-gpus", When: `request.gpus >= 1.0`, Outcome: Approve, By: identity.Approver},
+		{Name: "long-leases", When: `request.hours > 72.0`, Outcome: Approve, By: identity.Approver},
+		{Name: "shares-and-slices", When: `true`, Outcome: Allow},
+	}
+}
+
+// Compile checks all rules and lists every problem, each with the rule and, for CEL, line and column.
+func Compile(rules []Rule) (*Policy, []error) {
+	env, err := cel.NewEnv(
+		ext.NativeTypes(reflect.TypeFor[Facts](), ext.ParseStructTags(true)),
+		cel.Variable("request", cel.ObjectType("policy.Facts")),
+	)
+	if err != nil {
+		return nil, []error{err}
+	}
+	p := &Policy{rules: rules}
+	var problems []error
+	seen := map[string]bool{}
+	for i, r := range rules {
+		program, err := compile(env, r)
+		if err == nil && seen[r.Name] {
+			err = fmt.Errorf("the name is used twice")
+		}
+		seen[r.Name] = true
+		if err != nil {
+			problems = append(problems, fmt.Errorf("rule %d %q: %w", i+1, r.Name, err))
+			continue
+		}
+		p.programs = append(p.programs, program)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return p, nil
+}
+
+func compile(env *cel.Env, r Rule) (cel.Program, error) {
+	switch {
+	case r.Name == "":
+		return nil, fmt.Errorf("a rule needs a name")
+	case r.Outcome != Allow && r.Outcome != Approve && r.Outcome != Refuse:
+		return nil, fmt.Errorf("unknown outcome %q: allow, approve or refuse", r.Outcome)
+	}
+	ast, issues := env.Compile(r.When)
+	if issues.Err() != nil {
+		return nil, issues.Err()
+	}
+	if ast.OutputType() != cel.BoolType {
+		return nil, fmt.Errorf("must say true or false, gives %s", ast.OutputType())
+	}
+	return env.Program(ast, cel.CostLimit(10_000))
+}
+
+// Decide applies the rules to the facts. Where no rule matches, an approval is needed: nothing is allowed by omission.
+func (p *Policy) Decide(f Facts) Verdict {
+	for i, program := range p.programs {
+		out, _, err := program.Eval(map[string]any{"request": f})
+		if err != nil {
+			return verdict(Rule{Name: p.rules[i].Name, Outcome: Approve}, i18n.T("policy.rule_failed"))
+		}
+		if matched, ok := out.Value().(bool); ok && matched {
+			return verdict(p.rules[i], i18n.Text{})
+		}
+	}
+	return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.no_rule"))
+}
+
+func verdict(r Rule, sentence i18n.Text) Verdict {
+	v := Verdict{Outcome: r.Outcome, Rule: r.Name, Sentence: sentence}
+	if r.Outcome == Approve {
+		v.By = r.By
+		if v.By == "" {
+			v.By = identity.Approver
+		}
+	}
+	switch {
+	case r.Sentence != "":
+		v.Sentence = i18n.Literal(r.Sentence)
+	case v.Sentence.IsZero():
+		v.Sentence = i18n.T("policy."+string(r.Outcome), "By", i18n.T("role."+string(v.By)))
+	}
+	return v
+}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+func TestDefaults(t *testing.T) {
+	p, problems := Compile(Defaults())
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	cases := map[string]struct {
+		facts Facts
+		want  Verdict
+	}{
+		"a slice for a day starts at once":     {Facts{Share: 1.0 / 7, Hours: 24}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"a whole card needs an approver":       {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus", By: identity.Approver}},
+		"a slice for four days needs one too":  {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases", By: identity.Approver}},
+		"exactly 72 hours is not yet too long": {Facts{Hours: 72}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := p.Decide(c.facts)
+			if got.Sentence.IsZero() {
+				t.Error("want a sentence for the person, got none")
+			}
+			got.Sentence = c.want.Sentence
+			if got.Outcome != c.want.Outcome || got.Rule != c.want.Rule || got.By != c.want.By {
+				t.Errorf("want %+v, got %+v", c.want, got)
+			}
+		})
+	}
+}
+
+func TestCompileListsEveryProblem(t *testing.T) {
+	_, problems := Compile([]Rule{
+		{Name: "typo", When: `request.gpu > 1.0`, Outcome: Allow},
+		{Name: "not-a-question", When: `request.hours`, Outcome: Allow},
+		{Name: "fine", When: `true`, Outcome: Allow},
+		{Name: "fine", When: `true`, Outcome: Allow},
+		{Name: "odd", When: `true`, Outcome: "maybe"},
+	})
+	if len(problems) != 4 {
+		t.Fatalf("want 4 problems, got %d: %v", len(problems), problems)
+	}
+}
+
+func TestARuleThatFailsNeverAllows(t *testing.T) {
+	p, problems := Compile([]Rule{{Name: "division", When: `1 / request.hour > 0`, Outcome: Allow}})
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	if got := p.Decide(Facts{Hour: 0}); got.Outcome != Approve || got.Rule != "division" {
+		t.Errorf("want an approval by rule division, got %+v", got)
+	}
+}
+
+func TestNoRuleNeverAllows(t *testing.T) {
+	p, _ := Compile(nil)
+	if got := p.Decide(Facts{}); got.Outcome != Approve {
+		t.Errorf("want approve, got %s", got.Outcome)
+	}
+}

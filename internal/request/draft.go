@@ -1,0 +1,222 @@
+package request
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+)
+
+// Limits bound what can be typed; the site may narrow them.
+type Limits struct {
+	MinLease      catalog.Duration `json:"minLease"`
+	MaxStorageGiB int              `json:"maxStorageGiB"`
+}
+
+// DefaultLimits are used where the configuration says nothing.
+func DefaultLimits() Limits {
+	return Limits{MinLease: catalog.Duration(10 * time.Minute), MaxStorageGiB: 2048}
+}
+
+const (
+	maxReason = 500 // characters
+	maxKey    = 100 // of an idempotency key
+	// MaxName keeps room for what Kubernetes appends: a pod of a StatefulSet gets "-0", and its revision label "-" and ten characters, within 63.
+	MaxName = 40
+)
+
+// Offering is what a draft is checked against.
+type Offering struct {
+	Catalog  catalog.Catalog
+	Tenant   tenant.Tenant
+	Clusters []string
+	Limits   Limits
+}
+
+// Check turns a draft into a wish. Every problem is listed with its field and what can be changed; the wish is as complete as it can be, so
+// that a summary can be shown while people are still typing.
+func Check(d Draft, o Offering) (Wish, []fault.Field) {
+	c := checker{offering: o}
+	w := Wish{Tenant: d.Tenant, Kind: d.Kind, Volume: strings.TrimSpace(d.Volume)}
+	if d.Kind != catalog.Notebook && d.Kind != catalog.Endpoint {
+		c.problem("kind", i18n.T("request.kind_unknown"))
+	}
+	w.Size = c.size(d.Size)
+	w.Image = c.image(d.Image, d.Kind)
+	w.Cluster = c.cluster(d.Cluster, w.Size)
+	w.Lease = c.lease(d.Lease, w.Size)
+	w.StorageGiB = c.storage(d.Storage)
+	w.Reason = c.reason(d.Reason)
+	w.Name = c.name(d.Name)
+	return w, c.fields
+}
+
+type checker struct {
+	offering Offering
+	fields   []fault.Field
+}
+
+func (c *checker) problem(field string, reason i18n.Text) {
+	c.fields = append(c.fields, fault.Field{Name: field, Reason: reason})
+}
+
+func (c *checker) size(name string) catalog.Size {
+	s, ok := c.offering.Catalog.Size(strings.TrimSpace(name))
+	switch {
+	case strings.TrimSpace(name) == "":
+		c.problem("size", i18n.T("request.size_missing"))
+	case !ok || !s.OfferedTo(c.offering.Tenant.Name):
+		c.problem("size", i18n.T("request.size_unknown", "Size", clip(name)))
+		return catalog.Size{}
+	}
+	return s
+}
+
+func (c *checker) image(name string, kind catalog.WorkloadKind) catalog.Image {
+	i, ok := c.offering.Catalog.Image(strings.TrimSpace(name))
+	switch {
+	case strings.TrimSpace(name) == "":
+		c.problem("image", i18n.T("request.image_missing"))
+	case !ok || !i.OfferedTo(c.offering.Tenant.Name):
+		c.problem("image", i18n.T("request.image_unknown", "Image", clip(name)))
+		return catalog.Image{}
+	case i.Kind != kind && (kind == catalog.Notebook || kind == catalog.Endpoint):
+		c.problem("image", i18n.T("request.image_wrong_kind", "Image", i.Title, "Kind", i18n.T("kind."+string(kind))))
+	}
+	return i
+}
+
+func (c *checker) cluster(name string, size catalog.Size) string {
+	if name = strings.TrimSpace(name); name != "" {
+		for _, known := range c.offering.Clusters {
+			if known == name && size.OfferedOn(name) {
+				return name
+			}
+		}
+		c.problem("cluster", i18n.T("request.cluster_unknown", "Cluster", clip(name)))
+		return ""
+	}
+	for _, known := range c.offering.Clusters {
+		if size.OfferedOn(known) {
+			return known
+		}
+	}
+	return ""
+}
+
+func (c *checker) lease(text string, size catalog.Size) catalog.Duration {
+	if strings.TrimSpace(text) == "" && size.DefaultLease > 0 {
+		return size.DefaultLease
+	}
+	lease, err := catalog.ParseDuration(text)
+	least := c.offering.Limits.MinLease
+	switch {
+	case err != nil:
+		c.problem("lease", i18n.T("request.lease_unreadable", "Example", "8h"))
+	case lease < least || lease == 0:
+		c.problem("lease", i18n.T("request.lease_too_short", "Least", least.String()))
+	case size.MaxLease > 0 && lease > size.MaxLease:
+		c.problem("lease", i18n.T("request.lease_too_long", "Most", size.MaxLease.String(), "Size", size.Title))
+	}
+	return lease
+}
+
+func (c *checker) storage(text string) int {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0
+	}
+	unit := 1
+	number := text
+	for suffix, factor := range map[string]int{"Gi": 1, "Ti": 1024} {
+		if head, found := strings.CutSuffix(text, suffix); found {
+			number, unit = head, factor
+		}
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(number), 10, 20)
+	gib := int(n) * unit
+	switch {
+	case err != nil:
+		c.problem("storage", i18n.T("request.storage_unreadable", "Example", "10Gi"))
+		return 0
+	case gib > c.offering.Limits.MaxStorageGiB:
+		c.problem("storage", i18n.T("request.storage_too_much", "Most", strconv.Itoa(c.offering.Limits.MaxStorageGiB)+"Gi"))
+	}
+	return gib
+}
+
+func (c *checker) reason(text string) string {
+	text = strings.TrimSpace(text)
+	switch {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, hidden):
+		c.problem("reason", i18n.T("request.reason_characters"))
+	case utf8.RuneCountInString(text) > maxReason:
+		c.problem("reason", i18n.T("request.reason_too_long", "Most", maxReason))
+	}
+	return text
+}
+
+func (c *checker) name(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	slug := Slug(text)
+	if slug == "" {
+		c.problem("name", i18n.T("request.name_unusable"))
+	}
+	return slug
+}
+
+// hidden is a character that a person cannot see and that could make a text look like another: control characters except line feed
+// and tab, and the marks that change the direction of writing.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\r' || r == '\t':
+		return false
+	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F:
+		return true
+	}
+	return unicode.IsControl(r)
+}
+
+// Slug makes a name that is safe as a DNS label and a Kubernetes name: lower case letters, digits and single dashes, beginning with a letter, at most
+// MaxName long. Accents fall away. What has no letter at all gives "". Slug of a slug is the same slug.
+func Slug(text string) string {
+	var b strings.Builder
+	if len(text) > 1000 {
+		text = text[:1000]
+	}
+	for _, r := range norm.NFKD.String(strings.ToLower(text)) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r):
+		default:
+			if s := b.String(); s != "" && !strings.HasSuffix(s, "-") {
+				b.WriteByte('-')
+			}
+		}
+	}
+	slug := strings.TrimLeft(b.String(), "-0123456789")
+	if len(slug) > MaxName {
+		slug = slug[:MaxName]
+	}
+	return strings.TrimRight(slug, "-")
+}
+
+// clip keeps what a person typed short enough to repeat it to them.
+func clip(text string) string {
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) <= 60 {
+		return text
+	}
+	return string([]rune(text)[:60]) + "…"
+}

@@ -1,0 +1,66 @@
+package request
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+// fits remembers how many of a size the last picture of a cluster has room for: every offer asks it, and the answer changes only with the picture. Decisions do not
+// come here. The zero value is ready.
+type fits struct {
+	mu       sync.Mutex
+	clusters map[string]fitsOf
+}
+
+// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalogue has it: both are values that nobody
+// changes, and holding them keeps their places from being used again.
+type fitsOf struct {
+	nodes  *inventory.Node
+	bySize map[*catalog.Size]inventory.Fit
+}
+
+// of reads each cluster's picture once and answers for any size of a catalogue.
+func (f *fits) of(ctx context.Context, from Snapshots) func(cluster string, size *catalog.Size) inventory.Fit {
+	type picture struct {
+		snapshot inventory.Snapshot
+		ok       bool
+	}
+	pictures := map[string]picture{}
+	return func(cluster string, size *catalog.Size) inventory.Fit {
+		p, read := pictures[cluster]
+		if !read {
+			p.snapshot, p.ok = from.Snapshot(ctx, cluster)
+			pictures[cluster] = p
+		}
+		if !p.ok {
+			return inventory.Fit{}
+		}
+		return f.fit(p.snapshot, cluster, size)
+	}
+}
+
+func (f *fits) fit(s inventory.Snapshot, cluster string, size *catalog.Size) inventory.Fit {
+	if len(s.Nodes) == 0 {
+		return capacity.Fit(s, *size)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.clusters[cluster]
+	if known.nodes != &s.Nodes[0] {
+		known = fitsOf{nodes: &s.Nodes[0], bySize: map[*catalog.Size]inventory.Fit{}}
+		if f.clusters == nil {
+			f.clusters = map[string]fitsOf{}
+		}
+		f.clusters[cluster] = known
+	}
+	fit, ok := known.bySize[size]
+	if !ok {
+		fit = capacity.Fit(s, *size)
+		known.bySize[size] = fit
+	}
+	return fit
+}

@@ -1,0 +1,42 @@
+package request
+
+import (
+	"context"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+func TestFitsFollowThePicture(t *testing.T) {
+	picture := func(cards int64) inventory.Snapshot {
+		return inventory.Snapshot{Cluster: "c", Nodes: []inventory.Node{{Name: "n", Ready: true, CPU: inventory.Amount{Allocatable: 64_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
+			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: cards, Allocatable: cards}}}}}
+	}
+	sizes := []catalog.Size{
+		{Name: "one", Technology: catalog.Full, CPU: "1", Memory: "1Gi", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 1}},
+		{Name: "two", Technology: catalog.Full, CPU: "1", Memory: "1Gi", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2}},
+	}
+	var f fits
+	now := inventory.Snapshot{}
+	from := pictures(func() (inventory.Snapshot, bool) { return now, now.Cluster != "" })
+	if got := f.of(context.Background(), from)("c", &sizes[0]); got.Known {
+		t.Errorf("want nothing known without a picture, got %+v", got)
+	}
+	for _, cards := range []int64{8, 3, 3, 0} {
+		now = picture(cards)
+		for range 2 {
+			fitted := f.of(context.Background(), from)
+			for i := range sizes {
+				if got, want := fitted("c", &sizes[i]), capacity.Fit(now, sizes[i]); got != want {
+					t.Errorf("%d cards, size %s: want %+v, got %+v", cards, sizes[i].Name, want, got)
+				}
+			}
+		}
+	}
+}
+
+type pictures func() (inventory.Snapshot, bool)
+
+func (p pictures) Snapshot(context.Context, string) (inventory.Snapshot, bool) { return p() }

@@ -1,0 +1,192 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Offer is one size as a person of a tenant sees it now.
+type Offer struct {
+	Size    catalog.Size
+	Cluster string
+	Fit     inventory.Fit
+	Quota   Quota
+	Seats   *license.Seats
+	Verdict policy.Verdict // for the default lease
+	Problem i18n.Text      // why it cannot be asked for now; zero when it can
+}
+
+// StartsNow reports whether a request for the default lease would run at once.
+func (o Offer) StartsNow() bool {
+	return o.Problem.IsZero() && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > 0
+}
+
+// Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the reason.
+func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName string) ([]Offer, error) {
+	site := s.Site()
+	t, ok := site.Directory.ByName(tenantName)
+	if !ok || !identity.Can(a, identity.ReadTenant, identity.Thing{Tenant: tenantName}) {
+		return nil, fault.New(fault.NotFound, i18n.T("request.tenant_unknown", "Tenant", clip(tenantName)))
+	}
+	holdings, err := s.Store.Holdings(ctx, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	var offers []Offer
+	fitted := s.fits.of(ctx, s.Snapshots)
+	for i := range site.Catalog.Sizes {
+		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
+			offers = append(offers, s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, fitted))
+		}
+	}
+	return offers, nil
+}
+
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, fitted func(string, *catalog.Size) inventory.Fit) Offer {
+	size := *known
+	c := checker{offering: Offering{Clusters: site.Clusters}}
+	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
+	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: fitted(w.Cluster, known), Policy: site.Policy}
+	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats}
+	o.Verdict = site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	if fields := obstacles(w, f); len(fields) > 0 {
+		o.Problem = fields[0].Reason
+	} else if f.Fit.Known && f.Fit.Total == 0 {
+		o.Problem = i18n.T("request.size_not_present", "Size", size.Title)
+	}
+	return o
+}
+
+// Preview is what would happen if the draft were sent now. Nothing is written.
+type Preview struct {
+	Wish     Wish
+	Fields   []fault.Field  // what must be changed first
+	Verdict  policy.Verdict // meaningful without Fields
+	Price    usage.Money
+	Until    time.Time
+	Fit      inventory.Fit
+	Quota    Quota
+	Seats    *license.Seats
+	Refused  i18n.Text // the rule's sentence when it refuses
+	Instead  string    // name of a size that would start now, when this one would not
+	Manifest string    // YAML of what would be created
+}
+
+// StartsNow reports whether sending would start it at once.
+func (p Preview) StartsNow() bool {
+	return len(p.Fields) == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > 0
+}
+
+// Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an error.
+func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Preview, error) {
+	if err := identity.Known(a); err != nil {
+		return Preview{}, err
+	}
+	d.DryRun = true
+	w, t, err := s.check(a, d)
+	p := Preview{Wish: w, Fields: fieldsOf(err)}
+	if t.Name == "" || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: t.Name}) {
+		return p, nil
+	}
+	holdings, err := s.Store.Holdings(ctx, t.Name)
+	if err != nil {
+		return p, err
+	}
+	f := s.facts(ctx, t, w)
+	f.Suffix = "xxxx"
+	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
+	p.Fit, p.Quota, p.Seats = f.Fit, f.Quota, f.Seats
+	p.Price, p.Until = EstimateFor(w.Size, w.Lease), f.Now.Add(w.Lease.Std())
+	if w.Size.Name == "" || w.Image.Name == "" {
+		return p, nil
+	}
+	if p.Wish.Name == "" {
+		p.Wish.Name = defaultName(w.Kind, a.Person, f.Suffix)
+	}
+	p.Verdict = f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	if p.Verdict.Outcome == policy.Refuse {
+		p.Refused = p.Verdict.Sentence
+	}
+	p.Fields = append(p.Fields, obstacles(p.Wish, f)...)
+	p.Instead = s.instead(ctx, a, t, p)
+	planned := newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Wish: p.Wish}, f)
+	p.Manifest, err = s.Renderer.Manifest(planned, t)
+	return p, err
+}
+
+// instead looks for the nearest size by GPU memory that would start now.
+func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant, p Preview) string {
+	if p.StartsNow() || p.Wish.Size.Accelerator.Resource == "" {
+		return ""
+	}
+	offers, err := s.Offers(ctx, a, t.Name)
+	if err != nil {
+		return ""
+	}
+	best, gap := "", 0.0
+	for _, o := range offers {
+		if o.Size.Name == p.Wish.Size.Name || o.Size.Accelerator.Resource == "" || !o.StartsNow() {
+			continue
+		}
+		d := o.Size.Accelerator.MemoryGiB - p.Wish.Size.Accelerator.MemoryGiB
+		if d < 0 {
+			d = -d
+		}
+		if best == "" || d < gap {
+			best, gap = o.Size.Name, d
+		}
+	}
+	return best
+}
+
+func fieldsOf(err error) []fault.Field {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Fields
+	}
+	return nil
+}
+
+// Tenants lists the teams that the actor may read.
+func (s *Service) Tenants(a identity.Actor) []tenant.Tenant {
+	var visible []tenant.Tenant
+	for _, t := range s.Site().Directory.Tenants {
+		if identity.Can(a, identity.ReadTenant, identity.Thing{Tenant: t.Name}) {
+			visible = append(visible, t)
+		}
+	}
+	return visible
+}
+
+// Quotas is what a tenant holds and may hold, by size, in the order of the catalogue.
+func (s *Service) Quotas(ctx context.Context, t tenant.Tenant) (map[string]Quota, error) {
+	holdings, err := s.Store.Holdings(ctx, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	quotas := map[string]Quota{}
+	for _, size := range s.Site().Catalog.Sizes {
+		if q := QuotaOf(t, size.Name, holdings); q.Limit > 0 || q.Used > 0 {
+			quotas[size.Name] = q
+		}
+	}
+	return quotas, nil
+}
+
+// Seats is every licence pool and its use.
+func (s *Service) Seats(ctx context.Context) ([]license.Seats, error) {
+	holdings, err := s.Store.Holdings(ctx, "")
+	return CountSeats(s.Site().Pools, holdings), err
+}

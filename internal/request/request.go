@@ -1,0 +1,118 @@
+// Package request is asks and their decisions: start a workload, extend a lease. Pure functions (Submit, Decide, Withdraw, Expire) move them; Service is
+// the shell that gathers facts and writes the outcome in one transaction. A request is immutable once it is decided.
+//
+// The path of data: web form or API body -> Draft -> Service.Submit gathers Facts -> policy.Decide -> Submit -> store.
+package request
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// ID names a request.
+type ID string
+
+// Kind is what is asked for.
+type Kind string
+
+// The kinds of request.
+const (
+	StartKind  Kind = "start"
+	ExtendKind Kind = "extend"
+)
+
+// State is how far a request has come; moves are listed in the table below.
+type State string
+
+// The states. Only Pending can change.
+const (
+	Pending   State = "pending"
+	Approved  State = "approved"
+	Rejected  State = "rejected"
+	Withdrawn State = "withdrawn"
+	Expired   State = "expired"
+)
+
+// Draft is what someone typed or posted, before anything was checked. Web and API both produce it.
+type Draft struct {
+	Kind    catalog.WorkloadKind
+	Tenant  string
+	Name    string // optional; slugged
+	Size    string
+	Image   string
+	Cluster string // optional
+	Lease   string // "8h"
+	Storage string // "10Gi"; "" or "0" for none
+	Volume  string // optional: kept storage to use instead of new
+	Reason  string
+	Key     string // idempotency key; the same key of the same person gives the same request
+	DryRun  bool   // refuse nothing, write nothing: for the summary
+}
+
+// Wish is a checked draft: what would be granted.
+type Wish struct {
+	Kind       catalog.WorkloadKind `json:"kind"`
+	Tenant     string               `json:"tenant"`
+	Name       string               `json:"name"`
+	Size       catalog.Size         `json:"size"`
+	Image      catalog.Image        `json:"image"`
+	Cluster    string               `json:"cluster"`
+	Lease      catalog.Duration     `json:"lease"`
+	StorageGiB int                  `json:"storageGiB"`
+	Volume     string               `json:"volume,omitempty"` // kept storage to use
+	Reason     string               `json:"reason"`
+	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
+}
+
+// Request is an ask that needs a decision.
+type Request struct {
+	ID        ID
+	Kind      Kind
+	Asker     identity.PersonID
+	AskerName string
+	Wish      Wish
+	State     State
+	Decision  Decision
+	Estimate  usage.Money // price of the whole lease
+	Workload  workload.ID // what came of it, or what is to be extended
+	Key       string
+	CreatedAt time.Time
+	ExpiresAt time.Time // an undecided request expires then
+	DecidedAt time.Time
+	Version   int64
+}
+
+// Decision is the answer of a rule or of a person. For a pending request it says which rule asks for whom.
+type Decision struct {
+	Rule     string            `json:"rule"`            // name of the rule
+	Sentence i18n.Text         `json:"sentence"`        // what it means for the asker
+	Needs    identity.Role     `json:"needs,omitempty"` // whose approval is needed
+	By       identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
+	ByName   string            `json:"byName,omitempty"`
+	Note     string            `json:"note,omitempty"`
+}
+
+// Thing is what rights are asked about.
+func (r Request) Thing() identity.Thing {
+	return identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker}
+}
+
+// TTL is how long a request waits for a decision.
+const TTL = 7 * 24 * time.Hour
+
+// moves is the table of allowed moves of a request.
+var moves = map[State][]State{
+	Pending:   {Approved, Rejected, Withdrawn, Expired},
+	Approved:  {},
+	Rejected:  {},
+	Withdrawn: {},
+	Expired:   {},
+}
+
+// States lists every state.
+func States() []State { return []State{Pending, Approved, Rejected, Withdrawn, Expired} }

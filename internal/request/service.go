@@ -1,0 +1,557 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Store is what the service needs. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the database is away.
+type Store interface {
+	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is written.
+	DecideExclusively(ctx context.Context, fn func(Tx) error) error
+	Request(ctx context.Context, id ID) (Request, error)
+	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+	Requests(ctx context.Context, f Filter) ([]Request, string, error)
+	// Waiting counts what is pending in these tenants (nil for all), but for one person's own.
+	Waiting(ctx context.Context, tenants []string, except identity.PersonID) (int, error)
+	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
+	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
+	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
+// Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer Conflict.
+type Tx interface {
+	Request(ctx context.Context, id ID) (Request, error)
+	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
+	Volume(ctx context.Context, name string) (workload.Volume, error)
+	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
+	NameTaken(ctx context.Context, name string) (bool, error)
+	SaveRequest(ctx context.Context, r Request) error
+	SaveWorkload(ctx context.Context, w workload.Workload) error
+	SaveVolume(ctx context.Context, v workload.Volume) error
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
+// Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
+type Filter struct {
+	Asker   identity.PersonID // "" for anyone
+	Tenants []string          // nil for all; an empty list for none
+	States  []State           // empty for all
+	Cursor  string
+	Limit   int
+}
+
+// Site is the configuration that the service decides by; it is replaced as a whole when the configuration changes.
+type Site struct {
+	Catalog   catalog.Catalog
+	Directory tenant.Directory
+	Policy    *policy.Policy
+	Pools     []license.Pool
+	Clusters  []string
+	Limits    Limits
+}
+
+// Snapshots gives the last known inventory of a cluster; ok is false while there is none.
+type Snapshots interface {
+	Snapshot(ctx context.Context, cluster string) (s inventory.Snapshot, ok bool)
+}
+
+// Renderer writes the Kubernetes objects of a workload as YAML, for people to read before they send.
+type Renderer interface {
+	Manifest(w workload.Workload, t tenant.Tenant) (string, error)
+}
+
+// Service is the shell around Submit and Decide.
+type Service struct {
+	Store     Store
+	Site      func() Site
+	Snapshots Snapshots
+	Renderer  Renderer
+	Now       func() time.Time
+	NewID     func(prefix string) string // "r-" and twelve random characters
+	fits      fits
+}
+
+// Submit checks a draft and decides it. The same idempotency key of the same person gives the request it gave before.
+func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Request, error) {
+	if err := identity.Known(a); err != nil {
+		return Request{}, err
+	}
+	if len(d.Key) > maxKey {
+		return Request{}, fault.InvalidFields([]fault.Field{{Name: "key", Reason: i18n.T("request.key_too_long", "Most", maxKey)}})
+	}
+	if r, found, err := asked(ctx, s.Store, a, d.Key); found || err != nil {
+		return r, err
+	}
+	w, t, err := s.check(a, d)
+	if err != nil {
+		return Request{}, s.refused(ctx, a, d, err)
+	}
+	facts := s.facts(ctx, t, w)
+	var r Request
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		seen, found, err := asked(ctx, tx, a, d.Key) // the same call may have come in beside this one
+		if found || err != nil {
+			r = seen
+			return err
+		}
+		out, err := s.submitIn(ctx, tx, w, a, facts, t, d.Key)
+		r = out.Request
+		return err
+	})
+	return r, s.refused(ctx, a, d, err)
+}
+
+// asked finds the request that an idempotency key has made before.
+func asked(ctx context.Context, in interface {
+	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+}, a identity.Actor, key string) (Request, bool, error) {
+	if key == "" {
+		return Request{}, false, nil
+	}
+	r, err := in.RequestByKey(ctx, a.Person.ID, key)
+	if fault.Is(err, fault.NotFound) {
+		return Request{}, false, nil
+	}
+	return r, err == nil, err
+}
+
+// check is everything that can be said of a draft without the store.
+func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) {
+	site := s.Site()
+	t, ok := site.Directory.ByName(d.Tenant)
+	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
+		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant", clip(d.Tenant))}})
+	}
+	w, fields := Check(d, Offering{Catalog: site.Catalog, Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
+	if t.Disabled {
+		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
+	}
+	return w, t, fault.InvalidFields(fields)
+}
+
+// facts gathers what needs no lock; quota, seats and names are read inside the transaction.
+func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
+	return Facts{
+		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
+		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy,
+	}
+}
+
+func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) inventory.Fit {
+	snapshot, ok := s.Snapshots.Snapshot(ctx, cluster)
+	if !ok {
+		return inventory.Fit{}
+	}
+	return capacity.Fit(snapshot, size)
+}
+
+func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant, key string) (Outcome, error) {
+	holdings, err := tx.Holdings(ctx, t.Name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
+	if w.Name == "" {
+		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
+	}
+	if w.Volume != "" {
+		if err := keptVolume(ctx, tx, &w, a); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if f.NameTaken, err = tx.NameTaken(ctx, w.Name); err != nil {
+		return Outcome{}, err
+	}
+	out, err := Submit(w, a, f)
+	if err != nil {
+		return out, err
+	}
+	out.Request.Key = key
+	return out, s.save(ctx, tx, out)
+}
+
+// keptVolume checks that kept storage may be used: of this person, in this tenant, and not in use.
+func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
+	v, err := tx.Volume(ctx, w.Volume)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	switch {
+	case err != nil || v.Deleted || v.Tenant != w.Tenant || v.Owner != a.Person.ID || v.Cluster != w.Cluster:
+		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_unknown", "Volume", clip(w.Volume))}})
+	case v.Workload != "":
+		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_in_use", "Volume", v.Name)}})
+	}
+	w.StorageGiB = v.GiB
+	return nil
+}
+
+// save writes an outcome: request, workload with its volume, audit.
+func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
+	if out.Workload != nil {
+		if err := saveWorkload(ctx, tx, *out.Workload); err != nil {
+			return err
+		}
+	}
+	if err := tx.SaveRequest(ctx, out.Request); err != nil {
+		return err
+	}
+	return tx.Append(ctx, out.Events...)
+}
+
+func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
+	if err := tx.SaveWorkload(ctx, w); err != nil || w.Version > 0 || w.Volume == "" {
+		return err
+	}
+	v, err := tx.Volume(ctx, w.Volume)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		v = workload.Volume{Name: w.Volume, Tenant: w.Tenant, Owner: w.Owner, OwnerName: w.OwnerName, Cluster: w.Cluster,
+			Namespace: w.Namespace, GiB: w.StorageGiB, CreatedAt: w.CreatedAt}
+	case err != nil:
+		return err
+	case v.Workload != "" || v.Deleted || v.Owner != w.Owner || v.Tenant != w.Tenant:
+		return fault.New(fault.Conflict, i18n.T("request.volume_in_use", "Volume", v.Name))
+	}
+	v.Workload, v.UpdatedAt = w.ID, w.CreatedAt
+	return tx.SaveVolume(ctx, v)
+}
+
+func (s *Service) seats(size catalog.Size, holdings []workload.Holding) *license.Seats {
+	if size.LicencePool == "" {
+		return nil
+	}
+	seats, ok := license.Find(CountSeats(s.Site().Pools, holdings), size.LicencePool)
+	if !ok {
+		return nil
+	}
+	return &seats
+}
+
+// CountSeats says how many seats of each pool the holdings take.
+func CountSeats(pools []license.Pool, holdings []workload.Holding) []license.Seats {
+	taken := map[string]int{}
+	for _, h := range holdings {
+		taken[h.LicencePool] += h.Count
+	}
+	return license.Count(pools, taken)
+}
+
+// refused records that something was not granted; a failure to record is what the caller then hears.
+func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err error) error {
+	if err == nil || d.DryRun {
+		return err
+	}
+	f := fault.As(err)
+	if f.Kind != fault.Invalid && f.Kind != fault.Forbidden && f.Kind != fault.Conflict {
+		return err
+	}
+	e := audit.By(a, audit.RequestRefused, s.Now())
+	e.Detail = f.Sentence
+	if len(f.Fields) > 0 {
+		e.Detail = f.Fields[0].Reason
+	}
+	if a.Member(d.Tenant) {
+		e.Tenant = d.Tenant
+	}
+	if appendErr := s.Store.Append(ctx, e); appendErr != nil {
+		return appendErr
+	}
+	return err
+}
+
+// Extend asks for a longer lease of a workload: "4h" more.
+func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, more, reason, key string) (Request, error) {
+	if err := identity.Known(a); err != nil {
+		return Request{}, err
+	}
+	if r, found, err := asked(ctx, s.Store, a, key); found || err != nil {
+		return r, err
+	}
+	seen, err := s.Store.Workload(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if err := workload.Permit(a, identity.ChangeWorkload, seen); err != nil {
+		return Request{}, err
+	}
+	c := checker{offering: Offering{Limits: s.Site().Limits}}
+	lease, words := c.lease(more, catalog.Size{}), c.reason(reason)
+	if len(c.fields) > 0 {
+		return Request{}, fault.InvalidFields(c.fields)
+	}
+	t, err := s.working(seen.Tenant)
+	if err != nil {
+		return Request{}, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
+	}
+	facts := s.facts(ctx, t, Wish{Cluster: seen.Cluster, Size: seen.Size})
+	var r Request
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		again, found, err := asked(ctx, tx, a, key)
+		if found || err != nil {
+			r = again
+			return err
+		}
+		w, err := tx.Workload(ctx, id)
+		if err != nil {
+			return err
+		}
+		out, err := SubmitExtension(w, lease, words, a, facts)
+		if err != nil {
+			return err
+		}
+		out.Request.Key = key
+		r = out.Request
+		return s.save(ctx, tx, out)
+	})
+	return r, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
+}
+
+// Approve lets a request go ahead.
+func (s *Service) Approve(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
+	return s.decide(ctx, a, id, ApproveVerb, note)
+}
+
+// Reject turns a request down; the note says why.
+func (s *Service) Reject(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
+	return s.decide(ctx, a, id, RejectVerb, note)
+}
+
+func (s *Service) decide(ctx context.Context, a identity.Actor, id ID, verb Verb, note string) (Request, error) {
+	c := checker{}
+	if note = c.reason(note); len(c.fields) > 0 {
+		return Request{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: c.fields[0].Reason}})
+	}
+	seen, err := s.Get(ctx, a, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if err := permitDecision(a, seen); err != nil {
+		return Request{}, err
+	}
+	t, err := s.working(seen.Wish.Tenant)
+	if err != nil && verb == ApproveVerb {
+		return Request{}, err
+	}
+	facts := s.facts(ctx, t, seen.Wish)
+	var r Request
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		out, err := s.decideIn(ctx, tx, id, verb, note, a, facts, t)
+		r = out.Request
+		return err
+	})
+	return r, err
+}
+
+// working gives a tenant that may be granted something: it may have been switched off, or taken out of the settings, after it asked.
+func (s *Service) working(name string) (tenant.Tenant, error) {
+	t, ok := s.Site().Directory.ByName(name)
+	if !ok || t.Disabled {
+		if t.Name == "" {
+			t.Name = name
+		}
+		return t, fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", t.Display()))
+	}
+	return t, nil
+}
+
+func permitDecision(a identity.Actor, r Request) error {
+	switch {
+	case identity.Can(a, identity.DecideRequest, r.Thing()):
+		return nil
+	case a.Person.ID == r.Asker:
+		return fault.New(fault.Forbidden, i18n.T("request.own"))
+	}
+	return fault.New(fault.Forbidden, i18n.T("request.not_approver"))
+}
+
+func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, verb Verb, note string, a identity.Actor, f Facts, t tenant.Tenant) (Outcome, error) {
+	r, err := tx.Request(ctx, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	holdings, err := tx.Holdings(ctx, t.Name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	f.Quota, f.Seats = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings)
+	if r.Kind == ExtendKind {
+		w, err := tx.Workload(ctx, r.Workload)
+		if err != nil {
+			return Outcome{}, err
+		}
+		f.Extends = &w
+	}
+	out, err := Decide(r, verb, note, a, f)
+	if err != nil {
+		return out, err
+	}
+	return out, s.save(ctx, tx, out)
+}
+
+// Withdraw takes one's own undecided request back.
+func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Request, error) {
+	seen, err := s.Get(ctx, a, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if !identity.Can(a, identity.WithdrawRequest, seen.Thing()) {
+		return Request{}, fault.New(fault.Forbidden, i18n.T("request.not_yours"))
+	}
+	var r Request
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		seen, err := tx.Request(ctx, id)
+		if err != nil {
+			return err
+		}
+		out, err := Withdraw(seen, a, s.Now())
+		if err != nil {
+			return err
+		}
+		r = out.Request
+		if len(out.Events) == 0 {
+			return nil
+		}
+		return s.save(ctx, tx, out)
+	})
+	return r, err
+}
+
+// ExpireDue ends every request that nobody decided in time; the controller calls it on its tick.
+func (s *Service) ExpireDue(ctx context.Context) error {
+	pending, _, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Limit: 500})
+	if err != nil {
+		return err
+	}
+	for _, p := range pending {
+		if Expire(p, s.Now()).Events == nil {
+			continue
+		}
+		err := s.Store.DecideExclusively(ctx, func(tx Tx) error {
+			r, err := tx.Request(ctx, p.ID)
+			if err != nil {
+				return err
+			}
+			if out := Expire(r, s.Now()); out.Events != nil {
+				return s.save(ctx, tx, out)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get gives one request; what the actor may not read does not exist.
+func (s *Service) Get(ctx context.Context, a identity.Actor, id ID) (Request, error) {
+	if err := identity.Known(a); err != nil {
+		return Request{}, err
+	}
+	r, err := s.Store.Request(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if !identity.Can(a, identity.ReadRequest, r.Thing()) {
+		return Request{}, fault.New(fault.NotFound, i18n.T("request.not_found"))
+	}
+	return r, nil
+}
+
+// Scope says whose requests a list shows.
+type Scope string
+
+// The scopes: one's own, those waiting for one's decision, all that one may read.
+const (
+	ScopeMine    Scope = "mine"
+	ScopeInbox   Scope = "inbox"
+	ScopeVisible Scope = "all"
+)
+
+// List gives a page of requests, newest first.
+func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Filter) ([]Request, string, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, "", err
+	}
+	switch scope {
+	case ScopeMine:
+		f.Asker = a.Person.ID
+	case ScopeInbox:
+		f.States = []State{Pending}
+		f.Tenants = decidable(a)
+	default:
+		if !a.SeesAll() && !a.Is(identity.Approver) {
+			f.Tenants = within(f.Tenants, a.TenantNames())
+		}
+	}
+	items, next, err := s.Store.Requests(ctx, f)
+	if scope == ScopeInbox {
+		items = others(a, items)
+	}
+	return items, next, err
+}
+
+// Waiting is how many requests wait for the actor's decision.
+func (s *Service) Waiting(ctx context.Context, a identity.Actor) (int, error) {
+	if err := identity.Known(a); err != nil {
+		return 0, err
+	}
+	return s.Store.Waiting(ctx, decidable(a), a.Person.ID)
+}
+
+// decidable is the tenants whose requests the actor may decide: nil for all.
+func decidable(a identity.Actor) []string {
+	if a.Is(identity.Approver) || a.Is(identity.Admin) {
+		return nil
+	}
+	names := []string{}
+	for _, t := range a.TenantNames() {
+		if a.In(t, identity.Approver) {
+			names = append(names, t)
+		}
+	}
+	return names
+}
+
+// within narrows a filter to what the actor may see.
+func within(wanted, allowed []string) []string {
+	if wanted == nil {
+		return allowed
+	}
+	both := []string{}
+	for _, w := range wanted {
+		for _, t := range allowed {
+			if w == t {
+				both = append(both, w)
+			}
+		}
+	}
+	return both
+}
+
+func others(a identity.Actor, items []Request) []Request {
+	kept := items[:0]
+	for _, r := range items {
+		if r.Asker != a.Person.ID {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,285 @@
+package request
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Facts is the world as Submit and Decide may see it: gathered by the shell under the lock that serialises grants, so that two
+// people cannot be promised the same last slice.
+type Facts struct {
+	Now       time.Time
+	ID        ID          // for a new request
+	Workload  workload.ID // for a new workload
+	Namespace string
+	Suffix    string // random, four characters, for a name that was not given
+	Quota     Quota
+	Seats     *license.Seats // of the size's pool; nil when the size takes none
+	Fit       inventory.Fit
+	NameTaken bool
+	Extends   *workload.Workload // the workload of an extension
+	Policy    *policy.Policy
+}
+
+// Quota is how much of a size a tenant holds and may hold.
+type Quota struct {
+	Used  int
+	Limit int
+}
+
+// Full reports whether nothing more can be granted.
+func (q Quota) Full() bool { return q.Used >= q.Limit }
+
+// QuotaOf counts a tenant's holdings of a size.
+func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
+	q := Quota{Limit: t.Quota[size]}
+	for _, h := range holdings {
+		if h.Tenant == t.Name && h.Size == size {
+			q.Used += h.Count
+		}
+	}
+	return q
+}
+
+// Outcome is what a submission or a decision leads to: the request, the workload that is to be saved with it (nil for none), and what the audit records.
+type Outcome struct {
+	Request  Request
+	Workload *workload.Workload
+	Events   []audit.Event
+}
+
+// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted at all.
+func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
+	if w.Name == "" {
+		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
+	}
+	if fields := obstacles(w, f); len(fields) > 0 {
+		return Outcome{}, fault.InvalidFields(fields)
+	}
+	verdict := f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	r := Request{
+		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
+		Estimate: w.Size.PricePerHour.For(w.Lease.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Decision: Decision{Rule: verdict.Rule, Sentence: verdict.Sentence, Needs: verdict.By},
+	}
+	return conclude(r, verdict, a, f)
+}
+
+// conclude applies the rules' verdict to a new request.
+func conclude(r Request, v policy.Verdict, a identity.Actor, f Facts) (Outcome, error) {
+	switch v.Outcome {
+	case policy.Refuse:
+		return Outcome{}, fault.New(fault.Forbidden, v.Sentence)
+	case policy.Approve:
+		if r.Wish.Reason == "" {
+			return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "reason", Reason: i18n.T("request.reason_needed")}})
+		}
+		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
+	}
+	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
+	out, err := grant(r, a, f)
+	out.Events = append([]audit.Event{submitted}, out.Events...)
+	return out, err
+}
+
+// SubmitExtension decides the wish to keep a workload for longer.
+func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, a identity.Actor, f Facts) (Outcome, error) {
+	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Lease: more, Reason: reason, Workload: w.ID}
+	f.Extends = &w
+	whole := extendedUntil(w, more, f.Now).Sub(w.Lease.From)
+	if !w.CanExtend() {
+		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.gone"))
+	}
+	if limit := w.Size.MaxLease.Std(); limit > 0 && whole > limit {
+		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.extension_too_long", "Most", w.Size.MaxLease.String())}})
+	}
+	verdict := f.Policy.Decide(PolicyFacts(ExtendKind, wish, a, f, whole))
+	r := Request{
+		ID: f.ID, Kind: ExtendKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
+		Estimate: w.Size.PricePerHour.For(more.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Decision: Decision{Rule: verdict.Rule, Sentence: verdict.Sentence, Needs: verdict.By},
+	}
+	return conclude(r, verdict, a, f)
+}
+
+// extendedUntil counts from the end of the lease, or from now where that has passed.
+func extendedUntil(w workload.Workload, more catalog.Duration, now time.Time) time.Time {
+	from := w.Lease.Until
+	if from.Before(now) {
+		from = now
+	}
+	return from.Add(more.Std())
+}
+
+// Verb is what an approver does with a request.
+type Verb string
+
+// The verbs.
+const (
+	ApproveVerb Verb = "approve"
+	RejectVerb  Verb = "reject"
+)
+
+// Decide records a person's decision on a pending request. Quota and seats are looked at again: they may have gone since it was asked.
+func Decide(r Request, verb Verb, note string, a identity.Actor, f Facts) (Outcome, error) {
+	if err := open(r, f.Now); err != nil {
+		return Outcome{}, err
+	}
+	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, note
+	if verb == RejectVerb {
+		r.State, r.DecidedAt = Rejected, f.Now
+		r.Decision.Sentence = i18n.T("request.rejected_by", "Name", a.Person.Name)
+		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, f.Now, i18n.Literal(note))}}, nil
+	}
+	if r.Kind == StartKind {
+		if fields := shortages(r.Wish, f); len(fields) > 0 {
+			return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
+		}
+	}
+	r.Decision.Sentence = i18n.T("request.approved_by", "Name", a.Person.Name)
+	return grant(r, a, f)
+}
+
+// Withdraw takes an undecided request back.
+func Withdraw(r Request, a identity.Actor, now time.Time) (Outcome, error) {
+	if r.State == Withdrawn {
+		return Outcome{Request: r}, nil
+	}
+	if err := open(r, now); err != nil {
+		return Outcome{}, err
+	}
+	r.State, r.DecidedAt = Withdrawn, now
+	r.Decision.Sentence = i18n.T("request.withdrawn_by", "Name", a.Person.Name)
+	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestWithdrawn, now, i18n.Text{})}}, nil
+}
+
+// Expire ends a request that nobody decided in time; the outcome is empty when it is not due.
+func Expire(r Request, now time.Time) Outcome {
+	if r.State != Pending || now.Before(r.ExpiresAt) {
+		return Outcome{}
+	}
+	r.State, r.DecidedAt = Expired, now
+	r.Decision.Sentence = i18n.T("request.expired")
+	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestExpired, now, i18n.Text{})}}
+}
+
+func open(r Request, now time.Time) error {
+	if r.State != Pending {
+		return fault.New(fault.Conflict, i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State))))
+	}
+	if !now.Before(r.ExpiresAt) {
+		return fault.New(fault.Conflict, i18n.T("request.expired"))
+	}
+	return nil
+}
+
+// grant carries out an approval: a start becomes a workload, an extension moves the end of the lease.
+func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
+	r.State, r.DecidedAt = Approved, f.Now
+	approved := event(r, a, audit.RequestApproved, f.Now, i18n.Literal(r.Decision.Note))
+	if r.Kind == ExtendKind {
+		w, events, err := workload.Extend(*f.Extends, extendedUntil(*f.Extends, r.Wish.Lease, f.Now), a, f.Now)
+		return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err
+	}
+	w := newWorkload(r, f)
+	r.Workload = w.ID
+	created := audit.By(a, audit.WorkloadCreated, f.Now)
+	created.Tenant, created.Workload, created.Request, created.Rule = w.Tenant, string(w.ID), string(r.ID), r.Decision.Rule
+	return Outcome{Request: r, Workload: &w, Events: []audit.Event{approved, created}}, nil
+}
+
+func newWorkload(r Request, f Facts) workload.Workload {
+	w := workload.Workload{
+		ID: f.Workload, Name: r.Wish.Name, Kind: r.Wish.Kind, Tenant: r.Wish.Tenant, Owner: r.Asker, OwnerName: r.AskerName, Size: r.Wish.Size,
+		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB, Volume: r.Wish.Volume,
+		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
+		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now, UpdatedAt: f.Now,
+	}
+	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
+	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
+		w.Volume = w.Name + "-home"
+	}
+	return w
+}
+
+// obstacles are the reasons why a wish cannot be granted now, each with what can be changed.
+func obstacles(w Wish, f Facts) []fault.Field {
+	fields := shortages(w, f)
+	if f.NameTaken {
+		fields = append(fields, fault.Field{Name: "name", Reason: i18n.T("request.name_taken", "Name", w.Name)})
+	}
+	if w.Cluster == "" && w.Size.Name != "" {
+		fields = append(fields, fault.Field{Name: "size", Reason: i18n.T("request.size_nowhere", "Size", w.Size.Title)})
+	}
+	return fields
+}
+
+func shortages(w Wish, f Facts) []fault.Field {
+	switch {
+	case f.Quota.Limit == 0:
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
+	case f.Quota.Full():
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used, "Limit", f.Quota.Limit)}}
+	case f.Seats != nil && f.Seats.Free() == 0:
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats", f.Seats.Pool.Seats)}}
+	}
+	return nil
+}
+
+// PolicyFacts is what the rules see of a wish.
+func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
+	facts := policy.Facts{
+		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Size: w.Size.Name, Technology: string(w.Size.Technology),
+		Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share, Hours: whole.Hours(),
+		Cost:      float64(w.Size.PricePerHour.For(whole).Minor) / 100,
+		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit), Free: int64(f.Fit.Free), Hour: int64(f.Now.UTC().Hour()),
+	}
+	if !f.Fit.Known {
+		facts.Free = -1
+	}
+	if w.Size.Accelerator.Share >= 1 {
+		facts.GPUs = float64(w.Size.Devices())
+	}
+	for _, role := range a.Tenants[w.Tenant] {
+		facts.Roles = append(facts.Roles, string(role))
+	}
+	return facts
+}
+
+func defaultName(kind catalog.WorkloadKind, p identity.Person, suffix string) string {
+	prefix := "nb"
+	if kind == catalog.Endpoint {
+		prefix = "ep"
+	}
+	short := Slug(p.Short())
+	if len(short) > MaxName-9 {
+		short = strings.TrimRight(short[:MaxName-9], "-")
+	}
+	if short == "" {
+		return prefix + "-" + suffix
+	}
+	return prefix + "-" + short + "-" + suffix
+}
+
+func event(r Request, a identity.Actor, kind audit.Kind, at time.Time, detail i18n.Text) audit.Event {
+	e := audit.By(a, kind, at)
+	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Wish.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule, detail
+	return e
+}
+
+// EstimateFor is the price of a size for a lease.
+func EstimateFor(s catalog.Size, lease catalog.Duration) usage.Money {
+	return s.PricePerHour.For(lease.Std())
+}

@@ -1,0 +1,149 @@
+package kube
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden manifests")
+
+// golden is an input.yaml: a workload of the first catalogue's size and image, or a tenant when it names no size.
+type golden struct {
+	Size    string               `json:"size"`
+	Image   string               `json:"image"`
+	Name    string               `json:"name"`
+	Kind    catalog.WorkloadKind `json:"kind"`
+	Desired workload.Desired     `json:"desired"`
+	Volume  string               `json:"volume"`
+	GiB     int                  `json:"gib"`
+	Tenant  tenant.Tenant        `json:"tenant"`
+	Site    goldenSite           `json:"site"`
+}
+
+type goldenSite struct {
+	Cluster        string `json:"cluster"`
+	OpenShift      bool   `json:"openShift"`
+	StorageClass   string `json:"storageClass"`
+	InternetEgress bool   `json:"internetEgress"`
+	Gateway        string `json:"gateway"` // namespace
+}
+
+// TestGolden renders every testdata/<case>/input.yaml and compares the whole of objects.yaml.
+func TestGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/*/input.yaml")
+	if err != nil || len(inputs) == 0 {
+		t.Fatal("no cases", err)
+	}
+	sizes := map[string]bool{}
+	for _, path := range inputs {
+		dir := filepath.Dir(path)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			g := readGolden(t, path)
+			sizes[g.Size] = true
+			got := render(t, g)
+			want, err := os.ReadFile(filepath.Join(dir, "objects.yaml"))
+			if *update {
+				err = os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(got), 0o644)
+				want = []byte(got)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("objects.yaml (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, s := range catalog.Default().Sizes {
+		if !sizes[s.Name] {
+			t.Errorf("no case renders size %s", s.Name)
+		}
+	}
+}
+
+func readGolden(t *testing.T, path string) golden {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g golden
+	if err := yaml.UnmarshalStrict(text, &g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func render(t *testing.T, g golden) string {
+	t.Helper()
+	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift, StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress}
+	if g.Site.Gateway != "" {
+		site.GatewayFrom = []Peer{InNamespace(g.Site.Gateway, nil)}
+	}
+	var objects []Object
+	var err error
+	if g.Size == "" {
+		objects, err = TenantObjects(g.Tenant, catalog.Default(), site)
+	} else {
+		in := input(g.Size, g.Image)
+		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
+		if g.Kind != "" {
+			in.Workload.Kind = g.Kind
+		}
+		if g.Desired != "" {
+			in.Workload.Desired, in.Workload.Generation = g.Desired, 2
+		}
+		in.Site = site
+		objects, err = Objects(in)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(t, objects)
+}
+
+// text writes objects unmasked, for a golden file shall show every byte that is applied.
+func text(t *testing.T, objects []Object) string {
+	t.Helper()
+	var b strings.Builder
+	for _, o := range objects {
+		content, err := Content(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := yaml.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "---\n%s", doc)
+	}
+	return b.String()
+}
+
+// input is a running workload of the first catalogue.
+func input(size, image string) Input {
+	c := catalog.Default()
+	s, ok := c.Size(size)
+	i, ok2 := c.Image(image)
+	if !ok || !ok2 {
+		panic("no such size or image: " + size + ", " + image)
+	}
+	return Input{
+		Workload: workload.Workload{
+			ID: "w-4k7q2m9x5c3d", Name: "nb-anna-7f3c", Kind: i.Kind, Tenant: "vision", Owner: "anna", OwnerName: "Anna Ö.", Size: s, Image: i, Cluster: "main",
+			Namespace: "gpu-vision", Desired: workload.WantRunning, Generation: 1,
+		},
+		Tenant: tenant.Tenant{Name: "vision"}, Site: Site{Instance: "default"}, Token: "not-a-secret",
+	}
+}

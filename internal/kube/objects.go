@@ -1,0 +1,259 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Object is one typed Kubernetes object with its apiVersion and kind set.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Input is everything that the objects of a workload are made from.
+type Input struct {
+	Workload workload.Workload
+	Tenant   tenant.Tenant
+	Site     Site
+	Token    string // the workload's own secret; needed when its image names a variable for it
+}
+
+// Names of what every workload has.
+const (
+	ServicePort    = 80      // of the Service; leads to the image's port
+	PortName       = "http"  // of the container's port
+	TokenSecretKey = "token" // in the Secret
+	ContainerName  = "main"
+	AccountName    = "portal-workload" // the tenant's ServiceAccount without token
+)
+
+// maxName keeps room for what Kubernetes appends: a revision label is the name, a dash and ten characters, within 63.
+const maxName = 52
+
+// Objects renders a workload, in the order in which it is applied. A workload that shall be deleted has none. Storage is created once and then left
+// alone: its spec cannot be changed, and a later workload may use it.
+func Objects(in Input) ([]Object, error) {
+	if in.Workload.Desired == workload.WantDeleted {
+		return nil, nil
+	}
+	r, err := newRenderer(in)
+	if err != nil {
+		return nil, fmt.Errorf("render workload %s: %w", in.Workload.ID, err)
+	}
+	var objects []Object
+	if r.hasToken() {
+		objects = append(objects, r.secret())
+	}
+	if r.hasVolume() {
+		objects = append(objects, r.claim())
+	}
+	if in.Workload.Kind == catalog.Endpoint {
+		return append(objects, r.deployment(), r.service()), nil
+	}
+	return append(objects, r.statefulSet(), r.service()), nil
+}
+
+// Ref names an object that a workload has or may have.
+type Ref struct{ APIVersion, Kind, Namespace, Name string }
+
+// Names lists what is deleted with a workload, in the order of deletion: what makes pods first. Storage is not among them, it outlives the workload.
+func Names(w workload.Workload) []Ref {
+	runner := Ref{"apps/v1", "StatefulSet", w.Namespace, w.Name}
+	if w.Kind == catalog.Endpoint {
+		runner.Kind = "Deployment"
+	}
+	refs := []Ref{runner, {"v1", "Service", w.Namespace, w.Name}}
+	if w.Image.TokenEnv != "" {
+		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
+	}
+	return refs
+}
+
+// PodSelector finds the pods of a workload. It never changes, for a StatefulSet's selector cannot.
+func PodSelector(w workload.Workload) map[string]string {
+	return map[string]string{WorkloadKey: string(w.ID)}
+}
+
+// renderer holds what the objects of one workload share.
+type renderer struct {
+	Input
+	owner     Owner
+	resources corev1.ResourceList
+	shared    *resource.Quantity // size of /dev/shm; nil for the runtime's own
+	storage   resource.Quantity
+}
+
+func newRenderer(in Input) (renderer, error) {
+	w := in.Workload
+	r := renderer{Input: in, owner: Owner{Instance: in.Site.Instance, Tenant: w.Tenant, Workload: w.ID, Generation: w.Generation}}
+	if err := in.check(); err != nil {
+		return r, err
+	}
+	var err error
+	if r.resources, err = Requests(w.Size); err != nil {
+		return r, err
+	}
+	if w.Size.SharedMem != "" {
+		q, err := resource.ParseQuantity(w.Size.SharedMem)
+		if err != nil || q.Sign() <= 0 {
+			return r, fmt.Errorf("size %s: shared memory %q is not a quantity", w.Size.Name, w.Size.SharedMem)
+		}
+		r.shared = &q
+	}
+	r.storage = *resource.NewQuantity(int64(w.StorageGiB)<<30, resource.BinarySI)
+	return r, nil
+}
+
+// check refuses what would end as an object in the wrong place, or as one that no API server takes.
+func (in Input) check() error {
+	w := in.Workload
+	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if len(validation.IsDNS1035Label(w.Name)) > 0 || len(w.Name) > maxName {
+		add("name %q is not a DNS label of at most %d characters", w.Name, maxName)
+	}
+	if len(validation.IsDNS1123Label(w.Namespace)) > 0 {
+		add("namespace %q is not a DNS label", w.Namespace)
+	}
+	for what, value := range map[string]string{"id": string(w.ID), "tenant": w.Tenant, "size": w.Size.Name, "instance": in.Site.Instance} {
+		if value == "" || len(validation.IsValidLabelValue(value)) > 0 {
+			add("%s %q cannot be a label", what, value)
+		}
+	}
+	if w.Tenant != in.Tenant.Name {
+		add("the workload belongs to tenant %q, not to %q", w.Tenant, in.Tenant.Name)
+	}
+	if w.Kind != catalog.Notebook && w.Kind != catalog.Endpoint {
+		add("kind %q is unknown", w.Kind)
+	}
+	if w.Image.Reference == "" || w.Image.Port < 1 || w.Image.Port > 65535 {
+		add("image %q has no reference or no port", w.Image.Name)
+	}
+	if w.Volume != "" && len(validation.IsDNS1123Label(w.Volume)) > 0 {
+		add("storage %q is not a DNS label", w.Volume)
+	}
+	if in.hasVolume() && w.StorageGiB <= 0 {
+		add("storage %q has no size", w.Volume)
+	}
+	if in.hasToken() && in.Token == "" {
+		add("the workload's token is missing")
+	}
+	return errors.Join(problems...)
+}
+
+func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" }
+
+// hasVolume: storage that the image has no place for is not made; it would wait for its first pod for ever.
+func (in Input) hasVolume() bool { return in.Workload.Volume != "" && in.Workload.Image.Home != "" }
+
+// Requests is what a pod of the size asks for. The limit is the same: extended resources cannot be overcommitted, and for the others a neighbour
+// must not be able to take what was promised.
+func Requests(size catalog.Size) (corev1.ResourceList, error) {
+	list := corev1.ResourceList{}
+	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: size.CPU, corev1.ResourceMemory: size.Memory} {
+		q, err := resource.ParseQuantity(text)
+		if err != nil || q.Sign() <= 0 {
+			return nil, fmt.Errorf("size %s: %s %q is not a quantity above zero", size.Name, name, text)
+		}
+		list[name] = q
+	}
+	switch {
+	case size.Technology == catalog.DRA:
+		return nil, fmt.Errorf("size %s: claims of dynamic resource allocation cannot be rendered yet", size.Name)
+	case size.Accelerator.Resource == "" && size.Technology != catalog.CPUOnly:
+		return nil, fmt.Errorf("size %s: technology %s needs a resource", size.Name, size.Technology)
+	case size.Accelerator.Resource != "":
+		list[corev1.ResourceName(size.Accelerator.Resource)] = *resource.NewQuantity(int64(size.Devices()), resource.DecimalSI)
+	}
+	return list, nil
+}
+
+func (r renderer) component() string { return string(r.Workload.Kind) }
+
+func (r renderer) meta() metav1.ObjectMeta {
+	return r.owner.meta(r.component(), r.Workload.Namespace, r.Workload.Name)
+}
+
+// replicas: stopping gives the GPU back and keeps everything else.
+func (r renderer) replicas() *int32 {
+	if r.Workload.Desired == workload.WantRunning {
+		return new(int32(1))
+	}
+	return new(int32(0))
+}
+
+func (r renderer) secret() *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: r.meta(),
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{TokenSecretKey: []byte(r.Token)},
+	}
+}
+
+func (r renderer) claim() *corev1.PersistentVolumeClaim {
+	owner := Owner{Instance: r.owner.Instance, Tenant: r.owner.Tenant, Volume: r.Workload.Volume}
+	claim := &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: owner.meta("storage", r.Workload.Namespace, r.Workload.Volume),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: r.storage}},
+		},
+	}
+	if r.Site.StorageClass != "" {
+		claim.Spec.StorageClassName = &r.Site.StorageClass
+	}
+	return claim
+}
+
+// statefulSet runs a notebook: at most one pod, and never two on the same storage. Parallel, because under the ordered policy a pod that never gets ready
+// keeps a corrected one from being made.
+func (r renderer) statefulSet() *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
+		ObjectMeta: r.meta(),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: r.replicas(), ServiceName: r.Workload.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
+			RevisionHistoryLimit: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
+		},
+	}
+}
+
+// deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come. The deadline lies beyond the
+// startup probe, for a big model takes long to load.
+func (r renderer) deployment() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: r.meta(),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: r.replicas(), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			ProgressDeadlineSeconds: new(int32(3600)), RevisionHistoryLimit: new(int32(1)),
+			Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
+		},
+	}
+}
+
+func (r renderer) service() *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: r.meta(),
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, Selector: PodSelector(r.Workload),
+			Ports: []corev1.ServicePort{{Name: PortName, Port: ServicePort, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(PortName)}},
+		},
+	}
+}

@@ -1,0 +1,420 @@
+package kube
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// each renders every size with every image as both kinds, with and without storage, on both platforms.
+func each(t *testing.T, check func(t *testing.T, in Input, objects []Object)) {
+	t.Helper()
+	c := catalog.Default()
+	for _, s := range c.Sizes {
+		for _, i := range c.Images {
+			for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
+				for n := range 4 {
+					in := input(s.Name, i.Name)
+					in.Workload.Kind, in.Site.OpenShift = kind, n&1 == 1
+					if n&2 == 2 {
+						in.Workload.Volume, in.Workload.StorageGiB = "nb-anna-7f3c-home", 10
+					}
+					t.Run(fmt.Sprintf("%s/%s/%s/%d", s.Name, i.Name, kind, n), func(t *testing.T) {
+						objects, err := Objects(in)
+						if err != nil {
+							t.Fatal(err)
+						}
+						check(t, in, objects)
+					})
+				}
+			}
+		}
+	}
+}
+
+// podOf finds the pod inside the objects.
+func podOf(t *testing.T, objects []Object) corev1.PodTemplateSpec {
+	t.Helper()
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *appsv1.StatefulSet:
+			return o.Spec.Template
+		case *appsv1.Deployment:
+			return o.Spec.Template
+		}
+	}
+	t.Fatal("nothing that makes a pod")
+	return corev1.PodTemplateSpec{}
+}
+
+func TestEveryPodIsRestricted(t *testing.T) {
+	each(t, func(t *testing.T, in Input, objects []Object) {
+		pod := podOf(t, objects)
+		for _, bad := range restricted(pod.Spec) {
+			t.Error(bad)
+		}
+		if on := pod.Spec.AutomountServiceAccountToken; on == nil || *on {
+			t.Error("a token of the account would be mounted")
+		}
+		if on := pod.Spec.EnableServiceLinks; on == nil || *on {
+			t.Error("the pod would see its neighbours' addresses")
+		}
+		if s := pod.Spec.SecurityContext; in.Site.OpenShift && (s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil) {
+			t.Error("on OpenShift the SCC picks user and groups")
+		}
+	})
+}
+
+func TestEveryPodAsksForWhatItMayUse(t *testing.T) {
+	each(t, func(t *testing.T, in Input, objects []Object) {
+		size := in.Workload.Size
+		c := podOf(t, objects).Spec.Containers[0]
+		if diff := cmp.Diff(c.Resources.Requests, c.Resources.Limits); diff != "" {
+			t.Errorf("requests and limits differ: %s", diff)
+		}
+		extended := map[string]int64{}
+		for name, q := range c.Resources.Requests {
+			if strings.Contains(string(name), "/") {
+				extended[string(name)] = q.Value()
+			}
+		}
+		want := map[string]int64{}
+		if size.Accelerator.Resource != "" {
+			want[size.Accelerator.Resource] = int64(size.Devices())
+		}
+		if diff := cmp.Diff(want, extended); diff != "" {
+			t.Errorf("devices (-want +got):\n%s", diff)
+		}
+		hidden := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "NVIDIA_VISIBLE_DEVICES" && e.Value == "void" })
+		if hidden != (len(want) == 0) {
+			t.Error("exactly pods without a GPU are told to show none")
+		}
+	})
+}
+
+func TestEveryObjectSaysWhoseItIs(t *testing.T) {
+	each(t, func(t *testing.T, in Input, objects []Object) {
+		kinds := map[string]bool{}
+		for _, o := range objects {
+			kind := o.GetObjectKind().GroupVersionKind()
+			kinds[kind.Kind] = true
+			if kind.Version == "" || kind.Kind == "" || o.GetNamespace() != in.Workload.Namespace {
+				t.Errorf("%s %q is not complete", kind, o.GetName())
+			}
+			if !Owned(o.GetAnnotations(), in.Workload) {
+				t.Errorf("%s is not owned: %v", kind.Kind, o.GetAnnotations())
+			}
+			owner := OwnerOf(o.GetAnnotations())
+			if owner.Instance != "default" || owner.Tenant != "vision" {
+				t.Errorf("%s: %+v", kind.Kind, owner)
+			}
+			if kind.Kind != "PersistentVolumeClaim" && (owner.Workload != in.Workload.ID || owner.Generation != in.Workload.Generation) {
+				t.Errorf("%s: %+v", kind.Kind, owner)
+			}
+			if o.GetLabels()[ManagedByLabel] != ManagedBy {
+				t.Errorf("%s: watches would not see it", kind.Kind)
+			}
+		}
+		pod := podOf(t, objects)
+		if owner := OwnerOf(pod.Annotations); owner.Workload != in.Workload.ID || owner.Generation != 0 {
+			t.Errorf("pod: %+v; a generation there would restart it with each wish", owner)
+		}
+		for key, value := range PodSelector(in.Workload) {
+			if pod.Labels[key] != value {
+				t.Errorf("the selector does not find the pod: %s=%s", key, value)
+			}
+		}
+		for _, ref := range Names(in.Workload) {
+			if !kinds[ref.Kind] {
+				t.Errorf("Names lists a %s that is not made", ref.Kind)
+			}
+			delete(kinds, ref.Kind)
+		}
+		delete(kinds, "PersistentVolumeClaim")
+		if len(kinds) > 0 {
+			t.Errorf("Names forgets %v", kinds)
+		}
+	})
+}
+
+// Whatever a person calls a workload, labels and names hold, and nothing but the checked name gets into objects.
+func TestNothingTypedGetsIntoObjects(t *testing.T) {
+	names := []string{
+		"a", "nb", strings.Repeat("a", request.MaxName), "a" + strings.Repeat("-b", (request.MaxName-1)/2), "kube-system", "default", "openshift-infra",
+		request.Slug("Ünï cödé"), request.Slug("x\n---\nkind: Secret"), request.Slug("{{ .Values }}"), request.Slug(strings.Repeat("Long Name ", 60)),
+	}
+	const poison = "\"'\n---\nkind: Secret {{ }} $(TOKEN) <b>"
+	for _, name := range names {
+		for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
+			t.Run(name+"/"+string(kind), func(t *testing.T) {
+				in := input("mig-1g.10gb", "jupyterlab")
+				w := &in.Workload
+				w.Name, w.Kind, w.Volume, w.StorageGiB = name, kind, name+"-home", 5
+				w.OwnerName, w.Request, w.Size.Title, w.Image.Title = poison, poison, poison, poison
+				in.Tenant.Title = poison
+				objects, err := Objects(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := text(t, objects)
+				for _, word := range []string{"---\\n", "TOKEN)", "<b>", "{{"} {
+					if strings.Contains(all, word) {
+						t.Errorf("typed text got into an object: %q", word)
+					}
+				}
+				for _, o := range objects {
+					if len(validation.IsDNS1035Label(o.GetName())) > 0 {
+						t.Errorf("name %q", o.GetName())
+					}
+				}
+				if revision := len(name) + 11; revision > 63 {
+					t.Errorf("the revision label would have %d characters", revision)
+				}
+				pod := podOf(t, objects)
+				for _, labels := range []map[string]string{pod.Labels, objects[0].GetLabels()} {
+					for key, value := range labels {
+						if len(validation.IsValidLabelValue(value)) > 0 || len(validation.IsQualifiedName(key)) > 0 {
+							t.Errorf("label %s=%s", key, value)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestObjectsAreTheSameEachTime(t *testing.T) {
+	in := input("vgpu-12q", "vllm")
+	first, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := text(t, first)
+	for range 20 {
+		again, err := Objects(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, text(t, again)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+// A wish that changes nothing in the pod must not replace it: the template may not depend on the generation.
+func TestTemplateDoesNotDependOnTheWish(t *testing.T) {
+	in := input("mig-1g.10gb", "jupyterlab")
+	first, _ := Objects(in)
+	in.Workload.Generation, in.Workload.Desired, in.Workload.Shared = 7, workload.WantStopped, true
+	second, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(podOf(t, first), podOf(t, second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestObjectsRefuse(t *testing.T) {
+	cases := map[string]struct {
+		change func(*Input)
+		want   string
+	}{
+		"a name with a line feed":   {func(in *Input) { in.Workload.Name = "a\nb" }, "not a DNS label"},
+		"a name that begins with 1": {func(in *Input) { in.Workload.Name = "1a" }, "not a DNS label"},
+		"a name that is too long":   {func(in *Input) { in.Workload.Name = strings.Repeat("a", 53) }, "not a DNS label"},
+		"no namespace":              {func(in *Input) { in.Workload.Namespace = "" }, "namespace"},
+		"a climbing namespace":      {func(in *Input) { in.Workload.Namespace = "../kube-system" }, "namespace"},
+		"no id":                     {func(in *Input) { in.Workload.ID = "" }, "id"},
+		"an id that is no label":    {func(in *Input) { in.Workload.ID = "w 1" }, "id"},
+		"no instance":               {func(in *Input) { in.Site.Instance = "" }, "instance"},
+		"another tenant":            {func(in *Input) { in.Tenant.Name = "other" }, "belongs to tenant"},
+		"unknown kind":              {func(in *Input) { in.Workload.Kind = "job" }, "kind"},
+		"no image":                  {func(in *Input) { in.Workload.Image = catalog.Image{} }, "no reference"},
+		"no token":                  {func(in *Input) { in.Token = "" }, "token"},
+		"storage without size":      {func(in *Input) { in.Workload.Volume = "x" }, "no size"},
+		"storage with a slash":      {func(in *Input) { in.Workload.Volume, in.Workload.StorageGiB = "a/b", 1 }, "storage"},
+		"no processor":              {func(in *Input) { in.Workload.Size.CPU = "" }, "cpu"},
+		"memory below zero":         {func(in *Input) { in.Workload.Size.Memory = "-1Gi" }, "memory"},
+		"unreadable shared memory":  {func(in *Input) { in.Workload.Size.SharedMem = "lots" }, "shared memory"},
+		"a claim":                   {func(in *Input) { in.Workload.Size.Technology = catalog.DRA }, "cannot be rendered yet"},
+		"a GPU size without a GPU":  {func(in *Input) { in.Workload.Size.Accelerator.Resource = "" }, "needs a resource"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := input("mig-1g.10gb", "jupyterlab")
+			c.change(&in)
+			objects, err := Objects(in)
+			if err == nil || !strings.Contains(err.Error(), c.want) || objects != nil {
+				t.Errorf("want an error with %q, got %v and %d objects", c.want, err, len(objects))
+			}
+		})
+	}
+}
+
+func TestPlacementIsThatOfTheSize(t *testing.T) {
+	in := input("mig-1g.10gb", "jupyterlab")
+	in.Workload.Size.Placement = catalog.Placement{
+		NodeSelector: map[string]string{"pool": "a"}, RuntimeClass: "nvidia", SchedulerName: "hami-scheduler", PriorityClass: "interactive",
+		Tolerations:    []catalog.Toleration{{Key: "k"}, {Key: "spot", Operator: "Equal", Value: "true", Effect: "NoSchedule"}},
+		PodAnnotations: map[string]string{"nvidia.com/use-gputype": "A100", WorkloadKey: "w-stolen"},
+	}
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := podOf(t, objects)
+	want := []corev1.Toleration{{Key: "k", Operator: "Exists"}, {Key: "spot", Operator: "Equal", Value: "true", Effect: "NoSchedule"}}
+	if diff := cmp.Diff(want, pod.Spec.Tolerations); diff != "" {
+		t.Error(diff)
+	}
+	if pod.Spec.NodeSelector["pool"] != "a" || *pod.Spec.RuntimeClassName != "nvidia" || pod.Spec.SchedulerName != "hami-scheduler" || pod.Spec.PriorityClassName != "interactive" {
+		t.Errorf("placement: %+v", pod.Spec)
+	}
+	if pod.Annotations["nvidia.com/use-gputype"] != "A100" || pod.Annotations[WorkloadKey] != string(in.Workload.ID) {
+		t.Errorf("annotations: %v; the owner record is the portal's own", pod.Annotations)
+	}
+}
+
+func TestOwned(t *testing.T) {
+	w := workload.Workload{ID: "w-1", Tenant: "a", Volume: "disk"}
+	cases := map[string]struct {
+		annotations map[string]string
+		want        bool
+	}{
+		"ours":                       {map[string]string{TenantKey: "a", WorkloadKey: "w-1"}, true},
+		"nothing written":            {nil, false},
+		"another workload":           {map[string]string{TenantKey: "a", WorkloadKey: "w-2"}, false},
+		"another tenant":             {map[string]string{TenantKey: "b", WorkloadKey: "w-1"}, false},
+		"only the tenant":            {map[string]string{TenantKey: "a"}, false},
+		"its storage":                {map[string]string{TenantKey: "a", VolumeKey: "disk"}, true},
+		"other storage":              {map[string]string{TenantKey: "a", VolumeKey: "other"}, false},
+		"storage of another tenant":  {map[string]string{TenantKey: "b", VolumeKey: "disk"}, false},
+		"storage and a foreign name": {map[string]string{TenantKey: "a", VolumeKey: "other", WorkloadKey: "w-1"}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Owned(c.annotations, w); got != c.want {
+				t.Errorf("want %v, got %v", c.want, got)
+			}
+		})
+	}
+	if Owned(map[string]string{WorkloadKey: ""}, workload.Workload{}) {
+		t.Error("nothing owns nothing")
+	}
+}
+
+func TestManifestShowsNoSecret(t *testing.T) {
+	in := input("mig-1g.10gb", "jupyterlab")
+	in.Token = "s3cr3t-value"
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := Manifest(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{in.Token, base64.StdEncoding.EncodeToString([]byte(in.Token))} {
+		if strings.Contains(manifest, word) {
+			t.Errorf("the manifest shows %q", word)
+		}
+	}
+	for _, word := range []string{"token: '********'", "kind: StatefulSet", "\n---\n", "nvidia.com/mig-1g.10gb: \"1\""} {
+		if !strings.Contains(manifest, word) {
+			t.Errorf("the manifest lacks %q:\n%s", word, manifest)
+		}
+	}
+	for _, word := range []string{"status:", "null", "creationTimestamp"} {
+		if strings.Contains(manifest, word) {
+			t.Errorf("the manifest holds %q", word)
+		}
+	}
+	if objects[0].(*corev1.Secret).StringData != nil || string(objects[0].(*corev1.Secret).Data["token"]) != in.Token {
+		t.Error("masking changed the object itself")
+	}
+}
+
+func TestTenantQuotaCountsDevices(t *testing.T) {
+	c := catalog.Catalog{Sizes: []catalog.Size{
+		{Name: "one", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}},
+		{Name: "four", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 4}},
+		{Name: "hidden", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}, Tenants: []string{"other"}},
+		{Name: "elsewhere", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}, Clusters: []string{"far"}},
+		{Name: "slice", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.10gb"}},
+		{Name: "cpu", Technology: catalog.CPUOnly},
+	}}
+	quota := map[string]int{"one": 3, "four": 2, "hidden": 100, "elsewhere": 100, "slice": -5, "gone": 9, "cpu": 9}
+	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: quota}, c, Site{Instance: "default", Cluster: "near"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range objects {
+		if q, ok := o.(*corev1.ResourceQuota); ok && q.Name == "portal-gpu" {
+			for name, value := range q.Spec.Hard {
+				got[string(name)] = value.String()
+			}
+		}
+	}
+	want := map[string]string{"requests.nvidia.com/gpu": "11", "requests.nvidia.com/mig-1g.10gb": "0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTenantObjectsRefuse(t *testing.T) {
+	cases := map[string]struct {
+		tenant tenant.Tenant
+		site   Site
+		want   string
+	}{
+		"a namespace that climbs": {tenant.Tenant{Name: "a", Namespace: "../x"}, Site{Instance: "i"}, "namespace"},
+		"no instance":             {tenant.Tenant{Name: "a"}, Site{}, "instance"},
+		"no name":                 {tenant.Tenant{}, Site{Instance: "i"}, "tenant"},
+		"a peer that is everyone": {tenant.Tenant{Name: "a"}, Site{Instance: "i", GatewayFrom: []Peer{{}}}, "every namespace"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := TenantObjects(c.tenant, catalog.Default(), c.site); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want an error with %q, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// The input's maps and slices stay the caller's: workloads are shared values.
+func TestRenderingChangesNothing(t *testing.T) {
+	in := input("gpu-shared", "vllm")
+	before, notes := maps.Clone(in.Workload.Image.Env), map[string]string{"a": "b"}
+	in.Workload.Size.Placement.PodAnnotations = notes
+	if _, err := Objects(in); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, in.Workload.Image.Env); diff != "" || len(notes) != 1 {
+		t.Error("rendering changed its input", diff, notes)
+	}
+}
+
+func BenchmarkObjects(b *testing.B) {
+	in := input("mig-1g.10gb", "jupyterlab")
+	in.Workload.Volume, in.Workload.StorageGiB = "nb-anna-7f3c-home", 20
+	for b.Loop() {
+		if _, err := Objects(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

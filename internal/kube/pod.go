@@ -1,0 +1,184 @@
+package kube
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+)
+
+// requiredSCC pins the security context constraint on OpenShift: an account that may use a wider one must not get it here.
+const requiredSCC = "openshift.io/required-scc"
+
+const (
+	homeVolume   = "home"
+	sharedVolume = "shm"
+	tempVolume   = "tmp"
+)
+
+// template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must not replace it.
+func (r renderer) template() corev1.PodTemplateSpec {
+	w := r.Workload
+	labels := r.owner.labels(r.component())
+	labels[SizeKey], labels[ExposedKey] = w.Size.Name, "true"
+	labels["app.kubernetes.io/name"] = w.Image.Name
+	notes := maps.Clone(w.Size.Placement.PodAnnotations)
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	if r.Site.OpenShift {
+		notes[requiredSCC] = "restricted-v2"
+	}
+	maps.Copy(notes, Owner{Instance: r.owner.Instance, Tenant: r.owner.Tenant, Workload: r.owner.Workload}.annotations())
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: notes}, Spec: r.pod()}
+}
+
+// pod conforms to the Pod Security level "restricted". It mounts no token, sees no neighbours' addresses and stops within 30 s; Jupyter needs no more.
+func (r renderer) pod() corev1.PodSpec {
+	place := r.Workload.Size.Placement
+	spec := corev1.PodSpec{
+		ServiceAccountName:            AccountName,
+		AutomountServiceAccountToken:  new(bool),
+		EnableServiceLinks:            new(bool),
+		TerminationGracePeriodSeconds: new(int64(30)),
+		SecurityContext:               r.podSecurity(),
+		NodeSelector:                  maps.Clone(place.NodeSelector),
+		Tolerations:                   tolerations(place.Tolerations),
+		SchedulerName:                 place.SchedulerName,
+		PriorityClassName:             place.PriorityClass,
+		Containers:                    []corev1.Container{r.container()},
+		Volumes:                       r.volumes(),
+	}
+	if place.RuntimeClass != "" {
+		spec.RuntimeClassName = &place.RuntimeClass
+	}
+	if r.Workload.Size.Accelerator.Resource == "" {
+		spec.Affinity = awayFromGPUs()
+	}
+	return spec
+}
+
+// podSecurity: on OpenShift the SCC picks user and group from the namespace's range, and refuses those of an image.
+func (r renderer) podSecurity() *corev1.PodSecurityContext {
+	s := &corev1.PodSecurityContext{
+		RunAsNonRoot:   new(true),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if r.Site.OpenShift {
+		return s
+	}
+	s.RunAsUser, s.FSGroup = r.Workload.Image.RunAsUser, r.Workload.Image.FSGroup
+	if s.FSGroup != nil { // a big home would otherwise be walked through at every start
+		s.FSGroupChangePolicy = new(corev1.FSGroupChangeOnRootMismatch)
+	}
+	return s
+}
+
+func (r renderer) container() corev1.Container {
+	i := r.Workload.Image
+	startup, ready, live := probes(r.Workload.Kind, i)
+	return corev1.Container{
+		Name: ContainerName, Image: i.Reference, ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: slices.Clone(i.Command), Args: slices.Clone(i.Args), Env: r.env(),
+		Ports:        []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}},
+		Resources:    corev1.ResourceRequirements{Requests: r.resources, Limits: r.resources},
+		VolumeMounts: r.mounts(),
+		StartupProbe: startup, ReadinessProbe: ready, LivenessProbe: live,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(bool),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}
+}
+
+// env is the image's variables by name, and the workload's secret. Without a GPU the runtime is told to show none: many images ask for all GPUs of the
+// node in their own environment, and NVIDIA's runtime heeds that even where the pod asked for no device.
+func (r renderer) env() []corev1.EnvVar {
+	i := r.Workload.Image
+	var env []corev1.EnvVar
+	for _, name := range slices.Sorted(maps.Keys(i.Env)) {
+		env = append(env, corev1.EnvVar{Name: name, Value: i.Env[name]})
+	}
+	if r.Workload.Size.Accelerator.Resource == "" {
+		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
+	}
+	if r.hasToken() {
+		env = append(env, corev1.EnvVar{Name: i.TokenEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: r.Workload.Name}, Key: TokenSecretKey,
+		}}})
+	}
+	return env
+}
+
+// volumes: storage, or in its place a directory that goes with the pod, so that a program finds its home writable either way; a /dev/shm of the size's
+// own (it counts against the memory limit); and a /tmp that any user may write to.
+func (r renderer) volumes() []corev1.Volume {
+	var volumes []corev1.Volume
+	switch {
+	case r.hasVolume():
+		volumes = append(volumes, corev1.Volume{Name: homeVolume, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: r.Workload.Volume},
+		}})
+	case r.Workload.Image.Home != "":
+		volumes = append(volumes, emptyDir(homeVolume))
+	}
+	if r.shared != nil {
+		volumes = append(volumes, corev1.Volume{Name: sharedVolume, VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: r.shared},
+		}})
+	}
+	return append(volumes, emptyDir(tempVolume))
+}
+
+func emptyDir(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}
+
+func (r renderer) mounts() []corev1.VolumeMount {
+	var mounts []corev1.VolumeMount
+	if r.Workload.Image.Home != "" {
+		mounts = append(mounts, corev1.VolumeMount{Name: homeVolume, MountPath: r.Workload.Image.Home})
+	}
+	if r.shared != nil {
+		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
+	}
+	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
+}
+
+// probes ask the image's health path. A notebook has ten minutes to answer first, an endpoint half an hour, for it loads a model. Only endpoints are
+// restarted when they stop answering: a restart would cost a notebook its kernels, and a person sees that it does not answer.
+func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *corev1.Probe) {
+	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: i.HealthPath, Port: intstr.FromString(PortName), Scheme: corev1.URISchemeHTTP}}
+	startup = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 300}
+	ready = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
+	if kind == catalog.Endpoint {
+		startup.PeriodSeconds, startup.FailureThreshold = 5, 360
+		live = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 20, TimeoutSeconds: 10, FailureThreshold: 6}
+	}
+	return startup, ready, live
+}
+
+func tolerations(list []catalog.Toleration) []corev1.Toleration {
+	var out []corev1.Toleration
+	for _, t := range list {
+		operator := corev1.TolerationOperator(t.Operator)
+		if operator == "" {
+			operator = corev1.TolerationOpExists
+		}
+		out = append(out, corev1.Toleration{Key: t.Key, Operator: operator, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	return out
+}
+
+// awayFromGPUs asks the scheduler, without insisting, to leave the processors of GPU nodes to work that needs the GPUs.
+func awayFromGPUs() *corev1.Affinity {
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present", Operator: corev1.NodeSelectorOpDoesNotExist}},
+		}}},
+	}}
+}

@@ -1,0 +1,149 @@
+// Package live tells open pages that something changed. The store writes an outbox row with every change; Hub reads new rows once for the whole
+// process, however many pages are open, and hands them to those who follow. A page that is too slow is told to load itself again.
+package live
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Change is one outbox row: what changed, and whose it is.
+type Change struct {
+	Seq    int64
+	Topic  string // "workload", "request", "volume", "inventory", "session", "metrics"
+	ID     string // of the thing
+	Tenant string
+	Person string // whose it is, "" for nobody's in particular
+}
+
+// Source reads outbox rows after a sequence number, oldest first.
+type Source interface {
+	ChangesAfter(ctx context.Context, seq int64, limit int) ([]Change, error)
+	LastChange(ctx context.Context) (int64, error)
+}
+
+// Hub fans changes out.
+type Hub struct {
+	source Source
+	every  time.Duration
+	wake   chan struct{}
+
+	mu        sync.Mutex
+	followers map[*Follower]struct{}
+}
+
+// NewHub makes a hub that looks for new rows every so often, and at once after Wake.
+func NewHub(source Source, every time.Duration) *Hub {
+	return &Hub{source: source, every: every, wake: make(chan struct{}, 1), followers: map[*Follower]struct{}{}}
+}
+
+// Follower receives changes until it is closed. Lost is true when some were dropped because it was too slow: load everything again.
+type Follower struct {
+	C    chan Change
+	hub  *Hub
+	want func(Change) bool
+
+	mu   sync.Mutex
+	lost bool
+}
+
+// Follow begins to receive the changes that want says yes to.
+func (h *Hub) Follow(want func(Change) bool) *Follower {
+	f := &Follower{C: make(chan Change, 64), hub: h, want: want}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.followers[f] = struct{}{}
+	return f
+}
+
+// Close ends it.
+func (f *Follower) Close() {
+	f.hub.mu.Lock()
+	defer f.hub.mu.Unlock()
+	delete(f.hub.followers, f)
+}
+
+// TakeLost reports whether changes were dropped since it was last asked.
+func (f *Follower) TakeLost() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	lost := f.lost
+	f.lost = false
+	return lost
+}
+
+// Wake makes the hub look at once; the store calls it after each commit of this process.
+func (h *Hub) Wake() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Publish hands out a change that has no outbox row, such as fresh metrics of this process.
+func (h *Hub) Publish(c Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.followers {
+		f.offer(c)
+	}
+}
+
+func (f *Follower) offer(c Change) {
+	if !f.want(c) {
+		return
+	}
+	select {
+	case f.C <- c:
+	default:
+		f.mu.Lock()
+		f.lost = true
+		f.mu.Unlock()
+	}
+}
+
+// Followers says how many pages are open.
+func (h *Hub) Followers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.followers)
+}
+
+// Run reads and hands out until the context ends. While the source fails it tries again at its pace and loses nothing.
+func (h *Hub) Run(ctx context.Context) error {
+	ticker := time.NewTicker(h.every)
+	defer ticker.Stop()
+	seq, started := int64(0), false
+	for {
+		if !started {
+			if last, err := h.source.LastChange(ctx); err == nil {
+				seq, started = last, true
+			}
+		} else {
+			seq = h.drain(ctx, seq)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-h.wake:
+		}
+	}
+}
+
+func (h *Hub) drain(ctx context.Context, seq int64) int64 {
+	for {
+		changes, err := h.source.ChangesAfter(ctx, seq, 500)
+		if err != nil || len(changes) == 0 {
+			return seq
+		}
+		for _, c := range changes {
+			h.Publish(c)
+			seq = c.Seq
+		}
+		if len(changes) < 500 {
+			return seq
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+const eventList = "a"
+
+type eventRow struct {
+	Seq      int64 `gorm:"primaryKey;autoIncrement:false"`
+	At       moment
+	Kind     string
+	Actor    string
+	Name     string
+	Address  string
+	Tenant   string
+	Request  string
+	Workload string
+	Volume   string
+	Rule     string
+	Detail   document[i18n.Text]
+}
+
+func (eventRow) TableName() string { return "audit_events" }
+
+func fromEvent(seq int64, e audit.Event) eventRow {
+	return eventRow{
+		Seq: seq, At: momentOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address, Tenant: e.Tenant,
+		Request: e.Request, Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: doc(e.Detail),
+	}
+}
+
+func toEvent(row eventRow) audit.Event {
+	return audit.Event{
+		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor), Name: row.Name, Address: row.Address,
+		Tenant: row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: row.Detail.is,
+	}
+}
+
+// insertEvents writes events with the numbers after last. Nothing in this room changes or deletes one.
+func insertEvents(db *gorm.DB, events []audit.Event, last int64) error {
+	if len(events) == 0 {
+		return nil
+	}
+	rows := make([]eventRow, len(events))
+	for i, e := range events {
+		rows[i] = fromEvent(last+int64(i)+1, e)
+		if err := writable(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return db.CreateInBatches(rows, 100).Error
+}
+
+// Events gives a page of the record, newest first: by number, for clocks can be set.
+func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error) {
+	limit := pageSize(f.Limit)
+	query := among(v.at(ctx), "kind", f.Kinds)
+	for _, wanted := range []struct{ column, value string }{
+		{"tenant", f.Tenant}, {"actor", f.Person}, {"workload", f.Workload}, {"request", f.Request},
+	} {
+		if wanted.value != "" {
+			query = query.Where(wanted.column+" = ?", wanted.value)
+		}
+	}
+	if f.Cursor != "" {
+		p, err := placeOf(eventList, f.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		query = query.Where("seq < ?", p.at)
+	}
+	rows, err := all[eventRow](query.Order("seq DESC").Limit(limit + 1))
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next := cut(rows, limit, func(r eventRow) place { return place{list: eventList, at: r.Seq} })
+	return each(rows, toEvent), next, nil
+}
+
+// History is what happened to one workload, newest first.
+func (v view) History(ctx context.Context, id workload.ID, limit int) ([]audit.Event, error) {
+	if id == "" {
+		return nil, nil
+	}
+	query := v.at(ctx).Where("workload = ? AND workload <> ''", string(id)).Order("seq DESC").Limit(pageSize(limit))
+	rows, err := all[eventRow](query)
+	return each(rows, toEvent), err
+}

@@ -1,0 +1,278 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+)
+
+// The writer of TestAcknowledgedSurvivesKill: it says each number after its save was acknowledged, until it is killed.
+func TestMain(m *testing.M) {
+	if address := os.Getenv("STORE_TEST_WRITE"); address != "" {
+		ctx := context.Background()
+		s, err := store.Open(ctx, address, store.Options{})
+		if err == nil {
+			err = s.Migrate(ctx)
+		}
+		for i := 0; err == nil; i++ {
+			if err = s.SaveObserved(ctx, storetest.Workload(fmt.Sprint("w-", i)), nil, nil); err == nil {
+				fmt.Println(i)
+			}
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func TestAcknowledgedSurvivesKill(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress, "PostgreSQL": storetest.Postgres} {
+		t.Run(name, func(t *testing.T) {
+			at := address(t)
+			writer := exec.Command(os.Args[0])
+			writer.Env = append(os.Environ(), "STORE_TEST_WRITE="+at)
+			said, err := writer.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := writer.Start(); err != nil {
+				t.Fatal(err)
+			}
+			last := 0
+			for lines := bufio.NewScanner(said); lines.Scan(); {
+				_, _ = fmt.Sscan(lines.Text(), &last)
+				if last == 50 {
+					_ = writer.Process.Kill()
+				}
+			}
+			_ = writer.Wait()
+			living, err := migrated(t, at).Living(context.Background())
+			if err != nil || last < 50 || len(living) <= last {
+				t.Errorf("acknowledged 0 to %d, found %d, %v", last, len(living), err)
+			}
+		})
+	}
+}
+
+func TestOneLeaderOnPostgres(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.Postgres(t)
+	first, second := open(t, address), open(t, address)
+	release, ok, lost := first.Lead(ctx)
+	if !ok {
+		t.Fatal("nobody else leads, so the first must")
+	}
+	if _, ok, _ := second.Lead(ctx); ok {
+		t.Fatal("two lead")
+	}
+	release()
+	release()
+	release, ok, lost = second.Lead(ctx)
+	if !ok {
+		t.Fatal("the first has let go, so the second must lead")
+	}
+	defer release()
+	select {
+	case <-lost:
+		t.Fatal("nothing is lost yet")
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, err := reachPostgres(t, address).Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-lost:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the leader did not notice")
+	}
+	if release, ok, _ := first.Lead(ctx); !ok {
+		t.Error("the lock is free, so the first must lead")
+	} else {
+		release()
+	}
+}
+
+func TestSQLiteAlwaysLeads(t *testing.T) {
+	t.Parallel()
+	s := open(t, sqliteAddress(t))
+	for range 2 {
+		release, ok, lost := s.Lead(context.Background())
+		if !ok || lost == nil {
+			t.Error("want to lead")
+		}
+		release()
+	}
+}
+
+func TestReleaseEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	first, second := open(t, address), open(t, address)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, ok, lost := first.Lead(ctx)
+	if !ok {
+		t.Fatal("want to lead")
+	}
+	cancel()
+	<-lost
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		release, ok, _ := second.Lead(context.Background())
+		release()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the lock was not let go")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Connections are cut under load: every call ends in time, what was acknowledged is there, and what was not says that the database is away.
+func TestPostgresCutsConnections(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.Postgres(t)
+	s, admin := open(t, address), reachPostgres(t, address)
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	for w := range 4 {
+		group.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := fmt.Sprintf("w-%d-%d", w, i)
+				err := s.SaveObserved(ctx, storetest.Workload(id), nil, nil)
+				if err == nil {
+					mu.Lock()
+					acknowledged[id] = true
+					mu.Unlock()
+				} else if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+					t.Errorf("want Unavailable, got %v", err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		_, _ = admin.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		time.Sleep(20 * time.Millisecond)
+	}
+	close(stop)
+	group.Wait()
+	living, err := s.Living(ctx)
+	for try := 0; err != nil && try < 5; try++ {
+		living, err = s.Living(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range living {
+		delete(acknowledged, string(w.ID))
+	}
+	if len(acknowledged) != 0 {
+		t.Errorf("acknowledged and lost: %v", acknowledged)
+	}
+}
+
+func TestALockThatIsHeldTooLongSaysSo(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.Postgres(t)
+	s, err := store.Open(ctx, address, store.Options{Statement: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tx, err := reachPostgres(t, address).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("LOCK TABLE workloads IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Living(ctx)
+	if f := fault.As(err); f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+		t.Errorf("want Unavailable, got %v", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Living(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnreachableIsUnavailable(t *testing.T) {
+	t.Parallel()
+	_, err := store.Open(context.Background(), "postgres://portal@127.0.0.1:1/portal", store.Options{})
+	if !fault.Is(err, fault.Unavailable) {
+		t.Errorf("want Unavailable, got %v", err)
+	}
+	_, err = store.Open(context.Background(), "nothing", store.Options{})
+	if err == nil || fault.Is(err, fault.Unavailable) || errors.Is(err, store.ErrInUse) {
+		t.Errorf("want a plain error, got %v", err)
+	}
+}
+
+// Holdings is read under the lock of every grant: both databases must answer it from its indexes alone.
+func TestHoldingsComesFromItsIndexes(t *testing.T) {
+	t.Parallel()
+	const query = `SELECT tenant, size_name, licence_pool, count(*) FROM workloads WHERE tenant = 'team-1' AND (desired = 'running' OR state = 'stopping')
+		GROUP BY tenant, size_name, licence_pool
+		UNION ALL SELECT '', '', licence_pool, count(*) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> 'team-1'
+		GROUP BY licence_pool`
+	lite := sqliteAddress(t)
+	fill(t, migrated(t, lite), 50)
+	plan := ""
+	found, err := reachSQLite(t, lite).Query("EXPLAIN QUERY PLAN " + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for found.Next() {
+		var a, b, c int
+		var detail string
+		if err := found.Scan(&a, &b, &c, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan += detail + "\n"
+	}
+	_ = found.Close()
+	for _, index := range []string{"COVERING INDEX workloads_holding (tenant=?)", "COVERING INDEX workloads_seats"} {
+		if !strings.Contains(plan, index) {
+			t.Errorf("SQLite, want %s:\n%s", index, plan)
+		}
+	}
+	address := storetest.Postgres(t)
+	fill(t, open(t, address), 50)
+	db := reachPostgres(t, address)
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("SET enable_seqscan = off; SET enable_bitmapscan = off"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("VACUUM ANALYZE workloads"); err != nil {
+		t.Fatal(err)
+	}
+	plan = strings.Join(rows(t, db, "EXPLAIN "+query), "\n")
+	for _, index := range []string{"Index Only Scan using workloads_holding", "Index Only Scan using workloads_seats"} {
+		if !strings.Contains(plan, index) {
+			t.Errorf("PostgreSQL, want %s:\n%s", index, plan)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+type intervalRow struct {
+	Workload      string
+	Tenant        string
+	SizeName      string
+	PriceMinor    int64
+	PriceCurrency string
+	FromAt        moment
+	UntilAt       moment
+}
+
+func (intervalRow) TableName() string { return "meter_intervals" }
+
+func fromInterval(id workload.ID, i usage.Interval) intervalRow {
+	return intervalRow{
+		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor, PriceCurrency: i.PerHour.Currency,
+		FromAt: momentOf(i.From), UntilAt: momentOf(i.Until),
+	}
+}
+
+func toInterval(row intervalRow) usage.Interval {
+	return usage.Interval{
+		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
+		From: row.FromAt.time(), Until: row.UntilAt.time(),
+	}
+}
+
+// intervalsAtOnce keeps the number of values in one query below what either database takes.
+const intervalsAtOnce = 5000
+
+// Intervals gives the meter of each workload, oldest first; those without one are missing from the map.
+func (v view) Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error) {
+	found := make(map[workload.ID][]usage.Interval, len(ids))
+	for some := range slices.Chunk(ids, intervalsAtOnce) {
+		rows, err := all[intervalRow](v.at(ctx).Where("workload IN ?", some).Order("workload, from_at"))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			id := workload.ID(row.Workload)
+			found[id] = append(found[id], toInterval(row))
+		}
+	}
+	return found, nil
+}
+
+// OpenIntervals gives the open interval of each workload that has one.
+func (v view) OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval, error) {
+	rows, err := all[intervalRow](v.at(ctx).Where("until_at IS NULL"))
+	open := make(map[workload.ID]usage.Interval, len(rows))
+	for _, row := range rows {
+		open[workload.ID(row.Workload)] = toInterval(row)
+	}
+	return open, err
+}
+
+// saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is at its meter.
+func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
+	if i.Until.IsZero() {
+		return t.openInterval(ctx, fromInterval(id, i))
+	}
+	until := momentOf(i.Until)
+	// A clock that was set back must not make an interval of negative length.
+	return t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END
+		WHERE workload = ? AND until_at IS NULL`, until, until, string(id)).Error
+}
+
+// openInterval does nothing where one is open. Where one of no length began at the same moment, it is opened again.
+func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
+	if err := writable(&row); err != nil {
+		return err
+	}
+	return t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at)
+		SELECT workload, tenant, size_name, price_minor, price_currency, from_at
+		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
+			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at) AS new
+		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
+		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL`,
+		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt).Error
+}

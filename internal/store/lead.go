@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+	"time"
+)
+
+// Lead tries to become the one controller among all portals on this database, without waiting. Where ok is true, lost is closed when the
+// database no longer vouches for it: stop at once then. Call release at the end, also after lost; the next one leads as soon as it has returned.
+//
+// Leading is a help, not a fence: a leader that was cut off may act for some seconds after another one began. Its saves then fail as Conflicts, for they carry
+// the version they were read at, and what it writes to a cluster carries the generation.
+func (s *Store) Lead(ctx context.Context) (release func(), ok bool, lost <-chan struct{}) {
+	return s.lead(ctx, s)
+}
+
+// lead takes an advisory lock that lives as long as a connection of its own.
+func (p *postgresServer) lead(ctx context.Context, s *Store) (func(), bool, <-chan struct{}) {
+	conn, err := p.takeLeaderLock(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.opts.Log.WarnContext(ctx, "could not ask for leadership", "error", err)
+		}
+		return func() {}, false, nil
+	}
+	if conn == nil {
+		return func() {}, false, nil
+	}
+	watch, stop := context.WithCancel(ctx)
+	lost, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer discard(conn)
+		if err := stillThere(watch, conn, s.opts.LeaderChecks); err != nil {
+			s.opts.Log.Warn("leadership is lost", "error", err)
+		}
+		close(lost)
+	}()
+	var once sync.Once
+	return func() { once.Do(func() { stop(); <-done }) }, true, lost
+}
+
+// takeLeaderLock gives the connection that holds the lock, or nil when another one does. The server notices within seconds when the network to this
+// process is cut, and lets the lock go.
+func (p *postgresServer) takeLeaderLock(ctx context.Context) (*sql.Conn, error) {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mine bool
+	_, err = conn.ExecContext(ctx, "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)")
+	if err == nil {
+		err = conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", leaderLock).Scan(&mine)
+	}
+	if err != nil || !mine {
+		discard(conn)
+		return nil, err
+	}
+	return conn, nil
+}
+
+// stillThere asks the session that holds the lock whether it lives, until it does not or the context ends.
+func stillThere(ctx context.Context, conn *sql.Conn, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			ask, cancel := context.WithTimeout(ctx, 2*every)
+			_, err := conn.ExecContext(ask, "SELECT 1")
+			cancel()
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+// discard ends the session for good, and with it the lock, rather than give the connection back to the pool.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
+}

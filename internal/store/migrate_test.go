@@ -1,0 +1,230 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
+
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/migrations"
+)
+
+// database is one of the two: where an empty one is, how to reach it past the store, and how to describe its schema.
+type database struct {
+	empty    func(t testing.TB) string
+	reach    func(t testing.TB, address string) *sql.DB
+	dialect  goose.Dialect
+	describe func(t *testing.T, db *sql.DB) []string
+}
+
+var databases = map[string]database{
+	"SQLite":     {empty: sqliteAddress, reach: reachSQLite, dialect: goose.DialectSQLite3, describe: describeSQLite},
+	"PostgreSQL": {empty: storetest.EmptyPostgres, reach: reachPostgres, dialect: goose.DialectPostgres, describe: describePostgres},
+}
+
+func reachSQLite(t testing.TB, address string) *sql.DB {
+	return reach(t, "sqlite", strings.NewReplacer(" ", "%20", "?", "%3F", "#", "%23", "%", "%25").Replace("file:"+strings.TrimPrefix(address, "sqlite:"))+
+		"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
+}
+
+func reachPostgres(t testing.TB, address string) *sql.DB { return reach(t, "pgx", address) }
+
+func reach(t testing.TB, driver, address string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, address)
+	if err == nil {
+		err = db.Ping()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func eachDatabase(t *testing.T, fn func(t *testing.T, d database)) {
+	t.Parallel()
+	for name, d := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fn(t, d)
+		})
+	}
+}
+
+func TestSchemaIsWhatTheFileSays(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		address, read := d.empty(t), d.empty(t)
+		migrated(t, address)
+		file := d.reach(t, read)
+		if _, err := file.Exec(migrations.Schema); err != nil {
+			t.Fatalf("schema.sql: %v", err)
+		}
+		if diff := cmp.Diff(d.describe(t, file), d.describe(t, d.reach(t, address))); diff != "" {
+			t.Errorf("migrations/schema.sql (-) is not what the migrations make (+):\n%s", diff)
+		}
+	})
+}
+
+func TestMigrateUpDownUp(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		ctx := context.Background()
+		db := d.reach(t, d.empty(t))
+		provider, err := goose.NewProvider(d.dialect, db, migrations.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		up := func() []string {
+			if _, err := provider.Up(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return d.describe(t, db)
+		}
+		first := up()
+		if _, err := provider.DownTo(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		if left := d.describe(t, db); len(left) != 0 {
+			t.Errorf("the way down leaves %v", left)
+		}
+		if diff := cmp.Diff(first, up()); diff != "" {
+			t.Errorf("the second time up differs:\n%s", diff)
+		}
+	})
+}
+
+func TestMigrateTwiceAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		ctx, address := context.Background(), d.empty(t)
+		stores := []*store.Store{open(t, address)}
+		if d.dialect == goose.DialectPostgres { // SQLite lets no second portal in
+			stores = append(stores, open(t, address), open(t, address))
+		}
+		have, want, err := stores[0].SchemaVersion(ctx)
+		if err != nil || have != 0 || want == 0 {
+			t.Errorf("an empty database is at version %d of %d, %v", have, want, err)
+		}
+		if err := stores[0].Ping(ctx); err == nil {
+			t.Error("a database without a schema is not ready")
+		}
+		var group sync.WaitGroup
+		problems := make(chan error, 100)
+		for _, s := range stores {
+			for range 3 {
+				group.Go(func() { problems <- s.Migrate(ctx) })
+			}
+		}
+		group.Wait()
+		close(problems)
+		for err := range problems {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		have, want, err = stores[0].SchemaVersion(ctx)
+		if err != nil || have != want {
+			t.Errorf("want version %d, got %d, %v", want, have, err)
+		}
+	})
+}
+
+func TestOnlyOnePortalOnASQLiteFile(t *testing.T) {
+	t.Parallel()
+	address := sqliteAddress(t)
+	first := migrated(t, address)
+	if _, err := store.Open(context.Background(), address, store.Options{}); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("want ErrInUse, got %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	migrated(t, address)
+}
+
+func TestAddressesThatDoNotWork(t *testing.T) {
+	t.Parallel()
+	for address, secret := range map[string]string{
+		"": "", "mysql://x": "", "sqlite:": "", "sqlite:/does/not/exist/portal.db": "", "portal.db": "",
+		"postgres://u:hush@127.0.0.1:1/x": "hush", "postgres://u:hush@127.0.0.1:port/x": "hush", "postgres://u:hush@[::1/x": "hush",
+	} {
+		s, err := store.Open(context.Background(), address, store.Options{})
+		switch {
+		case err == nil:
+			_ = s.Close()
+			t.Errorf("%q: want an error", address)
+		case secret != "" && strings.Contains(err.Error(), secret):
+			t.Errorf("the password is in the error: %v", err)
+		}
+	}
+}
+
+func TestTemporaryDatabaseVanishes(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := migrated(t, "sqlite::memory:")
+	if err := s.Ping(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(t.TempDir(), "..", "*", "gpu-portal-*"))
+	if len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+var (
+	blank    = regexp.MustCompile(`\s+`)
+	comments = regexp.MustCompile(`--[^\n]*`)
+)
+
+func describeSQLite(t *testing.T, db *sql.DB) []string {
+	lines := rows(t, db, `SELECT COALESCE(sql, name) FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
+		AND name NOT LIKE 'sqlite_autoindex%'`)
+	for i, line := range lines {
+		lines[i] = blank.ReplaceAllString(comments.ReplaceAllString(line, ""), " ")
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func describePostgres(t *testing.T, db *sql.DB) []string {
+	return rows(t, db, `
+		SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || COALESCE(column_default, '') AS line
+			FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%'
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE 'goose%'
+		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+			WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text NOT LIKE 'goose%'
+		ORDER BY line`)
+}
+
+func rows(t testing.TB, db *sql.DB, query string, args ...any) []string {
+	t.Helper()
+	found, err := db.Query(query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	var lines []string
+	for found.Next() {
+		var line string
+		if err := found.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

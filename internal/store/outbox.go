@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/live"
+)
+
+type changeRow struct {
+	Seq    int64 `gorm:"primaryKey;autoIncrement:false"`
+	At     moment
+	Topic  string
+	ID     string
+	Tenant string
+	Person string
+}
+
+func (changeRow) TableName() string { return "outbox" }
+
+func toChange(row changeRow) live.Change {
+	return live.Change{Seq: row.Seq, Topic: row.Topic, ID: row.ID, Tenant: row.Tenant, Person: row.Person}
+}
+
+// insertChanges writes outbox rows with the numbers after last.
+func insertChanges(db *gorm.DB, changes []live.Change, last int64, now time.Time) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	rows := make([]changeRow, len(changes))
+	for i, c := range changes {
+		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: c.Topic, ID: c.ID, Tenant: c.Tenant, Person: c.Person}
+		if err := writable(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return db.CreateInBatches(rows, 100).Error
+}
+
+// ChangesAfter gives the outbox rows after a number, oldest first. Numbers follow the order of commits (see flush), so whoever goes on from the last
+// one it saw misses none.
+func (v view) ChangesAfter(ctx context.Context, seq int64, limit int) ([]live.Change, error) {
+	rows, err := all[changeRow](v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(pageSize(limit)))
+	return each(rows, toChange), err
+}
+
+// LastChange is the number of the newest outbox row, also when it was purged since.
+func (v view) LastChange(ctx context.Context) (int64, error) {
+	var last int64
+	err := v.at(ctx).Raw("SELECT outbox FROM counters WHERE id = 1").Scan(&last).Error
+	return last, failure(err)
+}

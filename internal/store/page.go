@@ -1,0 +1,87 @@
+package store
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+const (
+	usualPage  = 100
+	largestOne = 500
+)
+
+func pageSize(wanted int) int {
+	if wanted <= 0 {
+		return usualPage
+	}
+	return min(wanted, largestOne)
+}
+
+// place is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the next page
+// holds what is older; rows that arrive later stand before it and do not move it.
+type place struct {
+	list string // one letter
+	at   int64  // microseconds, or the number of an event
+	id   string
+}
+
+// String is the cursor: opaque to callers, who must not build one.
+func (p place) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.list + "." + strconv.FormatInt(p.at, 36) + "." + p.id))
+}
+
+// placeOf reads a cursor; one of another list is as bad as a broken one.
+func placeOf(list, cursor string) (place, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	parts := strings.SplitN(string(raw), ".", 3)
+	if err != nil || len(parts) != 3 || parts[0] != list || !clean(parts[2]) {
+		return place{}, badCursor()
+	}
+	at, err := strconv.ParseInt(parts[1], 36, 64)
+	if err != nil {
+		return place{}, badCursor()
+	}
+	return place{list: list, at: at, id: parts[2]}, nil
+}
+
+func badCursor() error {
+	return fault.InvalidFields([]fault.Field{{Name: "cursor", Reason: i18n.T("store.bad_cursor")}})
+}
+
+// newestFirst orders a query by created_at and id, begins it after the cursor, and reads one row more than the page to know whether there is another.
+func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
+	if cursor != "" {
+		p, err := placeOf(list, cursor)
+		if err != nil {
+			return nil, err
+		}
+		query = query.Where("(created_at, id) < (?, ?)", p.at, p.id)
+	}
+	return query.Order("created_at DESC, id DESC").Limit(limit + 1), nil
+}
+
+// cut takes the extra row off and says where the next page begins: "" where there is none.
+func cut[Row any](rows []Row, limit int, at func(Row) place) ([]Row, string) {
+	if len(rows) <= limit {
+		return rows, ""
+	}
+	rows = rows[:limit]
+	return rows, at(rows[limit-1]).String()
+}
+
+// among narrows a query to a list of values; nil means all. An empty list means none: the caller has to look before.
+func among[T any](query *gorm.DB, column string, values []T) *gorm.DB {
+	if len(values) == 0 {
+		return query
+	}
+	return query.Where(column+" IN ?", values)
+}
+
+// none reports whether a list of tenants lets nothing through: nil lets everything, an empty one nothing.
+func none(tenants []string) bool { return tenants != nil && len(tenants) == 0 }

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+)
+
+// Numbers of the advisory locks; all begin alike, so that a person who looks into pg_locks can tell whose they are.
+const (
+	migrateLock = 0x6770_7500 + iota // "gpu" and a number
+	grantLock
+	leaderLock
+)
+
+// postgresServer is a database on a PostgreSQL server, 13 or newer. Connections must be sessions: a pooler in transaction mode breaks the leader's lock.
+type postgresServer struct {
+	config *pgx.ConnConfig
+	db     *sql.DB
+}
+
+func openPostgres(ctx context.Context, address string, opts Options) (*Store, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("database address: %w", err) // pgx leaves the password out
+	}
+	p := &postgresServer{config: config}
+	p.db = p.pool(opts.Statement)
+	p.db.SetMaxOpenConns(opts.Connections)
+	p.db.SetMaxIdleConns(opts.Connections)
+	p.db.SetConnMaxIdleTime(5 * time.Minute)
+	p.db.SetConnMaxLifetime(30 * time.Minute)
+	if err := p.db.PingContext(ctx); err != nil {
+		return nil, errors.Join(failure(fmt.Errorf("reach the database: %w", err)), p.close())
+	}
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: p.db}), opts.gormConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), p.close())
+	}
+	return newStore(p, db, db, opts), nil
+}
+
+// pool opens connections on which no statement, lock or idle transaction can last for ever. What the address itself sets goes first.
+func (p *postgresServer) pool(statement time.Duration) *sql.DB {
+	config := p.config.Copy()
+	limit := strconv.FormatInt(statement.Milliseconds(), 10)
+	for name, value := range map[string]string{
+		"application_name":                    "gpu-portal",
+		"timezone":                            "UTC",
+		"statement_timeout":                   limit,
+		"lock_timeout":                        limit,
+		"idle_in_transaction_session_timeout": "60000",
+	} {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	return stdlib.OpenDB(*config)
+}
+
+// lockGrants waits for the one lock that every grant takes. Each statement after it sees what the grants before have committed, for
+// the transaction is READ COMMITTED and a lock is let go only after its commit can be seen.
+func (p *postgresServer) lockGrants(tx *gorm.DB) error {
+	return tx.Exec("SELECT pg_advisory_xact_lock(?)", grantLock).Error
+}
+
+func (p *postgresServer) oneWriter() bool { return false }
+
+// begin says the isolation, whatever the server's default: lockGrants and flush count on it.
+func (p *postgresServer) begin() []*sql.TxOptions {
+	return []*sql.TxOptions{{Isolation: sql.LevelReadCommitted}}
+}
+
+func (p *postgresServer) pools() []*sql.DB { return []*sql.DB{p.db} }
+
+// migrate holds a lock on a connection of its own, so that of several portals that start at once one migrates and the others then find nothing to do. A migration may
+// take as long as it takes.
+func (p *postgresServer) migrate(ctx context.Context) error {
+	db := p.pool(0)
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // lets the lock go with the session
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
+		return err
+	}
+	return migrateUp(ctx, goose.DialectPostgres, db)
+}
+
+func (p *postgresServer) close() error { return p.db.Close() }

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+)
+
+type snapshotRow struct {
+	Cluster  string `gorm:"primaryKey"`
+	TakenAt  moment
+	Revision int64 // counts the saves
+	Data     document[inventory.Snapshot]
+}
+
+func (snapshotRow) TableName() string { return "snapshots" }
+
+// pictures keeps the last snapshot of each cluster as a value: one of a thousand nodes takes milliseconds to decode, and every request asks for it.
+type pictures struct {
+	mu   sync.Mutex
+	last map[string]snapshotRow
+}
+
+func (p *pictures) get(cluster string) (snapshotRow, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	row, ok := p.last[cluster]
+	return row, ok
+}
+
+func (p *pictures) keep(row snapshotRow) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		p.last = map[string]snapshotRow{}
+	}
+	p.last[row.Cluster] = row
+}
+
+// SaveSnapshot keeps the newest picture of a cluster; one that was taken earlier changes nothing.
+func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) error {
+	taken.TakenAt = exact(taken.TakenAt)
+	return s.write(ctx, func(t *tx) error {
+		row := snapshotRow{Cluster: taken.Cluster, TakenAt: momentOf(taken.TakenAt), Data: doc(taken)}
+		if err := writable(&row); err != nil {
+			return err
+		}
+		done := t.at(ctx).Exec(`INSERT INTO snapshots (cluster, taken_at, revision, data) VALUES (?, ?, 1, ?)
+			ON CONFLICT (cluster) DO UPDATE SET taken_at = excluded.taken_at, revision = snapshots.revision + 1, data = excluded.data
+			WHERE snapshots.taken_at <= excluded.taken_at`, row.Cluster, row.TakenAt, row.Data)
+		if done.Error == nil && done.RowsAffected > 0 {
+			t.changed(live.Change{Topic: "inventory", ID: taken.Cluster})
+		}
+		return done.Error
+	})
+}
+
+// Snapshot gives the last picture of a cluster; ok is false while there is none, and when the database is away and nothing was read before: then nothing is
+// known. The value is shared, so callers only read it.
+func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapshot, bool) {
+	taken, err := s.snapshot(ctx, cluster)
+	switch {
+	case err == nil:
+		return taken, true
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return inventory.Snapshot{}, false
+	}
+	if !errors.Is(err, context.Canceled) {
+		s.opts.Log.WarnContext(ctx, "inventory could not be read, the last known one is used", "cluster", cluster, "error", err)
+	}
+	known, ok := s.pictures.get(cluster)
+	return known.Data.is, ok // it carries its age
+}
+
+// snapshot reads the picture only when it is not the one that was read before.
+func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapshot, error) {
+	var row snapshotRow
+	if err := s.at(ctx).Select("cluster", "revision").Where("cluster = ?", cluster).Take(&row).Error; err != nil {
+		return inventory.Snapshot{}, err
+	}
+	if known, ok := s.pictures.get(cluster); ok && known.Revision == row.Revision {
+		return known.Data.is, nil
+	}
+	if err := s.at(ctx).Where("cluster = ?", cluster).Take(&row).Error; err != nil {
+		return inventory.Snapshot{}, err
+	}
+	s.pictures.keep(row)
+	return row.Data.is, nil
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+)
+
+// ErrInUse is what a second portal on one SQLite file gets.
+var ErrInUse = errors.New("another portal process uses this database file; a site with more than one needs PostgreSQL")
+
+// readers is how many connections read beside the one that writes.
+const readers = 4
+
+// sqliteFile is one database file: one connection writes, a few read, and a lock keeps every other process away.
+type sqliteFile struct {
+	path        string
+	temporary   string // folder to remove at the end, "" to keep everything
+	lock        *os.File
+	write, read *sql.DB
+}
+
+func openSQLite(ctx context.Context, path string, opts Options) (*Store, error) {
+	f := &sqliteFile{path: strings.TrimPrefix(path, "//")}
+	if f.path == "" {
+		return nil, errors.New("the database address sqlite: names no file")
+	}
+	store, err := f.open(ctx, opts)
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return store, nil
+}
+
+func (f *sqliteFile) open(ctx context.Context, opts Options) (*Store, error) {
+	if f.path == ":memory:" {
+		// In memory each connection would have a database of its own.
+		folder, err := os.MkdirTemp("", "gpu-portal-")
+		if err != nil {
+			return nil, err
+		}
+		f.temporary, f.path = folder, filepath.Join(folder, "portal.db")
+	}
+	var err error
+	if f.lock, err = lockFile(f.path + ".lock"); err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.path, err)
+	}
+	if f.write, err = f.pool(ctx, 1, "_txlock=immediate&_pragma=journal_mode(WAL)"); err != nil {
+		return nil, err
+	}
+	if f.read, err = f.pool(ctx, readers, "_pragma=query_only(1)"); err != nil {
+		return nil, err
+	}
+	write, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: f.write}, opts.gormConfig())
+	if err != nil {
+		return nil, err
+	}
+	read, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: f.read}, opts.gormConfig())
+	if err != nil {
+		return nil, err
+	}
+	return newStore(f, write, read, opts), nil
+}
+
+// pool opens connections. With synchronous FULL a commit is on the disk before it is acknowledged: in WAL mode NORMAL would lose the last ones when the power fails.
+func (f *sqliteFile) pool(ctx context.Context, connections int, more string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: f.path}).EscapedPath() +
+		"?_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&" + more
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.path, err)
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", f.path, err), db.Close())
+	}
+	return db, nil
+}
+
+// lockGrants has nothing to do: a transaction begins IMMEDIATE and so is the only one that writes.
+func (f *sqliteFile) lockGrants(*gorm.DB) error { return nil }
+
+func (f *sqliteFile) oneWriter() bool { return true }
+
+func (f *sqliteFile) begin() []*sql.TxOptions { return nil }
+
+func (f *sqliteFile) pools() []*sql.DB { return []*sql.DB{f.read, f.write} }
+
+// migrate needs no lock: the file is ours alone, and Store lets one in at a time.
+func (f *sqliteFile) migrate(ctx context.Context) error {
+	return migrateUp(ctx, goose.DialectSQLite3, f.write)
+}
+
+// lead is always yes: no other process can have the file.
+func (f *sqliteFile) lead(context.Context, *Store) (func(), bool, <-chan struct{}) {
+	return func() {}, true, make(chan struct{})
+}
+
+func (f *sqliteFile) close() error {
+	var problems []error
+	for _, db := range []*sql.DB{f.read, f.write} { // the last one to close writes the WAL back
+		if db != nil {
+			problems = append(problems, db.Close())
+		}
+	}
+	if f.lock != nil {
+		problems = append(problems, f.lock.Close())
+	}
+	if f.temporary != "" {
+		problems = append(problems, os.RemoveAll(f.temporary))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Options may all be left out.
+type Options struct {
+	Now          func() time.Time // time.Now
+	Log          *slog.Logger     // slog.Default; only for what no caller hears of
+	Connections  int              // most connections to PostgreSQL, 20
+	Statement    time.Duration    // longest that one statement may take on PostgreSQL, 30 s
+	LeaderChecks time.Duration    // how often the leader looks whether it still is one, 2 s
+	OnStatement  func()           // after each statement, for those who count; nothing
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Connections <= 0 {
+		o.Connections = 20
+	}
+	if o.Statement <= 0 {
+		o.Statement = 30 * time.Second
+	}
+	if o.LeaderChecks <= 0 {
+		o.LeaderChecks = 2 * time.Second
+	}
+	return o
+}
+
+// Store is the database. It is safe for use by many goroutines.
+type Store struct {
+	view     // reads outside a transaction
+	dialect  // what SQLite and PostgreSQL do differently
+	db       *gorm.DB
+	opts     Options
+	grants   turn // one grant of this process at a time
+	writes   turn // on SQLite also every other write
+	migrates sync.Mutex
+	onCommit atomic.Pointer[func()]
+	pictures pictures
+}
+
+// What the rooms ask for.
+var (
+	_ request.Store     = (*Store)(nil)
+	_ request.Snapshots = (*Store)(nil)
+	_ request.Tx        = (*tx)(nil)
+	_ workload.Store    = (*Store)(nil)
+	_ workload.Tx       = (*tx)(nil)
+	_ live.Source       = (*Store)(nil)
+)
+
+// dialect is what the two databases do differently.
+type dialect interface {
+	// lockGrants makes a transaction wait until it is the only one that grants.
+	lockGrants(tx *gorm.DB) error
+	// oneWriter reports whether the database has one writer at a time, so that waiting in line is better done here.
+	oneWriter() bool
+	migrate(ctx context.Context) error
+	lead(ctx context.Context, s *Store) (release func(), ok bool, lost <-chan struct{})
+	begin() []*sql.TxOptions
+	pools() []*sql.DB
+	close() error
+}
+
+// Open opens the database that the address names: "sqlite:PATH", "sqlite::memory:" for one that is gone after Close, or "postgres://…". It does not migrate.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	opts = opts.withDefaults()
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, rest, opts)
+	case "postgres", "postgresql":
+		return openPostgres(ctx, url, opts)
+	}
+	return nil, errors.New("the database address must begin with sqlite: or postgres:")
+}
+
+func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
+	return &Store{view: view{db: read}, dialect: d, db: write, opts: opts, grants: newTurn(), writes: newTurn()}
+}
+
+func (o Options) gormConfig() *gorm.Config {
+	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement}, TranslateError: true, SkipDefaultTransaction: true}
+}
+
+// statements is a logger that counts and writes nothing.
+type statements struct {
+	logger.Interface
+	on func()
+}
+
+// Trace is called after each statement.
+func (s statements) Trace(context.Context, time.Time, func() (string, int64), error) {
+	if s.on != nil {
+		s.on()
+	}
+}
+
+// OnCommit has fn called after each commit that changed something people may be looking at. Call it before the store is used by others.
+func (s *Store) OnCommit(fn func()) { s.onCommit.Store(&fn) }
+
+// Ping reports whether the database answers and its schema is there.
+func (s *Store) Ping(ctx context.Context) error {
+	for _, pool := range s.pools() {
+		var one int
+		if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM counters").Scan(&one); err != nil {
+			return failure(fmt.Errorf("ping: %w", err))
+		}
+	}
+	return nil
+}
+
+// Close closes every connection. Transactions under way end first or fail.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) now() time.Time { return s.opts.Now() }

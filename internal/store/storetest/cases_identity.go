@@ -1,0 +1,206 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+)
+
+func session(id, parent string) identity.Session {
+	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1), EndsAt: later(3600), IDToken: "jwt",
+		Parent: parent, Workload: "w-1"}
+}
+
+func token(id string, created int) identity.Token {
+	return identity.Token{ID: id, Name: "ci", SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(created), ExpiresAt: later(3600), LastUsedAt: later(2)}
+}
+
+// withAda is a store that knows Ada and a session of hers.
+func withAda(t *testing.T, s *store.Store) context.Context {
+	t.Helper()
+	ctx := context.Background()
+	must(t, s.SavePerson(ctx, Person("p-ada")))
+	must(t, s.CreateSession(ctx, session("s-1", "")))
+	return ctx
+}
+
+var identityCases = cases{
+	"a person comes back as they were saved, by id and by what the provider calls them": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		want := Person("p-ada")
+		filled(t, want, "Disabled")
+		must(t, s.SavePerson(ctx, want))
+		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
+		equal(t, want, got(s.PersonByIssuerSubject(ctx, want.Issuer, want.Subject))(t))
+		want.Name, want.Email, want.Groups, want.SeenAt = "", "", nil, later(9)
+		must(t, s.SavePerson(ctx, want))
+		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
+		_, err := s.Person(ctx, "p-eve")
+		fails(t, fault.NotFound, err)
+		_, err = s.PersonByIssuerSubject(ctx, "https://evil.example.org", want.Subject)
+		fails(t, fault.NotFound, err)
+	},
+	"two people cannot be the same subject of one issuer": func(t *testing.T, s *store.Store) {
+		must(t, s.SavePerson(context.Background(), Person("p-ada")))
+		other := Person("p-ada")
+		other.ID = "p-eve"
+		fails(t, fault.Conflict, s.SavePerson(context.Background(), other))
+	},
+	"who is shut out stays out when they sign in again, and has no sessions": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SetDisabled(ctx, "p-ada", true))
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		equal(t, true, got(s.Person(ctx, "p-ada"))(t).Disabled)
+		_, err := s.Session(ctx, "s-1")
+		fails(t, fault.NotFound, err)
+		must(t, s.SetDisabled(ctx, "p-ada", false))
+		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
+	},
+	"a session comes back as it was saved; the end of one reaches its children, codes and followers": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		child := session("s-2", "s-1")
+		filled(t, child)
+		must(t, s.CreateSession(ctx, child))
+		must(t, s.CreateSession(ctx, session("s-3", "")))
+		must(t, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
+		equal(t, child, got(s.Session(ctx, "s-2"))(t))
+		must(t, s.EndSession(ctx, "s-1"))
+		must(t, s.EndSession(ctx, "s-1"))
+		for _, id := range []string{"s-1", "s-2"} {
+			_, err := s.Session(ctx, id)
+			fails(t, fault.NotFound, err)
+		}
+		equal(t, session("s-3", ""), got(s.Session(ctx, "s-3"))(t))
+		_, _, err := s.TakeCode(ctx, "hash", later(1))
+		fails(t, fault.NotFound, err)
+		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-2", Person: "p-ada"}},
+			got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, "store.session_over", fails(t, fault.Unauthenticated, s.CreateSession(ctx, session("s-4", "s-1"))).Sentence.ID)
+		fails(t, fault.Unauthenticated, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
+	},
+	"no child outlives its parent, however they race": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		var group sync.WaitGroup
+		ids := []string{"c-1", "c-2", "c-3", "c-4", "c-5", "c-6", "c-7", "c-8"}
+		for i, id := range ids {
+			if i == 4 {
+				group.Go(func() { must(t, s.EndSession(ctx, "s-1")) })
+			}
+			group.Go(func() { _ = s.CreateSession(ctx, session(id, "s-1")) })
+		}
+		group.Wait()
+		for _, id := range ids {
+			_, err := s.Session(ctx, id)
+			fails(t, fault.NotFound, err)
+		}
+	},
+	"all sessions of a person end, and nobody else's": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.CreateSession(ctx, session("s-2", "s-1")))
+		must(t, s.SavePerson(ctx, Person("p-eve")))
+		other := session("s-3", "")
+		other.Person = "p-eve"
+		must(t, s.CreateSession(ctx, other))
+		must(t, s.EndSessionsOf(ctx, "p-ada"))
+		for id, kind := range map[string]fault.Kind{"s-1": fault.NotFound, "s-2": fault.NotFound} {
+			_, err := s.Session(ctx, id)
+			fails(t, kind, err)
+		}
+		equal(t, other, got(s.Session(ctx, "s-3"))(t))
+	},
+	"the use of sessions and tokens is noted once a minute": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		fresh := token("t-2", 0)
+		fresh.LastUsedAt = time.Time{}
+		must(t, s.CreateToken(ctx, token("t-1", 0), Event(0)))
+		must(t, s.CreateToken(ctx, fresh, Event(0)))
+		for _, c := range []struct{ at, session, token int }{{30, 1, 2}, {61, 61, 2}, {62, 61, 62}, {10, 61, 62}, {121, 121, 62}} {
+			must(t, s.TouchSession(ctx, "s-1", later(c.at)))
+			must(t, s.TouchToken(ctx, "t-1", later(c.at)))
+			must(t, s.TouchToken(ctx, "t-2", later(c.at)))
+			equal(t, later(c.session), got(s.Session(ctx, "s-1"))(t).SeenAt)
+			equal(t, later(c.token), got(s.Token(ctx, "t-1"))(t).LastUsedAt)
+		}
+		equal(t, false, got(s.Token(ctx, "t-2"))(t).LastUsedAt.IsZero())
+		must(t, s.TouchSession(ctx, "s-9", later(0)))
+		equal(t, int64(0), got(s.LastChange(ctx))(t))
+	},
+	"a token is made, listed newest first, and revoked by its owner only": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		made, gone := audit.Event{At: later(0), Kind: audit.TokenCreated}, audit.Event{At: later(1), Kind: audit.TokenRevoked}
+		filled(t, token("t-1", 0))
+		must(t, s.CreateToken(ctx, token("t-1", 0), made))
+		must(t, s.CreateToken(ctx, token("t-2", 5), made))
+		equal(t, token("t-1", 0), got(s.Token(ctx, "t-1"))(t))
+		equal(t, []identity.Token{token("t-2", 5), token("t-1", 0)}, got(s.TokensOf(ctx, "p-ada"))(t))
+		equal(t, 0, len(got(s.TokensOf(ctx, "p-eve"))(t)))
+		fails(t, fault.NotFound, s.RevokeToken(ctx, "p-eve", "t-1", gone))
+		must(t, s.RevokeToken(ctx, "p-ada", "t-1", gone))
+		fails(t, fault.NotFound, s.RevokeToken(ctx, "p-ada", "t-1", gone))
+		_, err := s.Token(ctx, "t-1")
+		fails(t, fault.NotFound, err)
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 3, len(events))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "t-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+	},
+	"nobody unknown has a session or a token": func(t *testing.T, s *store.Store) {
+		fails(t, fault.Unauthenticated, s.CreateSession(context.Background(), session("s-1", "")))
+		fails(t, fault.Conflict, s.CreateToken(context.Background(), token("t-1", 0), Event(0)))
+		events, _, err := s.Events(context.Background(), audit.Filter{})
+		must(t, err)
+		equal(t, 0, len(events))
+	},
+	"a code is good once, though many take it": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
+		fails(t, fault.Conflict, s.SaveCode(ctx, "hash", "s-1", "w-2", later(60)))
+		var taken atomic.Int32
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				of, id, err := s.TakeCode(ctx, "hash", later(59))
+				if err == nil && of == "s-1" && id == "w-1" {
+					taken.Add(1)
+				} else {
+					fails(t, fault.NotFound, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), taken.Load())
+	},
+	"a code is no good at its end, nor afterwards": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
+		for _, at := range []int{60, 1} {
+			_, _, err := s.TakeCode(ctx, "hash", later(at))
+			fails(t, fault.NotFound, err)
+		}
+	},
+	"what has ended is purged": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
+		must(t, s.CreateToken(ctx, token("t-1", 0), Event(0)))
+		must(t, s.PurgeOld(ctx, later(61)))
+		_, _, err := s.TakeCode(ctx, "hash", later(1))
+		fails(t, fault.NotFound, err)
+		_ = got(s.Session(ctx, "s-1"))(t)
+		must(t, s.PurgeOld(ctx, later(3601)))
+		_, err = s.Session(ctx, "s-1")
+		fails(t, fault.NotFound, err)
+		_ = got(s.Token(ctx, "t-1"))(t) // people still see that it has expired
+		must(t, s.PurgeOld(ctx, later(3601).Add(30*24*time.Hour)))
+		_, err = s.Token(ctx, "t-1")
+		fails(t, fault.NotFound, err)
+		_ = got(s.Person(ctx, "p-ada"))(t)
+	},
+}

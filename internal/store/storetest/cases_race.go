@@ -1,0 +1,251 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Service is the real service over a store, for a site with one tenant "vision" that may hold so many of the size "mig-10gb", and one person in it.
+func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
+	rules, _ := policy.Compile(policy.Defaults())
+	size := Size("mig-10gb")
+	size.LicencePool = ""
+	site := request.Site{
+		Catalog:   catalog.Catalog{Sizes: []catalog.Size{size}, Images: []catalog.Image{Workload("w").Image}},
+		Directory: tenant.Directory{Tenants: []tenant.Tenant{{Name: "vision", Quota: map[string]int{size.Name: quota}}}},
+		Policy:    rules, Clusters: []string{"west"}, Limits: request.DefaultLimits(),
+	}
+	var ids atomic.Int64
+	service := &request.Service{Store: s, Snapshots: s, Site: func() request.Site { return site }, Now: time.Now,
+		NewID: func(prefix string) string { n := ids.Add(1); return fmt.Sprintf("%s%04d%08d", prefix, n%10_000, n) }}
+	ada := identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
+	return service, ada
+}
+
+// Draft is a draft that the Service grants at once.
+func Draft(name string) request.Draft {
+	return request.Draft{Kind: catalog.Notebook, Tenant: "vision", Name: name, Size: "mig-10gb", Image: "torch", Lease: "1h", Storage: "10Gi"}
+}
+
+var raceCases = cases{
+	"of 200 who ask for the last 7 at once, exactly 7 get one": func(t *testing.T, s *store.Store) {
+		const people, slots = 200, 7
+		service, ada := Service(s, slots)
+		ctx := context.Background()
+		var granted atomic.Int32
+		var group sync.WaitGroup
+		for i := range people {
+			group.Go(func() {
+				r, err := service.Submit(ctx, ada, Draft(fmt.Sprint("nb-", i)))
+				switch {
+				case err == nil && r.State == request.Approved:
+					granted.Add(1)
+				case !fault.Is(err, fault.Invalid):
+					t.Errorf("want a grant or a full quota, got %s, %v", r.State, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(slots), granted.Load())
+		equal(t, slots, held(t, s))
+		equal(t, slots, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
+		for kind, want := range map[audit.Kind]int{audit.RequestRefused: people - slots, audit.RequestApproved: slots, audit.WorkloadCreated: slots} {
+			events, _, err := s.Events(ctx, audit.Filter{Kinds: []audit.Kind{kind}, Limit: 500})
+			must(t, err)
+			equal(t, want, len(events))
+		}
+	},
+	"of two who take one name at once, one gets it": func(t *testing.T, s *store.Store) {
+		service, ada := Service(s, 100)
+		var granted atomic.Int32
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() {
+				if _, err := service.Submit(context.Background(), ada, Draft("same")); err == nil {
+					granted.Add(1)
+				} else {
+					fails(t, fault.Invalid, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), granted.Load())
+	},
+	"a request that is sent many times at once with one key is made once": func(t *testing.T, s *store.Store) {
+		service, ada := Service(s, 100)
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() {
+				d := Draft("")
+				d.Key = "k"
+				if _, err := service.Submit(context.Background(), ada, d); err != nil {
+					fails(t, fault.Conflict, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, 1, held(t, s))
+	},
+	"of many who change one version, one wins and no change is lost": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		saveWorkload(t, s, Workload("w-1"))
+		var won atomic.Int64
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				for range 10 {
+					w := got(s.Workload(ctx, "w-1"))(t)
+					w.Generation++
+					if err := s.SaveObserved(ctx, w, nil, nil); err == nil {
+						won.Add(1)
+					} else {
+						fails(t, fault.Conflict, err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		w := got(s.Workload(ctx, "w-1"))(t)
+		equal(t, won.Load(), w.Generation-3)
+		equal(t, won.Load(), w.Version-1)
+	},
+	"of many who open one meter, one opens it": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		saveWorkload(t, s, Workload("w-1"))
+		w := got(s.Workload(ctx, "w-1"))(t)
+		var won atomic.Int64
+		var group sync.WaitGroup
+		for i := range 10 {
+			group.Go(func() {
+				if err := s.SaveObserved(ctx, w, nil, interval(i+1, 0)); err == nil {
+					won.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int64(1), won.Load())
+		equal(t, 1, len(got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"]))
+	},
+	"grants, observations and reads go on beside each other": func(t *testing.T, s *store.Store) {
+		service, ada := Service(s, 100)
+		ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+		defer stop()
+		for i := range 10 {
+			_ = got(service.Submit(ctx, ada, Draft(fmt.Sprint("nb-", i))))(t)
+		}
+		living := got(s.Living(ctx))(t)
+		var group sync.WaitGroup
+		for i, w := range living {
+			group.Go(func() {
+				for range 5 {
+					must(t, s.SaveObserved(ctx, w, []audit.Event{Event(i)}, nil))
+					w.Version++
+				}
+			})
+			group.Go(func() { _ = got(service.Submit(ctx, ada, Draft(fmt.Sprint("more-", i))))(t) })
+			group.Go(func() { _ = got(s.Living(ctx))(t) })
+		}
+		group.Wait()
+		equal(t, 20, held(t, s))
+	},
+}
+
+// words are texts that have broken other programs.
+var words = map[string]string{
+	"right to left": "שלום עולם ‫مرحبا‬", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" + `; DROP TABLE workloads; -- \' \\ %s %_ $1 ? :name @p`,
+	"lines": "a\r\nb\tc\x1b[31m\x7f", "blank": "   ", "noncharacter": "\uffff\ufffd\u2028", "markup": "<script>&amp;</script>{{.}}",
+}
+
+var textCases = cases{
+	"every text that can be kept comes back as it was": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		i := 0
+		for name, text := range words {
+			i++
+			w, r, e := Workload(fmt.Sprint("w-", i)), Request(fmt.Sprint("r-", i)), Event(i)
+			w.Name, w.OwnerName, w.Observed.Detail, w.Reason = text, text, text, i18n.Literal(text)
+			r.Wish.Reason, r.AskerName, r.Key = text, text, text
+			e.Name, e.Detail, e.Workload = text, i18n.Literal(text), string(w.ID)
+			must(t, s.SaveObserved(ctx, w, []audit.Event{e}, nil))
+			saveRequest(t, s, r)
+			w.Version, r.Version = 1, 1
+			t.Log(name)
+			equal(t, w, got(s.WorkloadByName(ctx, text))(t))
+			equal(t, r, got(s.RequestByKey(ctx, "p-ada", text))(t))
+			equal(t, i18n.Literal(text), got(s.History(ctx, w.ID, 1))(t)[0].Detail)
+		}
+	},
+	"text that no database can keep is refused as a person's mistake, and leaves nothing": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for _, text := range []string{"a\x00b", "\xff\xfe", "\xed\xa0\x80"} {
+			w := Workload("w-1")
+			w.OwnerName = text
+			fails(t, fault.Invalid, s.SaveObserved(ctx, w, nil, nil))
+			fails(t, fault.Invalid, s.SaveObserved(ctx, Workload("w-1"), []audit.Event{{Rule: text}}, nil))
+			r := Request("r-1")
+			r.Key = text
+			fails(t, fault.Invalid, decide(s, func(tx request.Tx) error { return tx.SaveRequest(ctx, r) }))
+			p := Person("p-ada")
+			p.Name = text
+			fails(t, fault.Invalid, s.SavePerson(ctx, p))
+			_, err := s.PutSetting(ctx, text, "v")
+			fails(t, fault.Invalid, err)
+		}
+		equal(t, 0, len(got(s.Living(ctx))(t)))
+	},
+	"names that cannot be are names of nothing": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		for _, text := range []string{"a\x00b", "\xff"} {
+			_, err := s.WorkloadByName(ctx, text)
+			fails(t, fault.NotFound, err)
+			_, err = s.Session(ctx, text)
+			fails(t, fault.NotFound, err)
+			_, err = s.Token(ctx, text)
+			fails(t, fault.NotFound, err)
+			_, _, err = s.TakeCode(ctx, text, later(0))
+			fails(t, fault.NotFound, err)
+			fails(t, fault.NotFound, s.RevokeToken(ctx, "p-ada", text, Event(0)))
+		}
+	},
+	"a document may hold what a text may not": func(t *testing.T, s *store.Store) {
+		w := Workload("w-1")
+		w.Observed.Detail = "a\x00b"
+		saveWorkload(t, s, w)
+		equal(t, w.Observed.Detail, got(s.Workload(context.Background(), "w-1"))(t).Observed.Detail)
+	},
+	"a megabyte comes back": func(t *testing.T, s *store.Store) {
+		big := strings.Repeat("größe 🦄 ", 100_000)
+		w := Workload("w-1")
+		w.Observed.Detail = big
+		w.StorageGiB, w.Generation = 1<<31, 1<<60
+		must(t, s.SaveObserved(context.Background(), w, []audit.Event{{At: later(0), Workload: "w-1", Name: big}}, nil))
+		w.Version = 1
+		equal(t, w, got(s.Workload(context.Background(), "w-1"))(t))
+		equal(t, big, got(s.History(context.Background(), "w-1", 1))(t)[0].Name)
+	},
+}
+
+// held is how many workloads of vision hold a size.
+func held(t *testing.T, s *store.Store) (n int) {
+	t.Helper()
+	for _, h := range got(s.Holdings(context.Background(), "vision"))(t) {
+		n += h.Count
+	}
+	return n
+}

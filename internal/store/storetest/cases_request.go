@@ -1,0 +1,224 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var requestCases = cases{
+	"a request comes back as it was saved, at version 1": func(t *testing.T, s *store.Store) {
+		want := Request("r-1")
+		filled(t, want, "Version")
+		saveRequest(t, s, want)
+		want.Version = 1
+		equal(t, want, got(s.Request(context.Background(), "r-1"))(t))
+	},
+	"a request with nothing but what it must have comes back as it was saved": func(t *testing.T, s *store.Store) {
+		want := request.Request{ID: "r-1", State: request.Pending, CreatedAt: later(0)}
+		saveRequest(t, s, want)
+		want.Version = 1
+		equal(t, want, got(s.Request(context.Background(), "r-1"))(t))
+	},
+	"a change names every column, also those that became empty": func(t *testing.T, s *store.Store) {
+		saveRequest(t, s, Request("r-1"))
+		want := request.Request{ID: "r-1", Kind: request.ExtendKind, State: request.Approved, CreatedAt: later(0), Version: 1}
+		saveRequest(t, s, want)
+		want.Version = 2
+		equal(t, want, got(s.Request(context.Background(), "r-1"))(t))
+	},
+	"a request that does not exist is not found, also by a name that cannot be": func(t *testing.T, s *store.Store) {
+		for _, id := range []request.ID{"", "r-1", "r\x00", "\xff", "'; DROP TABLE requests; --"} {
+			_, err := s.Request(context.Background(), id)
+			equal(t, "request.not_found", fails(t, fault.NotFound, err).Sentence.ID)
+		}
+	},
+	"an old version loses the race": func(t *testing.T, s *store.Store) {
+		saveRequest(t, s, Request("r-1"))
+		again := Request("r-1")
+		again.Version = 1
+		saveRequest(t, s, again)
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), again) }))
+	},
+	"a request that is there is not made again": func(t *testing.T, s *store.Store) {
+		saveRequest(t, s, Request("r-1"))
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), Request("r-1")) }))
+	},
+	"an idempotency key belongs to one request of one person": func(t *testing.T, s *store.Store) {
+		first, other, same := Request("r-1"), Request("r-2"), Request("r-3")
+		other.Asker = "p-eve"
+		first.Key, other.Key, same.Key = "k", "k", "k"
+		saveRequest(t, s, first, other)
+		equal(t, request.ID("r-1"), got(s.RequestByKey(context.Background(), "p-ada", "k"))(t).ID)
+		equal(t, request.ID("r-2"), got(s.RequestByKey(context.Background(), "p-eve", "k"))(t).ID)
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), same) }))
+		_, err := s.RequestByKey(context.Background(), "p-ada", "other")
+		fails(t, fault.NotFound, err)
+	},
+	"requests without a key do not stand in each other's way, and no key finds them": func(t *testing.T, s *store.Store) {
+		first, second := Request("r-1"), Request("r-2")
+		first.Key, second.Key = "", ""
+		saveRequest(t, s, first, second)
+		_, err := s.RequestByKey(context.Background(), "p-ada", "")
+		fails(t, fault.NotFound, err)
+	},
+	"a list is narrowed by asker, tenants and states": func(t *testing.T, s *store.Store) {
+		for i, who := range []struct {
+			asker  identity.PersonID
+			tenant string
+			state  request.State
+		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Approved}, {"p-ada", "speech", request.Rejected}} {
+			r := Request(fmt.Sprintf("r-%d", i))
+			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = who.asker, who.tenant, who.state, later(i)
+			saveRequest(t, s, r)
+		}
+		for want, f := range map[string]request.Filter{
+			"r-2 r-1 r-0": {}, "r-2 r-0": {Asker: "p-ada"}, "r-1 r-0": {Tenants: []string{"vision", "nobody"}}, "": {Tenants: []string{}},
+			"r-2": {Asker: "p-ada", Tenants: []string{"speech"}}, "r-2 r-1": {States: []request.State{request.Approved, request.Rejected}},
+		} {
+			items, next, err := s.Requests(context.Background(), f)
+			must(t, err)
+			equal(t, want, idsOf(items, func(r request.Request) string { return string(r.ID) }))
+			equal(t, "", next)
+		}
+	},
+	"pages go on where the last one ended, whatever arrives meanwhile": func(t *testing.T, s *store.Store) {
+		pages(t, func(i, second int) {
+			r := Request(fmt.Sprintf("r-%03d", i))
+			r.CreatedAt = later(second)
+			saveRequest(t, s, r)
+		}, func(cursor string) ([]string, string) {
+			items, next, err := s.Requests(context.Background(), request.Filter{Cursor: cursor, Limit: 7})
+			must(t, err)
+			return eachID(items, func(r request.Request) string { return string(r.ID) }), next
+		})
+	},
+	"a cursor that we did not give is refused": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, Workload("w-1"), Workload("w-2"))
+		_, foreign, err := s.Workloads(context.Background(), workload.Filter{Limit: 1})
+		must(t, err)
+		for _, cursor := range []string{"x", "....", "ci4wLg==", "cg", "ci4h", foreign, "\x00", "ci4wLgA"} {
+			_, _, err := s.Requests(context.Background(), request.Filter{Cursor: cursor})
+			equal(t, "cursor", fails(t, fault.Invalid, err).Fields[0].Name)
+		}
+	},
+	"a page holds at most 500, and 100 where nothing is said": func(t *testing.T, s *store.Store) {
+		must(t, decide(s, func(tx request.Tx) error {
+			for i := range 502 {
+				if err := tx.SaveRequest(context.Background(), request.Request{ID: request.ID(fmt.Sprint(i)), State: request.Pending, CreatedAt: later(i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		for limit, want := range map[int]int{0: 100, -5: 100, 3: 3, 500: 500, 1e9: 500} {
+			items, next, err := s.Requests(context.Background(), request.Filter{Limit: limit})
+			must(t, err)
+			equal(t, want, len(items))
+			equal(t, false, next == "")
+		}
+	},
+	"a transaction that fails leaves nothing": func(t *testing.T, s *store.Store) {
+		err := decide(s, func(tx request.Tx) error {
+			must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+			must(t, tx.SaveWorkload(context.Background(), Workload("w-1")))
+			must(t, tx.Append(context.Background(), Event(0)))
+			return fault.New(fault.Forbidden, Event(0).Detail)
+		})
+		fails(t, fault.Forbidden, err)
+		_, err = s.Request(context.Background(), "r-1")
+		fails(t, fault.NotFound, err)
+		equal(t, 0, len(got(s.History(context.Background(), "w-1", 10))(t)))
+		equal(t, int64(0), got(s.LastChange(context.Background()))(t))
+	},
+	"what waits is counted by tenant, without one's own": func(t *testing.T, s *store.Store) {
+		for i, who := range []struct {
+			asker  identity.PersonID
+			tenant string
+			state  request.State
+		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Pending}, {"p-eve", "speech", request.Pending}, {"p-eve", "speech", request.Approved}} {
+			r := Request(fmt.Sprintf("r-%d", i))
+			r.Asker, r.Wish.Tenant, r.State = who.asker, who.tenant, who.state
+			saveRequest(t, s, r)
+		}
+		for _, c := range []struct {
+			tenants []string
+			except  identity.PersonID
+			want    int
+		}{{nil, "p-bob", 3}, {nil, "p-ada", 2}, {[]string{"vision"}, "p-ada", 1}, {[]string{"vision", "speech"}, "p-eve", 1}, {[]string{"speech"}, "p-eve", 0}, {[]string{}, "p-bob", 0}} {
+			equal(t, c.want, got(s.Waiting(context.Background(), c.tenants, c.except))(t))
+		}
+	},
+	"a transaction reads what it wrote": func(t *testing.T, s *store.Store) {
+		must(t, decide(s, func(tx request.Tx) error {
+			must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+			must(t, tx.SaveWorkload(context.Background(), Workload("w-1")))
+			equal(t, request.Pending, got(tx.Request(context.Background(), "r-1"))(t).State)
+			equal(t, "name-of-w-1", got(tx.Workload(context.Background(), "w-1"))(t).Name)
+			equal(t, 1, len(got(tx.Holdings(context.Background(), "vision"))(t)))
+			return nil
+		}))
+	},
+	"a panic in a transaction rolls it back and lets the next one in": func(t *testing.T, s *store.Store) {
+		func() {
+			defer func() { _ = recover() }()
+			_ = decide(s, func(tx request.Tx) error {
+				must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+				panic("slip")
+			})
+		}()
+		saveRequest(t, s, Request("r-1"))
+	},
+}
+
+// pages saves 25 rows, some at the same moment, reads them page by page while newer ones arrive, and asks for each of the 25 once and in order.
+func pages(t *testing.T, save func(i, second int), page func(cursor string) ([]string, string)) {
+	t.Helper()
+	for i := range 25 {
+		save(i, i/4)
+	}
+	var seen []string
+	cursor, arrived := "", 25
+	for {
+		ids, next := page(cursor)
+		seen = append(seen, ids...)
+		if next == "" {
+			break
+		}
+		save(arrived, 1000+arrived)
+		cursor, arrived = next, arrived+1
+	}
+	if len(seen) != 25 {
+		t.Fatalf("want the 25 that were there at first, got %d: %v", len(seen), seen)
+	}
+	for i := range 24 {
+		if seen[i] <= seen[i+1] { // ids rise with time, and settle ties
+			t.Errorf("%s stands before %s", seen[i], seen[i+1])
+		}
+	}
+}
+
+func eachID[T any](items []T, id func(T) string) []string {
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = id(item)
+	}
+	return ids
+}
+
+func idsOf[T any](items []T, id func(T) string) string {
+	text := ""
+	for _, one := range eachID(items, id) {
+		text += " " + one
+	}
+	if text == "" {
+		return ""
+	}
+	return text[1:]
+}

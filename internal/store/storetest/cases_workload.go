@@ -1,0 +1,317 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+func workloadID(w workload.Workload) string { return string(w.ID) }
+
+// named is a workload of that state, with the name; its wish follows the state.
+func named(id, name string, state workload.State) workload.Workload {
+	w := Workload(id)
+	w.Name, w.State, w.Desired = name, state, workload.WantRunning
+	switch state {
+	case workload.Stopped, workload.Stopping:
+		w.Desired = workload.WantStopped
+	case workload.Ended:
+		w.Desired = workload.WantDeleted
+	}
+	return w
+}
+
+var workloadCases = cases{
+	"a workload comes back as it was saved, at version 1": func(t *testing.T, s *store.Store) {
+		want := Workload("w-1")
+		filled(t, want, "Version")
+		filled(t, want.Observed)
+		filled(t, want.Size)
+		filled(t, want.Image)
+		saveWorkload(t, s, want)
+		want.Version = 1
+		equal(t, want, got(s.Workload(context.Background(), "w-1"))(t))
+		equal(t, want, got(s.WorkloadByName(context.Background(), "name-of-w-1"))(t))
+		equal(t, []workload.Workload{want}, got(s.Living(context.Background()))(t))
+		items, _, err := s.Workloads(context.Background(), workload.Filter{})
+		must(t, err)
+		equal(t, []workload.Workload{want}, items)
+	},
+	"times keep their microseconds and come back in UTC, whatever zone they were written in": func(t *testing.T, s *store.Store) {
+		want := Workload("w-1")
+		for i, at := range []time.Time{
+			noon, time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(2026, 10, 25, 2, 30, 0, 1000, time.FixedZone("CEST", 7200)),
+			time.Date(2100, 2, 28, 0, 0, 0, 1000, time.UTC), time.Unix(0, 0),
+		} {
+			want.Version, want.Lease.Until, want.Observed.At = int64(i), at, at.Add(999) // nanoseconds fall away
+			saveWorkload(t, s, want)
+			back := got(s.Workload(context.Background(), "w-1"))(t)
+			equal(t, at.UTC(), back.Lease.Until)
+			equal(t, at.UTC(), back.Observed.At)
+		}
+	},
+	"what is saved is not written to": func(t *testing.T, s *store.Store) {
+		w := Workload("w-1")
+		local := time.FixedZone("X", 3600)
+		w.Observed.Steps[0].At = w.Observed.Steps[0].At.In(local)
+		w.Observed.Activity.At = w.Observed.Activity.At.In(local)
+		saveWorkload(t, s, w)
+		equal(t, "X", w.Observed.Steps[0].At.Location().String())
+		equal(t, "X", w.Observed.Activity.At.Location().String())
+	},
+	"a change names every column, also those that became empty": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, Workload("w-1"))
+		want := workload.Workload{ID: "w-1", Desired: workload.WantStopped, State: workload.Stopped, CreatedAt: later(0), UpdatedAt: later(0), Version: 1}
+		saveWorkload(t, s, want)
+		want.Version = 2
+		equal(t, want, got(s.Workload(context.Background(), "w-1"))(t))
+	},
+	"an old version loses the race and changes nothing": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, Workload("w-1"))
+		first, second := got(s.Workload(context.Background(), "w-1"))(t), got(s.Workload(context.Background(), "w-1"))(t)
+		first.Shared, second.Namespace = false, "elsewhere"
+		saveWorkload(t, s, first)
+		fails(t, fault.Conflict, s.SaveObserved(context.Background(), second, nil, nil))
+		equal(t, "gpu-vision", got(s.Workload(context.Background(), "w-1"))(t).Namespace)
+	},
+	"a state that does not exist is not saved": func(t *testing.T, s *store.Store) {
+		w := Workload("w-1")
+		w.State = "dancing"
+		if err := s.SaveObserved(context.Background(), w, nil, nil); err == nil {
+			t.Error("want an error")
+		}
+	},
+	"a name belongs to one living workload; the end frees it": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, named("w-1", "same", workload.Ended), named("w-2", "same", workload.Stopped))
+		err := s.SaveObserved(context.Background(), named("w-3", "same", workload.Queued), nil, nil)
+		equal(t, "name", fails(t, fault.Conflict, err).Fields[0].Name)
+		equal(t, workload.ID("w-2"), got(s.WorkloadByName(context.Background(), "same"))(t).ID)
+		ended := got(s.Workload(context.Background(), "w-2"))(t)
+		ended.State = workload.Ended
+		saveWorkload(t, s, ended, named("w-3", "same", workload.Queued))
+		equal(t, workload.ID("w-3"), got(s.WorkloadByName(context.Background(), "same"))(t).ID)
+	},
+	"a workload that does not exist is not found": func(t *testing.T, s *store.Store) {
+		_, err := s.Workload(context.Background(), "w-1")
+		equal(t, "workload.not_found", fails(t, fault.NotFound, err).Sentence.ID)
+		saveWorkload(t, s, named("w-1", "gone", workload.Ended))
+		_, err = s.WorkloadByName(context.Background(), "gone")
+		equal(t, "workload.not_found", fails(t, fault.NotFound, err).Sentence.ID)
+		w := Workload("w-9")
+		w.Version = 4
+		fails(t, fault.Conflict, s.SaveObserved(context.Background(), w, nil, nil))
+	},
+	"a name is taken by a living workload, kept storage or a pending start": func(t *testing.T, s *store.Store) {
+		saveWorkload(t, s, named("w-1", "living", workload.Failed), named("w-2", "ended", workload.Ended))
+		saveVolume(t, s, Volume("kept-home"))
+		pending, decided, longer := Request("r-1"), Request("r-2"), Request("r-3")
+		pending.Wish.Name, decided.Wish.Name, longer.Wish.Name = "pending", "decided", "longer"
+		decided.State, longer.Kind = request.Rejected, request.ExtendKind
+		saveRequest(t, s, pending, decided, longer)
+		must(t, decide(s, func(tx request.Tx) error {
+			for name, want := range map[string]bool{"living": true, "ended": false, "kept": true, "kept-home": false, "pending": true, "decided": false,
+				"longer": false, "free": false, "": false} {
+				if taken := got(tx.NameTaken(context.Background(), name))(t); taken != want {
+					t.Errorf("%q: want taken %v", name, want)
+				}
+			}
+			return nil
+		}))
+	},
+	"what is wanted or still stopping holds its size and seat": func(t *testing.T, s *store.Store) {
+		onNode, waiting := named("w-1", "a", workload.Running), named("w-2", "b", workload.Queued)
+		waiting.Observed = workload.Observation{}
+		waiting.Size.LicencePool = ""
+		deleting := named("w-5", "e", workload.Stopping)
+		deleting.Desired = workload.WantDeleted
+		others, unseated := named("w-7", "g", workload.Running), named("w-8", "h", workload.Running)
+		others.Tenant, unseated.Tenant, unseated.Size.LicencePool = "speech", "speech", ""
+		saveWorkload(t, s, onNode, waiting, named("w-3", "c", workload.Stopping), named("w-4", "d", workload.Stopped), deleting, named("w-6", "f", workload.Ended), others, unseated)
+		byPool := func(a, b workload.Holding) int {
+			return cmp.Or(strings.Compare(a.LicencePool, b.LicencePool), strings.Compare(b.Tenant, a.Tenant))
+		}
+		for tenant, want := range map[string][]workload.Holding{
+			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1}, {Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: 3}, {LicencePool: "rtx", Count: 1}},
+			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1}, {Tenant: "speech", Size: "mig-10gb", LicencePool: "rtx", Count: 1}, {LicencePool: "rtx", Count: 3}},
+			"":       {{LicencePool: "rtx", Count: 4}},
+		} {
+			holdings := got(s.Holdings(context.Background(), tenant))(t)
+			slices.SortFunc(holdings, byPool)
+			equal(t, want, holdings)
+		}
+	},
+	"holdings agree with the rule for every wish and state": func(t *testing.T, s *store.Store) {
+		want := 0
+		for i, state := range workload.States() {
+			for j, wish := range []workload.Desired{workload.WantRunning, workload.WantStopped, workload.WantDeleted} {
+				w := named(fmt.Sprintf("w-%d-%d", i, j), fmt.Sprintf("n-%d-%d", i, j), state)
+				w.Desired = wish
+				saveWorkload(t, s, w)
+				if w.Holds() {
+					want++
+				}
+			}
+		}
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "vision"))(t))
+		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "speech"))(t))
+	},
+	"a list is narrowed by owner, tenants, states and end": func(t *testing.T, s *store.Store) {
+		for i, who := range []struct {
+			owner  identity.PersonID
+			tenant string
+			state  workload.State
+		}{{"p-ada", "vision", workload.Running}, {"p-eve", "vision", workload.Stopped}, {"p-ada", "speech", workload.Ended}} {
+			w := Workload(fmt.Sprintf("w-%d", i))
+			w.Owner, w.Tenant, w.State, w.CreatedAt = who.owner, who.tenant, who.state, later(i)
+			saveWorkload(t, s, w)
+		}
+		for _, c := range []struct {
+			want string
+			f    workload.Filter
+		}{
+			{"w-1 w-0", workload.Filter{}}, {"w-2 w-1 w-0", workload.Filter{Ended: true}}, {"w-0", workload.Filter{Owner: "p-ada"}},
+			{"w-2 w-0", workload.Filter{Owner: "p-ada", Ended: true}}, {"", workload.Filter{Tenants: []string{}}}, {"", workload.Filter{Tenants: []string{"speech"}}},
+			{"w-1 w-0", workload.Filter{Tenants: []string{"vision"}, Ended: true}}, {"w-1", workload.Filter{States: []workload.State{workload.Stopped}}},
+			{"w-2", workload.Filter{States: []workload.State{workload.Ended}}}, {"", workload.Filter{Owner: "p-nobody", Tenants: []string{"vision"}}},
+		} {
+			items, next, err := s.Workloads(context.Background(), c.f)
+			must(t, err)
+			equal(t, c.want, idsOf(items, workloadID))
+			equal(t, "", next)
+		}
+		equal(t, "w-0 w-1", idsOf(got(s.Living(context.Background()))(t), workloadID))
+	},
+	"pages go on where the last one ended, whatever arrives meanwhile": func(t *testing.T, s *store.Store) {
+		pages(t, func(i, second int) {
+			w := Workload(fmt.Sprintf("w-%03d", i))
+			w.CreatedAt = later(second)
+			saveWorkload(t, s, w)
+		}, func(cursor string) ([]string, string) {
+			items, next, err := s.Workloads(context.Background(), workload.Filter{Cursor: cursor, Limit: 7})
+			must(t, err)
+			return eachID(items, workloadID), next
+		})
+	},
+}
+
+var volumeCases = cases{
+	"storage comes back as it was saved, and a change names every column": func(t *testing.T, s *store.Store) {
+		want := Volume("v-1")
+		filled(t, want, "Deleted", "Version")
+		saveVolume(t, s, want)
+		want.Version = 1
+		must(t, s.ChangeExclusively(context.Background(), func(tx workload.Tx) error {
+			equal(t, want, got(tx.Volume(context.Background(), "v-1"))(t))
+			return nil
+		}))
+		want = workload.Volume{Name: "v-1", CreatedAt: later(0), UpdatedAt: later(2), Version: 1}
+		saveVolume(t, s, want)
+		want.Version = 2
+		equal(t, []workload.Volume{want}, got(s.Volumes(context.Background(), workload.VolumeFilter{}))(t))
+	},
+	"storage that does not exist is not found; an old version loses": func(t *testing.T, s *store.Store) {
+		_, err := s.Volume(context.Background(), "v-1")
+		equal(t, "volume.not_found", fails(t, fault.NotFound, err).Sentence.ID)
+		saveVolume(t, s, Volume("v-1"))
+		for _, version := range []int64{0, 7} {
+			v := Volume("v-1")
+			v.Version = version
+			fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveVolume(context.Background(), v) }))
+		}
+	},
+	"storage is listed by owner and tenants": func(t *testing.T, s *store.Store) {
+		other := Volume("v-2")
+		other.Owner, other.Tenant = "p-eve", "speech"
+		saveVolume(t, s, Volume("v-1"))
+		saveVolume(t, s, other)
+		for _, c := range []struct {
+			want string
+			f    workload.VolumeFilter
+		}{{"v-1 v-2", workload.VolumeFilter{}}, {"v-2", workload.VolumeFilter{Owner: "p-eve"}}, {"v-1", workload.VolumeFilter{Tenants: []string{"vision"}}},
+			{"", workload.VolumeFilter{Tenants: []string{}}}} {
+			items := got(s.Volumes(context.Background(), c.f))(t)
+			equal(t, c.want, idsOf(items, func(v workload.Volume) string { return v.Name }))
+		}
+	},
+	"deleted storage keeps its name until the cluster has let it go": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		saveVolume(t, s, Volume("v-home"))
+		must(t, s.PurgeVolume(ctx, "v-home")) // not deleted: nothing happens
+		v := got(s.Volume(ctx, "v-home"))(t)
+		v.Deleted = true
+		saveVolume(t, s, v)
+		v.Version++
+		equal(t, 0, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
+		equal(t, []workload.Volume{v}, got(s.DeletedVolumes(ctx))(t))
+		must(t, decide(s, func(tx request.Tx) error {
+			equal(t, true, got(tx.NameTaken(ctx, "v"))(t))
+			return nil
+		}))
+		must(t, s.PurgeVolume(ctx, "v-home"))
+		must(t, s.PurgeVolume(ctx, "v-home"))
+		equal(t, 0, len(got(s.DeletedVolumes(ctx))(t)))
+		saveVolume(t, s, Volume("v-home"))
+	},
+}
+
+func interval(from, until int) *usage.Interval {
+	i := &usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(from)}
+	if until > 0 {
+		i.Until = later(until)
+	}
+	return i
+}
+
+var meterCases = cases{
+	"the meter opens once, closes, and opens again": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := Workload("w-1")
+		for _, meter := range []*usage.Interval{nil, interval(1, 0), interval(2, 0), nil, interval(1, 10), interval(1, 11), interval(20, 0)} {
+			must(t, s.SaveObserved(ctx, w, nil, meter))
+			w.Version++
+		}
+		open, closed := *interval(20, 0), *interval(1, 10)
+		equal(t, map[workload.ID]usage.Interval{"w-1": open}, got(s.OpenIntervals(ctx))(t))
+		equal(t, map[workload.ID][]usage.Interval{"w-1": {closed, open}}, got(s.Intervals(ctx, []workload.ID{"w-1", "w-2"}))(t))
+		equal(t, 0, len(got(s.Intervals(ctx, nil))(t)))
+	},
+	"a clock that was set back makes no negative interval": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		w := Workload("w-1")
+		for _, meter := range []*usage.Interval{interval(10, 0), interval(10, 5)} {
+			must(t, s.SaveObserved(ctx, w, nil, meter))
+			w.Version++
+		}
+		equal(t, []usage.Interval{*interval(10, 10)}, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"])
+		must(t, s.SaveObserved(ctx, w, nil, interval(10, 0)))
+		equal(t, []usage.Interval{*interval(10, 0)}, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"])
+	},
+	"a lost race leaves the meter alone": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		must(t, s.SaveObserved(ctx, Workload("w-1"), nil, nil))
+		w := Workload("w-1")
+		w.Version = 9
+		fails(t, fault.Conflict, s.SaveObserved(ctx, w, nil, interval(1, 0)))
+		equal(t, 0, len(got(s.OpenIntervals(ctx))(t)))
+	},
+	"the meters of very many workloads are read at once": func(t *testing.T, s *store.Store) {
+		must(t, s.SaveObserved(context.Background(), Workload("w-1"), nil, interval(1, 0)))
+		ids := make([]workload.ID, 70_000)
+		for i := range ids {
+			ids[i] = workload.ID(fmt.Sprint("x-", i))
+		}
+		ids[69_999] = "w-1"
+		equal(t, 1, len(got(s.Intervals(context.Background(), ids))(t)))
+	},
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// view is where one reads: the reading pool, or a transaction. Every read is a method of it.
+type view struct{ db *gorm.DB }
+
+func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
+
+// one reads the single row that the query is about; none gives a NotFound with the sentence. A name that the database
+// cannot even hold is the name of nothing.
+func one[Row any](query *gorm.DB, missing i18n.Text) (Row, error) {
+	var row Row
+	err := query.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) || unwritable(err) {
+		return row, fault.New(fault.NotFound, missing)
+	}
+	return row, failure(err)
+}
+
+// all reads every row of the query.
+func all[Row any](query *gorm.DB) ([]Row, error) {
+	var rows []Row
+	err := query.Find(&rows).Error
+	return rows, failure(err)
+}
+
+// each turns rows into what the rooms know.
+func each[Row, Value any](rows []Row, to func(Row) Value) []Value {
+	values := make([]Value, len(rows))
+	for i, row := range rows {
+		values[i] = to(row)
+	}
+	return values
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+type volumeRow struct {
+	Name      string `gorm:"primaryKey"`
+	Tenant    string
+	Owner     string
+	OwnerName string
+	Cluster   string
+	Namespace string
+	GiB       int `gorm:"column:gib"`
+	Workload  string
+	Deleted   bool
+	CreatedAt moment `gorm:"autoCreateTime:false"`
+	UpdatedAt moment `gorm:"autoUpdateTime:false"`
+	Version   int64
+}
+
+func (volumeRow) TableName() string { return "volumes" }
+
+func fromVolume(v workload.Volume) volumeRow {
+	return volumeRow{
+		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster, Namespace: v.Namespace, GiB: v.GiB,
+		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt), Version: v.Version,
+	}
+}
+
+func toVolume(row volumeRow) workload.Volume {
+	return workload.Volume{
+		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName, Cluster: row.Cluster,
+		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted, CreatedAt: row.CreatedAt.time(),
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version,
+	}
+}
+
+// Volume gives one volume, also a deleted one that is still to be removed from the cluster.
+func (v view) Volume(ctx context.Context, name string) (workload.Volume, error) {
+	row, err := one[volumeRow](v.at(ctx).Where("name = ?", name), i18n.T("volume.not_found"))
+	return toVolume(row), err
+}
+
+// Volumes lists storage by name, without what was deleted.
+func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
+	if none(f.Tenants) {
+		return nil, nil
+	}
+	query := among(v.at(ctx).Where("NOT deleted"), "tenant", f.Tenants)
+	if f.Owner != "" {
+		query = query.Where("owner = ?", string(f.Owner))
+	}
+	rows, err := all[volumeRow](query.Order("name"))
+	return each(rows, toVolume), err
+}
+
+// DeletedVolumes are those whose PVC is still to be removed.
+func (v view) DeletedVolumes(ctx context.Context) ([]workload.Volume, error) {
+	rows, err := all[volumeRow](v.at(ctx).Where("deleted").Order("name"))
+	return each(rows, toVolume), err
+}
+
+// SaveVolume inserts at Version 0 and else updates that version; the row's version is one higher afterwards.
+func (t *tx) SaveVolume(ctx context.Context, v workload.Volume) error {
+	row := fromVolume(v)
+	row.Version++
+	t.changed(volumeChange(row))
+	if v.Version > 0 {
+		return update(t.at(ctx), &row, "name", row.Name, v.Version)
+	}
+	return insert(t.at(ctx), &row)
+}
+
+// PurgeVolume forgets a deleted volume whose PVC is gone, and so frees its name; the audit still knows it. Purging what is not there, or was never
+// deleted, changes nothing.
+func (s *Store) PurgeVolume(ctx context.Context, name string) error {
+	return s.write(ctx, func(t *tx) error {
+		var gone []volumeRow
+		err := t.at(ctx).Raw("DELETE FROM volumes WHERE name = ? AND deleted RETURNING *", name).Scan(&gone).Error
+		for _, row := range gone {
+			t.changed(volumeChange(row))
+		}
+		return err
+	})
+}
+
+func volumeChange(row volumeRow) live.Change {
+	return live.Change{Topic: "volume", ID: row.Name, Tenant: row.Tenant, Person: row.Owner}
+}

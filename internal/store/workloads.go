@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+const workloadList = "w"
+
+type workloadRow struct {
+	ID          string `gorm:"primaryKey"`
+	Name        string
+	Kind        string
+	Tenant      string
+	Owner       string
+	OwnerName   string
+	SizeName    string // of Size, for counting quota
+	LicencePool string // of Size, for counting seats
+	Size        shared[catalog.Size]
+	Image       shared[catalog.Image]
+	Cluster     string
+	Namespace   string
+	Volume      string
+	StorageGiB  int `gorm:"column:storage_gib"`
+	Desired     string
+	Generation  int64
+	State       string
+	Reason      document[i18n.Text]
+	LeaseFrom   moment
+	LeaseUntil  moment
+	PlacedAt    moment
+	WarnedAt    moment
+	Shared      bool
+	Request     string
+	OnNode      bool // of Observed: a pod is on a node
+	Observed    document[workload.Observation]
+	CreatedAt   moment `gorm:"autoCreateTime:false"`
+	UpdatedAt   moment `gorm:"autoUpdateTime:false"`
+	Version     int64
+}
+
+func (workloadRow) TableName() string { return "workloads" }
+
+func fromWorkload(w workload.Workload) workloadRow {
+	return workloadRow{
+		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: string(w.Owner), OwnerName: w.OwnerName,
+		SizeName: w.Size.Name, LicencePool: w.Size.LicencePool, Size: share(w.Size), Image: share(w.Image), Cluster: w.Cluster, Namespace: w.Namespace,
+		Volume: w.Volume, StorageGiB: w.StorageGiB, Desired: string(w.Desired), Generation: w.Generation, State: string(w.State), Reason: doc(w.Reason),
+		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt), WarnedAt: momentOf(w.WarnedAt),
+		Shared: w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "", Observed: doc(inUTC(w.Observed)),
+		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
+	}
+}
+
+func toWorkload(row workloadRow) workload.Workload {
+	return workload.Workload{
+		ID: workload.ID(row.ID), Name: row.Name, Kind: catalog.WorkloadKind(row.Kind), Tenant: row.Tenant, Owner: identity.PersonID(row.Owner),
+		OwnerName: row.OwnerName, Size: row.Size.is, Image: row.Image.is, Cluster: row.Cluster, Namespace: row.Namespace, Volume: row.Volume,
+		StorageGiB: row.StorageGiB, Desired: workload.Desired(row.Desired), Generation: row.Generation, State: workload.State(row.State),
+		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()}, PlacedAt: row.PlacedAt.time(),
+		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is, CreatedAt: row.CreatedAt.time(),
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version,
+	}
+}
+
+// inUTC gives the times inside an observation the form that times in columns have. It writes to nothing that the caller holds.
+func inUTC(o workload.Observation) workload.Observation {
+	o.At = exact(o.At)
+	if o.Steps != nil {
+		o.Steps = each(o.Steps, func(s workload.Step) workload.Step { s.At = exact(s.At); return s })
+	}
+	if o.Activity != nil {
+		activity := *o.Activity
+		activity.At, activity.LastActivity = exact(activity.At), exact(activity.LastActivity)
+		if activity.Kernels != nil {
+			activity.Kernels = each(activity.Kernels, func(k workload.Kernel) workload.Kernel { k.LastActivity = exact(k.LastActivity); return k })
+		}
+		o.Activity = &activity
+	}
+	return o
+}
+
+// Workload gives one workload, also one that has ended.
+func (v view) Workload(ctx context.Context, id workload.ID) (workload.Workload, error) {
+	row, err := one[workloadRow](v.at(ctx).Where("id = ?", string(id)), i18n.T("workload.not_found"))
+	return toWorkload(row), err
+}
+
+// WorkloadByName gives the living workload of that name.
+func (v view) WorkloadByName(ctx context.Context, name string) (workload.Workload, error) {
+	row, err := one[workloadRow](v.at(ctx).Where("name = ? AND state <> 'ended'", name), i18n.T("workload.not_found"))
+	return toWorkload(row), err
+}
+
+// Workloads gives a page, newest first. Ended ones are in it when the filter asks for them, by Ended or among States.
+func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error) {
+	limit := pageSize(f.Limit)
+	query, err := newestFirst(v.at(ctx), workloadList, f.Cursor, limit)
+	if err != nil || none(f.Tenants) {
+		return nil, "", err
+	}
+	if f.Owner != "" {
+		query = query.Where("owner = ?", string(f.Owner))
+	}
+	if !f.Ended && len(f.States) == 0 {
+		query = query.Where("state <> 'ended'")
+	}
+	query = among(among(query, "tenant", f.Tenants), "state", f.States)
+	rows, err := all[workloadRow](query)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next := cut(rows, limit, func(r workloadRow) place { return place{workloadList, r.CreatedAt.Int64, r.ID} })
+	return each(rows, toWorkload), next, nil
+}
+
+// Living gives every workload that has not ended, oldest first.
+func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
+	rows, err := all[workloadRow](v.at(ctx).Where("state <> 'ended'").Order("created_at, id"))
+	return each(rows, toWorkload), err
+}
+
+// holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both databases answer from them.
+const holdings = `SELECT tenant, size_name, licence_pool, count(*) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
+	GROUP BY tenant, size_name, licence_pool
+	UNION ALL SELECT '', '', licence_pool, count(*) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
+	GROUP BY licence_pool`
+
+// Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from indexes and past gorm's reflection.
+func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, error) {
+	rows, err := v.at(ctx).Raw(holdings, tenant, tenant).Rows()
+	if err != nil {
+		return nil, failure(err)
+	}
+	defer rows.Close()
+	var list []workload.Holding
+	for rows.Next() {
+		var h workload.Holding
+		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicencePool, &h.Count); err != nil {
+			return nil, failure(err)
+		}
+		list = append(list, h)
+	}
+	return list, failure(rows.Err())
+}
+
+// NameTaken says whether a name is in use: by a living workload, by the storage "<name>-home" that a workload of this name left behind (also while it is being
+// removed from the cluster: a new one would mount what is about to vanish), or by a pending request to start one.
+func (t *tx) NameTaken(ctx context.Context, name string) (bool, error) {
+	if !clean(name) {
+		return false, notText(nil)
+	}
+	var taken bool
+	err := t.at(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
+		OR EXISTS (SELECT 1 FROM volumes WHERE name = ?)
+		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, name, name+"-home", name).Scan(&taken).Error
+	return taken, failure(err)
+}
+
+// SaveWorkload inserts at Version 0 and else updates that version; the row's version is one higher afterwards. A living workload of the same name is a Conflict about
+// the field "name".
+func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
+	row := fromWorkload(w)
+	row.Version++
+	t.changed(live.Change{Topic: "workload", ID: row.ID, Tenant: row.Tenant, Person: row.Owner})
+	var err error
+	if w.Version > 0 {
+		err = update(t.at(ctx), &row, "id", row.ID, w.Version)
+	} else {
+		err = insert(t.at(ctx), &row)
+	}
+	if clash(err) == uniqueClash {
+		taken := i18n.T("store.name_taken", "Name", w.Name)
+		return &fault.Error{Kind: fault.Conflict, Sentence: taken, Fields: []fault.Field{{Name: "name", Reason: taken}}, Cause: err}
+	}
+	return err
+}
+
+// SaveObserved writes what the controller made of an observation: the workload, its events and its meter, in one transaction. See reconcile.Store.
+func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.SaveWorkload(ctx, w); err != nil {
+			return err
+		}
+		if meter != nil {
+			if err := t.saveInterval(ctx, w.ID, *meter); err != nil {
+				return err
+			}
+		}
+		return t.Append(ctx, events...)
+	})
+}

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// attempts is how often a transaction runs that was rolled back for the sake of another one.
+const attempts = 5
+
+// tx is one transaction: it reads through its view, saves rows at once, and keeps events and outbox rows for flush.
+type tx struct {
+	view
+	now     time.Time
+	events  []audit.Event
+	changes []live.Change
+}
+
+// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is written. It may run fn again when the
+// database rolled it back for the sake of another transaction, so fn must not leave anything behind.
+func (s *Store) DecideExclusively(ctx context.Context, fn func(request.Tx) error) error {
+	return s.exclusively(ctx, func(t *tx) error { return fn(t) })
+}
+
+// ChangeExclusively is DecideExclusively for wishes about workloads; both stand in one line.
+func (s *Store) ChangeExclusively(ctx context.Context, fn func(workload.Tx) error) error {
+	return s.exclusively(ctx, func(t *tx) error { return fn(t) })
+}
+
+// exclusively waits in this process first, so that those who wait do not use up the connections.
+func (s *Store) exclusively(ctx context.Context, fn func(*tx) error) error {
+	leave, err := s.grants.take(ctx)
+	if err != nil {
+		return failure(err)
+	}
+	defer leave()
+	return s.write(ctx, func(t *tx) error {
+		if err := s.lockGrants(t.at(ctx)); err != nil {
+			return err
+		}
+		return fn(t)
+	})
+}
+
+// Append writes events that belong to no other change.
+func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error { return t.Append(ctx, events...) })
+}
+
+// write runs fn in one transaction and writes the events and outbox rows that it left.
+func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
+	for attempt := 1; ; attempt++ {
+		changed, err := s.writeOnce(ctx, fn)
+		if err == nil {
+			if wake := s.onCommit.Load(); changed && wake != nil {
+				(*wake)()
+			}
+			return nil
+		}
+		if attempt == attempts || !retriable(err) || !pause(ctx, attempt) {
+			return failure(err)
+		}
+	}
+}
+
+func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (changed bool, err error) {
+	if s.oneWriter() {
+		leave, err := s.writes.take(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer leave()
+	}
+	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		t := &tx{view: view{db: db}, now: s.now()}
+		if err := fn(t); err != nil {
+			return err
+		}
+		changed = len(t.changes) > 0
+		return t.flush(ctx)
+	}, s.begin()...)
+	return changed, err
+}
+
+// pause waits a little longer each time, by chance, so that two that met do not meet again; false when the caller has gone.
+func pause(ctx context.Context, attempt int) bool {
+	longest := 10 * time.Millisecond << attempt
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(rand.N(longest)):
+		return true
+	}
+}
+
+// Append keeps events until the transaction is about to commit.
+func (t *tx) Append(_ context.Context, events ...audit.Event) error {
+	t.events = append(t.events, events...)
+	return nil
+}
+
+// changed keeps one outbox row for each thing that changed.
+func (t *tx) changed(c live.Change) {
+	if !slices.Contains(t.changes, c) {
+		t.changes = append(t.changes, c)
+	}
+}
+
+// flush numbers events and outbox rows and writes them, as the last thing before the commit. The update makes every other writer of such rows wait until this
+// transaction has ended: a number is visible only when all lower ones are, and so a reader that goes by numbers never skips one. That costs concurrency only for
+// the length of a commit. A sequence would hand out numbers in the order of calls, not of commits.
+func (t *tx) flush(ctx context.Context) error {
+	if len(t.events)+len(t.changes) == 0 {
+		return nil
+	}
+	var last struct{ Audit, Outbox int64 }
+	err := t.at(ctx).Raw("UPDATE counters SET audit = audit + ?, outbox = outbox + ? WHERE id = 1 RETURNING audit, outbox",
+		len(t.events), len(t.changes)).Scan(&last).Error
+	if err != nil {
+		return err
+	}
+	if err := insertEvents(t.at(ctx), t.events, last.Audit-int64(len(t.events))); err != nil {
+		return err
+	}
+	return insertChanges(t.at(ctx), t.changes, last.Outbox-int64(len(t.changes)), t.now)
+}
+
+// insert writes a new row.
+func insert(db *gorm.DB, row any) error {
+	if err := writable(row); err != nil {
+		return err
+	}
+	return failure(db.Create(row).Error)
+}
+
+// update writes every column of a row that is still at the version; else the race is lost.
+func update(db *gorm.DB, row any, key, id string, version int64) error {
+	if err := writable(row); err != nil {
+		return err
+	}
+	done := db.Model(row).Where(key+" = ? AND version = ?", id, version).Select("*").Updates(row)
+	if done.Error == nil && done.RowsAffected == 0 {
+		return lostRace()
+	}
+	return failure(done.Error)
+}
+
+// turn lets one in at a time, in the order in which they came.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) (leave func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,213 @@
+-- +goose Up
+
+-- One SQL for SQLite and PostgreSQL. So: moments are BIGINT microseconds since 1970 in UTC (exact, sortable and the same on both; TIMESTAMPTZ has no
+-- counterpart in SQLite), NULL where something has not happened; documents are JSON in TEXT; numbers that order rows are given out by the row in counters, because
+-- neither AUTOINCREMENT nor IDENTITY is portable and neither follows the order of commits.
+
+CREATE TABLE people (
+  id          TEXT    NOT NULL PRIMARY KEY,
+  issuer      TEXT    NOT NULL,
+  subject     TEXT    NOT NULL,
+  name        TEXT    NOT NULL,
+  email       TEXT    NOT NULL,
+  group_names TEXT    NOT NULL,
+  seen_at     BIGINT,
+  disabled    BOOLEAN NOT NULL
+);
+CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
+
+CREATE TABLE sessions (
+  id          TEXT   NOT NULL PRIMARY KEY,
+  secret_hash TEXT   NOT NULL,
+  person      TEXT   NOT NULL REFERENCES people (id),
+  created_at  BIGINT NOT NULL,
+  seen_at     BIGINT NOT NULL,
+  ends_at     BIGINT NOT NULL,
+  id_token    TEXT   NOT NULL,
+  parent      TEXT   REFERENCES sessions (id) ON DELETE CASCADE,
+  workload    TEXT   NOT NULL
+);
+CREATE INDEX sessions_person ON sessions (person);
+CREATE INDEX sessions_parent ON sessions (parent);
+CREATE INDEX sessions_ends_at ON sessions (ends_at);
+
+CREATE TABLE tokens (
+  id           TEXT   NOT NULL PRIMARY KEY,
+  name         TEXT   NOT NULL,
+  secret_hash  TEXT   NOT NULL,
+  person       TEXT   NOT NULL REFERENCES people (id),
+  created_at   BIGINT NOT NULL,
+  expires_at   BIGINT,
+  last_used_at BIGINT
+);
+CREATE INDEX tokens_person ON tokens (person, created_at);
+
+CREATE TABLE codes (
+  hash       TEXT   NOT NULL PRIMARY KEY,
+  session    TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  workload   TEXT   NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE INDEX codes_session ON codes (session);
+
+CREATE TABLE requests (
+  id                TEXT   NOT NULL PRIMARY KEY,
+  kind              TEXT   NOT NULL,
+  asker             TEXT   NOT NULL,
+  asker_name        TEXT   NOT NULL,
+  tenant            TEXT   NOT NULL,
+  name              TEXT   NOT NULL,
+  workload          TEXT   NOT NULL,
+  state             TEXT   NOT NULL CHECK (state IN ('pending', 'approved', 'rejected', 'withdrawn', 'expired')),
+  wish              TEXT   NOT NULL,
+  decision          TEXT   NOT NULL,
+  estimate_minor    BIGINT NOT NULL,
+  estimate_currency TEXT   NOT NULL,
+  idempotency_key   TEXT   NOT NULL,
+  created_at        BIGINT NOT NULL,
+  expires_at        BIGINT,
+  decided_at        BIGINT,
+  version           BIGINT NOT NULL CHECK (version > 0)
+);
+CREATE UNIQUE INDEX requests_asker_key ON requests (asker, idempotency_key) WHERE idempotency_key <> '';
+CREATE INDEX requests_newest ON requests (created_at, id);
+CREATE INDEX requests_asker ON requests (asker, created_at, id);
+CREATE INDEX requests_tenant ON requests (tenant, created_at, id);
+CREATE INDEX requests_pending ON requests (created_at, id) WHERE state = 'pending';
+CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
+
+CREATE TABLE workloads (
+  id           TEXT    NOT NULL PRIMARY KEY,
+  name         TEXT    NOT NULL,
+  kind         TEXT    NOT NULL,
+  tenant       TEXT    NOT NULL,
+  owner        TEXT    NOT NULL,
+  owner_name   TEXT    NOT NULL,
+  size_name    TEXT    NOT NULL,
+  licence_pool TEXT    NOT NULL,
+  size         TEXT    NOT NULL,
+  image        TEXT    NOT NULL,
+  cluster      TEXT    NOT NULL,
+  namespace    TEXT    NOT NULL,
+  volume       TEXT    NOT NULL,
+  storage_gib  BIGINT  NOT NULL,
+  desired      TEXT    NOT NULL CHECK (desired IN ('running', 'stopped', 'deleted')),
+  generation   BIGINT  NOT NULL,
+  state        TEXT    NOT NULL CHECK (state IN ('queued', 'starting', 'running', 'stopping', 'stopped', 'failed', 'ended')),
+  reason       TEXT    NOT NULL,
+  lease_from   BIGINT,
+  lease_until  BIGINT,
+  placed_at    BIGINT,
+  warned_at    BIGINT,
+  shared       BOOLEAN NOT NULL,
+  request      TEXT    NOT NULL,
+  on_node      BOOLEAN NOT NULL,
+  observed     TEXT    NOT NULL,
+  created_at   BIGINT  NOT NULL,
+  updated_at   BIGINT  NOT NULL,
+  version      BIGINT  NOT NULL CHECK (version > 0)
+);
+CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';
+CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
+CREATE INDEX workloads_newest ON workloads (created_at, id);
+CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
+CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
+CREATE INDEX workloads_holding ON workloads (tenant, size_name, licence_pool, on_node, id, desired, state) WHERE desired = 'running' OR state = 'stopping';
+
+CREATE TABLE volumes (
+  name       TEXT    NOT NULL PRIMARY KEY,
+  tenant     TEXT    NOT NULL,
+  owner      TEXT    NOT NULL,
+  owner_name TEXT    NOT NULL,
+  cluster    TEXT    NOT NULL,
+  namespace  TEXT    NOT NULL,
+  gib        BIGINT  NOT NULL,
+  workload   TEXT    NOT NULL,
+  deleted    BOOLEAN NOT NULL,
+  created_at BIGINT  NOT NULL,
+  updated_at BIGINT  NOT NULL,
+  version    BIGINT  NOT NULL CHECK (version > 0)
+);
+CREATE INDEX volumes_owner ON volumes (owner);
+CREATE INDEX volumes_tenant ON volumes (tenant);
+CREATE INDEX volumes_deleted ON volumes (name) WHERE deleted;
+
+CREATE TABLE meter_intervals (
+  workload       TEXT   NOT NULL,
+  tenant         TEXT   NOT NULL,
+  size_name      TEXT   NOT NULL,
+  price_minor    BIGINT NOT NULL,
+  price_currency TEXT   NOT NULL,
+  from_at        BIGINT NOT NULL,
+  until_at       BIGINT CHECK (until_at >= from_at),
+  PRIMARY KEY (workload, from_at)
+);
+CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;
+
+CREATE TABLE audit_events (
+  seq      BIGINT NOT NULL PRIMARY KEY,
+  at       BIGINT NOT NULL,
+  kind     TEXT   NOT NULL,
+  actor    TEXT   NOT NULL,
+  name     TEXT   NOT NULL,
+  address  TEXT   NOT NULL,
+  tenant   TEXT   NOT NULL,
+  request  TEXT   NOT NULL,
+  workload TEXT   NOT NULL,
+  volume   TEXT   NOT NULL,
+  rule     TEXT   NOT NULL,
+  detail   TEXT   NOT NULL
+);
+CREATE INDEX audit_events_workload ON audit_events (workload, seq) WHERE workload <> '';
+CREATE INDEX audit_events_request ON audit_events (request, seq) WHERE request <> '';
+CREATE INDEX audit_events_tenant ON audit_events (tenant, seq);
+CREATE INDEX audit_events_actor ON audit_events (actor, seq);
+CREATE INDEX audit_events_kind ON audit_events (kind, seq);
+
+CREATE TABLE outbox (
+  seq    BIGINT NOT NULL PRIMARY KEY,
+  at     BIGINT NOT NULL,
+  topic  TEXT   NOT NULL CHECK (topic IN ('workload', 'request', 'volume', 'session', 'inventory')),
+  id     TEXT   NOT NULL,
+  tenant TEXT   NOT NULL,
+  person TEXT   NOT NULL
+);
+CREATE INDEX outbox_at ON outbox (at);
+
+-- The last number given to an audit event and to an outbox row. Whoever writes either takes its numbers here and holds the row until its commit, so that the
+-- numbers have no gaps and follow the order of commits.
+CREATE TABLE counters (
+  id     BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+  audit  BIGINT NOT NULL,
+  outbox BIGINT NOT NULL
+);
+INSERT INTO counters (id, audit, outbox) VALUES (1, 0, 0);
+
+CREATE TABLE snapshots (
+  cluster  TEXT   NOT NULL PRIMARY KEY,
+  taken_at BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  data     TEXT   NOT NULL
+);
+
+CREATE TABLE settings (
+  name   TEXT   NOT NULL PRIMARY KEY,
+  value  TEXT   NOT NULL,
+  set_at BIGINT NOT NULL
+);
+
+-- +goose Down
+
+DROP TABLE settings;
+DROP TABLE snapshots;
+DROP TABLE counters;
+DROP TABLE outbox;
+DROP TABLE audit_events;
+DROP TABLE meter_intervals;
+DROP TABLE volumes;
+DROP TABLE workloads;
+DROP TABLE requests;
+DROP TABLE codes;
+DROP TABLE tokens;
+DROP TABLE sessions;
+DROP TABLE people;

@@ -1,0 +1,253 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Workloads finds what a host name belongs to. Fault: NotFound.
+type Workloads interface {
+	WorkloadByName(ctx context.Context, name string) (workload.Workload, error)
+}
+
+// Sessions keeps codes and sessions; of both it sees hashes only.
+type Sessions interface {
+	// SaveCode keeps a one-time code until it is taken or expires. Fault: Unauthenticated when the portal session is over.
+	SaveCode(ctx context.Context, hash, portalSession, workloadID string, expires time.Time) error
+	// TakeCode gives a code back once, and only before it expires. Fault: NotFound for any other.
+	TakeCode(ctx context.Context, hash string, now time.Time) (portalSession, workloadID string, err error)
+	// CreateSession fails with Unauthenticated when the session it hangs on is over.
+	CreateSession(ctx context.Context, s identity.Session) error
+	// Session gives a session that has not been ended. Fault: NotFound.
+	Session(ctx context.Context, id string) (identity.Session, error)
+	EndSession(ctx context.Context, id string) error
+}
+
+// Actors says who someone is now, with the roles that follow from their groups. Fault: NotFound.
+type Actors interface {
+	Actor(ctx context.Context, id identity.PersonID) (identity.Actor, error)
+}
+
+// Tokens says whose API token this is. Faults: Unauthenticated or NotFound for one that is unknown, expired or revoked.
+type Tokens interface {
+	ActorByToken(ctx context.Context, bearer string) (identity.Actor, error)
+}
+
+// Secrets knows each workload's own secret, which opens its server to the gateway and to nobody else.
+type Secrets interface {
+	Token(w workload.Workload) string
+}
+
+// Options is what a Gateway needs. The zero durations and limits are replaced by the defaults named beside them.
+type Options struct {
+	PortalURL  string // how browsers reach the portal: "https://gpu.example.org"
+	AppsDomain string // "apps.example.org"; may carry a port of its own, else the portal's is used. Scheme as the portal's
+
+	Workloads Workloads
+	Sessions  Sessions
+	Actors    Actors
+	Tokens    Tokens
+	Pods      *Pods
+	Bundle    *i18n.Bundle
+	Logger    *slog.Logger
+	Now       func() time.Time
+
+	ClientAddress  func(*http.Request) string // default: the peer. The edge knows which proxies it trusts
+	PortalCookies  []string                   // names of the portal's cookies; never passed on, though they should not come here at all
+	SessionFor     time.Duration              // 12 h; never longer than the portal session, which open notebooks do not keep from idling out
+	Idle           time.Duration              // portal sessions unused for longer are over; 0: the store decides
+	Recheck        time.Duration              // 2 s: how long an answer to "may they?" holds
+	Grace          time.Duration              // 30 s: how long open connections outlive a database that does not answer
+	MaxConnections int                        // 200 at once for a person and workload
+	MaxHeaderBytes int                        // 64 KiB
+}
+
+// Gateway is the handler of the apps domain.
+type Gateway struct {
+	opts    Options
+	portal  string // scheme://host[:port], no slash at the end
+	scheme  string
+	domain  string // without port
+	port    string // ":8080" or ""
+	proxy   *httputil.ReverseProxy
+	passes  passes
+	watcher sync.Mutex // held by whoever starts or ends the watch
+	watched bool
+}
+
+// New checks the options. An error names the one that is wrong.
+func New(opts Options) (*Gateway, error) {
+	u, err := url.Parse(opts.PortalURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("gateway: %q is no address of a portal", opts.PortalURL)
+	}
+	g := &Gateway{portal: u.Scheme + "://" + u.Host, scheme: u.Scheme, passes: newPasses()}
+	g.domain, g.port = strings.ToLower(opts.AppsDomain), u.Port()
+	if host, port, err := net.SplitHostPort(opts.AppsDomain); err == nil {
+		g.domain, g.port = strings.ToLower(host), port
+	}
+	if g.port != "" {
+		g.port = ":" + g.port
+	}
+	if g.domain == "" || strings.ContainsAny(g.domain, "/:@ ") || strings.EqualFold(u.Hostname(), g.domain) && g.domain != "localhost" {
+		return nil, fmt.Errorf("gateway: %q cannot be the apps domain of %s", opts.AppsDomain, g.portal)
+	}
+	if opts.Workloads == nil || opts.Sessions == nil || opts.Actors == nil || opts.Tokens == nil || opts.Pods == nil {
+		return nil, errors.New("gateway: Workloads, Sessions, Actors, Tokens and Pods are needed")
+	}
+	g.opts = withDefaults(opts)
+	g.proxy = g.newProxy()
+	return g, nil
+}
+
+func withDefaults(o Options) Options {
+	orDuration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	orInt := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	orDuration(&o.SessionFor, 12*time.Hour)
+	orDuration(&o.Recheck, 2*time.Second)
+	orDuration(&o.Grace, 30*time.Second)
+	orInt(&o.MaxConnections, 200)
+	orInt(&o.MaxHeaderBytes, 64<<10)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Bundle == nil {
+		o.Bundle = i18n.MustLoad()
+	}
+	if o.ClientAddress == nil {
+		o.ClientAddress = peer
+	}
+	return o
+}
+
+func peer(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// Serves reports whether a Host header belongs to the apps domain, so that the edge can tell its two sites apart.
+func (g *Gateway) Serves(host string) bool {
+	host = strings.ToLower(bare(host))
+	return strings.HasSuffix(host, "."+g.domain) && g.scheme+"://"+host+g.port != g.portal
+}
+
+// URL is where a workload answers, without a slash at the end.
+func (g *Gateway) URL(name string) string { return g.scheme + "://" + name + "." + g.domain + g.port }
+
+// workloadName reads the workload's name out of a Host header; ok is false for anything but one label below the apps domain.
+func (g *Gateway) workloadName(host string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(strings.ToLower(bare(host)), "."+g.domain)
+	return name, ok && isLabel(name)
+}
+
+// bare takes the port off a Host header.
+func bare(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		return host[:i]
+	}
+	return host
+}
+
+// isLabel reports whether text is a DNS label, the only form that names of workloads have.
+func isLabel(text string) bool {
+	if len(text) == 0 || len(text) > 63 || text[0] == '-' || text[len(text)-1] == '-' {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// ServeHTTP answers one call to a workload's host.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, ok := g.workloadName(r.Host)
+	switch {
+	case !ok:
+		g.notFound(w, r)
+	case r.Method == http.MethodConnect || r.Method == http.MethodTrace || r.Method == "TRACK":
+		// TRACE would show the browser what the gateway adds for the pod.
+		g.refuse(w, r, http.StatusMethodNotAllowed, i18n.T("gateway.method"))
+	case headerBytes(r) > g.opts.MaxHeaderBytes:
+		g.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, i18n.T("gateway.headers"))
+	case r.URL.Path == callbackPath:
+		g.callback(w, r, name)
+	case strings.HasPrefix(r.URL.Path, ownPaths):
+		g.notFound(w, r)
+	default:
+		g.pass(w, r, name)
+	}
+}
+
+// pass lets a call through to the pod, if it may.
+func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
+	c, ok := g.claimOf(r, name)
+	if !ok {
+		g.signIn(w, r, name)
+		return
+	}
+	p, grant, err := g.admit(r.Context(), c)
+	if err != nil {
+		g.denied(w, r, name, err)
+		return
+	}
+	if c.token == "" && foreign(r, grant.workload.Kind, g.URL(name)) {
+		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
+		return
+	}
+	if !grant.open {
+		g.waiting(w, r, grant.workload)
+		return
+	}
+	e := newExchange(w, r, grant)
+	defer e.cancel()
+	p, ok = g.passes.enter(p, e, g.opts.MaxConnections)
+	if !ok {
+		g.refuse(w, r, http.StatusTooManyRequests, i18n.T("gateway.too_many", "Limit", g.opts.MaxConnections))
+		return
+	}
+	defer g.passes.leave(p, e)
+	defer e.finish()
+	g.watch()
+	g.proxy.ServeHTTP(e.writer(), r.WithContext(e.context()))
+}
+
+func headerBytes(r *http.Request) int {
+	n := len(r.RequestURI)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + 4
+		}
+	}
+	return n
+}

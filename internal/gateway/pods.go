@@ -1,0 +1,203 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Dialer opens TCP connections to pods. *net.Dialer is one.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Cluster is how the pods of one cluster are reached. Transport goes before Dialer, Dialer before Dial.
+type Cluster struct {
+	Dial      string            // the setting: "direct" (default), "socks5://[user:password@]host:port", "apiserver"
+	Dialer    Dialer            // of the caller's own making, for tests
+	Transport http.RoundTripper // of the caller's own making; needed for "apiserver". WorkloadOf(request) says which pod is meant
+}
+
+// PodsOptions is what Pods needs.
+type PodsOptions struct {
+	Clusters      map[string]Cluster // by the name that workloads carry
+	Secrets       Secrets
+	Now           func() time.Time
+	HeaderTimeout time.Duration // 10 min: how long a pod may think before it begins to answer; models may take long
+	ProbeTimeout  time.Duration // 2 s
+}
+
+// Pods reaches the pods of workloads, at the address the controller observed and at no other.
+type Pods struct {
+	opts       PodsOptions
+	transports map[string]http.RoundTripper
+}
+
+// NewPods reads the dial settings. All that cannot be read are named in one error.
+func NewPods(opts PodsOptions) (*Pods, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.HeaderTimeout == 0 {
+		opts.HeaderTimeout = 10 * time.Minute
+	}
+	if opts.ProbeTimeout == 0 {
+		opts.ProbeTimeout = 2 * time.Second
+	}
+	p := &Pods{opts: opts, transports: map[string]http.RoundTripper{}}
+	var problems []error
+	for name, c := range opts.Clusters {
+		t, err := newTransport(c, opts.HeaderTimeout)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("gateway: cluster %s: %w", name, err))
+		}
+		p.transports[name] = t
+	}
+	return p, errors.Join(problems...)
+}
+
+func newTransport(c Cluster, headers time.Duration) (http.RoundTripper, error) {
+	if c.Transport != nil {
+		return c.Transport, nil
+	}
+	dialer := c.Dialer
+	if dialer == nil {
+		var err error
+		if dialer, err = NewDialer(c.Dial); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Transport{
+		Proxy:                  nil, // a proxy from the environment is for the portal's own calls, not for pods
+		DialContext:            dialing(dialer),
+		DisableCompression:     true, // what the pod sends is what the browser gets
+		MaxIdleConns:           4096,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        90 * time.Second,
+		ResponseHeaderTimeout:  headers,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		WriteBufferSize:        16 << 10,
+		ReadBufferSize:         16 << 10,
+	}, nil
+}
+
+// NewDialer reads a dial setting.
+func NewDialer(setting string) (Dialer, error) {
+	direct := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+	if setting == "" || setting == "direct" {
+		return direct, nil
+	}
+	if setting == "apiserver" {
+		return nil, errors.New(`dial "apiserver" needs a transport of the cluster's client`)
+	}
+	u, err := url.Parse(setting)
+	if err != nil || u.Scheme != "socks5" || u.Port() == "" || u.Path != "" {
+		return nil, fmt.Errorf("dial %q is none of direct, socks5://host:port, apiserver", redacted(u))
+	}
+	var auth *proxy.Auth
+	if u.User != nil {
+		password, _ := u.User.Password()
+		auth = &proxy.Auth{User: u.User.Username(), Password: password}
+	}
+	socks, err := proxy.SOCKS5("tcp", u.Host, auth, direct)
+	if err != nil {
+		return nil, err
+	}
+	return socks.(proxy.ContextDialer), nil
+}
+
+func redacted(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.Redacted()
+}
+
+// dialError tells "nobody answers there yet" from trouble later on.
+type dialError struct{ cause error }
+
+func (e dialError) Error() string { return "dial the pod: " + e.cause.Error() }
+func (e dialError) Unwrap() error { return e.cause }
+
+func dialing(d Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+		defer stop()
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, dialError{err}
+		}
+		return conn, nil
+	}
+}
+
+// target is one port of one pod.
+type target struct{ cluster, pod, address string }
+
+var errTarget = errors.New("gateway: the workload has no address that may be reached")
+
+// metadata services of clouds that are not link-local.
+var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:ec2::254")}
+
+// target gives where the workload answers: an address that the cluster reported for its own pod. The address of a host's own services is never one.
+func (p *Pods) target(w workload.Workload) (target, error) {
+	ip, err := netip.ParseAddr(w.Observed.PodIP)
+	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
+		return target{}, errTarget
+	}
+	if ip.Zone() != "" || !isPodAddress(ip.Unmap()) {
+		return target{}, errTarget
+	}
+	if p.transports[w.Cluster] == nil {
+		return target{}, fmt.Errorf("gateway: no way to cluster %q", w.Cluster)
+	}
+	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(w.Image.Port)))}, nil
+}
+
+func isPodAddress(ip netip.Addr) bool {
+	for _, m := range metadata {
+		if ip == m {
+			return false
+		}
+	}
+	return !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast() && ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
+
+// authorize shows the workload's own secret to its server.
+func (p *Pods) authorize(h http.Header, w workload.Workload) {
+	word := ""
+	switch w.Image.Auth {
+	case "token": // as Jupyter wants it
+		word = "token "
+	case "bearer":
+		word = "Bearer "
+	}
+	if word == "" || p.opts.Secrets == nil {
+		return
+	}
+	if token := p.opts.Secrets.Token(w); token != "" {
+		h.Set("Authorization", word+token)
+	}
+}
+
+type workloadKey struct{}
+
+// WorkloadOf says which workload a call is for; a Transport of the caller's own making finds namespace and pod there.
+func WorkloadOf(r *http.Request) (workload.Workload, bool) {
+	if e := exchangeOf(r.Context()); e != nil {
+		return e.grant.workload, true
+	}
+	w, ok := r.Context().Value(workloadKey{}).(workload.Workload)
+	return w, ok
+}

@@ -1,0 +1,301 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+)
+
+// Cluster is one cluster to keep.
+type Cluster struct {
+	Name   string
+	Client kubernetes.Interface
+}
+
+// The rate at which one controller may call one API server. It is a last resort: the number of workers bounds what is under way at once, and the server
+// shares itself fairly among its clients.
+const (
+	callsPerSecond = 1000
+	callsAtOnce    = 1000
+)
+
+// NewCluster makes the client for a cluster: protobuf, since ten thousand pods as JSON cost seconds of CPU, and a rate that suits a controller.
+func NewCluster(name string, config *rest.Config) (Cluster, error) {
+	c := rest.CopyConfig(config)
+	c.QPS, c.Burst = callsPerSecond, callsAtOnce
+	c.ContentType = "application/vnd.kubernetes.protobuf"
+	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	c.UserAgent = "gpu-portal-controller"
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("make a client for cluster %s: %w", name, err)
+	}
+	return Cluster{Name: name, Client: client}, nil
+}
+
+// Names of the indexes.
+const (
+	byOwner    = "owner"    // UID of the controlling object
+	byWorkload = "workload" // id in our record
+	byTenant   = "tenant"   // tenant in our record, for the tenant's own objects
+	byClaim    = "claim"    // namespace/claim that a pod mounts
+	byInvolved = "involved" // UID of the object that an event is about
+)
+
+// caches is what is known of a cluster without asking it.
+type caches struct {
+	client  kubernetes.Interface
+	ours    map[string]cache.SharedIndexInformer // by kind; only what carries our label
+	sets    cache.SharedIndexInformer            // ReplicaSets of ours
+	pods    cache.SharedIndexInformer            // all
+	nodes   cache.SharedIndexInformer            // all
+	changed func(before, after any)              // told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
+	moved   func()                               // told when nodes or pods changed, for the inventory
+
+	mu     sync.Mutex
+	ctx    context.Context
+	events map[string]cache.SharedIndexInformer // by namespace
+}
+
+func newCaches(client kubernetes.Interface, changed func(before, after any), moved func()) (*caches, error) {
+	c := &caches{client: client, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{}}
+	only := labels.Set{kube.ManagedByLabel: kube.ManagedBy}.AsSelector().String()
+	ours := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = only }))
+	for _, k := range kinds {
+		c.ours[k.name] = k.watch(ours)
+	}
+	c.sets = ours.Apps().V1().ReplicaSets().Informer()
+	all := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
+	c.pods, c.nodes = all.Core().V1().Pods().Informer(), all.Core().V1().Nodes().Informer()
+	return c, c.prepare()
+}
+
+func (c *caches) prepare() error {
+	handler := handle(c.changed)
+	for _, inf := range c.ours {
+		if err := inf.AddIndexers(cache.Indexers{byWorkload: workloadIndex, byTenant: tenantIndex}); err != nil {
+			return err
+		}
+		if _, err := inf.AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	if err := c.sets.AddIndexers(cache.Indexers{byOwner: ownerIndex}); err != nil {
+		return err
+	}
+	if _, err := c.sets.AddEventHandler(handler); err != nil {
+		return err
+	}
+	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex}); err != nil {
+		return err
+	}
+	if _, err := c.pods.AddEventHandler(handle(func(before, after any) { c.changed(before, after); c.moved() })); err != nil {
+		return err
+	}
+	_, err := c.nodes.AddEventHandler(handle(func(_, _ any) { c.moved() }))
+	return err
+}
+
+func handle(tell func(before, after any)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { tell(nil, obj) },
+		UpdateFunc: func(before, after any) {
+			if version(before) != version(after) || version(after) == "" {
+				tell(before, after)
+			}
+		},
+		DeleteFunc: func(obj any) {
+			if d, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = d.Obj
+			}
+			tell(obj, nil)
+		},
+	}
+}
+
+func version(obj any) string {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return ""
+	}
+	return o.GetResourceVersion()
+}
+
+// run watches until the context ends and returns when everything has stopped.
+func (c *caches) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	c.mu.Lock()
+	c.ctx = ctx
+	for _, inf := range c.events {
+		wg.Go(func() { inf.RunWithContext(ctx) })
+	}
+	c.mu.Unlock()
+	for _, inf := range c.all() {
+		wg.Go(func() { inf.RunWithContext(ctx) })
+	}
+	wg.Wait()
+}
+
+func (c *caches) all() []cache.SharedIndexInformer {
+	list := []cache.SharedIndexInformer{c.sets, c.pods, c.nodes}
+	for _, inf := range c.ours {
+		list = append(list, inf)
+	}
+	return list
+}
+
+// synced reports whether everything was listed once. Before, nothing may be concluded from what is missing.
+func (c *caches) synced() bool {
+	for _, inf := range c.all() {
+		if !inf.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// eventsIn gives the events of a namespace that concern what runs there; the first call begins to watch them.
+func (c *caches) eventsIn(namespace string) cache.SharedIndexInformer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if inf := c.events[namespace]; inf != nil {
+		return inf
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace), informers.WithTransform(slim))
+	inf := factory.Core().V1().Events().Informer()
+	_ = inf.AddIndexers(cache.Indexers{byInvolved: involvedIndex}) // fails only once the informer runs
+	_, _ = inf.AddEventHandler(handle(c.changed))
+	c.events[namespace] = inf
+	if c.ctx != nil {
+		go inf.RunWithContext(c.ctx)
+	}
+	return inf
+}
+
+// look gives an object of ours from the caches.
+func (c *caches) look(k Key) (metav1.Object, bool) {
+	inf := c.ours[k.Kind]
+	if inf == nil {
+		return nil, false
+	}
+	name := k.Name
+	if k.Namespace != "" {
+		name = k.Namespace + "/" + k.Name
+	}
+	obj, exists, err := inf.GetStore().GetByKey(name)
+	if err != nil || !exists {
+		return nil, false
+	}
+	o, ok := obj.(metav1.Object)
+	return o, ok
+}
+
+// existing gathers what is known of the wanted objects.
+func (c *caches) existing(objects []Object) map[Key]Existing {
+	found := map[Key]Existing{}
+	for _, o := range objects {
+		if obj, ok := c.look(o.Key); ok {
+			found[o.Key] = existing(obj)
+		}
+	}
+	return found
+}
+
+func lookup[T any](inf cache.SharedIndexInformer, index, key string) []T {
+	found, err := inf.GetIndexer().ByIndex(index, key)
+	if err != nil {
+		return nil
+	}
+	list := make([]T, 0, len(found))
+	for _, obj := range found {
+		if v, ok := obj.(T); ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func listed[T any](inf cache.SharedIndexInformer) []T {
+	all := inf.GetStore().List()
+	list := make([]T, 0, len(all))
+	for _, obj := range all {
+		if v, ok := obj.(T); ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// lookupNamespace gives the objects of ours of one kind in a namespace.
+func lookupNamespace[T any](c *caches, kind, namespace string) []T {
+	return lookup[T](c.ours[kind], cache.NamespaceIndex, namespace)
+}
+
+func ownerIndex(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, nil
+	}
+	if owner := metav1.GetControllerOf(o); owner != nil {
+		return []string{string(owner.UID)}, nil
+	}
+	return nil, nil
+}
+
+func workloadIndex(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok || o.GetAnnotations()[kube.WorkloadKey] == "" {
+		return nil, nil
+	}
+	return []string{o.GetAnnotations()[kube.WorkloadKey]}, nil
+}
+
+func tenantIndex(obj any) ([]string, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok || o.GetAnnotations()[kube.WorkloadKey] != "" || o.GetAnnotations()[kube.TenantKey] == "" {
+		return nil, nil
+	}
+	return []string{o.GetAnnotations()[kube.TenantKey]}, nil
+}
+
+func claimIndex(obj any) ([]string, error) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, nil
+	}
+	var claims []string
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			claims = append(claims, p.Namespace+"/"+v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return claims, nil
+}
+
+func involvedIndex(obj any) ([]string, error) {
+	e, ok := obj.(*corev1.Event)
+	if !ok {
+		return nil, nil
+	}
+	return []string{string(e.InvolvedObject.UID)}, nil
+}
+
+// ClusterStatus says whether a cluster answers.
+type ClusterStatus struct {
+	Name  string
+	OK    bool
+	Since time.Time // since when it is so
+	Err   string    // for administrators, in the API server's or the network's words; "" while all is well
+}

@@ -1,0 +1,331 @@
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Site is the configuration that the controller works by; it is asked for each time, so that a new one counts at once.
+type Site struct {
+	Catalog   catalog.Catalog
+	Directory tenant.Directory
+}
+
+// Prober asks a notebook server what it does. Any error means "unknown", and what was known before stays.
+type Prober interface {
+	Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error)
+}
+
+// Requests are the asks that nobody decided in time.
+type Requests interface {
+	ExpireDue(ctx context.Context) error
+}
+
+// Options are what the controller works with.
+type Options struct {
+	Store    Store
+	Clusters []Cluster
+	Site     func() Site
+	KubeSite func(cluster string) kube.Site
+	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
+	Prober   Prober                           // nil: activity is not asked for
+	Requests Requests                         // nil: nothing expires
+	Changes  *live.Follower                   // topics "workload" and "volume"; nil: wishes are found by the full comparison only
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Workers  int                   // how many workloads are written to one cluster at once; default 16
+	Metrics  prometheus.Registerer // nil: none
+	Every    Rhythm                // how often; zero values are usual
+}
+
+// Rhythm is how often things are done that nothing asks for.
+type Rhythm struct {
+	Compare   time.Duration // every living workload is compared with the cluster; default 5 minutes
+	Confirm   time.Duration // an unchanged observation gets a new time; default 60 s
+	Probe     time.Duration // the API server is asked whether it is ready; default 5 s
+	Activity  time.Duration // notebooks are asked what they do; default 15 s
+	Inventory time.Duration // an unchanged snapshot gets a new time; default 60 s
+	Settle    time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
+	Chores    time.Duration // requests that expire, volumes to be removed; default 60 s
+}
+
+func (r Rhythm) orUsual() Rhythm {
+	for field, usual := range map[*time.Duration]time.Duration{
+		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
+		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute,
+	} {
+		if *field <= 0 {
+			*field = usual
+		}
+	}
+	return r
+}
+
+// Controller keeps clusters as the database wants them. Run may be called again after it has returned, such as when leadership comes back.
+type Controller struct {
+	o     Options
+	meter *meter
+	stats *stats
+
+	mu     sync.Mutex
+	loops  []*loop
+	homes  map[workload.ID]*loop
+	echoes map[workload.ID]int // rows of our own that the outbox has still to tell us
+}
+
+// New makes a controller; Run starts it.
+func New(o Options) *Controller {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers <= 0 {
+		o.Workers = 16
+	}
+	o.Every = o.Every.orUsual()
+	c := &Controller{o: o, meter: newMeter(o.Store), stats: newStats(o.Metrics)}
+	c.reset()
+	return c
+}
+
+// reset forgets what a former run knew: another replica may have led in between.
+func (c *Controller) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.meter.forget()
+	c.loops, c.homes, c.echoes = nil, map[workload.ID]*loop{}, map[workload.ID]int{}
+	for _, cluster := range c.o.Clusters {
+		c.loops = append(c.loops, newLoop(c, cluster))
+	}
+}
+
+// Run works until the context ends. It returns an error only when it cannot begin.
+func (c *Controller) Run(ctx context.Context) error {
+	c.reset()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, l := range c.all() {
+		if err := l.prepare(); err != nil {
+			return err
+		}
+		wg.Go(func() { l.run(ctx) })
+	}
+	wg.Go(func() { c.follow(ctx) })
+	wg.Go(func() { c.compareAlways(ctx) })
+	wg.Go(func() { c.choresAlways(ctx) })
+	<-ctx.Done()
+	return nil
+}
+
+// Status says of each cluster whether it answers.
+func (c *Controller) Status() []ClusterStatus {
+	var list []ClusterStatus
+	for _, l := range c.all() {
+		list = append(list, l.status.get())
+	}
+	return list
+}
+
+func (c *Controller) all() []*loop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loops
+}
+
+// follow wakes workloads whose rows changed. When changes were lost, everything is looked at.
+func (c *Controller) follow(ctx context.Context) {
+	if c.o.Changes == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case change, open := <-c.o.Changes.C:
+			if !open {
+				return
+			}
+			c.heed(ctx, change)
+		}
+		if c.o.Changes.TakeLost() {
+			c.deaf()
+			c.compare(ctx)
+		}
+	}
+}
+
+func (c *Controller) heed(ctx context.Context, change live.Change) {
+	switch change.Topic {
+	case "workload":
+		if id := workload.ID(change.ID); !c.isEcho(id) {
+			c.wake(ctx, id)
+		}
+	case "volume":
+		for _, l := range c.all() {
+			l.chores.ring()
+		}
+	}
+}
+
+// expectEcho is called before a save of our own, whose outbox row needs no pass, and gives what is to be called when the save has failed. It does not matter
+// which of several rows is passed over: a wish that was committed before the save was read by it (else the save is a Conflict, and there is another pass),
+// and one that was committed after it has a row of its own after ours.
+func (c *Controller) expectEcho(id workload.ID) (failed func()) {
+	if c.o.Changes == nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.echoes[id]++
+	return func() { c.isEcho(id) }
+}
+
+func (c *Controller) isEcho(id workload.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.echoes[id]
+	if n > 1 {
+		c.echoes[id] = n - 1
+	} else {
+		delete(c.echoes, id)
+	}
+	return n > 0
+}
+
+// deaf forgets what rows are still to come: some were lost.
+func (c *Controller) deaf() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.echoes = map[workload.ID]int{}
+}
+
+// wake finds the cluster of a workload and puts it into that queue.
+func (c *Controller) wake(ctx context.Context, id workload.ID) {
+	c.mu.Lock()
+	home := c.homes[id]
+	c.mu.Unlock()
+	if home == nil {
+		w, err := c.o.Store.Workload(ctx, id)
+		if err != nil {
+			return // the full comparison finds it
+		}
+		if home = c.settle(w); home == nil {
+			return
+		}
+	}
+	home.queue.Add(id)
+}
+
+// settle notes where a workload lives; nil for a cluster that is not configured, and for what has ended.
+func (c *Controller) settle(w workload.Workload) *loop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.State == workload.Ended {
+		delete(c.homes, w.ID)
+		return nil
+	}
+	for _, l := range c.loops {
+		if l.name == w.Cluster {
+			c.homes[w.ID] = l
+			return l
+		}
+	}
+	return nil
+}
+
+func (c *Controller) compareAlways(ctx context.Context) {
+	pause := c.o.Every.Compare
+	for {
+		if !c.compare(ctx) {
+			pause = time.Second // the database is away
+		}
+		if !sleep(ctx, jitter(pause)) {
+			return
+		}
+		pause = c.o.Every.Compare
+	}
+}
+
+// compare looks at every living workload. What is not in the database is not touched in the cluster.
+func (c *Controller) compare(ctx context.Context) bool {
+	living, err := c.o.Store.Living(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.o.Logger.Error("list the living workloads", "error", err)
+		}
+		return false
+	}
+	for _, w := range living {
+		if l := c.settle(w); l != nil {
+			l.queue.Add(w.ID)
+		}
+	}
+	return true
+}
+
+func (c *Controller) choresAlways(ctx context.Context) {
+	for sleep(ctx, jitter(c.o.Every.Chores)) {
+		if c.o.Requests != nil {
+			if err := c.o.Requests.ExpireDue(ctx); err != nil && ctx.Err() == nil {
+				c.o.Logger.Error("expire requests", "error", err)
+			}
+		}
+		for _, l := range c.all() {
+			l.chores.ring()
+		}
+	}
+}
+
+// sleep reports whether the time passed before the context ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// jitter is d and up to a tenth more, so that replicas and restarts do not march in step.
+func jitter(d time.Duration) time.Duration { return d + rand.N(d/10+1) }
+
+// bell rings without waiting; rings that nobody has heard yet are one.
+type bell chan struct{}
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// backoff doubles from half a second to two minutes, with jitter; the queue forgets it after a success.
+type backoff struct {
+	workqueue.TypedRateLimiter[workload.ID]
+}
+
+func newBackoff() backoff {
+	return backoff{workqueue.NewTypedItemExponentialFailureRateLimiter[workload.ID](500*time.Millisecond, 2*time.Minute)}
+}
+
+// When implements the rate limiter.
+func (b backoff) When(id workload.ID) time.Duration { return jitterHalf(b.TypedRateLimiter.When(id)) }
+
+func jitterHalf(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) + d/4 }

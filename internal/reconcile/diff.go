@@ -1,0 +1,82 @@
+package reconcile
+
+import "slices"
+
+// Verb is what a step does.
+type Verb string
+
+// The verbs. Refuse stops everything: an object of the name exists and is not ours.
+const (
+	Create Verb = "create"
+	Update Verb = "update"
+	Delete Verb = "delete"
+	Refuse Verb = "refuse"
+)
+
+// Step is one thing to do to one object.
+type Step struct {
+	Verb Verb
+	Object
+	UID     string // of the object as it was seen; "" for one that was not
+	Version string // its resourceVersion, for deletion
+	Repair  bool   // somebody else has changed what we own; done less often than an own change
+}
+
+// Wish is the objects of one workload or tenant as they should be.
+type Wish struct {
+	Objects []Object
+	Gone    bool // they should not be there; kept kinds stay
+}
+
+// Diff says what is to be done, in order. What is already right needs nothing; what is being deleted is waited for.
+func Diff(wish Wish, observed map[Key]Existing) []Step {
+	objects := slices.SortedStableFunc(slices.Values(wish.Objects), func(a, b Object) int { return rank(a.Kind) - rank(b.Kind) })
+	var steps []Step
+	if wish.Gone {
+		slices.Reverse(objects)
+		for _, o := range objects {
+			if step, due := remove(o, observed); due {
+				steps = append(steps, step)
+			}
+		}
+		return steps
+	}
+	for _, o := range objects {
+		if step, due := settle(o, observed); due {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+func remove(o Object, observed map[Key]Existing) (Step, bool) {
+	e, exists := observed[o.Key]
+	if !exists || e.Deleting || kinds[rank(o.Kind)].kept || !o.mayTouch(e) {
+		return Step{}, false
+	}
+	return Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version}, true
+}
+
+func settle(o Object, observed map[Key]Existing) (Step, bool) {
+	e, exists := observed[o.Key]
+	switch {
+	case !exists:
+		return Step{Verb: Create, Object: o}, true
+	case !o.mayTouch(e):
+		return Step{Verb: Refuse, Object: o, UID: e.UID}, true
+	case e.Deleting:
+		return Step{}, false
+	case o.Kind == "PersistentVolumeClaim":
+		return Step{}, false // its spec cannot be changed, and its data outlives the workload that made it
+	case e.Hash != o.Hash:
+		return Step{Verb: Update, Object: o, UID: e.UID}, true
+	case !owns(o.content, e.fields):
+		return Step{Verb: Update, Object: o, UID: e.UID, Repair: true}, true
+	}
+	return Step{}, false
+}
+
+// mayTouch compares owner records: the same portal, the same tenant, and the same workload or storage. An object without a record is nobody's of ours.
+func (o Object) mayTouch(e Existing) bool {
+	return e.Instance != "" && e.Instance == o.Instance && e.Tenant == o.Tenant && e.Workload == o.Workload && e.Volume == o.Volume
+}

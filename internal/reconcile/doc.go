@@ -1,0 +1,23 @@
+// Package reconcile keeps the clusters as the database wants them, and tells the database what they are. It is the only room that writes to a cluster.
+//
+// The path of data, for one workload (loop.go):
+//
+//	Store.Workload         the wish, read afresh each time
+//	tenants.go             the tenant's namespace and rules, before anything is put into it
+//	wanted.go              kube.Objects, with a hash on each object (object.go)
+//	diff.go                Diff(wish, what the caches hold) -> steps; owned.go finds what others have changed
+//	apply.go               server-side apply, deletion by UID and version; nothing foreign is touched
+//	observe.go, explain.go from the caches to one Observation
+//	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
+//
+// Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers; controller.go holds them together. A
+// workload is due when its row changed (outbox), when something of it changed in the cluster (seen.go), at a time of its own (a lease that ends), and
+// in the periodic comparison. Nothing depends on having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
+//
+// Beside the workloads: inventory.go saves snapshots, activity.go asks notebooks what they do, volumes.go removes deleted storage, quota.go wakes what the
+// quota had refused, status.go says whether a cluster answers. While it does not, nothing is concluded from the caches: observations keep their time,
+// meters stay as they are, and wishes wait.
+//
+// Who leads is decided outside: Run is called by the one controller that does. Two at once would be harmless though untidy: rows carry a version, objects
+// the generation of the wish, and deletion reads the row again.
+package reconcile

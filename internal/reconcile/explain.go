@@ -1,0 +1,89 @@
+package reconcile
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/explain"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can follow from it.
+func (l *loop) explain(obs *workload.Observation, w workload.Workload, m made, t trouble) {
+	e := explain.Explain(l.facts(*obs, w, m, t))
+	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed
+	if w.Desired == workload.WantRunning {
+		obs.Steps = e.Steps
+	}
+	running := w.Desired == workload.WantRunning && obs.Ready && obs.Generation >= w.Generation
+	if t.own && !running || t.any() && obs.Reason.IsZero() {
+		obs.Reason, obs.Detail = t.reason, t.detail
+	}
+	if t.lasting && w.Desired == workload.WantRunning && !obs.Ready {
+		obs.Failed = true
+	}
+}
+
+// facts is everything that the caches hold of a workload.
+func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t trouble) explain.Facts {
+	f := explain.Facts{Now: l.o.Now(), Workload: w, Pod: m.pod()}
+	switch {
+	case !t.any():
+		f.Generation = w.Generation // what was to be written has been, though the caches may not show it yet
+	case m.object != nil:
+		f.Generation = kube.OwnerOf(m.object.GetAnnotations()).Generation
+	}
+	f.WishedAt, f.AppliedAt = wished(w, f)
+	if t.any() && !t.own {
+		f.ApplyError = &explain.ApplyError{Reason: t.status, Message: t.detail}
+	}
+	if obj, ok := l.caches().look(Key{Kind: "Namespace", Name: w.Namespace}); ok {
+		f.Namespace = obj.(*corev1.Namespace).Status.Phase
+	}
+	if obs.Ready {
+		return f // nothing to explain, and many workloads are ready
+	}
+	f.OwnerEvents = l.eventsAbout(w.Namespace, m.uids()...)
+	if f.Pod != nil {
+		f.PodEvents = l.eventsAbout(w.Namespace, string(f.Pod.UID))
+		f.NodeLost = l.nodeLost(f.Pod.Spec.NodeName)
+	}
+	if obj, ok := l.caches().look(Key{Kind: "PersistentVolumeClaim", Namespace: w.Namespace, Name: w.Volume}); ok {
+		f.Claim = obj.(*corev1.PersistentVolumeClaim)
+		f.ClaimEvents = l.eventsAbout(w.Namespace, string(f.Claim.UID))
+	}
+	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
+		f.Fit = capacity.Fit(snapshot, w.Size)
+	}
+	return f
+}
+
+func (l *loop) nodeLost(name string) bool {
+	if name == "" {
+		return false
+	}
+	obj, exists, err := l.caches().nodes.GetStore().GetByKey(name)
+	if err != nil || !exists {
+		return err == nil
+	}
+	for _, c := range obj.(*corev1.Node).Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status != corev1.ConditionTrue
+		}
+	}
+	return true
+}
+
+// holder gives the workload that a pod belongs to, followed up by UID to an object of ours with its record.
+func (l *loop) holder(p *corev1.Pod) string {
+	made, ok := l.maker(p, 2)
+	if !ok {
+		return ""
+	}
+	o := kube.OwnerOf(made.GetAnnotations())
+	if o.Instance != l.o.KubeSite(l.name).Instance {
+		return ""
+	}
+	return string(o.Workload)
+}

@@ -1,0 +1,251 @@
+package reconcile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetest "k8s.io/client-go/testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+const namespace = "gpu-vision"
+
+// fakeCluster is the fake clientset with what a real API server adds and controllers depend on: UIDs and versions. No controller runs in it: pods are
+// played by the tests.
+type fakeCluster struct {
+	*fake.Clientset
+	writes atomic.Int64
+	before atomic.Pointer[func(verb string) error] // called before each write
+	serial atomic.Int64
+	away   atomic.Bool
+}
+
+// Discovery fails while the cluster is away, and so does everything else.
+func (c *fakeCluster) setAway(away bool) { c.away.Store(away) }
+
+func newFakeCluster() *fakeCluster {
+	c := &fakeCluster{Clientset: fake.NewClientset()}
+	c.PrependReactor("*", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
+		verb := a.GetVerb()
+		if c.away.Load() {
+			return true, nil, errors.New("connection refused")
+		}
+		if verb == "get" || verb == "list" || verb == "watch" {
+			return false, nil, nil
+		}
+		c.writes.Add(1)
+		if before := c.before.Load(); before != nil {
+			if err := (*before)(verb); err != nil {
+				return true, nil, err
+			}
+		}
+		if verb == "patch" {
+			return c.identify(a.(kubetest.PatchActionImpl))
+		}
+		return false, nil, nil
+	})
+	return c
+}
+
+// identify puts uid and version into the patch itself, so that what is stored and watched carries them.
+func (c *fakeCluster) identify(a kubetest.PatchActionImpl) (bool, runtime.Object, error) {
+	var content map[string]any
+	if err := json.Unmarshal(a.Patch, &content); err != nil {
+		return true, nil, err
+	}
+	meta := content["metadata"].(map[string]any)
+	found, err := c.Tracker().Get(a.Resource, a.Namespace, a.Name)
+	switch {
+	case err == nil:
+		uid := string(found.(metav1.Object).GetUID())
+		if wanted, named := meta["uid"]; named && wanted != uid {
+			return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, fmt.Errorf("uid is %s", uid))
+		}
+		if meta["resourceVersion"] == "1" {
+			return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, errors.New("it exists"))
+		}
+		meta["uid"] = uid
+	case apierrors.IsNotFound(err):
+		meta["uid"] = fmt.Sprintf("uid-%s-%s-%d", a.Resource.Resource, a.Name, c.serial.Add(1))
+	default:
+		return true, nil, err
+	}
+	meta["resourceVersion"] = fmt.Sprint(c.serial.Add(1))
+	a.Patch, err = json.Marshal(content)
+	if err != nil {
+		return true, nil, err
+	}
+	obj, err := c.apply(a)
+	return true, obj, err
+}
+
+func (c *fakeCluster) apply(a kubetest.PatchActionImpl) (runtime.Object, error) {
+	handled, obj, err := kubetest.ObjectReaction(c.Tracker())(a)
+	if !handled {
+		return nil, fmt.Errorf("the tracker did not handle %s", a.GetVerb())
+	}
+	return obj, err
+}
+
+// play makes the pod that a StatefulSet would make, on a node, ready or not.
+func (c *fakeCluster) play(t *testing.T, name, node string, ready bool) {
+	t.Helper()
+	set, err := c.AppsV1().StatefulSets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Namespace: namespace, Labels: set.Spec.Template.Labels, Annotations: set.Spec.Template.Annotations,
+			UID: types.UID("uid-pod-" + name), ResourceVersion: fmt.Sprint(c.serial.Add(1)),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: name, UID: set.UID, Controller: new(true)}}},
+		Spec: set.Spec.Template.Spec,
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9", Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},
+			{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}}},
+	}
+	pod.Spec.NodeName = node
+	gvr := corev1.SchemeGroupVersion.WithResource("pods")
+	if err := c.Tracker().Add(pod); err != nil {
+		if err := c.Tracker().Update(gvr, pod, namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *fakeCluster) unplay(t *testing.T, name string) {
+	t.Helper()
+	if err := c.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), namespace, name+"-0"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// world is a controller on a fake cluster.
+type world struct {
+	t       *testing.T
+	cluster *fakeCluster
+	store   *reconciletest.Store
+	now     atomic.Pointer[time.Time]
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, cluster: newFakeCluster(), store: reconciletest.NewStore()}
+	w.setNow(time.Now())
+	return w
+}
+
+func (w *world) setNow(now time.Time) { w.now.Store(&now) }
+
+// run starts a controller; adjust may change its options.
+func (w *world) run(adjust ...func(*reconcile.Options)) *reconcile.Controller {
+	o := reconciletest.Options(w.store, namespace, reconcile.Cluster{Client: w.cluster})
+	begun, started := *w.now.Load(), time.Now()
+	o.Now = func() time.Time {
+		if now := *w.now.Load(); !now.Equal(begun) {
+			return now
+		}
+		return begun.Add(time.Since(started))
+	}
+	for _, a := range adjust {
+		a(&o)
+	}
+	c := reconcile.New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.Run(ctx); err != nil {
+			w.t.Error(err)
+		}
+	}()
+	w.stop, w.done = cancel, done
+	w.t.Cleanup(func() { cancel(); <-done })
+	return c
+}
+
+func (w *world) halt() { w.stop(); <-w.done }
+
+// within waits until something is so.
+func within(t *testing.T, d time.Duration, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if so() {
+			return
+		}
+	}
+	t.Fatalf("not within %s: %s", d, what)
+}
+
+func (w *world) state(id workload.ID, want workload.State) {
+	w.t.Helper()
+	end := time.Now().Add(10 * time.Second)
+	for w.store.Get(id).State != want {
+		if time.Now().After(end) {
+			got := w.store.Get(id)
+			w.t.Fatalf("want state %s, got %s: %+v, observed %+v", want, got.State, got.Reason, got.Observed)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// objects lists what the cluster has of ours, "Kind/name", sorted.
+func (c *fakeCluster) objects(ns string) []string {
+	ctx, all := context.Background(), metav1.ListOptions{}
+	var names []string
+	add := func(kind, name string) { names = append(names, kind+"/"+name) }
+	if l, err := c.AppsV1().StatefulSets(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("StatefulSet", o.Name)
+		}
+	}
+	if l, err := c.AppsV1().Deployments(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("Deployment", o.Name)
+		}
+	}
+	if l, err := c.CoreV1().Services(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("Service", o.Name)
+		}
+	}
+	if l, err := c.CoreV1().Secrets(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("Secret", o.Name)
+		}
+	}
+	if l, err := c.CoreV1().PersistentVolumeClaims(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("PersistentVolumeClaim", o.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *fakeCluster) has(ns string, want ...string) bool {
+	return strings.Join(c.objects(ns), " ") == strings.Join(want, " ")
+}
+
+func generation(annotations map[string]string) int64 { return kube.OwnerOf(annotations).Generation }

@@ -1,0 +1,340 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// loop keeps one cluster. Clusters do not wait for each other: each has its own queue, workers and caches.
+type loop struct {
+	*Controller
+	name    string
+	cluster Cluster
+	log     *slog.Logger
+	queue   workqueue.TypedRateLimitingInterface[workload.ID]
+	current atomic.Pointer[caches]
+	renew   bell // the caches are to be filled anew
+	writer  *writer
+	status  *status
+	tenants *tenants
+	slots   chan struct{} // how many workloads are written to the cluster at once
+	moved   bell          // nodes or pods changed
+	chores  bell          // volumes are to be looked at
+
+	mu       sync.Mutex
+	running  map[workload.ID]workload.Workload  // what is asked for its activity
+	activity map[workload.ID]*workload.Activity // what it said last
+	refused  map[workload.ID]nudge              // pods that the quota refused
+	stock    *inventory.Snapshot                // the last one that was saved
+}
+
+func newLoop(c *Controller, cluster Cluster) *loop {
+	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
+		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
+		queue:   workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(), workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
+		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}}
+	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
+		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
+	l.status = newStatus(cluster.Name, c.o.Now)
+	l.tenants = newTenants(l)
+	return l
+}
+
+// prepare makes caches that are still empty.
+func (l *loop) prepare() error {
+	c, err := newCaches(l.cluster.Client, l.seen, l.moved.ring)
+	if err == nil {
+		l.current.Store(c)
+	}
+	return err
+}
+
+func (l *loop) caches() *caches { return l.current.Load() }
+
+// watch fills the caches and keeps them up to date. After the API server was away they are filled anew: a watch that was cut waits for up to a minute
+// before it tries again, and until then it would pass off what it knows as fresh.
+func (l *loop) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		inner, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { l.caches().run(inner) })
+		select {
+		case <-ctx.Done():
+		case <-l.renew:
+		}
+		stop()
+		wg.Wait()
+	}
+}
+
+// run works until the context ends.
+func (l *loop) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { l.watch(ctx) })
+	wg.Go(func() { l.status.watch(ctx, l) })
+	wg.Go(func() { l.takeStock(ctx) })
+	wg.Go(func() { l.tidy(ctx) })
+	if l.o.Prober != nil {
+		wg.Go(func() { l.probeAlways(ctx) })
+	}
+	for range 4 * l.o.Workers { // more than write to the cluster at once: most of the time others wait for the database
+		wg.Go(func() { l.work(ctx) })
+	}
+	wg.Go(func() { l.tenants.work(ctx) })
+	<-ctx.Done()
+	l.queue.ShutDown()
+	l.tenants.queue.ShutDown()
+}
+
+func (l *loop) work(ctx context.Context) {
+	for {
+		id, stop := l.queue.Get()
+		if stop {
+			return
+		}
+		l.attend(ctx, id)
+		l.queue.Done(id)
+	}
+}
+
+// attend looks after one workload and says when to look again.
+func (l *loop) attend(ctx context.Context, id workload.ID) {
+	if ctx.Err() != nil {
+		return
+	}
+	begun := time.Now()
+	again, err := l.reconcile(ctx, id)
+	l.stats.took(l.name, err, time.Since(begun))
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		if !fault.Is(err, fault.Conflict) {
+			l.log.Warn("reconcile", "workload", id, "error", err)
+		}
+		l.queue.AddRateLimited(id)
+	default:
+		l.queue.Forget(id)
+		if again > 0 {
+			l.queue.AddAfter(id, again)
+		}
+	}
+}
+
+// reconcile brings one workload and its cluster together: read the wish, carry it out, observe, advance, save what is new.
+func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Duration, err error) {
+	w, err := l.o.Store.Workload(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		l.drop(id)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if home := l.settle(w); home != l {
+		l.drop(id)
+		if home != nil {
+			home.queue.Add(id)
+		}
+		return 0, nil
+	}
+	next, events := w, []audit.Event(nil)
+	now := l.o.Now()
+	seen, trouble := l.carryOut(ctx, w)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if seen.known {
+		now = l.o.Now()
+		next, events = workload.Advance(w, seen.observation, now)
+	}
+	next, ended := workload.EndLease(next, now)
+	events = append(events, ended...)
+	if err := l.save(ctx, w, next, events, seen.known, now); err != nil {
+		return 0, err
+	}
+	l.note(next)
+	if trouble != nil {
+		return 0, trouble
+	}
+	if next.Generation != w.Generation {
+		return time.Millisecond, nil
+	}
+	return soonest(next, seen.again, l.o.Every.Confirm, now), nil
+}
+
+// save writes what is new in one transaction, and nothing when nothing is.
+func (l *loop) save(ctx context.Context, before, after workload.Workload, events []audit.Event, observed bool, now time.Time) error {
+	var change *usage.Interval
+	if observed {
+		var err error
+		if change, err = l.meter.change(ctx, before, after, now); err != nil {
+			return err
+		}
+	}
+	if len(events) == 0 && change == nil && !worthSaving(before, after, l.o.Every.Confirm) {
+		return nil
+	}
+	failed := l.expectEcho(after.ID)
+	err := l.o.Store.SaveObserved(ctx, after, events, change)
+	l.meter.saved(after, change, err)
+	if err != nil {
+		failed()
+	}
+	return err
+}
+
+// soonest is when a workload must be looked at again though nothing happens: a lease that ends is not left to chance.
+func soonest(w workload.Workload, again, confirm time.Duration, now time.Time) time.Duration {
+	least := again
+	if w.Desired == workload.WantRunning && !w.Lease.Until.IsZero() {
+		if w.WarnedAt.IsZero() {
+			least = sooner(least, warnAt(w.Lease).Sub(now))
+		}
+		least = sooner(least, w.Lease.Until.Sub(now))
+	}
+	if w.Observed.PodPresent || w.Desired == workload.WantRunning {
+		least = sooner(least, jitter(confirm))
+	}
+	return least
+}
+
+// warnAt is when workload.EndLease warns.
+func warnAt(l workload.Lease) time.Time {
+	return l.Until.Add(-min(workload.LeaseWarning, l.Until.Sub(l.From)/4))
+}
+
+// seen is what carrying a wish out has shown.
+type seen struct {
+	observation workload.Observation
+	known       bool          // false: the cluster could not be asked, and what was known before stays
+	again       time.Duration // when to look again; 0 for nothing special
+}
+
+// carryOut makes the cluster what the workload wants and says what it is now. Nothing is concluded while the cluster does not answer. The error asks for
+// another try.
+func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) {
+	if !l.status.ok() || !l.caches().synced() {
+		return seen{}, nil
+	}
+	var s seen
+	err := l.prepareTenant(ctx, w)
+	if err == nil {
+		s.again, err = l.settleObjects(ctx, w)
+	}
+	t := troubleOf(err)
+	if t.away {
+		return seen{}, err
+	}
+	m := l.gather(w)
+	if s.observation, s.known = l.observe(ctx, w, m, t); !s.known {
+		return s, errors.Join(err, errCannotTell)
+	}
+	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
+	if t.lasting {
+		s.again = lastingRetry
+		return s, nil
+	}
+	return s, err
+}
+
+// prepareTenant makes the namespace before anything starts in it. A workload that shall stop does not need a tenant that is in order.
+func (l *loop) prepareTenant(ctx context.Context, w workload.Workload) error {
+	if w.Desired == workload.WantDeleted {
+		return nil
+	}
+	_, err := l.tenants.ensure(ctx, w.Tenant)
+	if w.Desired == workload.WantStopped && troubleOf(err).lasting {
+		return nil
+	}
+	return err
+}
+
+// sooner is the shorter of two pauses; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// lastingRetry is the pause after a refusal that somebody must do something about.
+const lastingRetry = time.Minute
+
+var errCannotTell = errors.New("the cluster did not say what is there")
+
+// settleObjects applies the difference. The time it returns is when a write that was held back is due.
+func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Duration, error) {
+	wish, err := l.wanted(w)
+	if err != nil {
+		return 0, err
+	}
+	steps := Diff(wish, l.caches().existing(wish.Objects))
+	if len(steps) == 0 {
+		return 0, nil
+	}
+	if err := l.stillWanted(ctx, w, steps); err != nil {
+		return 0, err
+	}
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	return l.writer.apply(ctx, steps)
+}
+
+// stillWanted reads the row again before anything is deleted: a leader that was asleep may hold an old wish.
+func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Step) error {
+	for _, s := range steps {
+		if s.Verb != Delete {
+			continue
+		}
+		fresh, err := l.o.Store.Workload(ctx, w.ID)
+		if err == nil && fresh.Generation != w.Generation {
+			err = errOutdated
+		}
+		return err
+	}
+	return nil
+}
+
+var errOutdated = errors.New("the wish has changed meanwhile")
+
+// note keeps what the activity probe needs, and forgets what has ended.
+func (l *loop) note(w workload.Workload) {
+	if w.State == workload.Ended {
+		l.drop(w.ID)
+		l.settle(w)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.State == workload.Running && w.Image.Auth == "token" {
+		l.running[w.ID] = w
+		return
+	}
+	delete(l.running, w.ID)
+	delete(l.activity, w.ID)
+}
+
+func (l *loop) drop(id workload.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, id)
+	delete(l.activity, id)
+	delete(l.refused, id)
+}

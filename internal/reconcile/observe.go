@@ -1,0 +1,224 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gpu-portal/gpu-portal/internal/explain"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// made is what the cluster has of a workload.
+type made struct {
+	object metav1.Object // the StatefulSet or Deployment; nil for none of ours
+	sets   []*appsv1.ReplicaSet
+	pods   []*corev1.Pod // newest first, those that are not being deleted before those that are
+}
+
+// gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has made.
+func (l *loop) gather(w workload.Workload) made {
+	o := Object{Key: runner(w), Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
+	object, exists := l.caches().look(o.Key)
+	if !exists || !o.mayTouch(existing(object)) {
+		return made{}
+	}
+	m := made{object: object}
+	if o.Kind == "StatefulSet" {
+		m.pods = lookup[*corev1.Pod](l.caches().pods, byOwner, string(object.GetUID()))
+	} else {
+		m.sets = lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(object.GetUID()))
+		for _, set := range m.sets {
+			m.pods = append(m.pods, lookup[*corev1.Pod](l.caches().pods, byOwner, string(set.UID))...)
+		}
+	}
+	slices.SortFunc(m.pods, func(a, b *corev1.Pod) int {
+		if leaving := cmp.Compare(leavingRank(a), leavingRank(b)); leaving != 0 {
+			return leaving
+		}
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+	})
+	return m
+}
+
+func leavingRank(p *corev1.Pod) int {
+	if p.DeletionTimestamp != nil {
+		return 1
+	}
+	return 0
+}
+
+// uids are those of what makes the pods.
+func (m made) uids() []string {
+	if m.object == nil {
+		return nil
+	}
+	uids := []string{string(m.object.GetUID())}
+	for _, set := range m.sets {
+		uids = append(uids, string(set.UID))
+	}
+	return uids
+}
+
+// pod is the one that counts; nil for none.
+func (m made) pod() *corev1.Pod {
+	if len(m.pods) == 0 {
+		return nil
+	}
+	return m.pods[0]
+}
+
+// observe says what the cluster has of a workload, from the caches. It answers false when that cannot be told.
+func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t trouble) (workload.Observation, bool) {
+	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation, w.Generation), PodPresent: len(m.pods) > 0}
+	if pod := m.pod(); pod != nil {
+		describe(&obs, pod)
+	}
+	switch {
+	case w.Desired == workload.WantDeleted && m.object == nil:
+		gone, err := l.gone(ctx, w)
+		if err != nil {
+			return obs, false
+		}
+		if gone {
+			obs.Generation = w.Generation
+		}
+	case w.Desired != workload.WantDeleted && m.rolledOut():
+		obs.Generation = kube.OwnerOf(m.object.GetAnnotations()).Generation
+	}
+	if w.Desired == workload.WantRunning {
+		obs.Activity = l.lastActivity(w.ID)
+	}
+	l.explain(&obs, w, m, t)
+	return obs, true
+}
+
+func describe(obs *workload.Observation, p *corev1.Pod) {
+	obs.Pod, obs.PodIP = p.Name, p.Status.PodIP
+	if p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded {
+		obs.Node = p.Spec.NodeName // a pod that has ended holds no GPU
+	}
+	ready := condition(p, corev1.PodReady)
+	obs.Ready = p.DeletionTimestamp == nil && ready != nil && ready.Status == corev1.ConditionTrue
+	for _, c := range p.Status.ContainerStatuses {
+		obs.Restarts += c.RestartCount
+	}
+}
+
+func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == kind {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// rolledOut reports whether Kubernetes has acted on what the object now says: its controller has seen it, and the pod, if there is one, is made from it.
+func (m made) rolledOut() bool {
+	switch o := m.object.(type) {
+	case *appsv1.StatefulSet:
+		if o.DeletionTimestamp != nil || o.Status.ObservedGeneration < o.Generation {
+			return false
+		}
+		pod := m.pod()
+		return pod == nil || o.Status.UpdateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == o.Status.UpdateRevision
+	case *appsv1.Deployment:
+		return o.DeletionTimestamp == nil && o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas >= o.Status.Replicas
+	}
+	return false
+}
+
+// gone asks the API server itself, for the caches may lag behind and what is called ended is never looked at again.
+func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
+	for _, o := range leaving(w, l.o.KubeSite(l.name).Instance) {
+		found, err := kinds[rank(o.Kind)].clients(l.cluster.Client, o.Namespace).get(ctx, o.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return false, err
+		case o.mayTouch(existing(found)):
+			return false, nil
+		}
+	}
+	selector := labels.SelectorFromSet(kube.PodSelector(w)).String()
+	pods, err := l.cluster.Client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pods.Items {
+		if owner := metav1.GetControllerOf(&p); owner != nil && madeBy(owner, w.Name) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// madeBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy of our label.
+func madeBy(owner *metav1.OwnerReference, name string) bool {
+	if owner.Kind == "ReplicaSet" {
+		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"
+	}
+	return owner.Kind == "StatefulSet" && owner.Name == name
+}
+
+// wished is when the present wish was made and when its objects were first there; both are kept from one observation to the next.
+func wished(w workload.Workload, f explain.Facts) (decided, created time.Time) {
+	for _, s := range w.Observed.Steps {
+		switch s.Name {
+		case workload.StepDecided:
+			decided = s.At
+		case workload.StepCreated:
+			created = s.At
+		}
+	}
+	if decided.IsZero() {
+		decided = w.UpdatedAt
+	}
+	if created.IsZero() && f.Generation >= w.Generation {
+		created = f.Now.UTC().Truncate(time.Second)
+	}
+	return decided, created
+}
+
+// worthSaving reports whether the new value says something that the old one did not. The time of an observation alone is worth a write only now and then,
+// and so is the cluster's wording, which counts nodes and seconds.
+func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
+	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation || !same(after.Reason, before.Reason) ||
+		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) || !after.WarnedAt.Equal(before.WarnedAt) {
+		return true
+	}
+	a, b := after.Observed, before.Observed
+	if !a.At.Before(b.At.Add(confirm)) && (a.PodPresent || after.Desired == workload.WantRunning || a.Detail != b.Detail || !same(a.Activity, b.Activity)) {
+		return true
+	}
+	a.At, a.Detail = b.At, b.Detail
+	if sameKernels(a.Activity, b.Activity) {
+		a.Activity = b.Activity
+	}
+	return !same(a, b)
+}
+
+// sameKernels: what a notebook did last changes all the time while it works; that alone can wait for the next confirmation.
+func sameKernels(a, b *workload.Activity) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return slices.EqualFunc(a.Kernels, b.Kernels, func(x, y workload.Kernel) bool { return x.Name == y.Name && x.State == y.State })
+}
+
+// same compares as the database keeps things: numbers and times change their Go form on the way there and back.
+func same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

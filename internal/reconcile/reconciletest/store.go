@@ -1,0 +1,263 @@
+// Package reconciletest has what tests of the controller need: a store in memory that can be made to fail, one workload in a line, and a site to put it in.
+package reconciletest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Store is a reconcile.Store in memory. Like a database it keeps copies, checks versions, and tells of changes.
+type Store struct {
+	Hub *live.Hub
+
+	mu        sync.Mutex
+	workloads map[workload.ID]workload.Workload
+	volumes   map[string]workload.Volume
+	intervals []usage.Interval
+	events    []audit.Event
+	snapshots map[string]inventory.Snapshot
+	before    func() error // called before each write; an error is what the caller gets
+	saves     int
+}
+
+// NewStore makes an empty store.
+func NewStore() *Store {
+	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{}, volumes: map[string]workload.Volume{},
+		snapshots: map[string]inventory.Snapshot{}}
+}
+
+// Follow gives the changes of workloads and volumes.
+func (s *Store) Follow() *live.Follower {
+	return s.Hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
+}
+
+// BeforeWrite has fn called before each write of the controller; an error of it is what the controller gets, and nothing is written.
+func (s *Store) BeforeWrite(fn func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = fn
+}
+
+// Put writes a workload as people's wishes do: whatever version it has.
+func (s *Store) Put(w workload.Workload) {
+	s.mu.Lock()
+	w.Version = s.workloads[w.ID].Version + 1
+	s.workloads[w.ID] = copied(w)
+	s.mu.Unlock()
+	s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
+}
+
+// Wish changes a workload as a person would.
+func (s *Store) Wish(id workload.ID, change workload.Change, now time.Time) error {
+	s.mu.Lock()
+	w := s.workloads[id]
+	next, events, err := change(w, identity.System(), now)
+	if err == nil {
+		next.Version = w.Version + 1
+		s.workloads[id] = copied(next)
+		s.events = append(s.events, events...)
+	}
+	s.mu.Unlock()
+	s.Hub.Publish(live.Change{Topic: "workload", ID: string(id)})
+	return err
+}
+
+// PutVolume writes a volume.
+func (s *Store) PutVolume(v workload.Volume) {
+	s.mu.Lock()
+	s.volumes[v.Name] = v
+	s.mu.Unlock()
+	s.Hub.Publish(live.Change{Topic: "volume", ID: v.Name})
+}
+
+// Get gives a workload; the zero one when there is none.
+func (s *Store) Get(id workload.ID) workload.Workload {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return copied(s.workloads[id])
+}
+
+// Meter gives the intervals of a workload.
+func (s *Store) Meter(id workload.ID) []usage.Interval {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []usage.Interval
+	for _, i := range s.intervals {
+		if i.Workload == string(id) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Events gives the kinds of what the audit has of a workload, in order.
+func (s *Store) Events(id workload.ID) []audit.Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kinds []audit.Kind
+	for _, e := range s.events {
+		if e.Workload == string(id) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// Saves says how often the controller has written workloads.
+func (s *Store) Saves() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.saves
+}
+
+// Snapshot gives what was saved of a cluster.
+func (s *Store) Snapshot(cluster string) (inventory.Snapshot, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot, ok := s.snapshots[cluster]
+	return snapshot, ok
+}
+
+// Living implements reconcile.Store.
+func (s *Store) Living(context.Context) ([]workload.Workload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Workload
+	for _, w := range s.workloads {
+		if w.State != workload.Ended {
+			list = append(list, copied(w))
+		}
+	}
+	slices.SortFunc(list, func(a, b workload.Workload) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return list, nil
+}
+
+// Workload implements reconcile.Store.
+func (s *Store) Workload(_ context.Context, id workload.ID) (workload.Workload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.workloads[id]
+	if !ok {
+		return w, fault.New(fault.NotFound, i18n.T("workload.not_found"))
+	}
+	return copied(w), nil
+}
+
+// SaveObserved implements reconcile.Store.
+func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error {
+	err := s.write(func() error {
+		if s.workloads[w.ID].Version != w.Version {
+			return fault.New(fault.Conflict, i18n.T("store.changed"))
+		}
+		w.Version++
+		s.workloads[w.ID] = copied(w)
+		s.events = append(s.events, events...)
+		if meter != nil {
+			s.measure(*meter)
+		}
+		s.saves++
+		return nil
+	})
+	if err == nil {
+		s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
+	}
+	return err
+}
+
+func (s *Store) measure(i usage.Interval) {
+	open := slices.IndexFunc(s.intervals, func(o usage.Interval) bool { return o.Workload == i.Workload && o.Until.IsZero() })
+	switch {
+	case i.Until.IsZero() && open < 0:
+		s.intervals = append(s.intervals, i)
+	case !i.Until.IsZero() && open >= 0:
+		s.intervals[open].Until = i.Until
+	}
+}
+
+// OpenIntervals implements reconcile.Store.
+func (s *Store) OpenIntervals(context.Context) (map[workload.ID]usage.Interval, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := map[workload.ID]usage.Interval{}
+	for _, i := range s.intervals {
+		if i.Until.IsZero() {
+			open[workload.ID(i.Workload)] = i
+		}
+	}
+	return open, nil
+}
+
+// SaveSnapshot implements reconcile.Store.
+func (s *Store) SaveSnapshot(_ context.Context, snapshot inventory.Snapshot) error {
+	return s.write(func() error { s.snapshots[snapshot.Cluster] = snapshot; return nil })
+}
+
+// DeletedVolumes implements reconcile.Store.
+func (s *Store) DeletedVolumes(context.Context) ([]workload.Volume, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Volume
+	for _, v := range s.volumes {
+		if v.Deleted {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// PurgeVolume implements reconcile.Store.
+func (s *Store) PurgeVolume(_ context.Context, name string) error {
+	return s.write(func() error { delete(s.volumes, name); return nil })
+}
+
+// Volume reports whether there is a row of that name.
+func (s *Store) Volume(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.volumes[name]
+	return ok
+}
+
+// ErrDown is what a store that is down answers.
+var ErrDown = errors.New("the store is down")
+
+func (s *Store) write(fn func() error) error {
+	s.mu.Lock()
+	before := s.before
+	s.mu.Unlock()
+	if before != nil {
+		if err := before(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fn()
+}
+
+// copied goes through JSON, as a database row would: numbers in texts become float64, and times lose what does not last.
+func copied(w workload.Workload) workload.Workload {
+	var c workload.Workload
+	text, err := json.Marshal(w)
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

@@ -1,0 +1,76 @@
+package reconcile
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// slim drops what nobody here reads before an object is kept: ten thousand pods and a thousand nodes must be cheap, and the contents of
+// Secrets must not be in memory at all.
+func slim(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		slimPod(o)
+	case *corev1.Node:
+		slimNode(o)
+	case *corev1.Event:
+		o.ManagedFields, o.Labels, o.Annotations = nil, nil, nil
+	case *appsv1.ReplicaSet:
+		o.ManagedFields, o.Spec.Template = nil, corev1.PodTemplateSpec{}
+	case *corev1.Secret:
+		o.Data, o.StringData = nil, nil
+		keepOurFields(o)
+	case metav1.Object:
+		keepOurFields(o)
+	}
+	return obj, nil
+}
+
+// keepOurFields leaves only the entry by which foreign edits are found.
+func keepOurFields(o metav1.Object) {
+	for _, e := range o.GetManagedFields() {
+		if ours(e) {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{e})
+			return
+		}
+	}
+	o.SetManagedFields(nil)
+}
+
+func slimPod(p *corev1.Pod) {
+	p.ManagedFields = nil
+	for key := range p.Annotations {
+		if strings.HasPrefix(key, "kubectl.kubernetes.io/") || strings.HasPrefix(key, "k8s.v1.cni.cncf.io/") {
+			delete(p.Annotations, key)
+		}
+	}
+	slimContainers(p.Spec.InitContainers)
+	slimContainers(p.Spec.Containers)
+	var claims []corev1.Volume
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			claims = append(claims, v)
+		}
+	}
+	p.Spec.Volumes, p.Spec.EphemeralContainers = claims, nil
+	p.Spec.Affinity, p.Spec.TopologySpreadConstraints, p.Spec.ImagePullSecrets, p.Spec.DNSConfig, p.Spec.SecurityContext = nil, nil, nil, nil, nil
+}
+
+func slimContainers(list []corev1.Container) {
+	for i, c := range list {
+		list[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+	}
+}
+
+func slimNode(n *corev1.Node) {
+	n.ManagedFields = nil
+	n.Status.Images, n.Status.VolumesAttached, n.Status.VolumesInUse = nil, nil, nil
+	for key := range n.Annotations {
+		if strings.HasPrefix(key, "kubectl.kubernetes.io/") || strings.HasPrefix(key, "node.alpha.kubernetes.io/") {
+			delete(n.Annotations, key)
+		}
+	}
+}

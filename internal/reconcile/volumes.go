@@ -1,0 +1,80 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// tidy removes the storage that people have deleted, when asked to by a bell and again while some of it is still in use.
+func (l *loop) tidy(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.chores:
+		}
+		if l.status.ok() && l.caches().synced() && l.removeVolumes(ctx) {
+			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.ring)
+		}
+	}
+}
+
+// removeVolumes reports whether something is left to do.
+func (l *loop) removeVolumes(ctx context.Context) (more bool) {
+	volumes, err := l.o.Store.DeletedVolumes(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.log.Error("list deleted storage", "error", err)
+		}
+		return false
+	}
+	for _, v := range volumes {
+		if v.Cluster != l.name {
+			continue
+		}
+		gone, err := l.removeVolume(ctx, v)
+		if err == nil && gone {
+			err = l.o.Store.PurgeVolume(ctx, v.Name)
+		}
+		if err != nil && ctx.Err() == nil {
+			l.log.Error("remove storage", "volume", v.Name, "error", err)
+		}
+		more = more || err != nil || !gone
+	}
+	return more
+}
+
+// removeVolume deletes a claim that is ours and that no pod uses, as it was seen a moment ago. It reports whether the claim is gone; a claim that is not ours
+// stays, and ours is gone then.
+func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, err error) {
+	o := Object{Key: Key{Kind: "PersistentVolumeClaim", Namespace: v.Namespace, Name: v.Name},
+		Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: v.Tenant, Volume: v.Name}}
+	c := kinds[rank(o.Kind)].clients(l.cluster.Client, v.Namespace)
+	found, err := c.get(ctx, v.Name)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	e := existing(found)
+	switch {
+	case !o.mayTouch(e):
+		l.log.Warn("a claim of the name of deleted storage is not ours, it stays", "claim", o.Key.String())
+		return true, nil
+	case e.Deleting || l.used(v):
+		return false, nil
+	}
+	return false, l.writer.delete(ctx, c, Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version})
+}
+
+// used reports whether a pod mounts the claim, or a workload of ours is still about to. The API server keeps a mounted claim too; this only asks later.
+func (l *loop) used(v workload.Volume) bool {
+	keys, err := l.caches().pods.GetIndexer().IndexKeys(byClaim, v.Namespace+"/"+v.Name)
+	return err != nil || len(keys) > 0
+}

@@ -1,0 +1,86 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// wanted is the objects of a workload as they should be, or those that should go when it is deleted.
+func (l *loop) wanted(w workload.Workload) (Wish, error) {
+	site := l.o.KubeSite(l.name)
+	if w.Desired == workload.WantDeleted {
+		return Wish{Gone: true, Objects: leaving(w, site.Instance)}, nil
+	}
+	t, known := l.o.Site().Directory.ByName(w.Tenant)
+	if !known {
+		t = tenant.Tenant{Name: w.Tenant} // its workloads can still be stopped
+	}
+	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w)})
+	if err != nil {
+		return Wish{}, renderError{err}
+	}
+	objects, err := newObjects(rendered)
+	return Wish{Objects: objects}, err
+}
+
+// leaving names what is deleted with a workload. Storage stays until its own row says otherwise.
+func leaving(w workload.Workload, instance string) []Object {
+	var objects []Object
+	for _, ref := range kube.Names(w) {
+		objects = append(objects, Object{
+			Key:   Key{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name},
+			Owner: kube.Owner{Instance: instance, Tenant: w.Tenant, Workload: w.ID},
+		})
+	}
+	return objects
+}
+
+// runner names the object that makes the pods.
+func runner(w workload.Workload) Key {
+	for _, ref := range kube.Names(w) {
+		if ref.Kind == "StatefulSet" || ref.Kind == "Deployment" {
+			return Key{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+		}
+	}
+	return Key{}
+}
+
+// renderError says that a workload cannot be written as objects: its size or image is not usable.
+type renderError struct{ error }
+
+func (e renderError) Unwrap() error { return e.error }
+
+func (l *loop) tenantObjects(name string) ([]Object, error) {
+	site := l.o.Site()
+	t, known := site.Directory.ByName(name)
+	if !known {
+		return nil, unknownTenant(name)
+	}
+	rendered, err := kube.TenantObjects(t, site.Catalog, l.o.KubeSite(l.name))
+	if err != nil {
+		return nil, renderError{err}
+	}
+	return newObjects(rendered)
+}
+
+// tenantPrint changes with everything that a tenant's objects are made from.
+func (l *loop) tenantPrint(name string) (string, error) {
+	site := l.o.Site()
+	t, known := site.Directory.ByName(name)
+	if !known {
+		return "", unknownTenant(name)
+	}
+	sum := sha256.New()
+	write := json.NewEncoder(sum)
+	for _, part := range []any{t, l.o.KubeSite(l.name), site.Catalog} {
+		if err := write.Encode(part); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,22 @@
+// Storybook shows every component and page in each of its states, without a database and without a cluster:
+//
+//	go run ./cmd/storybook            then open the address it prints
+//
+// ?theme=dark|light and ?lang=de choose how to look at it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"time"
+)
+
+func main() {
+	addr := flag.String("listen", "127.0.0.1:8090", "address to listen on")
+	flag.Parse()
+	fmt.Printf("storybook on http://%s/\n", *addr)
+	server := &http.Server{Addr: *addr, Handler: handler(), ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(server.ListenAndServe())
+}

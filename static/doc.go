@@ -1,0 +1,8 @@
+// Package static holds what browsers fetch beside pages: style sheets, scripts, icons, fonts and vendored libraries.
+//
+// Everything is embedded. One hash over all files stands in every address (/static/<hash>/css/app.css), so files may
+// refer to each other by relative paths, may be cached for good, and a new build is a new address.
+//
+// css/app.css does not exist as a file: it is the sheets of css/ in the order of cssOrder, put together at start.
+// vendor.json names each vendored library with version, licence and checksums; static_test.go checks them.
+package static

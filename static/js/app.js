@@ -1,0 +1,14 @@
+// Loads what improves a page that already works; each module says what for.
+import './copy.js';
+import './dialog.js';
+import './filter.js';
+import './keys.js';
+import './live.js';
+import './menu.js';
+import './sort.js';
+import './submit.js';
+import './theme.js';
+import './time.js';
+
+// Sheets show by this class what only scripts can do, copy buttons for example.
+document.documentElement.classList.add('gp-scripted');

@@ -1,0 +1,39 @@
+// Opens dialogs in place where the browser does not do so by itself, and closes them with a click beside them.
+const native = 'commandForElement' in HTMLButtonElement.prototype;
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('[commandfor]');
+  if (button && !native) {
+    const dialog = document.getElementById(button.getAttribute('commandfor'));
+    if (button.getAttribute('command') === 'close') dialog?.close();
+    else open(dialog);
+  }
+  if (button?.getAttribute('command') === 'show-modal') setTimeout(() => firstField(button.getAttribute('commandfor')));
+  const link = event.target.closest?.('a[data-dialog]');
+  if (link && open(document.getElementById(link.dataset.dialog))) event.preventDefault();
+  // the dialog's own box is filled by its form, so a click on the dialog itself is one on the backdrop
+  if (event.target instanceof HTMLDialogElement && outside(event)) event.target.close();
+});
+
+function open(dialog) {
+  if (!(dialog instanceof HTMLDialogElement)) return false;
+  if (!dialog.open) dialog.showModal();
+  return true;
+}
+
+// a dialog that asks for something begins with its field, and not with its cross
+function firstField(id) {
+  document.getElementById(id)?.querySelector('input:not([type="hidden"]), select, textarea')?.focus();
+}
+
+function outside({ target, clientX, clientY }) {
+  const box = target.getBoundingClientRect();
+  return clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom;
+}
+
+// an address that names a dialog shows it without scripts; with them it becomes modal
+const named = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+if (named instanceof HTMLDialogElement) {
+  history.replaceState(null, '', location.pathname + location.search);
+  open(named);
+}

@@ -1,0 +1,36 @@
+// Filters a list while one types, when the page already has all of it.
+import { onChange } from './page.js';
+
+function rowsOf(form) {
+  return [...(document.getElementById(form.dataset.filterTable)?.querySelectorAll('tbody > tr') ?? [])];
+}
+
+function apply(form) {
+  const field = form.querySelector('input[type="search"]');
+  if (!field) return;
+  const wanted = field.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const rows = rowsOf(form);
+  let left = 0;
+  for (const row of rows) {
+    const text = (row.dataset.filter ?? row.textContent).toLocaleLowerCase();
+    row.hidden = !wanted.every((word) => text.includes(word));
+    if (!row.hidden) left++;
+  }
+  const count = form.parentElement.querySelector('[data-filter-count]');
+  if (!count) return;
+  count.dataset.words ??= count.textContent;
+  count.textContent = wanted.length ? `${left} / ${rows.length}` : count.dataset.words;
+}
+
+document.addEventListener('input', (event) => {
+  const form = event.target.closest?.('[data-filter-table]');
+  if (form) apply(form);
+});
+
+onChange(() => {
+  for (const form of document.querySelectorAll('[data-filter-table]')) {
+    // other fields ask the server, so their button stays
+    if (form.querySelectorAll('input:not([type="hidden"]), select').length === 1) form.dataset.filtersItself = '';
+    apply(form);
+  }
+});

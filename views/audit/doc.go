@@ -1,0 +1,2 @@
+// Package audit draws the record of who did what.
+package audit

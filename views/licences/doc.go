@@ -1,0 +1,2 @@
+// Package licences draws licence pools and who holds their seats.
+package licences

@@ -1,0 +1,2 @@
+// Package storage draws the storage that outlives workloads.
+package storage

@@ -1,0 +1,122 @@
+package ui
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// At is a point in time as it stands to now: "in 2 h 10 min", "12 min ago". Exact is written in zone; a script replaces it
+// by the reader's own zone. A zero time is "unknown".
+func At(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
+	return timeModel(l, at, zone, TimeRelative, Relative(l, at, now))
+}
+
+// Countdown is how long is left until a time, "2 h 10 min"; nothing is left after it.
+func Countdown(l *i18n.Localizer, until, now time.Time, zone *time.Location) TimeModel {
+	return timeModel(l, until, zone, TimeCountdown, Duration(l, max(until.Sub(now), 0)))
+}
+
+// Elapsed is how long ago something began, "12 min"; it grows while the page is open.
+func Elapsed(l *i18n.Localizer, since, now time.Time, zone *time.Location) TimeModel {
+	return timeModel(l, since, zone, TimeElapsed, Duration(l, max(now.Sub(since), 0)))
+}
+
+// Exact is the time itself: "21 Nov 2026, 14:02".
+func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
+	return timeModel(l, at, zone, TimeLocal, exact(l, at, zone))
+}
+
+// Clock is the time of day, "14:02", for lines that speak of today.
+func Clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("15:04") }
+
+func timeModel(l *i18n.Localizer, at time.Time, zone *time.Location, mode TimeMode, words string) TimeModel {
+	if at.IsZero() {
+		return TimeModel{Words: l.S("ui.unknown")}
+	}
+	return TimeModel{Machine: at.UTC().Format(time.RFC3339), Exact: exact(l, at, zone), Words: words, Mode: mode}
+}
+
+func exact(l *i18n.Localizer, at time.Time, zone *time.Location) string {
+	local := at.In(zone)
+	month := l.S("ui.month." + strconv.Itoa(int(local.Month())))
+	return l.S("ui.exact", "Day", local.Day(), "Month", month, "Year", local.Year(), "Clock", local.Format("15:04"), "Zone", local.Format("MST"))
+}
+
+// Relative says how a time stands to now.
+func Relative(l *i18n.Localizer, at, now time.Time) string {
+	switch d := at.Sub(now); {
+	case at.IsZero():
+		return l.S("ui.unknown")
+	case d > -30*time.Second && d < 30*time.Second:
+		return l.S("ui.now")
+	case d > 0:
+		return l.S("ui.in", "Duration", Duration(l, d))
+	default:
+		return l.S("ui.ago", "Duration", Duration(l, -d))
+	}
+}
+
+// Duration is at most two units long: "45 s", "12 min", "2 h 10 min", "3 d 4 h", "12 d".
+func Duration(l *i18n.Localizer, d time.Duration) string {
+	unit := func(n int64, id string) string { return l.S("ui.unit."+id, "N", n) }
+	two := func(a int64, aID string, b int64, bID string) string {
+		if b == 0 {
+			return unit(a, aID)
+		}
+		return unit(a, aID) + " " + unit(b, bID)
+	}
+	seconds := int64(d.Round(time.Second) / time.Second)
+	minutes := int64(d.Round(time.Minute) / time.Minute)
+	switch {
+	case seconds < 60:
+		return unit(seconds, "s")
+	case minutes < 60:
+		return unit(minutes, "min")
+	case minutes < 24*60:
+		return two(minutes/60, "h", minutes%60, "min")
+	case minutes < 7*24*60:
+		return two(minutes/(24*60), "d", minutes/60%24, "h")
+	default:
+		return unit(minutes/(24*60), "d")
+	}
+}
+
+// Number writes a number with the reader's separators: "1,234.5" or "1.234,5". NaN is "unknown".
+func Number(l *i18n.Localizer, v float64, decimals int) string {
+	if math.IsNaN(v) {
+		return l.S("ui.unknown")
+	}
+	group, point := ",", "."
+	if l.Lang() == "de" {
+		group, point = ".", ","
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', decimals, 64), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + group + whole[i:]
+	}
+	words := whole
+	if fraction != "" {
+		words += point + fraction
+	}
+	if v < 0 && strings.Trim(words, "0.,") != "" {
+		return "−" + words
+	}
+	return words
+}
+
+// Percent writes a share of one: "63 %". NaN is "unknown".
+func Percent(l *i18n.Localizer, share float64) string {
+	if math.IsNaN(share) {
+		return l.S("ui.unknown")
+	}
+	return Number(l, math.Round(share*100), 0) + " %"
+}
+
+// Amount is money from minor units.
+func Amount(l *i18n.Localizer, minor int64, currency string) MoneyModel {
+	return MoneyModel{Amount: Number(l, float64(minor)/100, 2), Currency: currency}
+}

@@ -1,0 +1,101 @@
+package ui
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+var (
+	bundle  = i18n.MustLoad()
+	english = bundle.For("en")
+	german  = bundle.For("de")
+	noon    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+func TestDuration(t *testing.T) {
+	cases := map[string]struct {
+		d      time.Duration
+		en, de string
+	}{
+		"nothing":                     {0, "0 s", "0 Sek."},
+		"seconds":                     {45 * time.Second, "45 s", "45 Sek."},
+		"almost a minute is a minute": {59*time.Second + 700*time.Millisecond, "1 min", "1 Min."},
+		"minutes":                     {12*time.Minute + 10*time.Second, "12 min", "12 Min."},
+		"hours and minutes":           {2*time.Hour + 10*time.Minute, "2 h 10 min", "2 Std. 10 Min."},
+		"whole hours":                 {8 * time.Hour, "8 h", "8 Std."},
+		"days and hours":              {76 * time.Hour, "3 d 4 h", "3 T. 4 Std."},
+		"more than a week is days":    {12*24*time.Hour + 5*time.Hour, "12 d", "12 T."},
+		"59 min 40 s is a whole hour": {59*time.Minute + 40*time.Second, "1 h", "1 Std."},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Duration(english, c.d); c.en != got {
+				t.Errorf("want %q, got %q", c.en, got)
+			}
+			if got := Duration(german, c.d); c.de != got {
+				t.Errorf("want %q, got %q", c.de, got)
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	cases := map[string]struct{ want, got TimeModel }{
+		"in the future": {
+			TimeModel{"2026-11-21T14:10:00Z", "21 Nov 2026, 14:10 UTC", "in 2 h 10 min", TimeRelative},
+			At(english, noon.Add(130*time.Minute), noon, time.UTC),
+		},
+		"in the past, in German": {
+			TimeModel{"2026-11-21T11:48:00Z", "21. Nov. 2026, 11:48 Uhr UTC", "vor 12 Min.", TimeRelative},
+			At(german, noon.Add(-12*time.Minute), noon, time.UTC),
+		},
+		"just now": {
+			TimeModel{"2026-11-21T12:00:10Z", "21 Nov 2026, 12:00 UTC", "now", TimeRelative},
+			At(english, noon.Add(10*time.Second), noon, time.UTC),
+		},
+		"a countdown that is over says nothing is left": {
+			TimeModel{"2026-11-21T11:00:00Z", "21 Nov 2026, 11:00 UTC", "0 s", TimeCountdown},
+			Countdown(english, noon.Add(-time.Hour), noon, time.UTC),
+		},
+		"no time is unknown, not the year 1": {
+			TimeModel{Words: "unknown"},
+			At(english, time.Time{}, noon, time.UTC),
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, c.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNumber(t *testing.T) {
+	cases := map[string]struct {
+		v        float64
+		decimals int
+		en, de   string
+	}{
+		"thousands":               {1234567.5, 1, "1,234,567.5", "1.234.567,5"},
+		"three digits":            {999, 0, "999", "999"},
+		"a minus that is a minus": {-1200, 0, "−1,200", "−1.200"},
+		"nothing below nothing":   {-0.001, 2, "0.00", "0,00"},
+		"unknown is not zero":     {math.NaN(), 0, "unknown", "unbekannt"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Number(english, c.v, c.decimals); c.en != got {
+				t.Errorf("want %q, got %q", c.en, got)
+			}
+			if got := Number(german, c.v, c.decimals); c.de != got {
+				t.Errorf("want %q, got %q", c.de, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/a-h/templ"
+	"github.com/google/go-cmp/cmp"
+)
+
+func render(t *testing.T, c templ.Component) *goquery.Document {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Render(WithLocalizer(context.Background(), german), &b); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := goquery.NewDocumentFromReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestMeterNeverOverflows(t *testing.T) {
+	cases := map[string]struct {
+		shares []float64
+		want   []bar
+	}{
+		"two parts stand side by side":       {[]float64{.5, .25}, []bar{{"0", "500", FillUsed}, {"500", "250", FillUsed}}},
+		"more than everything is everything": {[]float64{.7, .7}, []bar{{"0", "700", FillUsed}, {"700", "300", FillUsed}}},
+		"nothing draws nothing":              {[]float64{0, -1}, nil},
+		"a trace can be seen":                {[]float64{.001}, []bar{{"0", "8", FillUsed}}},
+		"a trace at the end stays inside":    {[]float64{.999, .001}, []bar{{"0", "999", FillUsed}, {"992", "8", FillUsed}}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var m MeterModel
+			for _, s := range c.shares {
+				m.Segments = append(m.Segments, SegmentModel{Fill: FillUsed, Share: s})
+			}
+			if diff := cmp.Diff(c.want, m.bars(), cmp.AllowUnexported(bar{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMeterSaysWhatItShows(t *testing.T) {
+	doc := render(t, Meter(MeterModel{Label: "Quota", Value: "6 of 8", Segments: []SegmentModel{{FillUsed, .5, "4 in use"}, {FillIdle, .25, "2 idle"}}}))
+	if want, got := "Quota: 6 of 8, 4 in use, 2 idle", doc.Find("svg").AttrOr("aria-label", ""); want != got {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
+// An unknown reading must never look like a zero.
+func TestSparklineHasGapsWhereNothingIsKnown(t *testing.T) {
+	cases := map[string]struct {
+		values []float64
+		runs   int
+	}{
+		"all known":        {[]float64{0, .5, 1}, 1},
+		"a gap":            {[]float64{0, math.NaN(), 1}, 2},
+		"gaps at the ends": {[]float64{math.NaN(), .5, math.NaN()}, 1},
+		"nothing known":    {[]float64{math.NaN(), math.NaN()}, 0},
+		"no readings":      {nil, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := SparklineModel{Values: c.values, Max: 1}
+			if got := strings.Count(m.line(), "M"); c.runs != got {
+				t.Errorf("want %d runs, got %d in %q", c.runs, got, m.line())
+			}
+			if strings.Contains(m.line()+m.area(), "NaN") {
+				t.Errorf("NaN is drawn: %q", m.line()+m.area())
+			}
+		})
+	}
+}
+
+func TestFieldTiesItsProblemToTheControl(t *testing.T) {
+	doc := render(t, Field(FieldModel{Name: "hours", Label: "Dauer", Kind: NumberField, Hint: "Höchstens 72.", Error: "Zu lang."}))
+	input := doc.Find("input")
+	if want, got := "hours-error hours-hint", input.AttrOr("aria-describedby", ""); want != got {
+		t.Errorf("want %q, got %q", want, got)
+	}
+	if input.AttrOr("aria-invalid", "") != "true" {
+		t.Error("the control is not marked as invalid")
+	}
+	if got := strings.TrimSpace(doc.Find("#hours-error").Text()); got != "Zu lang." {
+		t.Errorf("the problem reads %q", got)
+	}
+}
+
+func TestButtonThatCannotBeUsedSaysWhyAndDoesNotSubmit(t *testing.T) {
+	button := render(t, Button(ButtonModel{Label: "Starten", Kind: Primary, Why: "Das Kontingent ist aufgebraucht."})).Find("button")
+	if button.AttrOr("type", "") != "button" || button.AttrOr("aria-disabled", "") != "true" {
+		t.Error("it could still be pressed")
+	}
+	if !strings.Contains(button.Text(), "Das Kontingent ist aufgebraucht.") {
+		t.Errorf("no reason in %q", button.Text())
+	}
+	if _, disabled := button.Attr("disabled"); disabled {
+		t.Error("a disabled button cannot be reached with the keyboard, and so its reason neither")
+	}
+}
+
+func TestWordsOfControlsAreInTheReadersLanguage(t *testing.T) {
+	if got := render(t, Copy(CopyModel{Value: "x", Label: "Nummer"})).Find("button").AttrOr("aria-label", ""); got != "Nummer kopieren" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestValuesAreEscaped(t *testing.T) {
+	doc := render(t, Table(TableModel{ID: "t", Caption: `<script>alert(1)</script>`}))
+	if doc.Find("script").Length() > 0 {
+		t.Error("a value became markup")
+	}
+	link := render(t, LinkButton(LinkButtonModel{Label: "x", Href: "javascript:alert(1)"})).Find("a")
+	if strings.HasPrefix(link.AttrOr("href", ""), "javascript:") {
+		t.Error("a link runs a script")
+	}
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Metrics gives the readings of a pod; see internal/gpumetrics.
+type Metrics interface {
+	Live(cluster, namespace, pod string) gpumetrics.Live
+}
+
+// Events reads the audit record, newest first.
+type Events interface {
+	Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error)
+}
+
+// Deps is what the API stands on.
+type Deps struct {
+	Requests  *request.Service
+	Workloads *workload.Service
+	Metrics   Metrics
+	Events    Events
+	AppURL    func(workload string) string // where a workload is opened
+	Now       func() time.Time
+	Version   string
+	Logger    *slog.Logger // nil: nothing is logged
+}
+
+// API is the surface: an http.Handler for everything below /api/v1.
+type API struct {
+	deps Deps
+	mux  *http.ServeMux
+	huma huma.API
+	ops  []Operation
+}
+
+// Operation is one entry of the surface, for guards that walk it.
+type Operation struct {
+	ID     string
+	Method string
+	Path   string
+	Action identity.Action
+}
+
+// New builds the surface.
+func New(d Deps) *API {
+	installErrors()
+	huma.ValidateStrictCasing = true // "Tenant" beside "tenant" would be a second answer to the same question
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &API{deps: d, mux: http.NewServeMux()}
+	config := huma.DefaultConfig("GPU Portal", d.Version)
+	config.CreateHooks = nil // no $schema links in bodies: answers hold what is documented and nothing else
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
+	config.Info.Description = "Ask for GPU notebooks and inference endpoints, decide requests, and run what was granted. " +
+		"Sign in with `Authorization: Bearer gpup_…`; make a token under Account. Lists answer `{\"items\": […], \"next\": \"…\"}`; send `next` back as `cursor`."
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
+	config.Security = []map[string][]string{{"token": {}}}
+	a.huma = humago.New(a.mux, config)
+	a.register()
+	return a
+}
+
+// ServeHTTP answers a call; who calls is in its context.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := a.mux.Handler(r); pattern == "" {
+		problem.Write(w, problem.Of(fault.New(fault.NotFound, i18n.T("problem.no_page")), i18n.From(r.Context()), problem.RequestID(r.Context())))
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// Operations lists the surface.
+func (a *API) Operations() []Operation { return a.ops }
+
+// Document is the OpenAPI document as JSON, one thing a line, so that a change of it can be read.
+func (a *API) Document() ([]byte, error) {
+	doc, err := a.huma.OpenAPI().MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, doc, "", "  ")
+	return b.Bytes(), err
+}
+
+// add registers one operation. The handler's faults become problems in the caller's language.
+func add[I, O any](a *API, op huma.Operation, action identity.Action, handler func(context.Context, identity.Actor, *I) (*O, error)) {
+	op.Errors = []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
+	op.Path = "/api/v1" + op.Path
+	if op.DefaultStatus == 0 {
+		op.DefaultStatus = http.StatusOK
+	}
+	if op.Method != http.MethodGet {
+		op.Errors = append(op.Errors, http.StatusForbidden, http.StatusConflict)
+	}
+	op.MaxBodyBytes = maxBody
+	op.Responses = map[string]*huma.Response{}
+	a.ops = append(a.ops, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Action: action})
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		actor := identity.ActorFrom(ctx)
+		if actor.IsZero() {
+			return nil, a.fail(ctx, fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first")))
+		}
+		out, err := handler(ctx, actor, in)
+		if err != nil {
+			return nil, a.fail(ctx, err)
+		}
+		return out, nil
+	})
+	exampleProblems(op.Responses)
+}
+
+// maxBody bounds a call; the largest honest one is some kilobytes.
+const maxBody = 64 << 10
+
+// fail turns a fault into the reply, and logs what is nobody's mistake but ours: the cause is nowhere else.
+func (a *API) fail(ctx context.Context, err error) error {
+	p := problemOf(ctx, err)
+	if p.Status >= http.StatusInternalServerError {
+		a.deps.Logger.Error("failed", "request", problem.RequestID(ctx), "error", err)
+	}
+	return p
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+)
+
+// Problem is a fault on its way out through huma; the document calls its form the same.
+type Problem struct {
+	problem.Details
+}
+
+func (p *Problem) Error() string             { return p.Detail }
+func (p *Problem) GetStatus() int            { return p.Status }
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+func (p *Problem) GetHeaders() http.Header {
+	h := http.Header{}
+	p.SetRetryAfter(h)
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="gpu-portal"`)
+	}
+	return h
+}
+
+func problemOf(ctx context.Context, err error) *Problem {
+	return &Problem{problem.Of(err, i18n.From(ctx), problem.RequestID(ctx))}
+}
+
+// installErrors makes huma's own refusals (unreadable body, wrong type, unknown field) look like ours.
+func installErrors() {
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+		for _, err := range errs {
+			var f *fault.Error
+			if errors.As(err, &f) {
+				return problemOf(ctx.Context(), f)
+			}
+		}
+		return problemOf(ctx.Context(), asFault(status, msg, errs))
+	}
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		return &Problem{problem.Of(asFault(status, msg, errs), english(), "")}
+	}
+}
+
+// english is the language of the document. It is loaded once: every operation asks for it.
+var english = sync.OnceValue(func() *i18n.Localizer { return i18n.MustLoad().For("en") })
+
+func asFault(status int, msg string, errs []error) error {
+	var fields []fault.Field
+	for _, err := range errs {
+		var d huma.ErrorDetailer
+		if errors.As(err, &d) {
+			detail := d.ErrorDetail()
+			fields = append(fields, fieldOf(detail.Location, detail.Message))
+		}
+	}
+	switch {
+	case status >= 500:
+		return errors.New(msg)
+	case len(fields) > 0:
+		return fault.InvalidFields(fields)
+	case status == http.StatusNotFound:
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case status == http.StatusRequestEntityTooLarge:
+		return fault.New(fault.Invalid, i18n.T("api.too_long", "KiB", maxBody>>10))
+	}
+	return fault.New(fault.Invalid, i18n.T("api.unreadable"))
+}
+
+// refusals are the sentences for what huma says of a field. What is not listed is told in general words: huma speaks English only.
+var refusals = []struct {
+	says *regexp.Regexp
+	id   string
+}{
+	{regexp.MustCompile(`^unexpected property`), "api.unknown_field"},
+	{regexp.MustCompile(`^expected required property (\S+) to be present`), "api.missing"},
+	{regexp.MustCompile(`^expected value to be one of "(.*)"`), "api.one_of"},
+	{regexp.MustCompile(`^expected length <= (\d+)`), "api.longest"},
+	{regexp.MustCompile(`^expected number >= (\d+)`), "api.least"},
+	{regexp.MustCompile(`^expected number <= (\d+)`), "api.most"},
+	{regexp.MustCompile(`^(?:expected integer|expected number|invalid integer|invalid float)`), "api.number"},
+	{regexp.MustCompile(`^expected string`), "api.text"},
+	{regexp.MustCompile(`^(?:expected boolean|invalid boolean)`), "api.boolean"},
+	{regexp.MustCompile(`^expected object`), "api.object"},
+}
+
+// fieldOf turns "body.lease" and what is said of it into a field problem.
+func fieldOf(location, says string) fault.Field {
+	for _, r := range refusals {
+		found := r.says.FindStringSubmatch(says)
+		switch {
+		case found == nil:
+		case r.id == "api.missing":
+			return fault.Field{Name: fieldName(location + "." + found[1]), Reason: i18n.T(r.id)}
+		case len(found) == 2:
+			return fault.Field{Name: fieldName(location), Reason: i18n.T(r.id, "Value", found[1])}
+		default:
+			return fault.Field{Name: fieldName(location), Reason: i18n.T(r.id)}
+		}
+	}
+	return fault.Field{Name: fieldName(location), Reason: i18n.T("api.field")}
+}
+
+// fieldName turns "body.lease" into "lease".
+func fieldName(location string) string {
+	_, name, found := strings.Cut(location, ".")
+	if !found {
+		return location
+	}
+	return name
+}
+
+// exampleProblems shows in the document what a refusal looks like.
+func exampleProblems(responses map[string]*huma.Response) {
+	for code, response := range responses {
+		content := response.Content["application/problem+json"]
+		status, err := strconv.Atoi(code)
+		if content == nil || err != nil {
+			continue
+		}
+		f := fault.New(kindOf[status], i18n.T("api.example"))
+		if status == http.StatusUnprocessableEntity {
+			f = fault.As(fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable", "Example", "8h")}}))
+		}
+		content.Example = problem.Of(f, english(), "0123456789abcdef")
+	}
+}
+
+// kindOf is the other way round of the map in serve/problem.
+var kindOf = func() map[int]fault.Kind {
+	kinds := map[int]fault.Kind{}
+	for _, k := range fault.Kinds() {
+		kinds[problem.Status(k)] = k
+	}
+	return kinds
+}()

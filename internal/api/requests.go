@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+)
+
+type output[T any] struct{ Body T }
+
+func reply[T any](v T, err error) (*output[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &output[T]{Body: v}, nil
+}
+
+// RequestBody is what is posted to ask for something.
+type RequestBody struct {
+	Kind    string `json:"kind" enum:"notebook,endpoint" doc:"What to start"`
+	Tenant  string `json:"tenant" maxLength:"63" doc:"The team that pays"`
+	Size    string `json:"size" maxLength:"100" example:"mig-1g.10gb"`
+	Image   string `json:"image" maxLength:"100" example:"jupyterlab"`
+	Name    string `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
+	Cluster string `json:"cluster,omitempty" maxLength:"63"`
+	Lease   string `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
+	Storage string `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
+	Volume  string `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
+	Reason  string `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
+}
+
+// Draft is the same request.Draft that the form gives.
+func (b RequestBody) Draft(key string) request.Draft {
+	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image, Cluster: b.Cluster,
+		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Reason: b.Reason, Key: key}
+}
+
+type submitInput struct {
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, so a call can be sent twice safely"`
+	Body RequestBody
+}
+
+type submitOutput struct {
+	Location string `header:"Location" doc:"Where the request is read"`
+	Body     Request
+}
+
+func (a *API) submit(ctx context.Context, actor identity.Actor, in *submitInput) (*submitOutput, error) {
+	r, err := a.deps.Requests.Submit(ctx, actor, in.Body.Draft(in.Key))
+	if err != nil {
+		return nil, err
+	}
+	return &submitOutput{Location: "/api/v1/requests/" + string(r.ID), Body: requestView(r, i18n.From(ctx))}, nil
+}
+
+// Preview is what would become of a request.
+type Preview struct {
+	StartsNow bool                   `json:"startsNow"`
+	Decision  *Decision              `json:"decision,omitempty"`
+	Problems  []problem.FieldProblem `json:"problems" doc:"What must be changed first"`
+	Price     Money                  `json:"price"`
+	Until     time.Time              `json:"until"`
+	Capacity  Capacity               `json:"capacity"`
+	Quota     Quota                  `json:"quota"`
+	Instead   string                 `json:"instead,omitempty" doc:"A size that would start now"`
+	Manifest  string                 `json:"manifest" doc:"YAML of what would be created"`
+}
+
+type previewInput struct{ Body RequestBody }
+
+func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInput) (*output[Preview], error) {
+	p, err := a.deps.Requests.Preview(ctx, actor, in.Body.Draft(""))
+	if err != nil {
+		return nil, err
+	}
+	l := i18n.From(ctx)
+	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until, Instead: p.Instead, Manifest: p.Manifest,
+		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free}, Quota: Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
+	for _, f := range p.Fields {
+		v.Problems = append(v.Problems, problem.FieldProblem{Name: f.Name, Reason: l.Say(f.Reason)})
+	}
+	if p.Verdict.Outcome != "" {
+		v.Decision = verdictView(p.Verdict, l)
+	}
+	return reply(v, nil)
+}
+
+type requestsInput struct {
+	Scope  string `query:"scope" enum:"mine,inbox,all" default:"all" doc:"mine, those waiting for my decision, or all that I may see"`
+	Tenant string `query:"tenant" maxLength:"63"`
+	State  string `query:"state" enum:"pending,approved,rejected,withdrawn,expired"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	Cursor string `query:"cursor" maxLength:"200"`
+}
+
+func (a *API) requests(ctx context.Context, actor identity.Actor, in *requestsInput) (*output[List[Request]], error) {
+	f := request.Filter{Cursor: in.Cursor, Limit: in.Limit, Tenants: one(in.Tenant)}
+	if in.State != "" {
+		f.States = []request.State{request.State(in.State)}
+	}
+	items, next, err := a.deps.Requests.List(ctx, actor, request.Scope(in.Scope), f)
+	if err != nil {
+		return nil, err
+	}
+	l := i18n.From(ctx)
+	views := make([]Request, len(items))
+	for i, r := range items {
+		views[i] = requestView(r, l)
+	}
+	return reply(list(views, next), nil)
+}
+
+func one(tenant string) []string {
+	if tenant == "" {
+		return nil
+	}
+	return []string{tenant}
+}
+
+type idInput struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+func (a *API) request(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Get(ctx, actor, request.ID(in.ID))
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+type decideInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body *struct {
+		Note string `json:"note,omitempty" maxLength:"2000"`
+	} `required:"false"`
+}
+
+func (in decideInput) note() string {
+	if in.Body == nil {
+		return ""
+	}
+	return in.Body.Note
+}
+
+func (a *API) approve(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Approve(ctx, actor, request.ID(in.ID), in.note())
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Reject(ctx, actor, request.ID(in.ID), in.note())
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+func (a *API) withdraw(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Withdraw(ctx, actor, request.ID(in.ID))
+	return reply(requestView(r, i18n.From(ctx)), err)
+}

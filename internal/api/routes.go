@@ -1,0 +1,52 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// register is the whole surface on one screen.
+func (a *API) register() {
+	add(a, op(http.MethodGet, "/me", "me", "Who I am", "People"), identity.ReadCatalog, a.me)
+	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"), identity.ReadTenant, a.tenants)
+
+	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need", "Catalogue"), identity.ReadCatalog, a.sizes)
+	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
+	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
+	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools and their use", "Catalogue"), identity.ReadLicences, a.licences)
+
+	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")), identity.SubmitRequest, a.submit)
+	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
+	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first", "Requests"), identity.ReadRequest, a.requests)
+	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
+	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Let it go ahead", "Requests"), identity.DecideRequest, a.approve)
+	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"), identity.DecideRequest, a.reject)
+	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
+
+	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"), identity.ReadWorkload, a.workloads)
+	add(a, op(http.MethodGet, "/workloads/{id}", "get-workload", "One workload", "Workloads"), identity.ReadWorkload, a.workload)
+	add(a, op(http.MethodGet, "/workloads/{id}/metrics", "get-workload-metrics", "What its GPUs do now, from DCGM", "Workloads"), identity.ReadWorkload, a.metrics)
+	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"), identity.ReadWorkload, a.history)
+	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage", "Workloads"), identity.ChangeWorkload, a.stop)
+	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease", "Workloads"), identity.ChangeWorkload, a.start)
+	add(a, op(http.MethodPost, "/workloads/{id}/extend", "extend-workload", "Ask for a longer lease; answers with the request", "Workloads"), identity.ChangeWorkload, a.extend)
+	add(a, op(http.MethodPost, "/workloads/{id}/share", "share-workload", "Let tenant colleagues open it, or not any more", "Workloads"), identity.ChangeWorkload, a.share)
+	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
+
+	add(a, op(http.MethodGet, "/volumes", "list-volumes", "Storage, in use and kept", "Storage"), identity.ReadVolume, a.volumes)
+	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"), identity.DeleteVolume, a.removeVolume)
+
+	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"), identity.ReadAudit, a.audit)
+}
+
+func op(method, path, id, summary, tag string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag}}
+}
+
+func created(o huma.Operation) huma.Operation {
+	o.DefaultStatus = http.StatusCreated
+	return o
+}

@@ -1,0 +1,377 @@
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// List is the form of every list.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next" doc:"Send it back as cursor to get the next page; empty on the last one"`
+}
+
+func list[T any](items []T, next string) List[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return List[T]{Items: items, Next: next}
+}
+
+// Money is an amount as decimal text, so that no program rounds it by accident.
+type Money struct {
+	Amount   string `json:"amount" example:"12.40"`
+	Currency string `json:"currency" example:"EUR"`
+}
+
+func money(m usage.Money) Money { return Money{Amount: m.Amount(), Currency: m.Currency} }
+
+// Size is one entry of the price list as the caller's team sees it now.
+type Size struct {
+	Name          string    `json:"name"`
+	Title         string    `json:"title"`
+	Technology    string    `json:"technology"`
+	Isolation     string    `json:"isolation" enum:"hard,memory,none,unknown"`
+	IsolationText string    `json:"isolationText"`
+	Model         string    `json:"model,omitempty"`
+	Profile       string    `json:"profile,omitempty"`
+	Resource      string    `json:"resource,omitempty"`
+	Devices       int       `json:"devices"`
+	MemoryGiB     float64   `json:"memoryGiB" doc:"GPU memory of all devices together"`
+	Share         float64   `json:"share" doc:"Share of one card, 0 to 1"`
+	CPU           string    `json:"cpu"`
+	Memory        string    `json:"memory" doc:"Main memory, as a Kubernetes quantity"`
+	PricePerHour  Money     `json:"pricePerHour"`
+	DefaultLease  string    `json:"defaultLease"`
+	MaxLease      string    `json:"maxLease"`
+	LicencePool   string    `json:"licencePool,omitempty"`
+	Seats         *Seats    `json:"seats,omitempty"`
+	Cluster       string    `json:"cluster,omitempty"`
+	Capacity      Capacity  `json:"capacity"`
+	Quota         *Quota    `json:"quota,omitempty"`
+	Decision      *Decision `json:"decision,omitempty" doc:"What the rules would say to a request for the default lease"`
+	StartsNow     bool      `json:"startsNow"`
+	Problem       string    `json:"problem,omitempty" doc:"Why it cannot be asked for now"`
+}
+
+// Capacity is how many of a size exist and are free. Known is false while the cluster has not been seen.
+type Capacity struct {
+	Known bool `json:"known"`
+	Total int  `json:"total"`
+	Free  int  `json:"free"`
+}
+
+// Quota is what a team holds and may hold of a size.
+type Quota struct {
+	Used  int `json:"used"`
+	Limit int `json:"limit"`
+}
+
+// Seats is a licence pool and its use.
+type Seats struct {
+	Pool  string `json:"pool"`
+	Title string `json:"title"`
+	Total int    `json:"total"`
+	Used  int    `json:"used"`
+	Free  int    `json:"free"`
+}
+
+func seatsView(s license.Seats) Seats {
+	return Seats{Pool: s.Pool.Name, Title: s.Pool.Title, Total: s.Pool.Seats, Used: s.Used, Free: s.Free()}
+}
+
+// Decision is a rule's or a person's answer.
+type Decision struct {
+	Outcome  string `json:"outcome,omitempty" enum:"allow,approve,refuse"`
+	Rule     string `json:"rule"`
+	Sentence string `json:"sentence"`
+	Needs    string `json:"needs,omitempty" doc:"Role whose approval is needed"`
+	By       string `json:"by,omitempty" doc:"Name of the person who decided"`
+	Note     string `json:"note,omitempty"`
+}
+
+func verdictView(v policy.Verdict, l *i18n.Localizer) *Decision {
+	return &Decision{Outcome: string(v.Outcome), Rule: v.Rule, Sentence: l.Say(v.Sentence), Needs: string(v.By)}
+}
+
+func sizeView(s catalog.Size, l *i18n.Localizer) Size {
+	return Size{
+		Name: s.Name, Title: s.Title, Technology: string(s.Technology), Isolation: string(s.Isolation), IsolationText: l.Say(catalog.IsolationText(s.Isolation)),
+		Model: s.Accelerator.Model, Profile: s.Accelerator.Profile, Resource: s.Accelerator.Resource, Devices: s.Devices(),
+		MemoryGiB: s.Accelerator.MemoryGiB, Share: s.Accelerator.Share, CPU: s.CPU, Memory: s.Memory, PricePerHour: money(s.PricePerHour),
+		DefaultLease: s.DefaultLease.String(), MaxLease: s.MaxLease.String(), LicencePool: s.LicencePool,
+	}
+}
+
+func offerView(o request.Offer, l *i18n.Localizer) Size {
+	v := sizeView(o.Size, l)
+	v.Cluster = o.Cluster
+	v.Capacity = Capacity{Known: o.Fit.Known, Total: o.Fit.Total, Free: o.Fit.Free}
+	v.Quota = &Quota{Used: o.Quota.Used, Limit: o.Quota.Limit}
+	v.Decision, v.StartsNow, v.Problem = verdictView(o.Verdict, l), o.StartsNow(), l.Say(o.Problem)
+	if o.Seats != nil {
+		s := seatsView(*o.Seats)
+		v.Seats = &s
+	}
+	return v
+}
+
+// Image is one entry of the image catalogue.
+type Image struct {
+	Name      string `json:"name"`
+	Title     string `json:"title"`
+	Kind      string `json:"kind" enum:"notebook,endpoint"`
+	Reference string `json:"reference"`
+	Port      int32  `json:"port"`
+}
+
+func imageView(i catalog.Image) Image {
+	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port}
+}
+
+// Tenant is a team as the caller may see it.
+type Tenant struct {
+	Name      string           `json:"name"`
+	Title     string           `json:"title"`
+	Namespace string           `json:"namespace"`
+	Roles     []string         `json:"roles" doc:"The caller's roles in it"`
+	Quota     map[string]Quota `json:"quota" doc:"By size"`
+	Disabled  bool             `json:"disabled"`
+}
+
+func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quota) Tenant {
+	v := Tenant{Name: t.Name, Title: t.Display(), Namespace: t.NamespaceName(), Roles: []string{}, Quota: map[string]Quota{}, Disabled: t.Disabled}
+	for _, r := range a.Tenants[t.Name] {
+		v.Roles = append(v.Roles, string(r))
+	}
+	for size, q := range quotas {
+		v.Quota[size] = Quota{Used: q.Used, Limit: q.Limit}
+	}
+	return v
+}
+
+// Request is an ask and its decision.
+type Request struct {
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind" enum:"start,extend"`
+	State     string     `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
+	Decision  Decision   `json:"decision"`
+	Tenant    string     `json:"tenant"`
+	Asker     string     `json:"asker"`
+	Name      string     `json:"name"`
+	Size      string     `json:"size"`
+	Image     string     `json:"image"`
+	Cluster   string     `json:"cluster"`
+	Lease     string     `json:"lease"`
+	Storage   string     `json:"storage,omitempty"`
+	Reason    string     `json:"reason"`
+	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
+	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt time.Time  `json:"expiresAt"`
+	DecidedAt *time.Time `json:"decidedAt,omitempty"`
+}
+
+func requestView(r request.Request, l *i18n.Localizer) Request {
+	v := Request{
+		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name,
+		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason,
+		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
+		Decision: Decision{Rule: r.Decision.Rule, Sentence: l.Say(r.Decision.Sentence), Needs: string(r.Decision.Needs), By: r.Decision.ByName, Note: r.Decision.Note},
+	}
+	if r.Wish.StorageGiB > 0 {
+		v.Storage = fmt.Sprintf("%dGi", r.Wish.StorageGiB)
+	}
+	if !r.DecidedAt.IsZero() {
+		v.DecidedAt = &r.DecidedAt
+	}
+	return v
+}
+
+// Workload is what runs.
+type Workload struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Kind       string     `json:"kind" enum:"notebook,endpoint"`
+	Tenant     string     `json:"tenant"`
+	Owner      string     `json:"owner"`
+	Size       string     `json:"size"`
+	Image      string     `json:"image"`
+	Cluster    string     `json:"cluster"`
+	Namespace  string     `json:"namespace"`
+	Desired    string     `json:"desired" enum:"running,stopped,deleted"`
+	State      string     `json:"state" enum:"queued,starting,running,stopping,stopped,ended,failed"`
+	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
+	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
+	Node       string     `json:"node,omitempty"`
+	Pod        string     `json:"pod,omitempty"`
+	URL        string     `json:"url" doc:"Where it is opened, through the gateway"`
+	Volume     string     `json:"volume,omitempty"`
+	Shared     bool       `json:"shared"`
+	Lease      Lease      `json:"lease"`
+	Cost       Money      `json:"cost" doc:"So far"`
+	Request    string     `json:"request"`
+	Activity   *Activity  `json:"activity,omitempty"`
+	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
+	CreatedAt  time.Time  `json:"createdAt"`
+}
+
+// Lease is from when until when.
+type Lease struct {
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+	Ending bool      `json:"ending" doc:"The end has been announced"`
+}
+
+// Activity is what a notebook server says of itself.
+type Activity struct {
+	At           time.Time `json:"at"`
+	LastActivity time.Time `json:"lastActivity"`
+	Kernels      []Kernel  `json:"kernels"`
+}
+
+// Kernel is one running kernel.
+type Kernel struct {
+	Name         string    `json:"name"`
+	State        string    `json:"state"`
+	LastActivity time.Time `json:"lastActivity"`
+}
+
+func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Localizer) Workload {
+	v := Workload{
+		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name, Image: w.Image.Name,
+		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State), Reason: l.Say(w.Reason),
+		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume, Shared: w.Shared,
+		Lease: Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request, CreatedAt: w.CreatedAt,
+	}
+	if !w.Observed.At.IsZero() {
+		v.ObservedAt = &w.Observed.At
+	}
+	if act := w.Observed.Activity; act != nil {
+		v.Activity = &Activity{At: act.At, LastActivity: act.LastActivity, Kernels: []Kernel{}}
+		for _, k := range act.Kernels {
+			v.Activity.Kernels = append(v.Activity.Kernels, Kernel{Name: k.Name, State: k.State, LastActivity: k.LastActivity})
+		}
+	}
+	return v
+}
+
+// Volume is storage that outlives workloads.
+type Volume struct {
+	Name      string    `json:"name"`
+	Tenant    string    `json:"tenant"`
+	Owner     string    `json:"owner"`
+	Cluster   string    `json:"cluster"`
+	Storage   string    `json:"storage"`
+	Workload  string    `json:"workload,omitempty" doc:"Who uses it; absent for kept storage"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func volumeView(v workload.Volume) Volume {
+	return Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt}
+}
+
+// Device is one GPU, slice or share and what it does. A reading that is absent is unknown, never zero.
+type Device struct {
+	UUID        string   `json:"uuid"`
+	Model       string   `json:"model"`
+	Profile     string   `json:"profile,omitempty"`
+	Node        string   `json:"node"`
+	CardShared  bool     `json:"cardShared" doc:"Power and temperature belong to the whole card, which others use too"`
+	Engine      *Reading `json:"enginePercent,omitempty"`
+	MemoryUsed  *Reading `json:"memoryUsedMiB,omitempty"`
+	MemoryTotal *Reading `json:"memoryTotalMiB,omitempty"`
+	Power       *Reading `json:"powerWatts,omitempty"`
+	Temperature *Reading `json:"temperatureCelsius,omitempty"`
+}
+
+// Reading is one value with its time.
+type Reading struct {
+	Value float64   `json:"value"`
+	At    time.Time `json:"at"`
+}
+
+func deviceView(d gpumetrics.Device) Device {
+	return Device{UUID: d.UUID, Model: d.Model, Profile: d.Profile, Node: d.Node, CardShared: d.CardShared, Engine: reading(d.Engine),
+		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power), Temperature: reading(d.Temperature)}
+}
+
+func reading(r gpumetrics.Reading) *Reading {
+	if !r.Known {
+		return nil
+	}
+	return &Reading{Value: r.Value, At: r.At}
+}
+
+// Cluster is the inventory of one cluster.
+type Cluster struct {
+	Name    string     `json:"name"`
+	TakenAt *time.Time `json:"takenAt,omitempty" doc:"When the cluster last confirmed it; absent while it has not been seen"`
+	Nodes   []Node     `json:"nodes"`
+}
+
+// Node is one node and its accelerators.
+type Node struct {
+	Name      string     `json:"name"`
+	Ready     bool       `json:"ready"`
+	Cordoned  bool       `json:"cordoned"`
+	Model     string     `json:"model,omitempty"`
+	Resources []Resource `json:"resources"`
+	Odd       []string   `json:"odd"`
+}
+
+// Resource is one extended resource of a node; different resources are never added.
+type Resource struct {
+	Name        string   `json:"name"`
+	Capacity    int64    `json:"capacity"`
+	Allocatable int64    `json:"allocatable"`
+	Free        int64    `json:"free"`
+	Holders     []Holder `json:"holders"`
+}
+
+// Holder is who holds some of it. What other teams run is counted, not named.
+type Holder struct {
+	Workload  string `json:"workload,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Pod       string `json:"pod,omitempty"`
+	Count     int64  `json:"count"`
+}
+
+// clusterView names holders only in the namespaces given, or all when named is nil.
+func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer) Cluster {
+	v := Cluster{Name: s.Cluster, Nodes: []Node{}}
+	if !s.TakenAt.IsZero() {
+		v.TakenAt = &s.TakenAt
+	}
+	for _, n := range s.Nodes {
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Model: n.Model, Resources: []Resource{}, Odd: []string{}}
+		for _, odd := range n.Odd {
+			node.Odd = append(node.Odd, l.Say(odd))
+		}
+		for _, r := range n.Resources {
+			res := Resource{Name: r.Name, Capacity: r.Capacity, Allocatable: r.Allocatable, Free: r.Free(), Holders: []Holder{}}
+			for _, h := range r.Holders {
+				holder := Holder{Count: h.Count}
+				if named == nil || named[h.Namespace] {
+					holder.Workload, holder.Namespace, holder.Pod = h.Workload, h.Namespace, h.Pod
+				}
+				res.Holders = append(res.Holders, holder)
+			}
+			node.Resources = append(node.Resources, res)
+		}
+		v.Nodes = append(v.Nodes, node)
+	}
+	return v
+}

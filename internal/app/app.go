@@ -1,0 +1,304 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/gateway"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/static"
+)
+
+// App is a portal that is put together but not started.
+type App struct {
+	config     config.Config
+	log        *slog.Logger
+	store      *store.Store
+	hub        *live.Hub
+	standing   *live.Standing
+	site       request.Site
+	clusters   clusters
+	secrets    secrets
+	requests   *request.Service
+	workloads  *workload.Service
+	pods       *gateway.Pods
+	gateway    *gateway.Gateway
+	controller *reconcile.Controller
+	provider   *oidc.Client
+	server     *serve.Server
+	now        func() time.Time
+	stopping   atomic.Bool
+}
+
+// Option changes what a portal takes from the machine.
+type Option func(*App)
+
+// WithClock gives another time than the machine's to sessions, tokens, services and the sign-in.
+func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now } }
+
+// New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one error, one problem a line.
+func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
+	a := &App{config: c, log: log, now: time.Now}
+	for _, option := range options {
+		option(a)
+	}
+	if err := a.outside(); err != nil {
+		return nil, err
+	}
+	key, err := secretKey(c)
+	if err != nil {
+		return nil, err
+	}
+	a.secrets = secrets{key: key}
+	if a.pods, err = gateway.NewPods(gateway.PodsOptions{Clusters: a.clusters.reach, Secrets: a.secrets}); err != nil {
+		return nil, err
+	}
+	for _, warning := range c.Warnings() {
+		log.Warn(warning)
+	}
+	if a.store, err = OpenStore(ctx, c); err != nil {
+		return nil, err
+	}
+	a.hub = live.NewHub(a.store, 500*time.Millisecond)
+	a.standing = live.NewStanding(a.hub)
+	a.store.OnCommit(a.hub.Wake)
+	a.services()
+	if err := a.edge(version, key); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if c.Has(config.RoleController) {
+		a.controller = a.newController()
+	}
+	return a, nil
+}
+
+// outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none of them.
+func (a *App) outside() error {
+	c := a.config
+	var site, clusters, provider error
+	a.site, site = newSite(c)
+	a.clusters, clusters = connect(c, a.log, a.freshMetrics, namespaces(a.site))
+	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
+		GroupsClaim: c.OIDC.GroupsClaim, AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
+	if provider != nil {
+		provider = fmt.Errorf("oidc: %w", provider)
+	}
+	return errors.Join(site, clusters, provider)
+}
+
+// namespaces are the teams' own, on every cluster.
+func namespaces(site request.Site) func() []string {
+	names := make([]string, len(site.Directory.Tenants))
+	for i, t := range site.Directory.Tenants {
+		names[i] = t.NamespaceName()
+	}
+	return func() []string { return names }
+}
+
+// ServeHTTP answers as the portal and as its gateway.
+func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
+
+func (a *App) siteNow() request.Site { return a.site }
+
+func (a *App) freshMetrics() {
+	if a.hub != nil {
+		a.hub.Publish(live.Change{Topic: "metrics"})
+	}
+}
+
+func (a *App) services() {
+	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
+	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now}
+}
+
+// newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
+func newID(prefix string) string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return prefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
+}
+
+// Manifest writes what would be created for a workload, with its secret left out.
+func (a *App) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
+	site := a.clusters.sites[w.Cluster]
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: "unused"})
+	if err != nil {
+		return "", err
+	}
+	return kube.Manifest(objects)
+}
+
+func (a *App) newController() *reconcile.Controller {
+	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
+	return reconcile.New(reconcile.Options{
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Prober: a.pods, Logger: a.log, Now: a.now,
+		Site:     func() reconcile.Site { return reconcile.Site{Catalog: a.site.Catalog, Directory: a.site.Directory} },
+		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
+	})
+}
+
+// actor says what a person is now, by the groups last told and the teams as configured.
+func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
+	return a.site.Directory.Actor(p, via)
+}
+
+func (a *App) edge(version string, key []byte) error {
+	c := a.config
+	bundle, err := i18n.Load()
+	if err != nil {
+		return err
+	}
+	if a.gateway, err = a.newGateway(bundle); err != nil {
+		return err
+	}
+	options := serve.Options{
+		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
+		Provider: a.provider, Actor: a.actor, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
+	}
+	options.IsWorkload = a.gateway.Serves
+	if c.Has(config.RoleGateway) {
+		options.Gateway = a.gateway
+	}
+	if c.Has(config.RoleWeb) { // the pages let people in to the gateway, wherever that runs
+		options.AuthorizeGateway = a.gateway.Authorize
+	}
+	routes, mounts := a.surface(version, bundle)
+	a.server, err = serve.New(options, routes, mounts)
+	return err
+}
+
+// surface is everything that is mounted: pages, API, static files. A process without the web role answers only for itself and the gateway.
+func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[string]http.Handler) {
+	mounts := map[string]http.Handler{"/static/": static.Handler(), "/favicon.ico": static.Favicon()}
+	if !a.config.Has(config.RoleWeb) {
+		return nil, mounts
+	}
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Workloads: a.workloads, Metrics: a.clusters.metrics, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	pages := web.New(web.Deps{
+		Requests: a.requests, Workloads: a.workloads, Snapshots: a.store, Metrics: a.clusters.metrics, Hub: a.hub, Site: a.siteNow, Health: a.outages,
+		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
+	})
+	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
+	for _, r := range pages.Routes() {
+		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
+	}
+	return routes, mounts
+}
+
+// appURL is where a workload is opened.
+func (a *App) appURL(name string) string {
+	u, err := url.Parse(a.config.URL)
+	if err != nil {
+		return ""
+	}
+	host, port := a.config.AppsDomain, u.Port()
+	if h, p, err := net.SplitHostPort(a.config.AppsDomain); err == nil {
+		host, port = h, p
+	}
+	if port != "" {
+		port = ":" + port
+	}
+	return u.Scheme + "://" + name + "." + host + port
+}
+
+func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
+	return gateway.New(gateway.Options{
+		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: a.store, Actors: people{a}, Tokens: people{a},
+		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(), Idle: a.config.Session.Idle.Std(),
+		PortalCookies: []string{"__Host-gpu-portal", "__Host-gpu-portal-signin"}, ClientAddress: func(r *http.Request) string { return a.server.Address(r) },
+	})
+}
+
+// outages is what does not answer now, for the strip on every page.
+func (a *App) outages() []web.Outage {
+	var list []web.Outage
+	if a.controller != nil {
+		for _, s := range a.controller.Status() {
+			if !s.OK {
+				list = append(list, web.Outage{Part: web.ClusterPart, Name: s.Name, Since: s.Since})
+			}
+		}
+	}
+	for name, p := range a.clusters.metrics {
+		if s := p.Status(); !s.OK {
+			list = append(list, web.Outage{Part: web.PrometheusPart, Name: name, Since: s.Since})
+		}
+	}
+	if !a.provider.Healthy() {
+		list = append(list, web.Outage{Part: web.SignInPart, Since: a.provider.Since()})
+	}
+	return list
+}
+
+// sessionAlive tells an open stream whether its reader is still signed in, or their token still holds, with the same roles as when it was opened.
+func (a *App) sessionAlive(ctx context.Context) bool {
+	actor := identity.ActorFrom(ctx)
+	return !a.stopping.Load() && a.standing.Holds(reader(actor), a.now(), func() (time.Time, bool) {
+		until, ok := a.credentialAlive(ctx, actor)
+		if !ok {
+			return until, false
+		}
+		person, err := a.store.Person(ctx, actor.Person.ID)
+		if err != nil || person.Disabled {
+			return until, false
+		}
+		is := a.actor(person, actor.Via)
+		return until, reflect.DeepEqual(is.Global, actor.Global) && reflect.DeepEqual(is.Tenants, actor.Tenants)
+	})
+}
+
+func reader(a identity.Actor) live.Reader {
+	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants)} // maps are printed in order
+}
+
+// credentialAlive says until when a session or token lets its person in, as far as is known now.
+func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until time.Time, ok bool) {
+	switch actor.Via {
+	case identity.ViaSession:
+		session, err := a.store.Session(ctx, actor.Session)
+		until = session.SeenAt.Add(a.config.Session.Idle.Std())
+		if session.EndsAt.Before(until) {
+			until = session.EndsAt
+		}
+		return until, err == nil && a.server.Alive(session)
+	case identity.ViaToken:
+		token, err := a.store.Token(ctx, actor.Session)
+		return token.ExpiresAt, err == nil && a.now().Before(token.ExpiresAt)
+	}
+	return until, false
+}
+
+func networks(cidrs []string) []*net.IPNet {
+	var list []*net.IPNet
+	for _, c := range cidrs {
+		if _, n, err := net.ParseCIDR(c); err == nil { // config has checked them
+			list = append(list, n)
+		}
+	}
+	return list
+}

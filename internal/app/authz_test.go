@@ -1,0 +1,285 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
+
+// who are the columns of the table.
+var who = []string{"nobody", developer, other, owner, approver, admin, auditor, closed}
+
+// mounts guard themselves: files that everybody may have, and the API, whose operations have rows of their own.
+var mounts = []string{"/static/", "/static/*", "/favicon.ico", "/api/v1/", "/api/v1/*"}
+
+// routes is everything that the portal answers, as "METHOD path".
+func (w *world) routes() []string {
+	var all []string
+	for _, r := range w.server.Routes() {
+		if !slices.Contains(mounts, r.Path) {
+			all = append(all, r.Method+" "+r.Path)
+		}
+	}
+	for _, op := range api.New(api.Deps{}).Operations() {
+		all = append(all, op.Method+" "+op.Path)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// form is what a page route is sent so that nothing but rights can be in its way.
+func (w *world) form(route string) url.Values {
+	switch _, path, _ := strings.Cut(route, " "); {
+	case strings.HasPrefix(path, "/start"):
+		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
+	case strings.HasSuffix(path, "/extend"):
+		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
+	case path == "/account/tokens":
+		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
+	case path == "/settings/language":
+		return url.Values{"lang": {"de"}}
+	case path == "/settings/theme":
+		return url.Values{"theme": {"dark"}}
+	case path == "/settings/team":
+		return url.Values{"team": {"vision"}}
+	case strings.HasPrefix(path, "/approvals/"):
+		return url.Values{"note": {"a test"}}
+	}
+	return url.Values{}
+}
+
+// body is the same for an operation of the API.
+func (w *world) body(route string) any {
+	method, path, _ := strings.Cut(route, " ")
+	switch {
+	case method != http.MethodPost:
+		return nil
+	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
+		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h", "name": fmt.Sprintf("body-%d", w.next())}
+	case strings.HasSuffix(path, "/extend"):
+		return map[string]any{"lease": "1h"}
+	case strings.HasSuffix(path, "/share"):
+		return map[string]any{"shared": true}
+	}
+	return nil
+}
+
+// fill puts a thing of a member of the team into a route's path. Each call gets a thing of its own, so that no call is in another's way.
+func (w *world) fill(path, subject, team string) string {
+	id := func(value string) string {
+		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
+	}
+	switch {
+	case strings.Contains(path, "/workloads/"):
+		return id(string(w.running(subject, team).ID))
+	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
+		return id(string(w.pending(subject, team).ID))
+	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):
+		return id(w.kept(subject, team).Name)
+	case strings.Contains(path, "/tokens/"):
+		token := strings.TrimPrefix(w.token(subject), identity.TokenPrefix)
+		name, _, _ := strings.Cut(token, ".")
+		return id(name)
+	case path == "/live":
+		return "/live?page=home"
+	case path == "/gateway/authorize":
+		return "/gateway/authorize?workload=" + w.running(subject, team).Name + "&return=/&state=" + gatewayState
+	}
+	return path
+}
+
+// ask sends one call of a route.
+func (w *world) ask(route, path string, b *browser, token string) answer {
+	method, pattern, _ := strings.Cut(route, " ")
+	if strings.HasPrefix(pattern, "/api/v1/") {
+		return w.call(token, method, path, w.body(route))
+	}
+	if method == http.MethodGet {
+		return b.get(path)
+	}
+	return b.post(path, w.form(route))
+}
+
+// gatewayState is as the gateway draws it: 32 bytes.
+var gatewayState = identity.NewCredential().Secret
+
+type table struct {
+	Who    []string         `yaml:"who,flow"`
+	Routes map[string][]int `yaml:"routes"`
+}
+
+// TestRightsMatrix asks every route as everybody for a thing of the developer of vision, and compares with a table that people have read (T-AUTHZ-1).
+// A route without a row fails: it is one that nobody has thought about.
+func TestRightsMatrix(t *testing.T) {
+	w := newWorld(t)
+	got := map[string][]int{}
+	tokens := map[string]string{}
+	for _, subject := range who[1:] {
+		tokens[subject] = w.token(subject)
+	}
+	for _, route := range w.routes() {
+		_, pattern, _ := strings.Cut(route, " ")
+		for _, subject := range who {
+			b := w.browser()
+			if subject != "nobody" {
+				b = w.signedIn(subject)
+			}
+			path := w.fill(pattern, developer, "vision")
+			got[route] = append(got[route], w.ask(route, path, b, tokens[subject]).status)
+		}
+	}
+	if *update {
+		writeTable(t, got)
+	}
+	var want table
+	data, err := os.ReadFile("testdata/authz.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(want.Who, who) {
+		t.Fatalf("the columns are %v", who)
+	}
+	for route, statuses := range got {
+		row, ok := want.Routes[route]
+		if !ok {
+			t.Errorf("%s: nobody has said who may use it; add a row to testdata/authz.yaml: %v", route, statuses)
+			continue
+		}
+		for i, subject := range who {
+			if row[i] != statuses[i] {
+				t.Errorf("%s as %s: want %d, got %d", route, subject, row[i], statuses[i])
+			}
+		}
+	}
+	for route := range want.Routes {
+		if got[route] == nil {
+			t.Errorf("%s: has a row and is no route", route)
+		}
+	}
+}
+
+func writeTable(t *testing.T, got map[string][]int) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Who gets which status from each route, asked for a thing of the developer of team vision. See TestRightsMatrix.\n# 303 for nobody leads to the sign-in page; elsewhere it leads on after something was done.\n")
+	fmt.Fprintf(&b, "who: [%s]\nroutes:\n", strings.Join(who, ", "))
+	var routes []string
+	for route := range got {
+		routes = append(routes, route)
+	}
+	slices.Sort(routes)
+	for _, route := range routes {
+		fmt.Fprintf(&b, "  %-52s %s\n", "'"+route+"':", strings.ReplaceAll(fmt.Sprint(got[route]), " ", ", "))
+	}
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("testdata/authz.yaml", []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// varies is what differs between two answers by itself: ids, names and times of the one call.
+var varies = regexp.MustCompile(`urn:gpu-portal:request:[0-9a-f]{16}|\b[0-9a-f]{16}\b|\b[wr]-[a-z2-7]{16}\b|(kept|nb)-other-\d+(-home)?|\d{2}:\d{2}(:\d{2})?`)
+
+// TestForeignIsLikeMissing: what is another team's answers exactly as what does not exist.
+func TestForeignIsLikeMissing(t *testing.T) {
+	w := newWorld(t)
+	token := w.token(developer)
+	for _, route := range w.routes() {
+		_, pattern, _ := strings.Cut(route, " ")
+		if !strings.ContainsAny(pattern, ":{") && pattern != "/gateway/authorize" {
+			continue
+		}
+		foreign := w.fill(pattern, other, "speech")
+		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0", "{name}", "kept-other-0").Replace(pattern)
+		if pattern == "/gateway/authorize" {
+			missing = "/gateway/authorize?workload=nb-other-0&return=/&state=" + gatewayState
+		}
+		a, b := w.ask(route, foreign, w.signedIn(developer), token), w.ask(route, missing, w.signedIn(developer), token)
+		if a.status != b.status || a.status < 400 && !strings.HasPrefix(pattern, "/approvals") {
+			t.Errorf("%s: foreign %d, missing %d", route, a.status, b.status)
+		}
+		if x, y := varies.ReplaceAllString(a.body, "?"), varies.ReplaceAllString(b.body, "?"); x != y {
+			t.Errorf("%s: foreign and missing differ:\n%s\n%s", route, x, y)
+		}
+	}
+}
+
+// TestOddPathsOpenNothing: another way to write a path never gets more than the plain one (T-AUTHZ-3).
+func TestOddPathsOpenNothing(t *testing.T) {
+	w := newWorld(t)
+	token := w.token(auditor)
+	odd := []func(string) string{
+		func(p string) string { return p + "/" },
+		func(p string) string { return "/" + p },
+		func(p string) string { return strings.ToUpper(p) },
+		func(p string) string { return "/healthz/.." + p },
+		func(p string) string { return "/healthz/%2e%2e" + p },
+		func(p string) string { return "/static/%2e%2e" + p },
+		func(p string) string { return "/static/..%2f" + p },
+		func(p string) string { return "/api/v1/../.." + p },
+		func(p string) string { return p + ";x" },
+		func(p string) string { return p + "%00" },
+		func(p string) string { return p + "?x=/healthz" },
+		func(p string) string { return p + "%3f/healthz" },
+		func(p string) string { return p + "#/static/" },
+		func(p string) string { return strings.Repeat("/x", 4000) + p },
+	}
+	for _, route := range w.routes() {
+		method, pattern, _ := strings.Cut(route, " ")
+		plain := w.call("", method, w.fillMissing(pattern), nil, "Accept", "text/html", "Sec-Fetch-Site", "same-origin")
+		if plain.status == http.StatusOK { // public by its own entry
+			continue
+		}
+		for i, change := range odd {
+			path := change(w.fillMissing(pattern))
+			for _, headers := range [][]string{{"Accept", "text/html"}, {"X-HTTP-Method-Override", "GET", "X-Original-URL", "/healthz", "X-Rewrite-URL", "/healthz"}} {
+				got := w.call("", method, path, nil, append(headers, "Sec-Fetch-Site", "same-origin")...)
+				if got.status < 300 || got.status >= 500 {
+					t.Errorf("%s as number %d, nobody: %d", route, i, got.status)
+				}
+				if to := got.header.Get("Location"); to != "" && !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
+					t.Errorf("%s as number %d leads to %q", route, i, to)
+				}
+			}
+			if method == http.MethodPost || method == http.MethodDelete {
+				if got := w.call(token, method, path, nil); got.status < 300 && pattern != "/signin" && pattern != "/signout" {
+					t.Errorf("%s as number %d, auditor: %d", route, i, got.status)
+				}
+			}
+		}
+	}
+}
+
+func (w *world) fillMissing(path string) string {
+	return strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "none", "{name}", "none").Replace(path)
+}
+
+// TestMethodOverrideIsIgnored: what a GET names stays a GET.
+func TestMethodOverrideIsIgnored(t *testing.T) {
+	w := newWorld(t)
+	item, b := w.running(developer, "vision"), w.signedIn(developer)
+	b.headers = map[string]string{"X-HTTP-Method-Override": "POST", "X-Method-Override": "DELETE", "X-HTTP-Method": "POST"}
+	b.get("/workloads/" + string(item.ID) + "/delete?_method=POST")
+	b.get("/workloads/" + string(item.ID) + "/stop")
+	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Version != 1 && now.Version != item.Version+1 || now.Desired != item.Desired {
+		t.Errorf("the workload is wanted %s, version %d, %v", now.Desired, now.Version, err)
+	}
+}

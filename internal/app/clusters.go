@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/gateway"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// clusters is every cluster as the rooms need it.
+type clusters struct {
+	controlled []reconcile.Cluster
+	sites      map[string]kube.Site
+	reach      map[string]gateway.Cluster
+	metrics    metrics
+}
+
+// connect makes clients; it does not wait for any cluster to answer.
+func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string) (clusters, error) {
+	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{}, metrics: metrics{}}
+	var problems []error
+	for _, cluster := range c.Clusters {
+		rc, err := restConfig(cluster)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("clusters %s: %w", cluster.Name, err))
+			continue
+		}
+		controlled, err := reconcile.NewCluster(cluster.Name, rc)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		k.controlled = append(k.controlled, controlled)
+		k.sites[cluster.Name] = kubeSite(c, cluster)
+		k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial}
+		if cluster.Dial == "apiserver" {
+			transport, err := throughAPIServer(rc)
+			if err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial, Transport: transport}
+		}
+		if cluster.Prometheus != "" {
+			poller, err := gpumetrics.New(gpumetrics.Config{URL: cluster.Prometheus, TokenFile: cluster.PrometheusTokenFile, Logger: log, OnFresh: fresh, Namespaces: namespaces, Always: true})
+			if err != nil {
+				problems = append(problems, fmt.Errorf("clusters %s: prometheus: %w", cluster.Name, err))
+				continue
+			}
+			k.metrics[cluster.Name] = poller
+		}
+	}
+	return k, errors.Join(problems...)
+}
+
+func restConfig(c config.Cluster) (*rest.Config, error) {
+	if c.Kubeconfig == "" {
+		rc, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("kubeconfig: none given, and this is no pod: %w", err)
+		}
+		return rc, nil
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.Kubeconfig}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+}
+
+func kubeSite(c config.Config, k config.Cluster) kube.Site {
+	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass, InternetEgress: k.InternetEgress,
+		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace, map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
+}
+
+// throughAPIServer reaches pods by the API server's service proxy, for portals outside the cluster's network. The API server drops the Authorization
+// header, so only workloads without a secret of their own can be opened in this way.
+func throughAPIServer(rc *rest.Config) (http.RoundTripper, error) {
+	transport, err := rest.TransportFor(rc)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := rest.DefaultServerUrlFor(rc)
+	if err != nil {
+		return nil, err
+	}
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		w, ok := gateway.WorkloadOf(r)
+		if !ok {
+			return nil, errors.New("no workload to go to")
+		}
+		r = r.Clone(r.Context())
+		r.URL.Scheme, r.URL.Host, r.Host = host.Scheme, host.Host, host.Host
+		r.URL.Path = fmt.Sprintf("/api/v1/namespaces/%s/services/%s:80/proxy%s", w.Namespace, w.Name, r.URL.Path)
+		r.URL.RawPath = ""
+		return transport.RoundTrip(r)
+	}), nil
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// metrics gives each cluster its poller; a cluster without Prometheus has no readings.
+type metrics map[string]*gpumetrics.Poller
+
+func (m metrics) Live(cluster, namespace, pod string) gpumetrics.Live {
+	if p, ok := m[cluster]; ok {
+		return p.Live(namespace, pod)
+	}
+	return gpumetrics.Live{}
+}
+
+// History is the use of the last hour; what cannot be had now is an empty line, never a zero.
+func (m metrics) History(_ context.Context, cluster, namespace, pod string) []gpumetrics.Point {
+	if p, ok := m[cluster]; ok {
+		return p.LastHour(namespace, pod)
+	}
+	return nil
+}
+
+// secrets derives each workload's own secret from the portal's key, so that none is stored.
+type secrets struct{ key []byte }
+
+// Token is what opens the workload's server to the gateway.
+func (s secrets) Token(w workload.Workload) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("workload\x00" + string(w.ID)))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// derive makes a key for one purpose from the portal's key.
+func derive(key []byte, purpose string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}

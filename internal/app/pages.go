@@ -1,0 +1,83 @@
+package app
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/views/apidocs"
+	"github.com/gpu-portal/gpu-portal/views/layout"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// edgePages draws what the edge itself shows to a person: errors, and the way in.
+type edgePages struct{ provider string }
+
+// Error says what happened, what was not lost and what to do.
+func (p edgePages) Error(c echo.Context, d problem.Details) error {
+	l := i18n.From(c.Request().Context())
+	m := layout.ErrorModel{Lang: l.Lang(), Theme: theme(c), Kind: ui.Warning, Title: d.Title, Body: d.Detail,
+		RequestID: c.Response().Header().Get("X-Request-Id")}
+	switch {
+	case d.Status >= http.StatusInternalServerError:
+		m.Kind, m.Kept = ui.Danger, []string{l.S("error.kept")}
+		m.Todo = []string{l.S("error.todo.retry"), l.S("error.todo.report")}
+	case d.Status == http.StatusNotFound:
+		m.Kind, m.Todo = ui.Info, []string{l.S("error.todo.home")}
+	default:
+		m.Todo = []string{l.S("error.todo.back")}
+	}
+	for _, f := range d.Fields {
+		m.Body += " " + f.Reason
+	}
+	return write(c, d.Status, l, layout.ErrorPage(m))
+}
+
+// SignIn is one button with the provider's name, and the reason when the last try failed.
+func (p edgePages) SignIn(c echo.Context, returnTo string, reason i18n.Text) error {
+	l := i18n.From(c.Request().Context())
+	m := layout.SignInModel{Lang: l.Lang(), Theme: theme(c),
+		Providers: []layout.ProviderModel{{Name: p.provider, Action: "/signin", Hidden: []ui.HiddenModel{{Name: "return", Value: returnTo}}}}}
+	if !reason.IsZero() {
+		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: l.Say(reason)}
+	}
+	status := c.Response().Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	return write(c, status, l, layout.SignIn(m))
+}
+
+// Leave goes on by itself after no time, and has a link for where that is switched off.
+func (p edgePages) Leave(c echo.Context, target string) error {
+	l := i18n.From(c.Request().Context())
+	return write(c, http.StatusOK, l, layout.Leave(layout.LeaveModel{Lang: l.Lang(), Theme: theme(c), Href: target, Title: l.S("leave.title"), Link: l.S("leave.link")}))
+}
+
+// write renders to a buffer first, so that a failure while drawing still becomes an error.
+func write(c echo.Context, status int, l *i18n.Localizer, component templ.Component) error {
+	var page bytes.Buffer
+	if err := component.Render(ui.WithLocalizer(c.Request().Context(), l), &page); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, page.Bytes())
+}
+
+func theme(c echo.Context) string {
+	if cookie, err := c.Cookie("theme"); err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
+		return cookie.Value
+	}
+	return ""
+}
+
+// docs shows the OpenAPI document.
+func docs(c echo.Context) error {
+	l := i18n.From(c.Request().Context())
+	return write(c, http.StatusOK, l, apidocs.Page(apidocs.PageModel{
+		Lang: l.Lang(), Title: l.S("apidocs.title"), Document: "/api/v1/openapi.json", Back: l.S("apidocs.back"), NoScript: l.S("apidocs.noscript"),
+	}))
+}

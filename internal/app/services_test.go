@@ -1,0 +1,261 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+)
+
+// TestNobodyGetsNothing calls every method of the services that takes an actor, as nobody and as somebody who was shut out: a page that forgot to ask
+// who is there must still show nothing.
+func TestNobodyGetsNothing(t *testing.T) {
+	w := newWorld(t)
+	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
+	out := w.actorOf(admin)
+	out.Person.Disabled = true
+	free := []string{"ExpireDue", "Quotas", "Seats", "Site", "Costs", "Meters"} // for the portal itself, or about what the caller was shown before
+	for _, service := range []any{w.requests, w.workloads} {
+		v := reflect.ValueOf(service)
+		for i := range v.NumMethod() {
+			m := v.Type().Method(i)
+			takes := slices.Contains(inputs(m.Type), reflect.TypeFor[identity.Actor]())
+			if !takes {
+				if !slices.Contains(free, m.Name) {
+					t.Errorf("%s.%s takes no actor; say why here", v.Type(), m.Name)
+				}
+				continue
+			}
+			for name, actor := range map[string]identity.Actor{"nobody": {}, "somebody shut out": out} {
+				args := []reflect.Value{}
+				for _, in := range inputs(m.Type)[1:] {
+					args = append(args, argument(in, actor, item.ID, pending.ID, kept.Name))
+				}
+				refused(t, v.Type().String()+"."+m.Name+" as "+name, v.Method(i).Call(args))
+			}
+		}
+	}
+	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Desired != item.Desired || now.Shared {
+		t.Errorf("the workload has changed: %v %v", now, err)
+	}
+}
+
+func inputs(m reflect.Type) []reflect.Type {
+	var in []reflect.Type
+	for i := range m.NumIn() {
+		in = append(in, m.In(i))
+	}
+	return in
+}
+
+// argument makes one that means something, by its type.
+func argument(in reflect.Type, a identity.Actor, ids ...any) reflect.Value {
+	values := append([]any{a, request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab"}, request.ScopeMine, true}, ids...)
+	if in == reflect.TypeFor[context.Context]() {
+		return reflect.ValueOf(context.Background())
+	}
+	for _, v := range values {
+		if reflect.TypeOf(v) == in {
+			return reflect.ValueOf(v)
+		}
+	}
+	return reflect.Zero(in)
+}
+
+// refused wants an error that is no accident, or nothing at all.
+func refused(t *testing.T, what string, out []reflect.Value) {
+	t.Helper()
+	for _, v := range out {
+		if err, ok := v.Interface().(error); ok {
+			if k := fault.KindOf(err); k == fault.Internal || k == fault.Unavailable {
+				t.Errorf("%s: %v", what, err)
+			}
+			return
+		}
+	}
+	for _, v := range out {
+		if !v.IsZero() {
+			t.Errorf("%s: want a refusal, got %v", what, v)
+		}
+	}
+	if last := out[len(out)-1].Type(); last == reflect.TypeFor[error]() {
+		t.Errorf("%s: want a refusal, got none", what)
+	}
+}
+
+// TestASwitchedOffTeamIsGrantedNothing: a request that waited, or a lease that ends, must not be granted after the team was switched off.
+func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
+	w := newWorld(t)
+	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
+	w.site.Directory.Tenants[0].Disabled = true
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending.ID, ""); !fault.Is(err, fault.Conflict) {
+		t.Errorf("approve: want a conflict, got %v", err)
+	}
+	if _, err := w.requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err, fault.Conflict) {
+		t.Errorf("extend: want a conflict, got %v", err)
+	}
+	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending.ID, "closed"); err != nil || r.State != request.Rejected {
+		t.Errorf("reject: want it rejected, got %s %v", r.State, err)
+	}
+}
+
+// beside runs fn n times at once and gives the statuses.
+func beside(n int, fn func(i int) (answer, error)) ([]answer, error) {
+	answers, errs := make([]answer, n), make([]error, n)
+	var group sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		group.Go(func() {
+			<-start
+			answers[i], errs[i] = fn(i)
+		})
+	}
+	close(start)
+	group.Wait()
+	return answers, errors.Join(errs...)
+}
+
+func count(answers []answer) map[int]int {
+	n := map[int]int{}
+	for _, a := range answers {
+		n[a.status]++
+	}
+	return n
+}
+
+// TestOneKeyIsOneRequest: the same call twenty times at once, as an impatient program sends it.
+func TestOneKeyIsOneRequest(t *testing.T) {
+	w := newWorld(t)
+	token := w.token(developer)
+	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab"}
+	answers, err := beside(20, func(int) (answer, error) {
+		return w.send(token, http.MethodPost, "/api/v1/requests", body, "Idempotency-Key", "once")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, a := range answers {
+		if a.status != http.StatusCreated {
+			t.Fatalf("want 201, got %d %s", a.status, a.body)
+		}
+		id, _ := a.json(t)["id"].(string)
+		ids[id] = true
+		if a.header.Get("Location") != "/api/v1/requests/"+id {
+			t.Errorf("Location: %q", a.header.Get("Location"))
+		}
+	}
+	if len(ids) != 1 || len(w.events("request.approved")) != 1 || len(w.events("workload.created")) != 1 {
+		t.Errorf("want one request, one approval, one workload, got %v, %d, %d", ids, len(w.events("request.approved")), len(w.events("workload.created")))
+	}
+	// Somebody else's key is another key.
+	if a := w.call(w.token(other), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab"}, "Idempotency-Key", "once"); a.status != http.StatusCreated || ids[a.json(t)["id"].(string)] {
+		t.Errorf("another person, the same key: %d %s", a.status, a.body)
+	}
+}
+
+// TestNothingIsGrantedTwice: two hundred ask at once for seven slices, and as many for five seats (T-QUOTA).
+func TestNothingIsGrantedTwice(t *testing.T) {
+	cases := map[string]struct {
+		size string
+		most int
+		says string
+	}{
+		"quota": {"mig-1g.10gb", 7, "7 of 7"},
+		"seats": {"vgpu-12q", 5, "NVIDIA vWS"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			token := w.token(developer)
+			answers, err := beside(200, func(int) (answer, error) {
+				return w.send(token, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": c.size, "image": "jupyterlab"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := count(answers); n[201] != c.most || n[422] != 200-c.most {
+				t.Errorf("want %d granted and the others refused, got %v", c.most, n)
+			}
+			for _, a := range answers {
+				if a.status == 422 && !strings.Contains(a.body, c.says) {
+					t.Fatalf("want the reason %q, got %s", c.says, a.body)
+				}
+			}
+			if n := len(w.events("workload.created")); n != c.most {
+				t.Errorf("want %d workloads, got %d", c.most, n)
+			}
+			if n := len(w.events("request.refused")); n != 200-c.most {
+				t.Errorf("want %d refusals on record, got %d", 200-c.most, n)
+			}
+		})
+	}
+}
+
+// TestDecisions: T-APPR.
+func TestDecisions(t *testing.T) {
+	w := newWorld(t)
+	yes := w.token(approver)
+	path := func(r request.Request, verb string) string { return "/api/v1/requests/" + string(r.ID) + "/" + verb }
+
+	twice := w.pending(developer, "vision")
+	answers, err := beside(8, func(int) (answer, error) { return w.send(yes, http.MethodPost, path(twice, "approve"), nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(answers); n[200] != 1 || n[409] != 7 {
+		t.Errorf("approve at once: want one to win and 409 for the others, got %v", n)
+	}
+
+	own := w.pending(both, "vision")
+	if a := w.call(w.token(both), http.MethodPost, path(own, "approve"), nil); a.status != 403 || !strings.Contains(a.body, "own") {
+		t.Errorf("one's own: want 403, got %d %s", a.status, a.body)
+	}
+
+	// Someone who was an approver when the request came, and is a colleague only now.
+	p := w.person(both)
+	waits := w.pending(developer, "vision")
+	token := w.token(both)
+	p.Groups = []string{"vision-devs"}
+	if err := w.store.SavePerson(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call(token, http.MethodPost, path(waits, "approve"), nil); a.status != 403 {
+		t.Errorf("no approver any more: want 403, got %d %s", a.status, a.body)
+	}
+
+	for range 5 {
+		raced := w.pending(developer, "vision")
+		mine := w.token(developer)
+		answers, err := beside(2, func(i int) (answer, error) {
+			if i == 0 {
+				return w.send(yes, http.MethodPost, path(raced, "approve"), nil)
+			}
+			return w.send(mine, http.MethodPost, path(raced, "withdraw"), nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := w.store.Request(t.Context(), raced.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(answers); n[200] != 1 || n[409] != 1 || (answers[0].status == 200) != (now.State == request.Approved) {
+			t.Errorf("approve and withdraw: got %v and %s", n, now.State)
+		}
+	}
+
+	late := w.pending(developer, "vision")
+	w.clock.pass(request.TTL)
+	if a := w.call(w.token(approver), http.MethodPost, path(late, "approve"), nil); a.status != 409 {
+		t.Errorf("too late: want 409, got %d %s", a.status, a.body)
+	}
+}

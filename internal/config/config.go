@@ -1,0 +1,381 @@
+// Package config is the settings of the portal: one struct, filled by a file, then by PORTAL_* variables, then by flags. Zero values are usable.
+// Load reports every problem at once and changes nothing.
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	strictjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+)
+
+// Config is every setting.
+type Config struct {
+	Listen         string          `json:"listen,omitempty"`         // address of portal and gateway; default 127.0.0.1:8080
+	URL            string          `json:"url,omitempty"`            // how browsers reach the portal; default http://localhost:<port>
+	AppsDomain     string          `json:"appsDomain,omitempty"`     // workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
+	TrustedProxies []string        `json:"trustedProxies,omitempty"` // CIDRs whose X-Forwarded-* are believed; none by default
+	Database       string          `json:"database,omitempty"`       // sqlite:PATH or postgres://…; default sqlite:portal.db
+	SecretKeyFile  string          `json:"secretKeyFile,omitempty"`  // 32 random bytes, hex; made beside an SQLite database when absent
+	Roles          []string        `json:"roles,omitempty"`          // web, gateway, controller; default all
+	Instance       string          `json:"instance,omitempty"`       // tells portals on one cluster apart; default "default"
+	OIDC           OIDC            `json:"oidc,omitempty"`
+	Session        Session         `json:"session,omitempty"`
+	Clusters       []Cluster       `json:"clusters,omitempty"`
+	Platform       tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
+	Tenants        []tenant.Tenant `json:"tenants,omitempty"`
+	CatalogFile    string          `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
+	Rules          []policy.Rule   `json:"rules,omitempty"`       // built-in defaults when absent
+	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
+	Limits         request.Limits  `json:"limits,omitempty"`
+}
+
+// OIDC is the sign-in provider.
+type OIDC struct {
+	Issuer                string `json:"issuer,omitempty"`
+	ClientID              string `json:"clientID,omitempty"`
+	ClientSecret          string `json:"clientSecret,omitempty"`
+	ClientSecretFile      string `json:"clientSecretFile,omitempty"`
+	GroupsClaim           string `json:"groupsClaim,omitempty"`           // default groups
+	Name                  string `json:"name,omitempty"`                  // on the sign-in button
+	AcceptUnverifiedEmail bool   `json:"acceptUnverifiedEmail,omitempty"` // show addresses that the provider does not call verified (Entra, Cognito)
+}
+
+// Session says how long a sign-in lasts.
+type Session struct {
+	Idle     catalog.Duration `json:"idle,omitempty"`     // default 12h
+	Absolute catalog.Duration `json:"absolute,omitempty"` // default 7d
+}
+
+// Cluster is one Kubernetes or OpenShift cluster.
+type Cluster struct {
+	Name                string `json:"name"`
+	Kubeconfig          string `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
+	Context             string `json:"context,omitempty"`
+	Prometheus          string `json:"prometheus,omitempty"` // base URL; empty: no metrics
+	PrometheusTokenFile string `json:"prometheusTokenFile,omitempty"`
+	Dial                string `json:"dial,omitempty"` // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
+	OpenShift           bool   `json:"openShift,omitempty"`
+	StorageClass        string `json:"storageClass,omitempty"`
+	InternetEgress      bool   `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
+	GatewayNamespace    string `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
+}
+
+// Roles of a process.
+const (
+	RoleWeb        = "web"
+	RoleGateway    = "gateway"
+	RoleController = "controller"
+)
+
+// Has reports whether this process plays the role.
+func (c Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
+
+// Load reads a file ("" for none), applies PORTAL_* variables and defaults, and validates. All problems are in one error, one a line.
+func Load(path string, env func(string) string, override func(*Config)) (Config, error) {
+	c, problems, err := read(path, env, override)
+	if err != nil {
+		return c, err
+	}
+	return c, lines(append(problems, c.problems()...))
+}
+
+// LoadDatabase is Load for commands that need the database only: what is missing for serving is no problem, a file that cannot be read is one. Without that,
+// a slip in the file would send the command to the default database.
+func LoadDatabase(path string, env func(string) string, override func(*Config)) (Config, error) {
+	c, problems, err := read(path, env, override)
+	if err != nil {
+		return c, err
+	}
+	return c, lines(append(problems, c.databaseProblems()...))
+}
+
+func read(path string, env func(string) string, override func(*Config)) (c Config, problems []error, err error) {
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return c, nil, fmt.Errorf("read the configuration: %w", err)
+		}
+		problems = decode(data, &c)
+	}
+	c.fromEnv(env)
+	if override != nil {
+		override(&c)
+	}
+	c.defaults()
+	return c, problems, nil
+}
+
+// lines is all problems in one error, one a line; nil for none.
+func lines(problems []error) error {
+	for i, problem := range problems {
+		problems[i] = oneLine(problem)
+	}
+	return errors.Join(problems...)
+}
+
+// oneLine keeps a problem that was told with line breaks, as those of rules are, apart from the next one.
+func oneLine(err error) error {
+	text := err.Error()
+	if !strings.Contains(text, "\n") {
+		return err
+	}
+	return errors.New(strings.Join(strings.Fields(text), " "))
+}
+
+// decode reads a file one setting at a time, so that a value that cannot be read does not hide the problems of the others.
+func decode(data []byte, c *Config) []error {
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return []error{fmt.Errorf("configuration: %w", err)}
+	}
+	var settings map[string]json.RawMessage
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return []error{errors.New("configuration: the file must hold settings such as \"listen: 127.0.0.1:8080\"")}
+	}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		one, err := json.Marshal(map[string]json.RawMessage{name: settings[name]})
+		if err != nil {
+			return append(problems, fmt.Errorf("configuration: %s: %w", name, err))
+		}
+		unknown, err := strictjson.UnmarshalStrict(one, c, strictjson.DisallowUnknownFields, strictjson.DisallowDuplicateFields)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("configuration: %s: %w", name, err))
+		}
+		for _, e := range unknown {
+			problems = append(problems, fmt.Errorf("configuration: %w", e))
+		}
+	}
+	return problems
+}
+
+// fromEnv fills what a container platform hands over as variables; one cluster is the common case.
+func (c *Config) fromEnv(env func(string) string) {
+	for name, field := range map[string]*string{
+		"PORTAL_LISTEN": &c.Listen, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
+		"PORTAL_SECRET_KEY_FILE": &c.SecretKeyFile, "PORTAL_OIDC_ISSUER": &c.OIDC.Issuer, "PORTAL_OIDC_CLIENT_ID": &c.OIDC.ClientID,
+		"PORTAL_OIDC_CLIENT_SECRET": &c.OIDC.ClientSecret, "PORTAL_OIDC_CLIENT_SECRET_FILE": &c.OIDC.ClientSecretFile,
+	} {
+		if v := env(name); v != "" {
+			*field = v
+		}
+	}
+	if v := env("PORTAL_ROLES"); v != "" {
+		c.Roles = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+}
+
+func (c *Config) defaults() {
+	setDefault(&c.Listen, "127.0.0.1:8080")
+	setDefault(&c.AppsDomain, "localhost")
+	setDefault(&c.Database, "sqlite:portal.db")
+	setDefault(&c.Instance, "default")
+	setDefault(&c.OIDC.ClientID, "gpu-portal")
+	setDefault(&c.OIDC.GroupsClaim, "groups")
+	setDefault(&c.OIDC.Name, "OpenID Connect")
+	if _, port, err := net.SplitHostPort(c.Listen); err == nil {
+		setDefault(&c.URL, "http://localhost:"+port)
+	}
+	c.URL, c.AppsDomain = strings.TrimRight(c.URL, "/"), strings.ToLower(c.AppsDomain)
+	if len(c.Roles) == 0 {
+		c.Roles = []string{RoleWeb, RoleGateway, RoleController}
+	}
+	if c.Session.Idle == 0 {
+		c.Session.Idle = catalog.Duration(12 * time.Hour)
+	}
+	if c.Session.Absolute == 0 {
+		c.Session.Absolute = catalog.Duration(7 * 24 * time.Hour)
+	}
+	if c.Limits.MinLease == 0 {
+		c.Limits.MinLease = request.DefaultLimits().MinLease
+	}
+	if c.Limits.MaxStorageGiB == 0 {
+		c.Limits.MaxStorageGiB = request.DefaultLimits().MaxStorageGiB
+	}
+	if c.Rules == nil {
+		c.Rules = policy.Defaults()
+	}
+	for i := range c.Clusters {
+		setDefault(&c.Clusters[i].Dial, "direct")
+		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
+	}
+}
+
+func setDefault(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// problems lists everything that would keep the portal from working as meant.
+func (c Config) problems() []error {
+	all := c.addressProblems()
+	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		add("listen: %q is not host:port", c.Listen)
+	}
+	all = append(all, c.databaseProblems()...)
+	for _, r := range c.Roles {
+		if r != RoleWeb && r != RoleGateway && r != RoleController {
+			add("roles: unknown role %q: web, gateway, controller", r)
+		}
+	}
+	for _, cidr := range c.TrustedProxies {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			add("trustedProxies: %q is not a network such as 10.0.0.0/8", cidr)
+		}
+	}
+	if c.OIDC.Issuer == "" {
+		add("oidc.issuer: the address of the sign-in provider is missing (file, PORTAL_OIDC_ISSUER or --oidc-issuer)")
+	}
+	if c.SecretKeyFile == "" && !strings.HasPrefix(c.Database, "sqlite:") {
+		add("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: openssl rand -hex 32")
+	}
+	if c.Session.Idle < 0 || c.Session.Absolute < 0 {
+		add("session: idle and absolute must be longer than nothing")
+	}
+	if c.Limits.MinLease < 0 || c.Limits.MaxStorageGiB < 0 {
+		add("limits: minLease and maxStorageGiB must not be below zero")
+	}
+	all = append(all, c.secretProblems()...)
+	all = append(all, c.clusterProblems()...)
+	all = append(all, c.poolProblems()...)
+	all = append(all, groupProblems("platform", c.Platform, identity.Approver, identity.Admin, identity.Auditor)...)
+	all = append(all, c.tenantProblems()...)
+	_, rules := policy.Compile(c.Rules)
+	return append(all, rules...)
+}
+
+// secretProblems looks at the client secret now: a file that cannot be read would otherwise become a client without a secret.
+func (c Config) secretProblems() []error {
+	if c.OIDC.ClientSecretFile == "" {
+		return nil
+	}
+	if c.OIDC.ClientSecret != "" {
+		return []error{errors.New("oidc.clientSecret and oidc.clientSecretFile: only one of them can be meant")}
+	}
+	text, err := os.ReadFile(c.OIDC.ClientSecretFile)
+	switch {
+	case err != nil:
+		return []error{fmt.Errorf("oidc.clientSecretFile: %w", err)}
+	case strings.TrimSpace(string(text)) == "":
+		return []error{fmt.Errorf("oidc.clientSecretFile: %s is empty", c.OIDC.ClientSecretFile)}
+	}
+	return nil
+}
+
+func (c Config) databaseProblems() []error {
+	for _, prefix := range []string{"sqlite:", "postgres://", "postgresql://"} {
+		if strings.HasPrefix(c.Database, prefix) {
+			return nil
+		}
+	}
+	return []error{errors.New("database: want sqlite:PATH or postgres://…")}
+}
+
+func (c Config) poolProblems() []error {
+	var all []error
+	seen := map[string]bool{}
+	for i, p := range c.LicencePools {
+		switch {
+		case p.Name == "":
+			all = append(all, fmt.Errorf("licencePools[%d].name: it is missing", i))
+		case seen[p.Name]:
+			all = append(all, fmt.Errorf("licencePools[%d].name: %q is used twice", i, p.Name))
+		}
+		if p.Seats < 0 {
+			all = append(all, fmt.Errorf("licencePools[%d].seats: %d is below zero", i, p.Seats))
+		}
+		seen[p.Name] = true
+	}
+	return all
+}
+
+// groupProblems finds misspelt roles, which would give their groups nothing, and empty group names.
+func groupProblems(place string, groups map[identity.Role][]string, known ...identity.Role) []error {
+	var all []error
+	for _, role := range slices.Sorted(maps.Keys(groups)) {
+		if !slices.Contains(known, role) {
+			all = append(all, fmt.Errorf("%s.%s: unknown role: %s", place, role, strings.Trim(fmt.Sprint(known), "[]")))
+		}
+		if slices.Contains(groups[role], "") {
+			all = append(all, fmt.Errorf("%s.%s: a group has no name", place, role))
+		}
+	}
+	return all
+}
+
+func (c Config) clusterProblems() []error {
+	var all []error
+	if len(c.Clusters) == 0 {
+		all = append(all, errors.New("clusters: at least one is needed (file or --kubeconfig)"))
+	}
+	seen := map[string]bool{}
+	for i, k := range c.Clusters {
+		switch {
+		case !label(k.Name, 40):
+			all = append(all, fmt.Errorf("clusters[%d].name: %q is not a DNS label", i, k.Name))
+		case seen[k.Name]:
+			all = append(all, fmt.Errorf("clusters[%d].name: %q is used twice", i, k.Name))
+		}
+		seen[k.Name] = true
+		if k.Dial != "direct" && k.Dial != "apiserver" && !strings.HasPrefix(k.Dial, "socks5://") {
+			all = append(all, fmt.Errorf("clusters[%d].dial: %q is none of direct, apiserver, socks5://host:port", i, k.Dial))
+		}
+	}
+	return all
+}
+
+func (c Config) tenantProblems() []error {
+	var all []error
+	seen, spaces := map[string]bool{}, map[string]string{}
+	for i, t := range c.Tenants {
+		space := t.NamespaceName()
+		switch {
+		case !label(t.Name, 50):
+			all = append(all, fmt.Errorf("tenants[%d].name: %q is not a DNS label of at most 50 characters", i, t.Name))
+		case seen[t.Name]:
+			all = append(all, fmt.Errorf("tenants[%d].name: %q is used twice", i, t.Name))
+		case !label(space, 63) || reserved(space):
+			all = append(all, fmt.Errorf("tenants[%d].namespace: %q cannot be a team's namespace", i, space))
+		case spaces[space] != "":
+			all = append(all, fmt.Errorf("tenants[%d].namespace: %q belongs to tenant %s already", i, space, spaces[space]))
+		}
+		for _, size := range slices.Sorted(maps.Keys(t.Quota)) {
+			if n := t.Quota[size]; n < 0 {
+				all = append(all, fmt.Errorf("tenants[%d].quota.%s: %d is below zero", i, size, n))
+			}
+		}
+		all = append(all, groupProblems(fmt.Sprintf("tenants[%d].groups", i), t.Groups, identity.Developer, identity.Owner, identity.Approver)...)
+		seen[t.Name], spaces[space] = true, t.Name
+	}
+	return all
+}
+
+// reserved namespaces belong to the platform and can never be a team's.
+func reserved(name string) bool {
+	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
+}
+
+func label(s string, most int) bool {
+	if s == "" || len(s) > most || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' })
+}

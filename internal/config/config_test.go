@@ -1,0 +1,177 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "portal.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func nothing(string) string { return "" }
+
+const enough = `
+oidc: {issuer: https://id.example.org}
+clusters: [{name: main, kubeconfig: kubeconfig}]
+`
+
+func linesOf(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+func TestLittleIsEnough(t *testing.T) {
+	c, err := Load(file(t, enough), nothing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour || !c.Has(RoleGateway) {
+		t.Errorf("want the defaults, got %+v", c)
+	}
+	if w := c.Warnings(); len(w) > 0 {
+		t.Errorf("want no warning on localhost, got %q", w)
+	}
+}
+
+// TestEveryProblemIsListed: each problem has its place, and one start tells all of them, those of spelling included.
+func TestEveryProblemIsListed(t *testing.T) {
+	_, err := Load(file(t, `
+listne: 127.0.0.1:8080
+listen: nowhere
+url: https://gpu.example.org/portal?x
+database: mysql://x
+roles: [web, gatway]
+trustedProxies: [10.0.0.1]
+session: {idle: -1h}
+oidc: {clientId: x, clientSecret: a, clientSecretFile: b}
+platform: {admins: [x], admin: [""]}
+licencePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
+clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x}]
+tenants:
+- {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
+- {name: vision}
+- {name: kube, namespace: kube-system}
+- {name: speech, namespace: gpu-vision}
+rules: [{name: r, when: "request.nothing", outcome: allow}]
+`), nothing, nil)
+	got := strings.Join(linesOf(err), "\n")
+	for _, want := range []string{
+		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
+		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "platform.admins: unknown role", "platform.admin: a group has no name",
+		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
+		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want a line with %q", want)
+		}
+	}
+	if n := strings.Count(got, "\n") + 1; n != 26 {
+		t.Errorf("want one line for each problem, 26, got %d", n)
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+}
+
+// TestWhoWins: flags stand above the environment, which stands above the file.
+func TestWhoWins(t *testing.T) {
+	env := map[string]string{"PORTAL_LISTEN": "127.0.0.1:2", "PORTAL_DATABASE": "sqlite:env.db", "PORTAL_ROLES": "web, gateway"}
+	c, err := Load(file(t, enough+"listen: 127.0.0.1:1\ndatabase: sqlite:file.db\ninstance: file\n"), func(name string) string { return env[name] },
+		func(c *Config) { c.Listen = "127.0.0.1:3" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"127.0.0.1:3", "sqlite:env.db", "file", "http://localhost:3", "web gateway"}
+	if diff := cmp.Diff(want, []string{c.Listen, c.Database, c.Instance, c.URL, strings.Join(c.Roles, " ")}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	const fine, warned = "", "warned"
+	cases := map[string]struct{ url, apps, want string }{
+		"all on this machine":                      {"http://localhost:8080", "localhost", fine},
+		"another site for workloads":               {"https://gpu.example.org", "gpu-apps.net", fine},
+		"a port of their own":                      {"https://gpu.example.org", "gpu-apps.net:8443", fine},
+		"a slash at the end":                       {"https://gpu.example.org/", "gpu-apps.net", fine},
+		"OpenShift: siblings under the same name":  {"https://gpu-portal.apps.ocp.example.org", "work.apps.ocp.example.org", warned},
+		"two hosts of one owner":                   {"https://gpu.example.co.uk", "apps.example.co.uk", warned},
+		"two owners under one public suffix":       {"https://a.github.io", "b.github.io", fine},
+		"workloads that nobody elsewhere can open": {"https://gpu.example.org", "localhost", warned},
+		"the same host":                            {"https://gpu.example.org", "gpu.example.org", "appsDomain: "},
+		"the same host in capitals":                {"https://GPU.example.org", "gpu.EXAMPLE.org", "appsDomain: "},
+		"workloads below the portal":               {"https://gpu.example.org", "apps.gpu.example.org", "appsDomain: "},
+		"the portal below the workloads":           {"https://portal.apps.example.org", "apps.example.org", "appsDomain: "},
+		"a star":                                   {"https://gpu.example.org", "*.example.net", "appsDomain: "},
+		"an address instead of a domain":           {"https://gpu.example.org", "https://example.net", "appsDomain: "},
+		"no encryption":                            {"http://gpu.example.org", "gpu-apps.net", "url: "},
+		"a path":                                   {"https://example.org/gpu", "gpu-apps.net", "url: "},
+		"somebody in it":                           {"https://me:secret@example.org", "gpu-apps.net", "url: "},
+		"no address":                               {"gpu.example.org", "gpu-apps.net", "url: "},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Load(file(t, enough+"url: "+c.url+"\nappsDomain: '"+c.apps+"'\n"), nothing, nil)
+			switch {
+			case c.want == fine || c.want == warned:
+				if err != nil {
+					t.Fatal(err)
+				}
+				if warns := len(got.Warnings()) > 0; warns != (c.want == warned) {
+					t.Errorf("want warned %t, got %q", c.want == warned, got.Warnings())
+				}
+			case len(linesOf(err)) != 1 || !strings.HasPrefix(err.Error(), c.want):
+				t.Errorf("want one problem with %s got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// TestClientSecretFile: a file that could not be read became a client without a secret, and every sign-in failed with the provider's words.
+func TestClientSecretFile(t *testing.T) {
+	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "none"), "empty": file(t, " \n")} {
+		_, err := Load(file(t, enough), nothing, func(c *Config) { c.OIDC.ClientSecretFile = path })
+		if err == nil || !strings.Contains(err.Error(), "oidc.clientSecretFile: ") {
+			t.Errorf("%s: want a problem with its place, got %v", name, err)
+		}
+	}
+	if _, err := Load(file(t, enough), nothing, func(c *Config) { c.OIDC.ClientSecretFile = file(t, "secret\n") }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNotEvenYAML(t *testing.T) {
+	for name, text := range map[string]string{"tabs": "\tlisten: x", "twice": "listen: a\nlisten: b\n", "a list": "- a\n"} {
+		if _, err := Load(file(t, text), nothing, nil); err == nil {
+			t.Errorf("%s: want a problem", name)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nothing, nil); err == nil {
+		t.Error("a file that is not there: want a problem")
+	}
+}
+
+// TestDatabaseCommands: a slip in the file must not send "portal migrate" to the default database.
+func TestDatabaseCommands(t *testing.T) {
+	if c, err := LoadDatabase(file(t, "database: sqlite:x.db\n"), nothing, nil); err != nil || c.Database != "sqlite:x.db" {
+		t.Errorf("want the database and no problem, got %s %v", c.Database, err)
+	}
+	for name, text := range map[string]string{"misspelt": "databse: sqlite:x.db\n", "no YAML": "\tdatabase: x", "no database": "database: mysql://x\n"} {
+		if _, err := LoadDatabase(file(t, text), nothing, nil); err == nil {
+			t.Errorf("%s: want a problem", name)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// addressProblems checks how browsers reach the portal and its workloads. Workloads run other people's code: a page of theirs on the portal's own
+// host, above it or below it could set or read its cookies. On localhost, which has no owner but the person at it, one name for both is the convenient default.
+func (c Config) addressProblems() []error {
+	var all []error
+	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
+	portal, err := url.Parse(c.URL)
+	if err != nil || portal.Hostname() == "" || (portal.Scheme != "http" && portal.Scheme != "https") || portal.Path != "" || portal.User != nil ||
+		portal.RawQuery != "" || portal.Fragment != "" {
+		add("url: %q is not an address such as https://gpu.example.org", c.URL)
+		return all
+	}
+	host, apps := strings.ToLower(portal.Hostname()), c.appsHost()
+	if portal.Scheme == "http" && !here(host) {
+		add("url: %q must be https: browsers keep session cookies for secure addresses and for localhost only", c.URL)
+	}
+	switch {
+	case !hostName(apps):
+		add("appsDomain: %q is not a domain such as apps.example.net", c.AppsDomain)
+	case here(host) && here(apps):
+	case host == apps || strings.HasSuffix(host, "."+apps) || strings.HasSuffix(apps, "."+host):
+		add("appsDomain: %s and the portal's own host %s must not lie in one another: workloads belong on another site, or their cookies reach the portal", apps, host)
+	}
+	return all
+}
+
+// Warnings are settings that work and are less safe, or less useful, than they could be. They are logged at the start.
+func (c Config) Warnings() []string {
+	portal, err := url.Parse(c.URL)
+	if err != nil {
+		return nil
+	}
+	host, apps := strings.ToLower(portal.Hostname()), c.appsHost()
+	var all []string
+	if !here(host) && here(apps) {
+		all = append(all, fmt.Sprintf("appsDomain: workloads answer below %s, which only browsers on this machine can open", apps))
+	}
+	if site := siteOf(host); site != "" && site == siteOf(apps) {
+		all = append(all, fmt.Sprintf("appsDomain: the portal %s and its workloads below %s are siblings under %s: a workload can set cookies for all of %s. "+
+			"The portal's own are protected by their __Host- names; a domain of its own for workloads would be safer", host, apps, site, site))
+	}
+	return all
+}
+
+// appsHost is the apps domain without a port.
+func (c Config) appsHost() string {
+	if host, port, err := net.SplitHostPort(c.AppsDomain); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err == nil {
+			return host
+		}
+	}
+	return c.AppsDomain
+}
+
+// here is this machine.
+func here(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// siteOf is the name that somebody registered: what browsers let cookies span. It is empty for addresses and single labels.
+func siteOf(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil || here(host) {
+		return ""
+	}
+	site, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return ""
+	}
+	return site
+}
+
+// hostName reports whether text is labels with dots between them.
+func hostName(text string) bool {
+	for _, part := range strings.Split(text, ".") {
+		if !label(part, 63) {
+			return false
+		}
+	}
+	return len(text) <= 253
+}

@@ -1,0 +1,229 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+)
+
+// Route is one entry of the surface. A route that is not Public needs someone who is signed in; Action says what it is for, and guards walk it.
+type Route struct {
+	Method  string
+	Path    string
+	Action  identity.Action
+	Public  bool
+	Handler echo.HandlerFunc
+}
+
+// Store keeps people, sessions and tokens. Faults: NotFound, Unavailable.
+type Store interface {
+	SavePerson(ctx context.Context, p identity.Person) error
+	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
+	CreateSession(ctx context.Context, s identity.Session) error
+	Session(ctx context.Context, id string) (identity.Session, error)
+	TouchSession(ctx context.Context, id string, now time.Time) error
+	EndSession(ctx context.Context, id string) error
+	Token(ctx context.Context, id string) (identity.Token, error)
+	TouchToken(ctx context.Context, id string, now time.Time) error
+	Append(ctx context.Context, events ...audit.Event) error
+}
+
+// Provider is the sign-in provider; see identity/oidc. Unavailable when it cannot be reached.
+type Provider interface {
+	Begin(ctx context.Context, returnTo string) (redirect string, flow oidc.Flow, err error)
+	Finish(ctx context.Context, flow oidc.Flow, query url.Values) (identity.Person, string, error)
+	LogoutURL(ctx context.Context, idToken, back string) string
+}
+
+// Pages draws what the edge itself shows to a person.
+type Pages interface {
+	Error(c echo.Context, d problem.Details) error
+	SignIn(c echo.Context, returnTo string, problem i18n.Text) error
+	// Leave sends the browser to another site by a page of our own, not by a redirect: form-action covers the whole chain of redirects after a
+	// form, and providers pass people on to hosts that nobody can list.
+	Leave(c echo.Context, target string) error
+}
+
+// Options is what the edge needs.
+type Options struct {
+	URL            string // how browsers reach the portal
+	TrustedProxies []*net.IPNet
+	Idle, Absolute time.Duration // limits of a session
+	Store          Store
+	Provider       Provider
+	Actor          func(p identity.Person, via identity.Via) identity.Actor
+	Pages          Pages
+	Bundle         *i18n.Bundle
+	Key            []byte // for the short-lived sign-in cookie
+	Now            func() time.Time
+	Logger         *slog.Logger
+	// Gateway handles every host that is a workload's; nil when this process plays no gateway.
+	Gateway          http.Handler
+	IsWorkload       func(host string) bool
+	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
+	Ready            func(ctx context.Context) error
+}
+
+// Server is the edge.
+type Server struct {
+	opts   Options
+	echo   *echo.Echo
+	https  bool
+	origin string // of the portal, as browsers write it
+}
+
+// maxBody bounds what anyone may send; the largest honest form is some kilobytes.
+const maxBody = 1 << 20
+
+// New builds the edge around the given routes and mounted handlers (path prefix to handler; they are public and guard themselves, as static files do).
+func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host)}
+	e := s.echo
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.answerError
+	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is slow.
+	e.Use(requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
+	for _, r := range append(routes, s.ownRoutes()...) {
+		handler := r.Handler
+		if !r.Public {
+			handler = s.signedIn(handler)
+		}
+		e.Add(r.Method, r.Path, handler)
+	}
+	for prefix, h := range mounts {
+		wrapped := echo.WrapHandler(h)
+		e.Any(prefix, wrapped)
+		if strings.HasSuffix(prefix, "/") {
+			e.Any(prefix+"*", wrapped)
+		}
+	}
+	return s, nil
+}
+
+// Routes lists everything that is mounted, for guards.
+func (s *Server) Routes() []*echo.Route { return s.echo.Routes() }
+
+// ServeHTTP is the host switch: workloads live on their own hosts, everything else is the portal.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.opts.IsWorkload != nil && s.opts.IsWorkload(r.Host) {
+		if s.opts.Gateway == nil {
+			s.setHeaders(w.Header())
+			http.Error(w, "no gateway here", http.StatusMisdirectedRequest)
+			return
+		}
+		s.opts.Gateway.ServeHTTP(w, r)
+		return
+	}
+	s.echo.ServeHTTP(w, r)
+}
+
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength > maxBody {
+			return echo.NewHTTPError(http.StatusRequestEntityTooLarge)
+		}
+		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+		return next(c)
+	}
+}
+
+// signedIn lets only known people through: others get the sign-in page, programs a 401.
+func (s *Server) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !identity.ActorFrom(c.Request().Context()).IsZero() {
+			return next(c)
+		}
+		if c.Request().Method == http.MethodGet && wantsPage(c.Request()) {
+			target := "/signin?return=" + url.QueryEscape(oidc.LocalPath(c.Request().URL.RequestURI()))
+			return c.Redirect(http.StatusSeeOther, target)
+		}
+		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))
+	}
+}
+
+// answerError is where an error becomes a reply: problem+json for programs, a page for people.
+func (s *Server) answerError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	d := problem.Of(err, i18n.From(c.Request().Context()), RequestID(c))
+	if d.Status >= 500 {
+		s.opts.Logger.Error("failed", "request", RequestID(c), "path", c.Request().URL.Path, "error", err)
+	}
+	if d.Status == http.StatusUnauthorized {
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="gpu-portal"`)
+	}
+	if s.opts.Pages != nil && wantsPage(c.Request()) {
+		d.SetRetryAfter(c.Response().Header())
+		if pageErr := s.opts.Pages.Error(c, d); pageErr == nil {
+			return
+		}
+	}
+	problem.Write(c.Response(), d)
+}
+
+func (s *Server) ownRoutes() []Route {
+	routes := []Route{
+		{Method: http.MethodGet, Path: "/healthz", Public: true, Handler: func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }},
+		{Method: http.MethodGet, Path: "/readyz", Public: true, Handler: s.readyz},
+		{Method: http.MethodGet, Path: "/signin", Public: true, Handler: s.signInPage},
+		{Method: http.MethodPost, Path: "/signin", Public: true, Handler: s.signInStart},
+		{Method: http.MethodGet, Path: "/signin/callback", Public: true, Handler: s.signInCallback},
+		{Method: http.MethodPost, Path: "/signout", Public: true, Handler: s.signOut},
+	}
+	if s.opts.AuthorizeGateway != nil {
+		routes = append(routes, Route{Method: http.MethodGet, Path: "/gateway/authorize", Action: identity.OpenWorkload, Handler: s.authorizeGateway})
+	}
+	return routes
+}
+
+func (s *Server) readyz(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), 3*time.Second)
+	defer cancel()
+	if s.opts.Ready != nil {
+		if err := s.opts.Ready(ctx); err != nil {
+			return fault.Wrap(fault.Unavailable, err, i18n.T("problem.not_ready"))
+		}
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// authorizeGateway answers the gateway's question whether this person may open a workload; see internal/gateway.
+func (s *Server) authorizeGateway(c echo.Context) error {
+	a := identity.ActorFrom(c.Request().Context())
+	if a.Via != identity.ViaSession {
+		return fault.New(fault.Forbidden, i18n.T("problem.browser_only"))
+	}
+	target, err := s.opts.AuthorizeGateway(c.Request().Context(), a, a.Session, c.QueryParam("workload"), c.QueryParam("return"), c.QueryParam("state"))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, target)
+}
+
+// errNoCredential says that a call carries nothing to know anybody by.
+var errNoCredential = errors.New("no credential")
+
+// wantsPage reports whether the caller is a person's browser asking for a page.
+func wantsPage(r *http.Request) bool {
+	return !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+}

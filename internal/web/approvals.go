@@ -1,0 +1,214 @@
+package web
+
+import (
+	"context"
+	"slices"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/views/requests"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
+
+// approvals answers those who decide: who asks for what, may they, what does it take from others.
+func (w *Web) approvals(k call) (view, error) {
+	return w.approvalsView(k, "", nil)
+}
+
+// approvalsView shows the list with one request beside it: the one in the address, else the oldest.
+func (w *Web) approvalsView(k call, note string, cause error) (view, error) {
+	items, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Limit: 100})
+	if err != nil {
+		return view{}, err
+	}
+	slices.Reverse(items) // who waits longest comes first
+	open := k.get("id") == ""
+	chosen, err := w.chosenRequest(k, items)
+	if err != nil {
+		return view{}, err
+	}
+	if chosen != nil {
+		// The stream of this page stays with this request: the buttons must never come to mean another one.
+		k.query.Set("id", string(chosen.ID))
+	}
+	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", len(items))}, Errors: formErrors(k.words, problemsOf(cause))}
+	for _, r := range items {
+		m.List = append(m.List, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID))
+	}
+	whole := []part{{id: "inbox-page", draw: func(words) templ.Component { return requests.Inbox(m) }}}
+	if chosen == nil {
+		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"), Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
+		return view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), parts: whole}, nil
+	}
+	detail, err := w.approvalDetail(k, *chosen, items, note)
+	if err != nil {
+		return view{}, err
+	}
+	m.Detail = &detail
+	v := view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), wide: true, parts: []part{
+		{id: "approvals", draw: func(words) templ.Component { return requests.InboxList(m.List) }},
+		{id: "approval-bars", draw: func(words) templ.Component { return requests.Bars(detail.Bars) }},
+		{id: "approval-decide", draw: func(words) templ.Component { return requests.Decide(detail) }},
+	}}
+	if open {
+		v.parts = append(whole, v.parts...) // a page that was empty gets its first request as a whole
+	}
+	return v, nil
+}
+
+// chosenRequest is the one in the address. Without one it is the first that waits; nil when nothing waits.
+func (w *Web) chosenRequest(k call, items []request.Request) (*request.Request, error) {
+	if id := k.get("id"); id != "" {
+		r, err := w.Requests.Get(k.ctx, k.actor, request.ID(id))
+		return &r, err
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	return &items[0], nil
+}
+
+func inboxRow(say words, r request.Request, selected bool) requests.InboxRowModel {
+	return requests.InboxRowModel{
+		Row:   ui.RowModel{ID: "inbox-" + slug(string(r.ID)), Selected: selected, Test: "inbox-row"},
+		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)},
+		Asked: say.around(r.CreatedAt),
+	}
+}
+
+func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, note string) (requests.DetailModel, error) {
+	say := k.words
+	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std())) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
+		Items: []ui.DefModel{
+			{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))},
+			{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
+			{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
+			{Term: say.S("start.image"), Value: r.Wish.Image.Title},
+			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
+			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})},
+		}}
+	for _, other := range waiting {
+		if other.ID != r.ID && other.Wish.Size.Name == r.Wish.Size.Name {
+			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Wish.Tenant, "Duration", say.duration(say.now.Sub(other.CreatedAt))))
+		}
+	}
+	past, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Asker: r.Asker, Limit: 6})
+	if err != nil {
+		return m, err
+	}
+	for _, p := range past {
+		if p.ID != r.ID {
+			row := requestRow(say, p)
+			row.Row.ID = "past-" + slug(string(p.ID))
+			m.History = append(m.History, row)
+		}
+	}
+	m.Bars, err = w.takes(k, r)
+	m.Decide, m.Why = decideForm(k, r, note)
+	return m, err
+}
+
+// decideForm has a field and two buttons; why says what stands against deciding.
+func decideForm(k call, r request.Request, note string) (m requests.DecideModel, why string) {
+	say := k.words
+	switch {
+	case r.State != request.Pending:
+		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " + say.say(r.Decision.Sentence)
+	case r.Asker == k.actor.Person.ID:
+		return m, say.say(i18n.T("request.own"))
+	case !identity.Can(k.actor, identity.DecideRequest, r.Thing()):
+		return m, say.say(i18n.T("request.not_approver"))
+	}
+	return requests.DecideModel{
+		Form:    ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide"},
+		Note:    ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"), Hint: say.S("requests.note_hint"), MaxLength: 500, Value: note, Test: "note"},
+		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a", Test: "approve"},
+		Reject:  ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r", FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
+	}, ""
+}
+
+// takes is what an approval would take from others: free capacity, the team's quota, licence seats.
+func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
+	var m requests.BarsModel
+	say := k.words
+	fit := w.fit(k.ctx, r)
+	if fit.Known {
+		m.Bars = append(m.Bars, capacityBar(say, r, fit))
+	} else {
+		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"), Test: "capacity"})
+	}
+	if t, ok := w.Site().Directory.ByName(r.Wish.Tenant); ok {
+		quotas, err := w.Requests.Quotas(k.ctx, t)
+		if err != nil {
+			return m, err
+		}
+		bar := quotaAfter(say, quotas[r.Wish.Size.Name], r.Wish.Size.Title)
+		bar.Label, bar.Test = say.S("requests.quota", "Team", t.Display()), "quota"
+		if quotas[r.Wish.Size.Name].Full() && r.Kind == request.StartKind {
+			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
+		}
+		m.Bars = append(m.Bars, *bar)
+	}
+	if r.Wish.Size.LicencePool == "" {
+		return m, nil
+	}
+	pools, err := w.Requests.Seats(k.ctx)
+	if seats, ok := license.Find(pools, r.Wish.Size.LicencePool); ok {
+		m.Bars = append(m.Bars, seatBar(say, seats, 1))
+	}
+	return m, err
+}
+
+func (w *Web) fit(ctx context.Context, r request.Request) inventory.Fit {
+	snapshot, ok := w.Snapshots.Snapshot(ctx, r.Wish.Cluster)
+	if !ok {
+		return inventory.Fit{}
+	}
+	return capacity.Fit(snapshot, r.Wish.Size)
+}
+
+// capacityBar draws what is held, what this would take, and what would be left.
+func capacityBar(say words, r request.Request, fit inventory.Fit) ui.MeterModel {
+	whole := float64(max(fit.Total, 1))
+	held := max(0, fit.Total-fit.Free)
+	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_change", "Before", fit.Free, "After", max(0, fit.Free-1), "Total", fit.Total), Legend: true, Test: "capacity",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole, Words: say.S("requests.held", "Count", held)}}}
+	if r.Kind == request.StartKind && fit.Free > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
+	}
+	return m
+}
+
+func (w *Web) approve(c echo.Context) error {
+	return w.decide(c, "approved", w.Requests.Approve)
+}
+
+func (w *Web) reject(c echo.Context) error {
+	return w.decide(c, "rejected", w.Requests.Reject)
+}
+
+func (w *Web) decide(c echo.Context, flash string, verb func(context.Context, identity.Actor, request.ID, string) (request.Request, error)) error {
+	k := w.callOf(c)
+	note := c.FormValue("note")
+	_, err := verb(k.ctx, k.actor, request.ID(c.Param("id")), note)
+	switch {
+	case err == nil:
+		return w.done(c, flash, "/approvals")
+	case !correctable(err):
+		return err
+	}
+	v, viewErr := w.approvalsView(k, note, err)
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: approvalsPage.name}, v, statusOf(err))
+}

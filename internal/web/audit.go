@@ -1,0 +1,80 @@
+package web
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	auditview "github.com/gpu-portal/gpu-portal/views/audit"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// audit answers: who did what. For those who may not read it the page does not exist.
+func (w *Web) audit(k call) (view, error) {
+	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
+		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	f := audit.Filter{Tenant: k.get("tenant"), Person: k.get("person"), Workload: k.get("workload"), Request: k.get("request"), Cursor: k.get("cursor"), Limit: 100}
+	if kind := audit.Kind(k.get("kind")); slices.Contains(audit.Kinds(), kind) {
+		f.Kinds = []audit.Kind{kind}
+	}
+	events, next, err := w.Events.Events(k.ctx, f)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead")}, Filter: w.auditFilter(k),
+		More: ui.PaginationModel{Label: say.S("audit.pages"), NextURL: nextURL("/audit", k.query, next)}}
+	for _, e := range events {
+		m.Rows = append(m.Rows, auditRow(say, e))
+	}
+	if len(events) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")}, Level: 3, Test: "empty"}
+	}
+	return view{title: m.Header.Title, nav: "/audit", wide: true, body: auditview.Page(m)}, nil
+}
+
+func (w *Web) auditFilter(k call) ui.FilterBarModel {
+	say := k.words
+	kinds := ui.FieldModel{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"), Value: k.get("kind"), Test: "filter-kind", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	for _, kind := range audit.Kinds() {
+		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind), Label: string(kind)})
+	}
+	teams := ui.FieldModel{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"), Value: k.get("tenant"), Test: "filter-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	for _, t := range w.Site().Directory.Tenants {
+		teams.Options = append(teams.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
+	}
+	person := ui.FieldModel{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"), Value: k.get("person"), Short: true, Autocomplete: "off", Test: "filter-person"}
+	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Fields: []ui.FieldModel{kinds, teams, person}}
+	for _, name := range []string{"workload", "request"} {
+		if k.get(name) != "" {
+			m.Hidden = append(m.Hidden, ui.HiddenModel{Name: name, Value: k.get(name)})
+		}
+	}
+	for _, name := range []string{"kind", "tenant", "person", "workload", "request"} {
+		if k.get(name) != "" {
+			m.ClearURL = "/audit"
+		}
+	}
+	return m
+}
+
+func auditRow(say words, e audit.Event) auditview.RowModel {
+	row := auditview.RowModel{Row: ui.RowModel{ID: "event-" + strconv.FormatInt(e.Seq, 10), Test: "event"}, Seq: strconv.FormatInt(e.Seq, 10), Time: say.at(e.At), Who: ui.StackModel{Title: e.Name, Detail: e.Address},
+		What: say.S("audit." + string(e.Kind)), Detail: say.say(e.Detail), Team: e.Tenant, Rule: e.Rule}
+	link := func(label, href string) {
+		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
+	}
+	if e.Workload != "" {
+		link(e.Workload, workloadPath(workload.ID(e.Workload)))
+	}
+	if e.Request != "" {
+		link(e.Request, requestPath(request.ID(e.Request)))
+	}
+	return row
+}

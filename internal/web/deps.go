@@ -1,0 +1,130 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Deps is what the pages stand on.
+type Deps struct {
+	Requests     *request.Service
+	Workloads    *workload.Service
+	Snapshots    request.Snapshots
+	Metrics      Metrics
+	Hub          *live.Hub
+	Site         func() request.Site
+	Health       func() []Outage                // what is away now; nil: nothing ever is
+	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
+	Tokens       Tokens
+	Events       Events
+	Bundle       *i18n.Bundle
+	Now          func() time.Time
+	PortalURL    string
+	AppsURL      func(workloadName string) string // where a workload is opened: http or https
+	Version      string
+	MaxStreams   int // open pages per session; 32 where 0
+}
+
+// Metrics gives readings from one cache for all pages; neither call waits for Prometheus.
+type Metrics interface {
+	Live(cluster, namespace, pod string) gpumetrics.Live
+	// History is the GPU use of the last hour, oldest first, in per cent.
+	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
+}
+
+// Part is a system that the portal leans on.
+type Part string
+
+// The parts.
+const (
+	ClusterPart    Part = "cluster"
+	PrometheusPart Part = "prometheus"
+	SignInPart     Part = "signin"
+)
+
+// Outage is a part that does not answer.
+type Outage struct {
+	Part  Part
+	Name  string // of the cluster; "" where there is one
+	Since time.Time
+}
+
+// Tokens keeps API tokens. Faults: NotFound for a token that is not this person's.
+type Tokens interface {
+	TokensOf(ctx context.Context, person identity.PersonID) ([]identity.Token, error)
+	CreateToken(ctx context.Context, t identity.Token, event audit.Event) error
+	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
+}
+
+// Events reads the audit record, newest first.
+type Events interface {
+	Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error)
+}
+
+// Web is the pages.
+type Web struct {
+	Deps
+	streams *streams
+}
+
+// New checks nothing: app hands over what is needed.
+func New(d Deps) *Web {
+	if d.Health == nil {
+		d.Health = func() []Outage { return nil }
+	}
+	if d.SessionAlive == nil {
+		d.SessionAlive = func(context.Context) bool { return true }
+	}
+	if d.MaxStreams == 0 {
+		d.MaxStreams = 32
+	}
+	told := d.Health
+	d.Health = func() []Outage { return inOrder(told()) }
+	return &Web{Deps: d, streams: newStreams(d.MaxStreams)}
+}
+
+// inOrder makes two lists of the same outages equal, however they were gathered.
+func inOrder(list []Outage) []Outage {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b Outage) int {
+		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Name, b.Name))
+	})
+	return sorted
+}
+
+// appURL is where a workload is opened, "" for anything that is not an http address: a link must never run a script.
+func (w *Web) appURL(name string) string {
+	if w.AppsURL == nil {
+		return ""
+	}
+	return httpOnly(w.AppsURL(name))
+}
+
+func httpOnly(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return ""
+	}
+	return u.String()
+}
+
+// localPath keeps a redirect on this site: a path that begins with one slash, and nothing else.
+func localPath(path, otherwise string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return otherwise
+	}
+	return u.RequestURI()
+}

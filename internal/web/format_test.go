@@ -1,0 +1,116 @@
+package web
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func in(lang string) words { return words{Localizer: i18n.MustLoad().For(lang), now: now} }
+
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		money  usage.Money
+		en, de string
+	}{
+		"euros":                         {usage.Money{Minor: 123450, Currency: "EUR"}, "€1,234.50", "1.234,50 €"},
+		"cents":                         {usage.Money{Minor: 5, Currency: "EUR"}, "€0.05", "0,05 €"},
+		"nothing":                       {usage.Money{Currency: "USD"}, "$0.00", "0,00 $"},
+		"given back":                    {usage.Money{Minor: -250, Currency: "EUR"}, "−€2.50", "−2,50 €"},
+		"a currency without a sign":     {usage.Money{Minor: 990, Currency: "CHF"}, "9.90 CHF", "9,90 CHF"},
+		"no currency, no sign invented": {usage.Money{Minor: 990}, "9.90", "9,90"},
+	}
+	for name, c := range cases {
+		if en, de := in("en").money(c.money), in("de").money(c.money); en != c.en || de != c.de {
+			t.Errorf("%s: want %q and %q, got %q and %q", name, c.en, c.de, en, de)
+		}
+	}
+	if got := in("de").moneyPerHour(usage.Money{Minor: 55, Currency: "EUR"}); got != "0,55 €/h" {
+		t.Errorf("want a price per hour, got %q", got)
+	}
+	if got := in("en").moneyPerHour(usage.Money{Currency: "EUR"}); got != "free of charge" {
+		t.Errorf("a price of nothing is said, got %q", got)
+	}
+}
+
+func TestReadingsAreNeverASilentZero(t *testing.T) {
+	t.Parallel()
+	unknown, zero := gpumetrics.Reading{}, gpumetrics.Reading{Known: true, At: now}
+	if got := in("en").reading(unknown, "W"); got != "unknown" {
+		t.Errorf("want unknown, got %q", got)
+	}
+	if got := in("en").reading(zero, "W"); got != "0 W" {
+		t.Errorf("a measured zero is a zero, got %q", got)
+	}
+	if got := in("de").reading(gpumetrics.Reading{Value: 1234.4, Known: true}, "W"); got != "1.234 W" {
+		t.Errorf("want whole watts with their separator, got %q", got)
+	}
+}
+
+func TestTextsOfRulesBecomeReadable(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		text i18n.Text
+		want string
+	}{
+		"a time":                      {i18n.T("workload.lease_until", "Until", "2026-11-21T18:00:00Z"), "Lease until 21 Nov 2026, 18:00 UTC."},
+		"a length of time":            {i18n.T("request.lease_too_long", "Most", "7d", "Size", "Whole H100"), "Whole H100 can be had for at most 7 d at a time. Write a shorter time; you can extend later."},
+		"an amount of storage":        {i18n.T("request.storage_too_much", "Most", "2048Gi"), "The most is 2048 GiB. Write less."},
+		"a number of characters":      {i18n.T("request.reason_too_long", "Most", 500), "At most 500 characters. Shorten the text."},
+		"an example stays as typed":   {i18n.T("request.lease_unreadable", "Example", "8h"), "Write a length of time with its unit, such as 8h, 90m or 2d."},
+		"a text in a text":            {i18n.T("workload.moved", "From", i18n.T("state.queued"), "To", i18n.T("state.running")), "Queued → Running"},
+		"nothing":                     {i18n.Text{}, ""},
+		"an administrator's own word": {i18n.Literal("Ask Carla first."), "Ask Carla first."},
+	}
+	for name, c := range cases {
+		if got := in("en").say(c.text); got != c.want {
+			t.Errorf("%s: want %q, got %q", name, c.want, got)
+		}
+	}
+}
+
+func TestThePictureOfAShare(t *testing.T) {
+	t.Parallel()
+	sizes := catalog.Default()
+	size := func(name string) catalog.Size { s, _ := sizes.Size(name); return s }
+	four := catalog.Size{Technology: catalog.MIG, Isolation: catalog.IsolationHard, Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.6gb", Profile: "1g.6gb", Share: 0.25}}
+	several := size("h100")
+	several.Accelerator.Count = 4
+	several.Accelerator.Share = 1
+	cases := map[string]struct {
+		size catalog.Size
+		want ui.ShareGlyphModel
+	}{
+		"one of seven slices":        {size("mig-1g.10gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 1}},
+		"three of seven":             {size("mig-3g.40gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 3}},
+		"one of four on an A30":      {four, ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 4, Filled: 1}},
+		"a turn":                     {size("gpu-shared"), ui.ShareGlyphModel{Kind: ui.GlyphTimeSlice, Parts: 4, Filled: 1}},
+		"a vGPU shares compute":      {size("vgpu-12q"), ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: 25}},
+		"the whole card":             {size("h100"), ui.ShareGlyphModel{Kind: ui.GlyphWhole}},
+		"several cards":              {several, ui.ShareGlyphModel{Kind: ui.GlyphSeveral, Count: 4}},
+		"no GPU":                     {size("cpu"), ui.ShareGlyphModel{Kind: ui.GlyphCPU}},
+		"a share that nobody stated": {catalog.Size{Accelerator: catalog.Accelerator{Resource: "example.org/gpu"}}, ui.ShareGlyphModel{Kind: ui.GlyphUnknown}},
+	}
+	for name, c := range cases {
+		if got := glyph(c.size); got != c.want {
+			t.Errorf("%s: want %+v, got %+v", name, c.want, got)
+		}
+	}
+}
+
+func TestInitials(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Anna Albers": "AA", "Änne": "Ä", "Jean Luc de la Tour": "JT", "": "", "  ": ""} {
+		if got := initials(name); got != want {
+			t.Errorf("%q: want %q, got %q", name, want, got)
+		}
+	}
+}

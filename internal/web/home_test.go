@@ -1,0 +1,128 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// row is the line of the workload with this name.
+func row(doc *goquery.Document, name string) *goquery.Selection {
+	return doc.Find(`tr[data-name="` + name + `"]`)
+}
+
+func in(s *goquery.Selection, name string) *goquery.Selection {
+	return s.Find(`[data-test="` + name + `"]`)
+}
+
+func TestHomeShowsWhatIHave(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	running := row(doc, "train-resnet")
+	if got := said(in(running, "state")); got != "Running" {
+		t.Errorf("want Running, got %q", got)
+	}
+	if got, _ := in(running, "open").Attr("href"); got != "http://train-resnet.localhost:8080/lab" {
+		t.Errorf("Open leads to %q", got)
+	}
+	if got := said(in(running, "cost")); got != "€1.65" {
+		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
+	}
+	if got := said(in(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 whole H100 are in use") {
+		t.Errorf("a waiting one says why, got %q", got)
+	}
+	if n := in(row(doc, "sweep-lr"), "open").Length(); n != 0 {
+		t.Error("there is nothing to open yet")
+	}
+	if got := said(in(row(doc, "old-notes"), "resume")); got != "Resume" {
+		t.Errorf("a stopped one can be resumed, got %q", got)
+	}
+	if got := said(in(row(doc, "nb-anna-anna1"), "state")); !strings.Contains(got, "Waits for approval") {
+		t.Errorf("a request stands among them, got %q", got)
+	}
+	if row(doc, "render-farm").Length() != 0 {
+		t.Error("a colleague's stands under the team, not here")
+	}
+	first, _ := doc.Find("tr[data-name]").First().Attr("data-name")
+	if first != "train-resnet" && first != "llm-chat" {
+		t.Errorf("what runs comes first, got %s", first)
+	}
+}
+
+func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
+	if got, _ := in(part(doc, "attention-ending"), "extend-now").Closest("form").Attr("action"); got != "/workloads/w-llm-chat/extend" {
+		t.Errorf("the button posts to %q", got)
+	}
+	wantSaid(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
+	wantAbsent(t, doc, "attention-approvals")
+	wantSaid(t, read(t, webtest.Busy().Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals", "2 requests wait for your decision")
+}
+
+func TestTheTeamsViewShowsColleagues(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/?scope=team"), http.StatusOK)
+	colleague := row(doc, "render-farm")
+	if !strings.Contains(said(in(colleague, "name")), "Ben Brandt") {
+		t.Errorf("want Ben's with his name, got %q", said(colleague))
+	}
+	if in(colleague, "open").Length() != 0 {
+		t.Error("it is not shared, so it cannot be opened")
+	}
+	ben := read(t, webtest.Busy().Get(webtest.Ben, "/?scope=team"), http.StatusOK)
+	if in(row(ben, "llm-chat"), "open").Length() != 1 {
+		t.Error("what is shared can be opened by a colleague")
+	}
+}
+
+func TestAnEmptyHomeSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Empty().Get(webtest.Anna, "/"), http.StatusOK)
+	if n := part(doc, "empty").Find("p").Length(); n != 3 {
+		t.Errorf("want three sentences, got %d", n)
+	}
+	if got, _ := part(doc, "empty-start").Attr("href"); got != "/start" {
+		t.Errorf("Start leads to %q", got)
+	}
+	wantAbsent(t, doc, "start-smallest") // nothing is known of a cluster, so nothing is promised
+	nobody := read(t, webtest.Empty().Get(webtest.Nemo, "/"), http.StatusOK)
+	wantSaid(t, nobody, "empty", "ask the owner of a team")
+	wantAbsent(t, nobody, "empty-start", "start")
+}
+
+func TestAQuotaIsABarForEachSize(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
+	bars := part(doc, "quota-bar")
+	if bars.Length() != 6 {
+		t.Fatalf("want six sizes, got %d", bars.Length())
+	}
+	if got := said(bars.Last()); got != "Whole H100 1 of 2" {
+		t.Errorf("want one of two, got %q", got)
+	}
+}
+
+func TestOutagesAreSaidOnEveryPage(t *testing.T) {
+	t.Parallel()
+	for _, s := range webtest.Scenes() {
+		if s.Name != "cluster and metrics away" {
+			continue
+		}
+		answer, err := s.Render("en", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := read(t, answer, http.StatusOK)
+		wantSaid(t, doc, "strip-cluster", "since 11:35 UTC", "what you ask for is kept")
+		wantSaid(t, doc, "strip-prometheus", "since 11:56 UTC")
+		if got := said(in(row(doc, "train-resnet"), "use")); got != "unknown" {
+			t.Errorf("a use that nobody measured is unknown, got %q", got)
+		}
+	}
+}

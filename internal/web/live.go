@@ -1,0 +1,296 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// The pace of a stream. A burst of changes is gathered for a moment, so that a page is drawn once and not a hundred times.
+const (
+	gather      = 250 * time.Millisecond
+	beatEvery   = 15 * time.Second
+	aliveEvery  = 3 * time.Second
+	metricTopic = "metrics"
+)
+
+// streams counts open streams by session.
+type streams struct {
+	most int
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func newStreams(most int) *streams { return &streams{most: most, open: map[string]int{}} }
+
+// enter takes a place; the answer gives it back. ok is false when all places of the session are taken.
+func (s *streams) enter(session string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[session] >= s.most {
+		return nil, false
+	}
+	s.open[session]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open[session]--; s.open[session] <= 0 {
+			delete(s.open, session)
+		}
+	}, true
+}
+
+// live is the one stream of a page. The protocol is the one that views/layout describes: fragments, reload, beat.
+func (w *Web) live(c echo.Context) error {
+	k := w.callOf(c)
+	p, ok := livePages()[k.get("page")]
+	if !ok {
+		return fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	session := k.actor.Session
+	if session == "" {
+		session = string(k.actor.Person.ID)
+	}
+	leave, ok := w.streams.enter(session)
+	if !ok {
+		f := fault.New(fault.TooMany, i18n.T("web.too_many_pages", "Most", w.MaxStreams))
+		f.RetryAfter = time.Minute
+		return f
+	}
+	defer leave()
+	// Following begins before the first reading, so that nothing happens unseen between the two.
+	follower := w.Hub.Follow(func(change live.Change) bool { return follows(k.actor, p, change) })
+	defer follower.Close()
+	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health()}
+	if err := s.build(); err != nil {
+		return err
+	}
+	s.out.open()
+	// What changed between the page and its stream is in these; the rest makes no difference to the page.
+	if err := s.draw(everything); err != nil {
+		return nil
+	}
+	return s.run(follower)
+}
+
+// follows reports whether a change can alter what this actor sees on this page.
+func follows(a identity.Actor, p page, change live.Change) bool {
+	switch {
+	case change.Topic == metricTopic:
+		return true
+	case change.Topic == "request" && decides(a):
+		return true
+	case !slices.Contains(p.topics, change.Topic):
+		return false
+	case change.Topic == "inventory", a.SeesAll(), change.Tenant == "":
+		return true
+	}
+	// Seats and free capacity depend on everyone's workloads; the page shows numbers of them, never names.
+	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name || p.name == fleetPage.name
+	return shared || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
+}
+
+// stream is one open page.
+type stream struct {
+	web  *Web
+	call call
+	page page
+	view view
+	out  *events
+	sent map[string]uint64 // what the page shows now, by part
+	away []Outage          // what the strips of the page tell now
+}
+
+// run sends until the page goes away or its session ends.
+func (s *stream) run(f *live.Follower) error {
+	beat, alive := time.NewTicker(beatEvery), time.NewTicker(aliveEvery)
+	defer beat.Stop()
+	defer alive.Stop()
+	ctx := s.call.ctx
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+			if err = s.tick(); err == nil {
+				err = s.out.send("beat", map[string]string{"at": s.asOf()})
+			}
+		case <-alive.C:
+			if !s.web.SessionAlive(ctx) {
+				return s.out.send("reload", struct{}{})
+			}
+			err = s.health()
+		case change := <-f.C:
+			err = s.changed(f, change)
+		}
+		if err != nil {
+			return nil // the browser has gone, or it asks again and is told why
+		}
+	}
+}
+
+// health lets the page fetch its strips again when something has gone away or come back.
+func (s *stream) health() error {
+	now := s.web.Health()
+	if slices.Equal(now, s.away) {
+		return nil
+	}
+	s.away = now
+	return s.out.send("reload", map[string]string{"id": "gp-strips"})
+}
+
+func (s *stream) asOf() string {
+	at := s.view.asOf
+	if at.IsZero() {
+		at = s.web.Now()
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// changed gathers what else comes within a moment, then draws once.
+func (s *stream) changed(f *live.Follower, first live.Change) error {
+	onlyMetrics := first.Topic == metricTopic
+	timer := time.NewTimer(gather)
+	defer timer.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-s.call.ctx.Done():
+			return s.call.ctx.Err()
+		case change := <-f.C:
+			onlyMetrics = onlyMetrics && change.Topic == metricTopic
+		case <-timer.C:
+			waiting = false
+		}
+	}
+	if f.TakeLost() {
+		return s.out.send("reload", struct{}{})
+	}
+	if onlyMetrics {
+		return s.tick()
+	}
+	if err := s.build(); err != nil {
+		return s.out.send("reload", struct{}{}) // the page itself says what is wrong
+	}
+	return s.draw(everything)
+}
+
+// build reads everything that the page shows.
+func (s *stream) build() error {
+	s.call.words = s.web.wordsIn(s.call.ctx)
+	v, err := s.page.build(s.web, s.call)
+	if err != nil {
+		return err
+	}
+	v.parts = append(v.parts, s.web.frameParts(s.call)...)
+	s.view = v
+	return nil
+}
+
+func everything(part) bool { return true }
+
+// tick draws the parts that show readings, from what was read last.
+func (s *stream) tick() error {
+	s.call.words = s.web.wordsIn(s.call.ctx)
+	return s.draw(func(p part) bool { return p.ticks })
+}
+
+// fragment is one element that takes the place of the one with its id.
+type fragment struct {
+	ID   string `json:"id"`
+	HTML string `json:"html"`
+}
+
+// draw sends the parts that do not look as they did.
+func (s *stream) draw(which func(part) bool) error {
+	var fragments []fragment
+	ctx := ui.WithLocalizer(s.call.ctx, s.call.words.Localizer)
+	for _, p := range s.view.parts {
+		if !which(p) {
+			continue
+		}
+		var buffer bytes.Buffer
+		if err := p.draw(s.call.words).Render(ctx, &buffer); err != nil {
+			return err
+		}
+		sum := fnv.New64a()
+		_, _ = sum.Write(buffer.Bytes())
+		if s.sent[p.id] == sum.Sum64() {
+			continue
+		}
+		s.sent[p.id] = sum.Sum64()
+		fragments = append(fragments, fragment{ID: p.id, HTML: buffer.String()})
+	}
+	if len(fragments) == 0 {
+		return nil
+	}
+	return s.out.send("fragments", fragments)
+}
+
+// events writes server-sent events.
+type events struct {
+	response   http.ResponseWriter
+	controller *http.ResponseController
+}
+
+func newEvents(c echo.Context) *events {
+	response := c.Response()
+	return &events{response: response, controller: http.NewResponseController(response)}
+}
+
+// open sends the head at once, so that the page knows it is connected. The stream may last for hours: the server's write deadline is lifted.
+func (e *events) open() {
+	h := e.response.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	e.response.WriteHeader(http.StatusOK)
+	_ = e.controller.SetWriteDeadline(time.Time{})
+	_ = e.controller.Flush()
+}
+
+func (e *events) send(name string, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(e.response, "event: %s\ndata: %s\n\n", name, body); err != nil {
+		return err
+	}
+	return e.controller.Flush()
+}
+
+// frameParts are the live parts outside the content: the number of requests that wait for the reader.
+func (w *Web) frameParts(k call) []part {
+	if !decides(k.actor) {
+		return nil
+	}
+	n, err := w.waiting(k)
+	if err != nil {
+		return nil
+	}
+	count := func(id string) part {
+		return part{id: id, draw: countOf(id, n)}
+	}
+	return []part{count("nav-waiting"), count("gp-waiting")}
+}
+
+func countOf(id string, n int) func(words) templ.Component {
+	return func(say words) templ.Component {
+		return ui.Count(ui.CountModel{Count: n, Words: say.S("web.waiting", "Count", n), ID: id})
+	}
+}

@@ -1,0 +1,143 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
+	if n := part(doc, "volume-row").Length(); n != 3 {
+		t.Errorf("want three, got %d", n)
+	}
+	used := doc.Find("#volume-train-resnet-home")
+	if got := said(in(used, "volume-user")); got != "train-resnet" || in(used, "volume-delete").Length() != 0 {
+		t.Errorf("what is in use says by whom and cannot be deleted, got %q", got)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask", "200 GiB of Anna Albers, for good")
+	if got := w.Post(webtest.Anna, "/storage/train-resnet-home/delete", nil).Code; got != http.StatusConflict {
+		t.Errorf("storage in use: want 409, got %d", got)
+	}
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/delete", nil)); to != "/storage" || !w.Vols["datasets-kept"].Deleted {
+		t.Error("kept storage can be deleted")
+	}
+}
+
+func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	titles := func(html string) string { return html }
+	anna, dora := titles(w.Get(webtest.Anna, "/fleet").Body.String()), titles(w.Get(webtest.Dora, "/fleet").Body.String())
+	for _, c := range []struct {
+		who, page, holder string
+		want              bool
+	}{
+		{"Anna", anna, "train-resnet, Anna Albers, until", true}, {"Anna", anna, "render-farm, Ben Brandt", true}, {"Anna", anna, "asr-train", false}, {"Anna", anna, "Olaf", false}, {"Anna", anna, "job-7", false},
+		{"Anna", anna, "held by another team", true}, {"Dora", dora, "asr-train, Olaf Oster", true}, {"Dora", dora, "held by batch/job-7", true},
+	} {
+		if strings.Contains(c.page, c.holder) != c.want {
+			t.Errorf("%s: want %q on the page to be %v", c.who, c.holder, c.want)
+		}
+	}
+	doc := read(t, w.Get(webtest.Anna, "/fleet"), http.StatusOK)
+	bars := part(doc, "fleet-bar")
+	if bars.Length() != 5 {
+		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
+	}
+	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "closed") || !strings.Contains(got, "0 of 4 free") || !strings.Contains(got, "is ill") {
+		t.Errorf("a closed node has nothing free and says why, got %q", got)
+	}
+	if n := doc.Find("#node-gpu-01").Find(`[data-test="cell-used"]`).Length(); n != 2 {
+		t.Errorf("want two cells held, got %d", n)
+	}
+}
+
+func TestLicences(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/licences"), http.StatusOK)
+	wantSaid(t, doc, "seats", "3 of 4 free", "1 taken")
+	wantAbsent(t, doc, "seat")
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/licences"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
+}
+
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
+	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") || !strings.Contains(got, "vision-lead") {
+		t.Errorf("want the owners' group, and that Ben is one, got %q", got)
+	}
+	if n := part(doc, "team").Length(); n != 1 {
+		t.Errorf("want one team, got %d", n)
+	}
+	if n := part(read(t, w.Get(webtest.Eli, "/team"), http.StatusOK), "team").Length(); n != 2 {
+		t.Errorf("an auditor sees both, got %d", n)
+	}
+}
+
+func TestATokenIsShownOnce(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}), http.StatusOK)
+	secret := said(part(doc, "token-secret").Find("code"))
+	credential, ok := identity.ParseCredential(strings.TrimPrefix(secret, identity.TokenPrefix))
+	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
+		t.Fatalf("want a token, got %q", secret)
+	}
+	made := w.TokenList[len(w.TokenList)-1]
+	if !credential.Matches(made.SecretHash) || made.Person != webtest.Anna.ID || made.ExpiresAt.Sub(made.CreatedAt).Hours() != 720 {
+		t.Errorf("the hash of it is kept for Anna for 30 days, got %+v", made)
+	}
+	if strings.Contains(w.Get(webtest.Anna, "/account").Body.String(), credential.Secret) {
+		t.Error("the secret is shown a second time")
+	}
+	for name, bad := range map[string]url.Values{"no name": {"lasts": {"30d"}}, "for ever": {"name": {"x"}, "lasts": {"9999d"}}, "no time": {"name": {"x"}, "lasts": {"soon"}}, "too long a name": {"name": {strings.Repeat("x", 61)}, "lasts": {"7d"}}} {
+		t.Run(name, func(t *testing.T) {
+			doc := read(t, w.Post(webtest.Anna, "/account/tokens", bad), http.StatusUnprocessableEntity)
+			wantAbsent(t, doc, "token-secret")
+		})
+	}
+	if got := w.Post(webtest.Ben, "/account/tokens/"+made.ID+"/revoke", nil).Code; got != http.StatusNotFound {
+		t.Errorf("another's token does not exist: want 404, got %d", got)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/account/tokens/"+made.ID+"/revoke", nil))
+	if len(w.TokenList) != 1 {
+		t.Error("it was revoked")
+	}
+}
+
+func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	s := w.Snaps["local"]
+	for i := range 250 {
+		n := s.Nodes[0]
+		n.Name, n.Odd, n.Ready, n.Cordoned = fmt.Sprintf("big-%03d", i), nil, i != 249, false
+		s.Nodes = append(s.Nodes, n)
+	}
+	w.Snaps["local"] = s
+	rows := func(path string) []string {
+		var names []string
+		doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
+		part(doc, "node-row").Each(func(_ int, row *goquery.Selection) { names = append(names, row.AttrOr("id", "")) })
+		return names
+	}
+	if names := rows("/fleet"); len(names) != 100 || !slices.Contains(names, "node-big-249") {
+		t.Errorf("want 100 nodes and the broken one among them, got %d: %v", len(names), names)
+	}
+	if names := rows("/fleet?q=BIG-17"); len(names) != 10 || names[0] != "node-big-170" {
+		t.Errorf("want the ten that match, got %v", names)
+	}
+}

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/views/requests"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// requestKinds gives each state its colour and icon; the word is "request.state.<state>".
+var requestKinds = map[request.State]ui.Kind{
+	request.Pending: ui.Waiting, request.Approved: ui.OK, request.Rejected: ui.Danger, request.Withdrawn: ui.Off, request.Expired: ui.Off,
+}
+
+func requestPath(id request.ID) string { return "/requests/" + string(id) }
+
+// requestState is the state with the decision as its detail, where there is room for it.
+func requestState(say words, r request.Request, detailed bool) ui.StateModel {
+	m := ui.StateModel{Kind: requestKinds[r.State], Word: upperFirst(say.Say(i18n.T("request.state." + string(r.State)))), Test: "state"}
+	if detailed {
+		m.Detail = requestSentence(say, r)
+	}
+	return m
+}
+
+func upperFirst(s string) string {
+	runes := []rune(s)
+	if len(runes) == 0 {
+		return s
+	}
+	return strings.ToUpper(string(runes[:1])) + string(runes[1:])
+}
+
+// requestSentence says how it stands and which rule or person made it so.
+func requestSentence(say words, r request.Request) string {
+	switch {
+	case r.State == request.Pending:
+		return say.S("requests.pending", "By", roleWord(r.Decision.Needs), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
+	case r.Decision.ByName == "" && r.State == request.Approved:
+		return say.S("requests.by_rule", "Rule", r.Decision.Rule)
+	}
+	return say.say(r.Decision.Sentence)
+}
+
+// requests answers: what was asked, and how does it stand.
+func (w *Web) requests(k call) (view, error) {
+	chosen := request.Scope(k.get("scope"))
+	if chosen != request.ScopeVisible {
+		chosen = request.ScopeMine
+	}
+	f := request.Filter{Cursor: k.get("cursor"), Limit: 50}
+	if state := request.State(k.get("state")); slices.Contains(request.States(), state) {
+		f.States = []request.State{state}
+	}
+	items, next, err := w.Requests.List(k.ctx, k.actor, chosen, f)
+	if err != nil {
+		return view{}, err
+	}
+	m := requests.ListModel{Filter: requestFilter(k, chosen), More: ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/requests", k.query, next)}}
+	for _, r := range items {
+		m.Rows = append(m.Rows, requestRow(k.words, r))
+	}
+	if len(items) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.words.S("requests.empty"), Lines: []string{k.words.S("requests.empty_why")}, Test: "empty", Level: 3}
+	}
+	page := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"), Lead: k.words.S("requests.lead")}, List: m}
+	return view{title: page.Header.Title, nav: "/requests", body: requests.Page(page), wide: true, parts: []part{
+		{id: "requests-list", draw: func(words) templ.Component { return requests.List(m) }}}}, nil
+}
+
+func requestFilter(k call, chosen request.Scope) ui.FilterBarModel {
+	say := k.words
+	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField, Label: say.S("requests.filter_state"), Value: k.get("state"), Test: "filter-state",
+		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	for _, s := range request.States() {
+		state.Options = append(state.Options, ui.OptionModel{Value: string(s), Label: upperFirst(say.Say(i18n.T("request.state." + string(s))))})
+	}
+	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Fields: []ui.FieldModel{state}, Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
+	if k.get("state") != "" {
+		m.ClearURL = "/requests?scope=" + url.QueryEscape(string(chosen))
+	}
+	m.Switch = &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
+		{Label: say.S("home.scope_mine"), Href: "/requests", Current: chosen == request.ScopeMine, Test: "scope-mine"},
+		{Label: say.S("requests.scope_all"), Href: "/requests?scope=all", Current: chosen == request.ScopeVisible, Test: "scope-all"}}}
+	return m
+}
+
+// requestRow is the line of a request in a list.
+func requestRow(say words, r request.Request) requests.RowModel {
+	return requests.RowModel{
+		Row:      ui.RowModel{ID: "request-" + slug(string(r.ID)), Test: "request-row"},
+		Name:     ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID), Detail: requestWhat(say, r), Icon: string(r.Wish.Kind)},
+		Asker:    r.AskerName,
+		Size:     sizeModel(say, r.Wish.Size),
+		State:    requestState(say, r, true),
+		Asked:    say.around(r.CreatedAt),
+		Estimate: say.money(r.Estimate),
+	}
+}
+
+// requestWhat is what is asked for, by whom, for which team.
+func requestWhat(say words, r request.Request) string {
+	what := say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()))
+	return strings.Join([]string{what, r.AskerName, r.Wish.Tenant}, " · ")
+}
+
+// request answers the asker: how does it stand, who has to do what.
+func (w *Web) request(k call) (view, error) {
+	r, err := w.Requests.Get(k.ctx, k.actor, request.ID(k.get("id")))
+	if err != nil {
+		return view{}, err
+	}
+	m := w.requestModel(k, r)
+	return view{title: m.Header.Title, nav: "/requests", body: requests.Request(m), parts: []part{
+		{id: "request", draw: func(words) templ.Component {
+			m := m
+			m.Dialogs = nil // they stand outside the region
+			return requests.Request(m)
+		}}}}, nil
+}
+
+func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
+	say := k.words
+	state := requestState(say, r, false)
+	m := requests.RequestModel{
+		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", r.Wish.Name), State: &state,
+			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
+		Verdict: w.requestVerdict(k, r),
+		Items:   requestItems(say, r),
+	}
+	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
+		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
+			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"), Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
+	}
+	if r.Kind == request.StartKind && r.Asker == k.actor.Person.ID && r.State != request.Approved {
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.again"), Href: againURL(r), Icon: "edit", Kind: ui.Secondary, Test: "again"}})
+	}
+	return m
+}
+
+// againURL opens the start page with everything that was asked; a request itself never changes.
+func againURL(r request.Request) string {
+	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name}, "image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason}}
+	return "/start?" + q.Encode()
+}
+
+// requestVerdict is the state as a sentence, with the way on.
+func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
+	say := k.words
+	n := ui.NoticeModel{Kind: requestKinds[r.State], Title: requestSentence(say, r), Test: "request-verdict"}
+	if r.Decision.Note != "" {
+		n.Body = say.S("requests.note", "Note", r.Decision.Note)
+	}
+	if r.State == request.Pending {
+		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
+	}
+	if r.State == request.Approved && r.Workload != "" {
+		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"), Href: workloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
+	}
+	return n
+}
+
+func requestItems(say words, r request.Request) []ui.DefModel {
+	items := []ui.DefModel{
+		{Term: say.S("requests.col_size"), Component: workload.Size(sizeModel(say, r.Wish.Size))},
+		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
+		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
+		{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), Test: "estimate"},
+		{Term: say.S("start.team"), Value: r.Wish.Tenant},
+		{Term: say.S("requests.asker"), Value: r.AskerName},
+		{Term: say.S("requests.col_asked"), Component: ui.Time(say.at(r.CreatedAt))},
+		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
+		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"), Test: "request-id"})},
+	}
+	if r.Wish.Reason != "" {
+		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Wish.Reason, Test: "reason"})
+	}
+	if r.Wish.StorageGiB > 0 {
+		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: say.gib(float64(r.Wish.StorageGiB))})
+	}
+	return items
+}
+
+func (w *Web) requestWithdraw(c echo.Context) error {
+	k := w.callOf(c)
+	id := request.ID(c.Param("id"))
+	if _, err := w.Requests.Withdraw(k.ctx, k.actor, id); err != nil {
+		return err
+	}
+	return w.done(c, "withdrawn", requestPath(id))
+}

@@ -1,0 +1,105 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestARequestIsASentence(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantSaid(t, doc, "request-verdict", "Has been waiting 12 min", "approver", "whole-gpus")
+	wantSaid(t, doc, "estimate", "€15.60")
+	again, _ := part(doc, "again").Attr("href")
+	if q, _ := url.Parse(again); q.Path != "/start" || q.Query().Get("size") != "h100" || q.Query().Get("lease") != "4h" || !strings.Contains(q.Query().Get("reason"), "street scenes") {
+		t.Errorf("asking again begins with what was asked, got %s", again)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/withdraw", nil))
+	if w.Reqs["r-anna1"].State != request.Withdrawn {
+		t.Error("it was taken back")
+	}
+	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
+	wantSaid(t, rejected, "request-verdict", "Carla Conti turned it down", "Try the 40 GB slice first")
+}
+
+func TestListsOfRequests(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	if n := part(read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "request-row").Length(); n != 3 {
+		t.Errorf("want Anna's three, got %d", n)
+	}
+	if n := part(read(t, w.Get(webtest.Anna, "/requests?state=rejected"), http.StatusOK), "request-row").Length(); n != 1 {
+		t.Errorf("want the rejected one, got %d", n)
+	}
+	if n := part(read(t, w.Get(webtest.Carla, "/requests?scope=all"), http.StatusOK), "request-row").Length(); n != 4 {
+		t.Errorf("an approver sees all four, got %d", n)
+	}
+	none := read(t, w.Get(webtest.Anna, "/requests?state=expired"), http.StatusOK)
+	wantSaid(t, none, "empty", "No requests")
+	if part(none, "filter-state").Length() == 0 {
+		t.Error("an empty list keeps its filter")
+	}
+}
+
+func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
+	if got := said(part(doc, "inbox-row").First()); !strings.Contains(got, "Olaf Oster") {
+		t.Errorf("who waits longest comes first, got %q", got)
+	}
+	anna := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	wantSaid(t, anna, "approval", "Anna Albers asks for Whole H100", "street scenes", "€15.60", "Olaf Oster, team speech")
+	wantSaid(t, anna, "capacity", "1 of 2 free, 0 after")
+	wantSaid(t, anna, "quota", "1 of 2")
+	wantSaid(t, anna, "asker-history", "Carla Conti turned it down")
+	if got, _ := part(anna, "approve").Attr("data-key"); got != "a" {
+		t.Errorf("a approves, got %q", got)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/approvals"), http.StatusOK), "inbox-row", "approve")
+}
+
+// Somebody else may decide the oldest while one reads it. The stream of the page stays with the request that is shown, or the buttons would come to
+// mean another one.
+func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Carla, "/approvals"), http.StatusOK)
+	stream, _ := doc.Find("body").Attr("data-live-url")
+	if u, _ := url.Parse(stream); u.Query().Get("id") != "r-olaf1" || u.Query().Get("page") != "approvals" {
+		t.Errorf("want a stream of r-olaf1, got %s", stream)
+	}
+}
+
+func TestDeciding(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	if to := wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}})); to != "/approvals" {
+		t.Errorf("want the next one, got %s", to)
+	}
+	r := w.Reqs["r-anna1"]
+	if r.State != request.Approved || r.Decision.Note != "For today." || r.Decision.By != webtest.Carla.ID {
+		t.Errorf("want it approved by Carla with a note, got %+v", r.Decision)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict", "Carla Conti approved it", "For today.", "Go to the workload")
+
+	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}}), http.StatusConflict)
+	wantSaid(t, full, "form-errors", "Your team uses 1 of 1")
+	if got := full.Find("textarea[name=note]").Text(); got != "kept note" {
+		t.Errorf("the note stays, got %q", got)
+	}
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."}}))
+	if w.Reqs["r-olaf1"].State != request.Rejected {
+		t.Error("it was turned down")
+	}
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "why-not", "already decided: rejected")
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "empty", "Nothing waits for you")
+	if got := w.Post(webtest.Anna, "/approvals/r-anna0/approve", nil).Code; got != http.StatusForbidden {
+		t.Errorf("nobody decides their own: want 403, got %d", got)
+	}
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Route is one entry of the surface; Action is what it is for. Every route needs someone who is signed in.
+type Route struct {
+	Method  string
+	Path    string
+	Action  identity.Action
+	Handler echo.HandlerFunc
+}
+
+// Routes is the whole surface of the pages.
+func (w *Web) Routes() []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []Route{
+		{get, "/", identity.ReadWorkload, w.show(homePage)},
+		{get, "/start", identity.SubmitRequest, w.show(startPage)},
+		{post, "/start", identity.SubmitRequest, w.startSubmit},
+		{get, "/start/summary", identity.SubmitRequest, w.startSummary},
+		{post, "/start/summary", identity.SubmitRequest, w.startSummary},
+		{post, "/start/form", identity.SubmitRequest, w.startForm},
+
+		{get, "/workloads/:id", identity.ReadWorkload, w.show(workloadPage)},
+		{get, "/workloads/:id/objects", identity.ReadWorkload, w.show(objectsPage)},
+		{get, "/workloads/:id/history", identity.ReadWorkload, w.show(historyPage)},
+		{post, "/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop},
+		{post, "/workloads/:id/start", identity.ChangeWorkload, w.workloadStart},
+		{post, "/workloads/:id/share", identity.ChangeWorkload, w.workloadShare},
+		{get, "/workloads/:id/extend", identity.ChangeWorkload, w.show(extendPage)},
+		{post, "/workloads/:id/extend", identity.ChangeWorkload, w.workloadExtend},
+		{get, "/workloads/:id/delete", identity.ChangeWorkload, w.show(deletePage)},
+		{post, "/workloads/:id/delete", identity.ChangeWorkload, w.workloadDelete},
+
+		{get, "/requests", identity.ReadRequest, w.show(requestsPage)},
+		{get, "/requests/:id", identity.ReadRequest, w.show(requestPage)},
+		{post, "/requests/:id/withdraw", identity.WithdrawRequest, w.requestWithdraw},
+		{get, "/approvals", identity.DecideRequest, w.show(approvalsPage)},
+		{get, "/approvals/:id", identity.DecideRequest, w.show(approvalsPage)},
+		{post, "/approvals/:id/approve", identity.DecideRequest, w.approve},
+		{post, "/approvals/:id/reject", identity.DecideRequest, w.reject},
+
+		{get, "/storage", identity.ReadVolume, w.show(storagePage)},
+		{get, "/storage/:name/delete", identity.DeleteVolume, w.show(volumeDeletePage)},
+		{post, "/storage/:name/delete", identity.DeleteVolume, w.volumeDelete},
+		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
+		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
+		{get, "/team", identity.ReadTenant, w.show(teamPage)},
+		{get, "/account", identity.ManageTokens, w.show(accountPage)},
+		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
+		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
+		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
+
+		{get, "/live", identity.ReadWorkload, w.live},
+		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
+		{post, "/settings/theme", identity.ReadCatalog, w.setTheme},
+		{post, "/settings/team", identity.ReadTenant, w.setTeam},
+	}
+}
+
+// page is one page and what it follows while it is open.
+type page struct {
+	name   string   // in the address of the stream
+	topics []string // of the hub, whose changes make it read everything again
+	build  func(w *Web, k call) (view, error)
+}
+
+// The pages. They are functions of a call, so that the stream can build the same page again.
+var (
+	homePage         = page{"home", []string{"workload", "request"}, (*Web).home}
+	startPage        = page{"start", []string{"inventory", "workload"}, (*Web).start}
+	workloadPage     = page{"workload", []string{"workload", "request", "volume"}, (*Web).workloadOverview}
+	objectsPage      = page{"objects", []string{"workload"}, (*Web).workloadObjects}
+	historyPage      = page{"history", []string{"workload", "request"}, (*Web).workloadHistory}
+	extendPage       = page{"extend", nil, (*Web).workloadExtendAsk}
+	deletePage       = page{"delete", nil, (*Web).workloadDeleteAsk}
+	requestsPage     = page{"requests", []string{"request"}, (*Web).requests}
+	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
+	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
+	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
+	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
+	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
+	licencesPage     = page{"licences", []string{"workload"}, (*Web).licences}
+	teamPage         = page{"team", []string{"workload"}, (*Web).team}
+	accountPage      = page{"account", nil, (*Web).account}
+	auditPage        = page{"audit", nil, (*Web).audit}
+)
+
+// livePages are those that a stream can be opened for.
+func livePages() map[string]page {
+	named := map[string]page{}
+	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
+		fleetPage, licencesPage, teamPage} {
+		named[p.name] = p
+	}
+	return named
+}

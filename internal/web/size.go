@@ -1,0 +1,73 @@
+package web
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	"github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// sizeModel is a size in words with its picture.
+func sizeModel(say words, s catalog.Size) workload.SizeModel {
+	return workload.SizeModel{Title: s.Title, Detail: sizeDetail(say, s), Glyph: glyph(s)}
+}
+
+// sizeDetail is "10 GiB · hard isolation", or processor and memory where there is no GPU.
+func sizeDetail(say words, s catalog.Size) string {
+	if s.Devices() == 0 {
+		return say.S("web.cpu_size", "CPU", s.CPU, "Memory", say.quantity(s.Memory))
+	}
+	parts := []string{}
+	if s.Accelerator.MemoryGiB > 0 {
+		parts = append(parts, say.gib(s.Accelerator.MemoryGiB))
+	}
+	return strings.Join(append(parts, say.S("web.isolation_"+string(s.Isolation))), " · ")
+}
+
+// glyph draws the share of a card. A picture that would have to guess is the one for unknown.
+func glyph(s catalog.Size) ui.ShareGlyphModel {
+	share := s.Accelerator.Share
+	switch {
+	case s.Devices() == 0:
+		return ui.ShareGlyphModel{Kind: ui.GlyphCPU}
+	case share >= 1 && s.Devices() > 1:
+		return ui.ShareGlyphModel{Kind: ui.GlyphSeveral, Count: s.Devices()}
+	case share >= 1:
+		return ui.ShareGlyphModel{Kind: ui.GlyphWhole}
+	case s.Technology == catalog.TimeSlicing:
+		return ui.ShareGlyphModel{Kind: ui.GlyphTimeSlice, Parts: parts(share, 1), Filled: 1}
+	case share <= 0:
+		return ui.ShareGlyphModel{Kind: ui.GlyphUnknown}
+	case s.Technology == catalog.MIG:
+		return migGlyph(s)
+	case s.Isolation == catalog.IsolationHard:
+		return ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: parts(share, 1), Filled: 1}
+	}
+	return ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: int(math.Round(share * 100))}
+}
+
+// migGlyph counts compute slices as the profile's name does: 3g of a card of seven.
+func migGlyph(s catalog.Size) ui.ShareGlyphModel {
+	filled := 1
+	if head, _, found := strings.Cut(s.Accelerator.Profile, "g."); found {
+		if n, err := strconv.Atoi(head); err == nil && n > 0 && n <= 8 {
+			filled = n
+		}
+	}
+	whole := 7
+	if filled == 8 || parts(s.Accelerator.Share, filled) == 4 {
+		whole = parts(s.Accelerator.Share, filled) // cards of four slices
+	}
+	return ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: max(whole, filled), Filled: filled * s.Devices()}
+}
+
+// parts is into how many a card is cut when so many of them make this share.
+func parts(share float64, filled int) int {
+	if share <= 0 {
+		return filled
+	}
+	return min(16, max(filled, int(math.Round(float64(filled)/share))))
+}

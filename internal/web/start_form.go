@@ -1,0 +1,49 @@
+package web
+
+import (
+	"net/url"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+)
+
+// StartForm is what was typed on the start page, as it was typed.
+type StartForm struct {
+	Tenant  string
+	Kind    string
+	Size    string
+	Image   string
+	Lease   string
+	Storage string
+	Volume  string
+	Reason  string
+	Name    string
+	Key     string // made with the page: a double click sends the same one twice and gets one request
+
+	// What narrows the price list; it is no part of the wish.
+	AtLeast   string
+	Isolation string
+	FreeOnly  bool
+}
+
+// readStartForm takes the form as posted. A preset or an "instead" button speaks louder than the field it fills.
+func readStartForm(v url.Values) StartForm {
+	f := StartForm{
+		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"), Storage: v.Get("storage"),
+		Volume: v.Get("volume"), Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
+		AtLeast: v.Get("at_least"), Isolation: v.Get("isolation"), FreeOnly: v.Get("free_only") != "",
+	}
+	if preset := v.Get("preset"); preset != "" {
+		f.Lease = preset
+	}
+	if instead := v.Get("instead"); instead != "" {
+		f.Size = instead
+	}
+	return f
+}
+
+// Draft is the same wish as the API's body gives.
+func (f StartForm) Draft() request.Draft {
+	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image, Lease: f.Lease,
+		Storage: f.Storage, Volume: f.Volume, Reason: f.Reason, Key: f.Key}
+}

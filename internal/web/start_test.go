@@ -1,0 +1,185 @@
+package web_test
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// form is a good one; changes are pairs of name and value.
+func form(changes ...string) url.Values {
+	f := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "lease": {"8h"}, "storage": {"10Gi"}, "key": {"k-1"}}
+	for i := 0; i < len(changes); i += 2 {
+		f.Set(changes[i], changes[i+1])
+	}
+	return f
+}
+
+func TestThePriceList(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start"), http.StatusOK)
+	whole := doc.Find(`tr[data-size="h100"]`)
+	for name, want := range map[string]string{"free": "1 of 2", "price": "€3.90/h", "needs": "approval by: approver"} {
+		if got := said(in(whole, name)); got != want {
+			t.Errorf("%s: want %q, got %q", name, want, got)
+		}
+	}
+	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "10 GiB GPU memory") || !strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
+		t.Errorf("the slice says %q", got)
+	}
+	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "licence seat 3 of 4 free" {
+		t.Errorf("a vGPU takes a seat, got %q", got)
+	}
+	if got, _ := doc.Find("input[name=size]:checked, input[name=size][checked]").Attr("value"); got != "h100" {
+		t.Errorf("what was used last is chosen, got %q", got)
+	}
+	fresh := webtest.Busy()
+	fresh.Reqs = map[request.ID]request.Request{}
+	if got, _ := read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK).Find("input[name=size][checked]").Attr("value"); got != "mig-1g.10gb" {
+		t.Errorf("without a last one the smallest that is free is chosen, got %q", got)
+	}
+}
+
+func TestWhatCannotBeHadIsGreyWithItsReason(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Site.Directory.Tenants[0].Quota["mig-3g.40gb"] = 1
+	doc := read(t, w.Get(webtest.Anna, "/start"), http.StatusOK)
+	full := doc.Find(`tr[data-size="mig-3g.40gb"]`)
+	if got := said(in(full, "size-why")); !strings.Contains(got, "Your team uses 1 of 1") {
+		t.Errorf("want the quota as the reason, got %q", got)
+	}
+	if _, off := full.Find("input").Attr("disabled"); !off {
+		t.Error("it cannot be chosen")
+	}
+}
+
+func TestFiltersNarrowTheListAndKeepTheChoice(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start?size=cpu&at_least=40"), http.StatusOK)
+	if n := part(doc, "size-row").Length(); n != 4 { // cpu is chosen; 40, 45 and 80 GiB pass
+		t.Errorf("want 4 lines, got %d", n)
+	}
+}
+
+func TestTheSummaryIsTrue(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		form    url.Values
+		verdict []string
+		total   string
+	}{
+		"a slice starts now":                {form(), []string{"Starts now"}, "€4.40"},
+		"a whole card waits":                {form("size", "h100", "lease", "4h"), []string{"Waits for an approval by: approver", "what it is for"}, "€15.60"},
+		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"), []string{"Waits for an approval by: approver"}, "€15.60"},
+		"too long says the most":            {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d", "instead"}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := webtest.Busy()
+			r := httptest.NewRequest(http.MethodPost, "/start/summary", strings.NewReader(c.form.Encode()))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("HX-Request", "true")
+			doc := read(t, w.Do(webtest.Anna, "en", r), http.StatusOK)
+			if doc.Find("h1").Length() != 0 {
+				t.Error("htmx gets the part alone")
+			}
+			wantSaid(t, doc, "verdict", c.verdict...)
+			if got := said(part(doc, "total")); !strings.Contains(got, c.total) {
+				t.Errorf("want the price %s, got %q", c.total, got)
+			}
+		})
+	}
+}
+
+func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h", "kind", "endpoint")), http.StatusOK)
+	if got := doc.Find("textarea[name=reason]").Text(); got != "kept as typed" {
+		t.Errorf("what was typed stays, got %q", got)
+	}
+	if got, _ := doc.Find("input[name=lease]").Attr("value"); got != "2h" {
+		t.Errorf("the preset is taken, got %q", got)
+	}
+	if got := said(doc.Find("select[name=image]")); !strings.Contains(got, "vLLM") || strings.Contains(got, "JupyterLab") {
+		t.Errorf("images follow the kind, got %q", got)
+	}
+	if got := said(part(doc, "summary").Find("pre")); !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+		t.Errorf("what will be created is shown, got %.80q", got)
+	}
+}
+
+func TestASliceStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := webtest.Empty()
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
+	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
+	if got := said(part(doc, "state")); got != "Queued" {
+		t.Errorf("want it queued, got %q", got)
+	}
+	again := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
+	if again != to || len(w.Works) != 1 {
+		t.Errorf("a double click makes one: want %s, got %s and %d workloads", to, again, len(w.Works))
+	}
+}
+
+func TestAWholeCardBecomesARequest(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
+	doc := read(t, w.Get(webtest.Anna, to), http.StatusOK)
+	wantSaid(t, doc, "request-verdict", "approval by: approver", "whole-gpus")
+	wantSaid(t, doc, "reason", "the demo")
+}
+
+func TestWhatIsWrongComesBack(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		form  url.Values
+		field string
+		words string
+	}{
+		"a lease of ten years":  {form("lease", "3650d"), "lease", "at most 7 d"},
+		"a lease of nothing":    {form("lease", "0"), "lease", "shortest"},
+		"no size":               {form("size", ""), "size", "Choose a size"},
+		"an unknown size":       {form("size", "<b>mine</b>"), "size", "There is no size"},
+		"the other kind's":      {form("image", "vllm"), "image", "Choose"},
+		"too much storage":      {form("storage", "900Ti"), "storage", "The most is"},
+		"a name of signs":       {form("name", "!!!"), "name", "at least one letter"},
+		"a name that is taken":  {form("name", "Train ResNet"), "name", "is in use"},
+		"no reason":             {form("size", "h100", "lease", "4h"), "reason", "what it is for"},
+		"someone else's volume": {form("volume", "render-farm-home"), "volume", "no kept storage"},
+		"another team's":        {form("tenant", "speech"), "tenant", "one of your own teams"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := webtest.Busy()
+			works, asks := maps.Clone(w.Works), maps.Clone(w.Reqs)
+			doc := read(t, w.Post(webtest.Anna, "/start", c.form), http.StatusUnprocessableEntity)
+			link := part(doc, "form-errors").Find("a")
+			if got := said(link); !strings.Contains(got, c.words) {
+				t.Errorf("want %q at the top, got %q", c.words, said(part(doc, "form-errors")))
+			}
+			if got, _ := link.Attr("href"); got != "#"+c.field {
+				t.Errorf("want it to lead to #%s, got %s", c.field, got)
+			}
+			if beside := said(doc.Find("#" + c.field + "-error")); !strings.Contains(beside, c.words) {
+				t.Errorf("want %q beside the field, got %q", c.words, beside)
+			}
+			for _, kept := range []string{"lease", "storage", "name"} {
+				if got, _ := doc.Find("input[name=" + kept + "]").Attr("value"); got != c.form.Get(kept) {
+					t.Errorf("%s: want %q kept, got %q", kept, c.form.Get(kept), got)
+				}
+			}
+			if len(w.Works) != len(works) || len(w.Reqs) != len(asks) {
+				t.Error("nothing may have been written")
+			}
+		})
+	}
+}

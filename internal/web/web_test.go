@@ -1,0 +1,179 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// read parses an answer and asks that it has the status.
+func read(t *testing.T, answer *httptest.ResponseRecorder, status int) *goquery.Document {
+	t.Helper()
+	if answer.Code != status {
+		t.Fatalf("want status %d, got %d: %.400s", status, answer.Code, answer.Body)
+	}
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(answer.Body.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// part is the element with this data-test.
+func part(doc *goquery.Document, name string) *goquery.Selection {
+	return doc.Find(`[data-test="` + name + `"]`)
+}
+
+// said is what a person reads in it, with single spaces.
+func said(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
+
+// wantSaid asks that an element is there and says all of this.
+func wantSaid(t *testing.T, doc *goquery.Document, name string, words ...string) {
+	t.Helper()
+	s := part(doc, name)
+	if s.Length() == 0 {
+		t.Errorf("%s is not on the page", name)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(said(s), w) {
+			t.Errorf("%s: want %q, got %q", name, w, said(s))
+		}
+	}
+}
+
+func wantAbsent(t *testing.T, doc *goquery.Document, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if s := part(doc, name); s.Length() > 0 {
+			t.Errorf("%s should not be there, it says %q", name, said(s))
+		}
+	}
+}
+
+// wantRedirect asks for a 303 and gives where it leads.
+func wantRedirect(t *testing.T, answer *httptest.ResponseRecorder) string {
+	t.Helper()
+	if answer.Code != http.StatusSeeOther {
+		t.Fatalf("want a redirect, got %d: %.400s", answer.Code, answer.Body)
+	}
+	return answer.Header().Get("Location")
+}
+
+var bareID = regexp.MustCompile(`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|team|account|audit|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
+
+// Every scene in each language: no message without words, no Go formatting slip, one h1, and the language said.
+func TestEveryPageInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, s := range webtest.Scenes() {
+		for _, lang := range []string{"en", "de"} {
+			t.Run(s.Area+"/"+s.Name+"/"+lang, func(t *testing.T) {
+				answer, err := s.Render(lang, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				doc, err := goquery.NewDocumentFromReader(answer.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				doc.Find("code, pre, option").Remove()
+				if text := doc.Find("body").Text(); strings.Contains(text, "%!") || strings.Contains(text, "<no value>") {
+					t.Errorf("a slip in formatting: %.200s", text)
+				} else if id := bareID.FindString(text); id != "" && !strings.HasSuffix(id, ".org") {
+					t.Errorf("%s has no words", id)
+				}
+				if n := doc.Find("h1").Length(); n != 1 {
+					t.Errorf("want one h1, got %d", n)
+				}
+				if got, _ := doc.Find("html").Attr("lang"); got != lang {
+					t.Errorf("want lang %s, got %s", lang, got)
+				}
+			})
+		}
+	}
+}
+
+func TestEveryRouteNamesAnAction(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range webtest.Empty().Web.Routes() {
+		if !slices.Contains(identity.Actions(), r.Action) {
+			t.Errorf("%s %s names no known action: %q", r.Method, r.Path, r.Action)
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodPost {
+			t.Errorf("%s %s: a page knows GET and POST only", r.Method, r.Path)
+		}
+		if seen[r.Method+r.Path] {
+			t.Errorf("%s %s is there twice", r.Method, r.Path)
+		}
+		seen[r.Method+r.Path] = true
+	}
+}
+
+// Someone of another team finds nothing of vision's on any page, and no way to change it; neither by its number.
+func TestAnotherTeamSeesNothing(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	names := []string{"train-resnet", "llm-chat", "sweep-lr", "render-farm", "Anna", "Ben Brandt", "r-anna1", "datasets-kept", "gpu-vision"}
+	for _, path := range []string{"/", "/?scope=team", "/?scope=all", "/requests?scope=all", "/storage?scope=team", "/fleet", "/licences", "/team", "/account", "/start"} {
+		text := w.Get(webtest.Olaf, path).Body.String()
+		for _, name := range names {
+			if strings.Contains(text, name) {
+				t.Errorf("%s tells Olaf of %s", path, name)
+			}
+		}
+	}
+	for _, path := range []string{"/workloads/w-train-resnet", "/workloads/w-train-resnet/objects", "/workloads/w-train-resnet/history", "/workloads/w-train-resnet/extend",
+		"/workloads/w-train-resnet/delete", "/requests/r-anna1", "/storage/datasets-kept/delete", "/audit", "/live?page=workload&id=w-train-resnet", "/live?page=nothing"} {
+		if got := w.Get(webtest.Olaf, path).Code; got != http.StatusNotFound {
+			t.Errorf("%s: want 404, got %d", path, got)
+		}
+	}
+	for _, path := range []string{"/workloads/w-train-resnet/stop", "/workloads/w-train-resnet/start", "/workloads/w-train-resnet/share", "/workloads/w-train-resnet/extend",
+		"/workloads/w-train-resnet/delete", "/storage/datasets-kept/delete", "/requests/r-anna1/withdraw", "/approvals/r-anna1/approve", "/account/tokens/kq3vT0x8Yw1mZ4nB/revoke"} {
+		if got := w.Post(webtest.Olaf, path, url.Values{"lease": {"1h"}}).Code; got != http.StatusNotFound {
+			t.Errorf("POST %s: want 404, got %d", path, got)
+		}
+	}
+}
+
+func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK)
+	if n := part(doc, "event").Length(); n != len(w.Record) {
+		t.Errorf("want %d events, got %d", len(w.Record), n)
+	}
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
+	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
+	wantSaid(t, none, "empty", "No events")
+}
+
+func TestSettingsComeBackToThisSiteOnly(t *testing.T) {
+	t.Parallel()
+	w := webtest.Empty()
+	cases := map[string]string{
+		"/workloads/w-1?x=1": "/workloads/w-1?x=1", "//evil.example.org/": "/", "https://evil.example.org/": "/", "/\\evil.example.org": "/", "javascript:alert(1)": "/", "": "/",
+	}
+	for back, want := range cases {
+		if got := wantRedirect(t, w.Post(webtest.Anna, "/settings/theme", url.Values{"theme": {"dark"}, "back": {back}})); got != want {
+			t.Errorf("back to %q: want %q, got %q", back, want, got)
+		}
+	}
+	answer := w.Post(webtest.Anna, "/settings/language", url.Values{"lang": {"de"}, "back": {"/team"}})
+	if cookie := answer.Result().Cookies()[0]; cookie.Name != "lang" || cookie.Value != "de" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode {
+		t.Errorf("want an HttpOnly, lax cookie lang=de, got %v", cookie)
+	}
+	if got := w.Post(webtest.Anna, "/settings/team", url.Values{"team": {"speech"}}).Code; got != http.StatusNotFound {
+		t.Errorf("a team one is not in: want 404, got %d", got)
+	}
+}

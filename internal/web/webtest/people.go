@@ -1,0 +1,196 @@
+package webtest
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Busy is a world on a working day: everything that a page can show is there once.
+func Busy() *World {
+	w := Empty()
+	w.fleet()
+	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
+	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute, 38*time.Minute).Shared().Ending())
+	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("All 2 whole H100 are in use. The next lease ends in 40 min.", 12*time.Minute))
+	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour), Until: Now.Add(6 * time.Hour)}).Volume(10))
+	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose another image."))
+	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
+	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
+	w.Ask("r-anna1", Anna, "vision", "h100", "4h", "Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
+	w.Ask("r-olaf1", Olaf, "speech", "h100", "2h", "Comparing two decoders for the demo on Friday.", 50*time.Minute)
+	w.Decided("r-anna0", Anna, "h100", request.Rejected, "Try the 40 GB slice first, please: it was free all week.")
+	w.Decided("r-anna2", Anna, "h100", request.Approved, "For the deadline.")
+	w.Vols["datasets-kept"] = workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID, OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 200, CreatedAt: Now.Add(-40 * 24 * time.Hour)}
+	w.TokenList = []identity.Token{{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID, CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour), LastUsedAt: Now.Add(-9 * time.Hour)}}
+	return w
+}
+
+// Work is a workload being made.
+type Work struct {
+	workload.Workload
+	world *World
+}
+
+// Workload begins a workload of a person's first team.
+func (w *World) Workload(name string, owner identity.Person, size string) *Work {
+	s, ok := w.Site.Catalog.Size(size)
+	if !ok {
+		panic("no size " + size)
+	}
+	image, _ := w.Site.Catalog.Image("jupyterlab")
+	team := w.Actor(owner).TenantNames()[0]
+	return &Work{world: w, Workload: workload.Workload{
+		ID: workload.ID("w-" + name), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: owner.ID, OwnerName: owner.Name, Size: s, Image: image, Cluster: "local", Namespace: "gpu-" + team,
+		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Request: "r-" + name, CreatedAt: Now.Add(-time.Hour), Lease: workload.Lease{From: Now, Until: Now.Add(8 * time.Hour)}, Version: 1}}
+}
+
+// Endpoint makes it one.
+func (b *Work) Endpoint() *Work {
+	b.Kind = catalog.Endpoint
+	for _, i := range b.world.Site.Catalog.Images {
+		if i.Kind == catalog.Endpoint {
+			b.Image = i
+			break
+		}
+	}
+	return b
+}
+
+// Running puts it on a node, for so long, with so much lease left, and gives it readings.
+func (b *Work) Running(node string, since, left time.Duration) *Work {
+	b.State, b.CreatedAt, b.PlacedAt = workload.Running, Now.Add(-since-time.Minute), Now.Add(-since)
+	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(left)}
+	b.Observed = workload.Observation{At: Now.Add(-3 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0", PodIP: "10.64.0.9", Node: node, Ready: true,
+		Activity: &workload.Activity{At: Now, LastActivity: Now.Add(-2 * time.Minute), Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: Now.Add(-time.Minute), Connections: 1}, {Name: "python3", State: "idle", LastActivity: Now.Add(-40 * time.Minute)}}}}
+	if b.Kind == catalog.Endpoint {
+		b.Observed.Activity = nil
+	}
+	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name, PerHour: b.Size.PricePerHour, From: Now.Add(-since)}}
+	if b.Size.Devices() > 0 {
+		b.world.Readings[b.Observed.Pod] = reading(node, b.Size)
+	}
+	return b
+}
+
+func known(v float64) gpumetrics.Reading {
+	return gpumetrics.Reading{Value: v, At: Now.Add(-4 * time.Second), Known: true}
+}
+
+// reading is a device that works in waves; the hour has a gap in it.
+func reading(node string, size catalog.Size) Reading {
+	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model, Profile: size.Accelerator.Profile, Node: node,
+		Engine: known(63), MemoryUsed: known(size.Accelerator.MemoryGiB * 1024 * 0.71), MemoryTotal: known(size.Accelerator.MemoryGiB * 1024), Power: known(312), Temperature: known(58), CardShared: size.Accelerator.Share < 1}}}}
+	for i := range 60 {
+		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute), Value: 45 + 30*math.Sin(float64(i)/5), Known: i < 20 || i > 26})
+	}
+	return r
+}
+
+// Queued waits, for so long, for a reason in the cluster's words put plainly.
+func (b *Work) Queued(reason string, since time.Duration) *Work {
+	b.State, b.CreatedAt, b.Reason = workload.Queued, Now.Add(-since), i18n.Literal(reason)
+	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(-since + 8*time.Hour)}
+	b.Observed = workload.Observation{At: Now.Add(-2 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0", Reason: b.Reason, Detail: "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match Pod's node affinity/selector.",
+		Steps: []workload.Step{{Name: workload.StepDecided, At: Now.Add(-since)}, {Name: workload.StepCreated, At: Now.Add(-since + 2*time.Second)}, {Name: workload.StepPlaced}, {Name: workload.StepImage}, {Name: workload.StepReady}}}
+	return b
+}
+
+// Failed cannot go on by itself.
+func (b *Work) Failed(reason string) *Work {
+	b.Queued(reason, 25*time.Minute)
+	b.State, b.Observed.Failed, b.Observed.Node = workload.Failed, true, "gpu-05"
+	b.PlacedAt = Now.Add(-24 * time.Minute)
+	b.Observed.Detail = "Back-off restarting failed container notebook in pod " + b.Name + "-0"
+	b.Observed.Steps[2].At = Now.Add(-24 * time.Minute)
+	return b
+}
+
+// Stopped gave its GPU back.
+func (b *Work) Stopped(lease workload.Lease) *Work {
+	b.State, b.Desired, b.Lease, b.PlacedAt, b.CreatedAt = workload.Stopped, workload.WantStopped, lease, lease.From, lease.From
+	b.Reason = i18n.T("workload.stopped_by", "Name", b.OwnerName)
+	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
+	return b
+}
+
+// Ending has been warned.
+func (b *Work) Ending() *Work { b.WarnedAt = Now.Add(-time.Minute); return b }
+
+// Shared is open to the team.
+func (b *Work) Shared() *Work { b.Workload.Shared = true; return b }
+
+// Volume gives it storage.
+func (b *Work) Volume(gib int) *Work {
+	b.StorageGiB, b.Workload.Volume = gib, b.Name+"-home"
+	b.world.Vols[b.Workload.Volume] = workload.Volume{Name: b.Workload.Volume, Tenant: b.Tenant, Owner: b.Owner, OwnerName: b.OwnerName, Cluster: b.Cluster, Namespace: b.Namespace, GiB: gib, Workload: b.ID, CreatedAt: b.CreatedAt}
+	return b
+}
+
+// Add puts a workload into the world, with the events that made it.
+func (w *World) Add(b *Work) {
+	w.Works[b.ID] = b.Workload
+	for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.WorkloadCreated} {
+		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner, Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices"})
+	}
+}
+
+// Ask is a request that waits for an approver.
+func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason string, since time.Duration) {
+	s, _ := w.Site.Catalog.Size(size)
+	image, _ := w.Site.Catalog.Image("jupyterlab")
+	d, err := catalog.ParseDuration(lease)
+	if err != nil {
+		panic(err)
+	}
+	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending, CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: request.EstimateFor(s, d), Version: 1,
+		Wish:     request.Wish{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s, Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
+		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}}
+}
+
+// Decided is one of last week.
+func (w *World) Decided(id request.ID, p identity.Person, size string, state request.State, note string) {
+	w.Ask(id, p, w.Actor(p).TenantNames()[0], size, "4h", "Last week's experiment.", 6*24*time.Hour)
+	r := w.Reqs[id]
+	sentence := map[request.State]string{request.Approved: "request.approved_by", request.Rejected: "request.rejected_by"}[state]
+	r.State, r.DecidedAt = state, Now.Add(-6*24*time.Hour+20*time.Minute)
+	r.Decision.By, r.Decision.ByName, r.Decision.Note, r.Decision.Sentence = Carla.ID, Carla.Name, note, i18n.T(sentence, "Name", Carla.Name)
+	w.Reqs[id] = r
+}
+
+func (w *World) fleet() {
+	h100 := map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+	with := func(labels map[string]string, name, value string) map[string]string {
+		out := map[string]string{name: value}
+		for k, v := range labels {
+			out[k] = v
+		}
+		return out
+	}
+	node := func(name, model string, labels map[string]string, resources ...inventory.Resource) inventory.Node {
+		return inventory.Node{Name: name, Ready: true, Model: model, Labels: labels, Resources: resources, CPU: inventory.Amount{Allocatable: 128000}, Memory: inventory.Amount{Allocatable: 1 << 40}}
+	}
+	held := func(namespace, pod, id string) inventory.Holder {
+		return inventory.Holder{Namespace: namespace, Pod: pod, Workload: id, Count: 1}
+	}
+	closed := node("gpu-06", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"), inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 3})
+	closed.Cordoned, closed.Odd = true, []i18n.Text{i18n.T("inventory.cordoned"), i18n.T("inventory.unhealthy", "Count", 1, "Resource", "nvidia.com/gpu")}
+	w.Snaps["local"] = inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
+		node("cpu-01", "", nil),
+		node("gpu-01", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-1g.10gb", Capacity: 14, Allocatable: 14, Holders: []inventory.Holder{held("gpu-vision", "train-resnet-0", "w-train-resnet"), held("batch", "job-7", "")}}),
+		node("gpu-02", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-3g.40gb", Capacity: 4, Allocatable: 4, Holders: []inventory.Holder{held("gpu-vision", "llm-chat-0", "w-llm-chat")}}),
+		node("gpu-03", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"), inventory.Resource{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2, Holders: []inventory.Holder{held("gpu-speech", "asr-train-0", "w-asr-train")}}),
+		node("gpu-04", "NVIDIA-A40-12Q", map[string]string{"nvidia.com/gpu.product": "NVIDIA-A40-12Q", "nvidia.com/vgpu.present": "true"}, inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 4, Holders: []inventory.Holder{held("gpu-vision", "render-farm-0", "w-render-farm")}}),
+		node("gpu-05", "NVIDIA-L40S", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, inventory.Resource{Name: "nvidia.com/gpu.shared", Capacity: 8, Allocatable: 8, Holders: []inventory.Holder{held("gpu-vision", "vlm-test-0", "w-vlm-test")}}),
+		closed,
+	}}
+}

@@ -1,0 +1,334 @@
+package webtest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Store keeps everything in maps. It has no transactions: what fails half way stays half done.
+type Store struct {
+	mu        sync.Mutex
+	Reqs      map[request.ID]request.Request
+	Works     map[workload.ID]workload.Workload
+	Vols      map[string]workload.Volume
+	Held      map[workload.ID][]usage.Interval
+	Record    []audit.Event
+	TokenList []identity.Token
+	Snaps     map[string]inventory.Snapshot
+	publish   func(live.Change) // tells the hub, as the outbox of the real store does
+}
+
+func newStore() *Store {
+	return &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{}, Vols: map[string]workload.Volume{},
+		Held: map[workload.ID][]usage.Interval{}, Snaps: map[string]inventory.Snapshot{}}
+}
+
+// requestStore and workloadStore give the two rooms their own face of the same maps.
+type (
+	requestStore  struct{ *Store }
+	workloadStore struct{ *Store }
+)
+
+func (s requestStore) DecideExclusively(_ context.Context, fn func(request.Tx) error) error {
+	return fn(s)
+}
+func (s workloadStore) ChangeExclusively(_ context.Context, fn func(workload.Tx) error) error {
+	return fn(s)
+}
+
+func notFound() error { return fault.New(fault.NotFound, i18n.T("request.not_found")) }
+
+// Request finds one by id.
+func (s *Store) Request(_ context.Context, id request.ID) (request.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.Reqs[id]
+	if !ok {
+		return r, notFound()
+	}
+	return r, nil
+}
+
+// RequestByKey finds one by its idempotency key.
+func (s *Store) RequestByKey(_ context.Context, asker identity.PersonID, key string) (request.Request, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.Reqs {
+		if r.Asker == asker && r.Key == key {
+			return r, nil
+		}
+	}
+	return request.Request{}, notFound()
+}
+
+// Requests lists, newest first.
+func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []request.Request
+	for _, r := range s.Reqs {
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b request.Request) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	if f.Limit > 0 && len(list) > f.Limit {
+		return list[:f.Limit], string(list[f.Limit-1].ID), nil
+	}
+	return list, "", nil
+}
+
+// Workload finds one by id.
+func (s *Store) Workload(_ context.Context, id workload.ID) (workload.Workload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.Works[id]
+	if !ok {
+		return w, fault.New(fault.NotFound, i18n.T("workload.not_found"))
+	}
+	return w, nil
+}
+
+// WorkloadByName finds one by name.
+func (s *Store) WorkloadByName(_ context.Context, name string) (workload.Workload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.Works {
+		if w.Name == name {
+			return w, nil
+		}
+	}
+	return workload.Workload{}, fault.New(fault.NotFound, i18n.T("workload.not_found"))
+}
+
+// Workloads lists, newest first.
+func (s *Store) Workloads(_ context.Context, f workload.Filter) ([]workload.Workload, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Workload
+	for _, w := range s.Works {
+		if (f.Owner == "" || w.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, w.State)) &&
+			(f.Ended || w.State != workload.Ended) {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b workload.Workload) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, "", nil
+}
+
+// Intervals gives what was metered.
+func (s *Store) Intervals(_ context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[workload.ID][]usage.Interval{}
+	for _, id := range ids {
+		found[id] = s.Held[id]
+	}
+	return found, nil
+}
+
+// Volumes lists storage by name.
+func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Volume
+	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
+		v := s.Vols[name]
+		if (f.Owner == "" || v.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// History is the events of a workload, newest first.
+func (s *Store) History(_ context.Context, id workload.ID, _ int) ([]audit.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []audit.Event
+	for _, e := range slices.Backward(s.Record) {
+		if e.Workload == string(id) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// Holdings is what counts against quota and seats.
+func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Holding
+	for _, w := range s.Works {
+		if w.Holds() {
+			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1})
+		}
+	}
+	return list, nil
+}
+
+// Waiting counts what is pending.
+func (s *Store) Waiting(_ context.Context, tenants []string, except identity.PersonID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, r := range s.Reqs {
+		if r.State == request.Pending && r.Asker != except && (tenants == nil || slices.Contains(tenants, r.Wish.Tenant)) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// NameTaken looks at everything that lives.
+func (s *Store) NameTaken(_ context.Context, name string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.Works {
+		if w.Name == name && w.State != workload.Ended {
+			return true, nil
+		}
+	}
+	for _, r := range s.Reqs {
+		if r.Wish.Name == name && r.State == request.Pending {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// SaveRequest writes one.
+func (s *Store) SaveRequest(_ context.Context, r request.Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Version++
+	s.Reqs[r.ID] = r
+	s.publish(live.Change{Topic: "request", ID: string(r.ID), Tenant: r.Wish.Tenant, Person: string(r.Asker)})
+	return nil
+}
+
+// SaveWorkload writes one.
+func (s *Store) SaveWorkload(_ context.Context, w workload.Workload) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Version++
+	s.Works[w.ID] = w
+	s.publish(live.Change{Topic: "workload", ID: string(w.ID), Tenant: w.Tenant, Person: string(w.Owner)})
+	return nil
+}
+
+// Volume finds one by name.
+func (s *Store) Volume(_ context.Context, name string) (workload.Volume, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.Vols[name]
+	if !ok {
+		return v, fault.New(fault.NotFound, i18n.T("volume.not_found"))
+	}
+	return v, nil
+}
+
+// SaveVolume writes one.
+func (s *Store) SaveVolume(_ context.Context, v workload.Volume) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Vols[v.Name] = v
+	s.publish(live.Change{Topic: "volume", ID: v.Name, Tenant: v.Tenant, Person: string(v.Owner)})
+	return nil
+}
+
+// Append writes events down.
+func (s *Store) Append(_ context.Context, events ...audit.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		e.Seq = int64(len(s.Record) + 1)
+		s.Record = append(s.Record, e)
+	}
+	return nil
+}
+
+// Events reads the record, newest first.
+func (s *Store) Events(_ context.Context, f audit.Filter) ([]audit.Event, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []audit.Event
+	for _, e := range slices.Backward(s.Record) {
+		if (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Person == "" || string(e.Actor) == f.Person) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) {
+			list = append(list, e)
+		}
+	}
+	return list, "", nil
+}
+
+// TokensOf lists a person's tokens.
+func (s *Store) TokensOf(_ context.Context, person identity.PersonID) ([]identity.Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []identity.Token
+	for _, t := range s.TokenList {
+		if t.Person == person {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+// CreateToken keeps one.
+func (s *Store) CreateToken(ctx context.Context, t identity.Token, event audit.Event) error {
+	s.mu.Lock()
+	s.TokenList = append(s.TokenList, t)
+	s.mu.Unlock()
+	return s.Append(ctx, event)
+}
+
+// RevokeToken forgets one of this person.
+func (s *Store) RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error {
+	s.mu.Lock()
+	before := len(s.TokenList)
+	s.TokenList = slices.DeleteFunc(s.TokenList, func(t identity.Token) bool { return t.Person == person && t.ID == id })
+	gone := len(s.TokenList) < before
+	s.mu.Unlock()
+	if !gone {
+		return fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	return s.Append(ctx, event)
+}
+
+// Snapshot is the inventory of a cluster.
+func (s *Store) Snapshot(_ context.Context, cluster string) (inventory.Snapshot, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snap, ok := s.Snaps[cluster]
+	return snap, ok
+}
+
+// limits is the configuration's side of the workload service.
+type limits struct{ site func() request.Site }
+
+func (l limits) QuotaLimit(tenant, size string) int {
+	t, _ := l.site().Directory.ByName(tenant)
+	return t.Quota[size]
+}
+
+func (l limits) TenantDisabled(tenant string) bool {
+	t, _ := l.site().Directory.ByName(tenant)
+	return t.Disabled
+}

@@ -1,0 +1,167 @@
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/story"
+)
+
+// Scene is one page in one state, as one person sees it.
+type Scene struct {
+	Area, Name string
+	Person     identity.Person
+	World      func() *World
+	Path       string
+	Form       url.Values // posted where it is not nil
+}
+
+// Scenes are the states of every page; the storybook shows them, tests walk them.
+func Scenes() []Scene {
+	away := func() *World {
+		w := Busy()
+		w.SetAway(web.Outage{Part: web.ClusterPart, Name: "local", Since: Now.Add(-25 * time.Minute)}, web.Outage{Part: web.PrometheusPart, Since: Now.Add(-4 * time.Minute)})
+		w.Readings = Readings{}
+		s := w.Snaps["local"]
+		s.TakenAt = Now.Add(-25 * time.Minute)
+		w.Snaps["local"] = s
+		return w
+	}
+	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
+		w := Busy()
+		r := w.Readings["train-resnet-0"]
+		r.Live.Devices[0].MemoryUsed, r.Live.Devices[0].Power = gpumetrics.Reading{}, gpumetrics.Reading{}
+		w.Readings["train-resnet-0"] = r
+		return w
+	}
+	fresh := func() *World { // people and price list, an inventory, and nothing that runs
+		w := Empty()
+		w.fleet()
+		return w
+	}
+	many := func() *World {
+		w := Busy()
+		for i := range 40 {
+			w.Add(w.Workload(fmt.Sprintf("sweep-%02d", i), Anna, "mig-1g.10gb").Running("gpu-01", time.Duration(i+1)*time.Hour, time.Duration(i+1)*time.Hour))
+		}
+		return w
+	}
+	long := func() *World {
+		w := Busy()
+		w.Add(w.Workload("a-name-as-long-as-names-may-be-at-the-mo", Anna, "gpu-shared").Queued(strings.Repeat("No node has a free share of an L40S, and the next one is not known. ", 4), 3*time.Hour))
+		w.Ask("r-long", Olaf, "speech", "h100", "3d", strings.Repeat("We need this for the evaluation of the multilingual model before the review. ", 6), 5*time.Hour)
+		return w
+	}
+	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
+	ended := func() *World {
+		w := Busy()
+		b := w.Workload("gone", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-9 * time.Hour), Until: Now.Add(-time.Hour)})
+		b.State, b.Desired = workload.Ended, workload.WantDeleted
+		w.Add(b)
+		return w
+	}
+	wrong := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"}, "lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}
+	return []Scene{
+		{"home", "busy", Anna, Busy, "/", nil},
+		{"home", "team, as its owner", Ben, Busy, "/?scope=team", nil},
+		{"home", "empty", Anna, fresh, "/", nil},
+		{"home", "nobody's member", Nemo, Busy, "/", nil},
+		{"home", "approver", Carla, Busy, "/", nil},
+		{"home", "many", Anna, many, "/", nil},
+		{"home", "long texts", Anna, long, "/", nil},
+		{"home", "cluster and metrics away", Anna, away, "/", nil},
+		{"start", "first visit", Anna, fresh, "/start", nil},
+		{"start", "whole card, needs an approval", Anna, Busy, "/start?size=h100", nil},
+		{"start", "vgpu, takes a seat", Ben, Busy, "/start?size=vgpu-12q", nil},
+		{"start", "came back with problems", Anna, Busy, "/start", wrong},
+		{"start", "nothing known of the cluster", Anna, vanished, "/start", nil},
+		{"start", "narrowed", Anna, Busy, "/start?at_least=20&free_only=on", nil},
+		{"start", "not allowed", Nemo, Busy, "/start", nil},
+		{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
+		{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
+		{"workload", "queued", Anna, Busy, "/workloads/w-sweep-lr", nil},
+		{"workload", "failed", Anna, Busy, "/workloads/w-vlm-test", nil},
+		{"workload", "stopped", Anna, Busy, "/workloads/w-old-notes", nil},
+		{"workload", "ended", Anna, ended, "/workloads/w-gone", nil},
+		{"workload", "some readings unknown", Anna, quiet, "/workloads/w-train-resnet", nil},
+		{"workload", "metrics away", Anna, away, "/workloads/w-train-resnet", nil},
+		{"workload", "a colleague's", Ben, Busy, "/workloads/w-llm-chat", nil},
+		{"workload", "an auditor's look", Eli, Busy, "/workloads/w-train-resnet", nil},
+		{"workload", "objects", Anna, Busy, "/workloads/w-train-resnet/objects", nil},
+		{"workload", "history", Anna, Busy, "/workloads/w-train-resnet/history", nil},
+		{"workload", "extend", Anna, Busy, "/workloads/w-train-resnet/extend", nil},
+		{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend", url.Values{"lease": {"90d"}, "reason": {"why not"}}},
+		{"workload", "delete", Anna, Busy, "/workloads/w-train-resnet/delete", nil},
+		{"requests", "mine", Anna, Busy, "/requests", nil},
+		{"requests", "none", Anna, fresh, "/requests", nil},
+		{"requests", "one, waiting", Anna, Busy, "/requests/r-anna1", nil},
+		{"requests", "one, rejected", Anna, Busy, "/requests/r-anna0", nil},
+		{"requests", "one, approved", Anna, Busy, "/requests/r-anna2", nil},
+		{"requests", "approvals", Carla, Busy, "/approvals", nil},
+		{"requests", "approvals, long reason", Carla, long, "/approvals", nil},
+		{"requests", "approvals, none", Carla, fresh, "/approvals", nil},
+		{"requests", "approvals, decided already", Carla, Busy, "/approvals/r-anna0", nil},
+		{"storage", "mine", Anna, Busy, "/storage", nil},
+		{"storage", "none", Anna, fresh, "/storage", nil},
+		{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
+		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
+		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
+		{"fleet", "old", Anna, away, "/fleet", nil},
+		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
+		{"licences", "a developer's look", Anna, Busy, "/licences", nil},
+		{"licences", "an administrator's look", Dora, Busy, "/licences", nil},
+		{"team", "mine", Ben, Busy, "/team", nil},
+		{"team", "none", Nemo, Busy, "/team", nil},
+		{"account", "with a token", Anna, Busy, "/account", nil},
+		{"account", "without", Carla, Busy, "/account", nil},
+		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},
+		{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
+		{"audit", "all", Eli, Busy, "/audit", nil},
+		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
+	}
+}
+
+// Render gives the page as the portal would send it.
+func (s Scene) Render(lang, theme string) (*httptest.ResponseRecorder, error) {
+	r := httptest.NewRequest(http.MethodGet, s.Path, nil)
+	if s.Form != nil {
+		r = httptest.NewRequest(http.MethodPost, s.Path, strings.NewReader(s.Form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if theme != "" {
+		r.AddCookie(&http.Cookie{Name: "theme", Value: theme})
+	}
+	answer := s.World().Do(s.Person, lang, r)
+	if kind := answer.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") {
+		return answer, fmt.Errorf("%s %s: %d %s", s.Area, s.Name, answer.Code, answer.Body)
+	}
+	return answer, nil
+}
+
+func init() {
+	for _, s := range Scenes() {
+		story.AddPage(s.Area, s.Name, func(setting story.Setting) templ.Component {
+			return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+				answer, err := s.Render(setting.Localizer.Lang(), setting.Theme)
+				if err != nil {
+					return err
+				}
+				_, err = w.Write(answer.Body.Bytes())
+				return err
+			})
+		})
+	}
+}

@@ -1,0 +1,197 @@
+// Package webtest is a small world for the pages: people, teams, workloads and requests in memory, at a fixed time. The tests of web render its
+// pages, and the storybook shows them.
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/web"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Now is the time of this world.
+var Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// People of this world, by what they are: Anna and Ben belong to vision, Olaf to speech.
+var (
+	Anna  = person("anna", "Anna Albers", "vision-dev")
+	Ben   = person("ben", "Ben Brandt", "vision-dev", "vision-lead")
+	Carla = person("carla", "Carla Conti", "gpu-approvers")
+	Dora  = person("dora", "Dora Dahl", "gpu-admins")
+	Eli   = person("eli", "Eli Ehrlich", "auditors")
+	Olaf  = person("olaf", "Olaf Oster", "speech-dev")
+	Nemo  = person("nemo", "Nemo Neu")
+)
+
+func person(short, name string, groups ...string) identity.Person {
+	return identity.Person{ID: identity.NewPersonID("https://id.example.org", short), Issuer: "https://id.example.org", Subject: short, Name: name,
+		Email: short + "@example.org", Groups: groups}
+}
+
+// World is everything that the pages stand on.
+type World struct {
+	*Store
+	Web             *web.Web
+	RequestService  *request.Service
+	WorkloadService *workload.Service
+	Readings        Readings
+	away            []web.Outage
+	Site            request.Site
+	Hub             *live.Hub
+	Dead            atomic.Bool // the session of every open stream has ended
+	Clock           time.Time
+	bundle          *i18n.Bundle
+	ids             int
+}
+
+// Readings are by pod.
+type Readings map[string]Reading
+
+// Reading is what is known of one pod.
+type Reading struct {
+	Live    gpumetrics.Live
+	History []gpumetrics.Point
+}
+
+type metrics struct{ world *World }
+
+func (m metrics) Live(_, _, pod string) gpumetrics.Live { return m.world.Readings[pod].Live }
+func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point {
+	return m.world.Readings[pod].History
+}
+
+// Empty is a world with people, teams and a price list, where nothing runs.
+func Empty() *World {
+	rules, problems := policy.Compile(policy.Defaults())
+	if problems != nil {
+		panic(problems)
+	}
+	everything := map[string]int{}
+	sizes := catalog.Default()
+	for _, s := range sizes.Sizes {
+		everything[s.Name] = 4
+	}
+	everything["h100"] = 2
+	w := &World{Store: newStore(), Readings: Readings{}, Clock: Now, bundle: i18n.MustLoad()}
+	w.Site = request.Site{Catalog: sizes, Policy: rules, Clusters: []string{"local"}, Limits: request.DefaultLimits(), Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 4}},
+		Directory: tenant.Directory{
+			Platform: tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"}, identity.Auditor: {"auditors"}},
+			Tenants: []tenant.Tenant{
+				{Name: "vision", Title: "Vision", Groups: map[identity.Role][]string{identity.Developer: {"vision-dev"}, identity.Owner: {"vision-lead"}}, Quota: everything},
+				{Name: "speech", Title: "Speech", Groups: map[identity.Role][]string{identity.Developer: {"speech-dev"}}, Quota: map[string]int{"h100": 1, "cpu": 2}},
+			}}}
+	w.Hub = live.NewHub(nil, time.Hour)
+	w.publish = w.Hub.Publish
+	now, site := func() time.Time { return w.Clock }, func() request.Site { return w.Site }
+	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
+	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Snapshots: w.Store, Metrics: metrics{w}, Hub: w.Hub, Site: site, Health: w.outages,
+		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
+		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
+	return w
+}
+
+// SetAway says what does not answer from now on.
+func (w *World) SetAway(list ...web.Outage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = list
+}
+
+func (w *World) outages() []web.Outage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.away
+}
+
+type worldLimits struct {
+	limits
+	world *World
+}
+
+func (l worldLimits) Pools() []license.Pool { return l.world.Site.Pools }
+
+// newID counts, so that pages look the same every time.
+func (w *World) newID(prefix string) string {
+	w.ids++
+	return fmt.Sprintf("%snew%07d", prefix, w.ids)
+}
+
+type renderer struct{}
+
+func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: kube.Site{Cluster: w.Cluster, Instance: "default"}, Token: "unused"})
+	if err != nil {
+		return "", err
+	}
+	return kube.Manifest(objects)
+}
+
+// Actor is a person with the roles that their groups give.
+func (w *World) Actor(p identity.Person) identity.Actor {
+	a := w.Site.Directory.Actor(p, identity.ViaSession)
+	a.Session = "s-" + string(p.ID)
+	return a
+}
+
+// Handler answers as the edge would, with a plain text instead of an error page: the kind of the fault and its sentence.
+func (w *World) Handler(p identity.Person, lang string) http.Handler {
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		f := fault.As(err)
+		status := map[fault.Kind]int{fault.NotFound: 404, fault.Forbidden: 403, fault.Conflict: 409, fault.Invalid: 422, fault.TooMany: 429, fault.Unavailable: 503}[f.Kind]
+		if status == 0 {
+			status = http.StatusInternalServerError
+		}
+		if he, ok := err.(*echo.HTTPError); ok {
+			status = he.Code
+		}
+		_ = c.String(status, string(f.Kind)+": "+i18n.From(c.Request().Context()).Say(f.Sentence)+" ("+err.Error()+")")
+	}
+	for _, r := range w.Web.Routes() {
+		e.Add(r.Method, r.Path, r.Handler)
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		ctx := i18n.With(identity.WithActor(r.Context(), w.Actor(p)), w.bundle.For(lang))
+		e.ServeHTTP(rw, r.WithContext(ctx))
+	})
+}
+
+// Get answers a GET of a person.
+func (w *World) Get(p identity.Person, path string) *httptest.ResponseRecorder {
+	return w.Do(p, "en", httptest.NewRequest(http.MethodGet, path, nil))
+}
+
+// Post answers a form that a person sends.
+func (w *World) Post(p identity.Person, path string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return w.Do(p, "en", r)
+}
+
+// Do answers any call of a person in a language.
+func (w *World) Do(p identity.Person, lang string, r *http.Request) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	w.Handler(p, lang).ServeHTTP(answer, r)
+	return answer
+}

@@ -1,0 +1,158 @@
+package web
+
+import (
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+func (w *Web) workloadStop(c echo.Context) error {
+	k := w.callOf(c)
+	item, err := w.Workloads.Stop(k.ctx, k.actor, workload.ID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	return w.done(c, "stopped", workloadPath(item.ID))
+}
+
+func (w *Web) workloadStart(c echo.Context) error {
+	k := w.callOf(c)
+	item, err := w.Workloads.Start(k.ctx, k.actor, workload.ID(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	return w.done(c, "resumed", workloadPath(item.ID))
+}
+
+func (w *Web) workloadShare(c echo.Context) error {
+	k := w.callOf(c)
+	shared := c.FormValue("shared") != ""
+	item, err := w.Workloads.Share(k.ctx, k.actor, workload.ID(c.Param("id")), shared)
+	switch {
+	case err != nil:
+		return err
+	case shared:
+		return w.done(c, "shared", workloadPath(item.ID))
+	}
+	return w.done(c, "unshared", workloadPath(item.ID))
+}
+
+// workloadExtendAsk is the page with the form for a longer lease.
+func (w *Web) workloadExtendAsk(k call) (view, error) {
+	s, err := w.changeable(k)
+	if err != nil {
+		return view{}, err
+	}
+	return askView(w.extendAsk(k, s, "", "", nil)), nil
+}
+
+// changeable is a workload that the reader may change; the service says why when they may not.
+func (w *Web) changeable(k call) (seen, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return s, err
+	}
+	return s, workload.Permit(k.actor, "workload.change", s.Workload)
+}
+
+func askView(m workloadview.AskModel) view {
+	return view{title: m.Header.Title, nav: "/", body: workloadview.Ask(m)}
+}
+
+// extendAsk is a small form; lease and reason are what was typed.
+func (w *Web) extendAsk(k call, s seen, lease, reason string, problems []fault.Field) workloadview.AskModel {
+	say := k.words
+	if lease == "" {
+		lease = extendBy(s.Workload).String()
+	}
+	wrong := func(name string) string {
+		for _, p := range problems {
+			if p.Name == name {
+				return say.say(p.Reason)
+			}
+		}
+		return ""
+	}
+	hint := say.S("workload.extend_hint")
+	if s.Size.MaxLease > 0 {
+		hint = say.S("workload.extend_most", "Most", say.duration(s.Size.MaxLease.Std()), "Ends", say.at(s.Lease.Until).Exact)
+	}
+	return workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.extend")},
+		Lead:   say.S("workload.extend_lead", "Price", say.moneyPerHour(s.Size.PricePerHour)),
+		Errors: formErrors(say, problems),
+		Form:   ui.FormModel{ID: "ask-extend", Action: workloadPath(s.ID) + "/extend", Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewID("k-")}}, Test: "extend-form"},
+		Fields: []ui.FieldModel{
+			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint, Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease", List: []string{"1h", "4h", "8h", "1d"}},
+			{ID: "extend-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.extend_reason"), Error: wrong("reason"), MaxLength: 500, Test: "extend-reason"},
+		},
+		Button: ui.ButtonModel{Label: say.S("workload.extend"), Kind: ui.Primary, Icon: "extend", Test: "extend-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
+	}
+}
+
+func workloadCrumbs(say words, item workload.Workload, last string) []ui.CrumbModel {
+	return []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: item.Name, Href: workloadPath(item.ID)}, {Label: say.S(last)}}
+}
+
+func (w *Web) workloadExtend(c echo.Context) error {
+	k := w.callOf(c)
+	id := workload.ID(c.Param("id"))
+	lease, reason := strings.TrimSpace(c.FormValue("lease")), c.FormValue("reason")
+	r, err := w.Requests.Extend(k.ctx, k.actor, id, lease, reason, c.FormValue("key"))
+	switch {
+	case err == nil && r.State == request.Approved:
+		return w.done(c, "extended", workloadPath(id))
+	case err == nil:
+		return w.done(c, "extension-asked", requestPath(r.ID))
+	case !correctable(err):
+		return err
+	}
+	s, permitErr := w.changeable(k)
+	if permitErr != nil {
+		return permitErr
+	}
+	return w.reply(c, k, page{name: extendPage.name}, askView(w.extendAsk(k, s, lease, reason, problemsOf(err))), statusOf(err))
+}
+
+// workloadDeleteAsk says what goes and what stays before anything does.
+func (w *Web) workloadDeleteAsk(k call) (view, error) {
+	s, err := w.changeable(k)
+	if err != nil {
+		return view{}, err
+	}
+	return askView(w.deleteAsk(k, s)), nil
+}
+
+func (w *Web) deleteAsk(k call, s seen) workloadview.AskModel {
+	say := k.words
+	m := workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.delete")},
+		Lead:   say.S("workload.delete_lead"),
+		Loses:  []string{say.S("workload.loses_running"), say.S("workload.loses_address", "Name", s.Name)},
+		Keeps:  []string{say.S("workload.keeps_history")},
+		Form:   ui.FormModel{ID: "ask-delete", Action: workloadPath(s.ID) + "/delete", Test: "delete-form"},
+		Button: ui.ButtonModel{Label: say.S("workload.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "delete-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
+	}
+	if s.Volume != "" {
+		m.Keeps = append([]string{say.S("workload.keeps_storage", "Volume", s.Volume, "Size", say.gib(float64(s.StorageGiB)))}, m.Keeps...)
+		m.Fields = []ui.FieldModel{{ID: "delete-storage", Name: "storage", Kind: ui.CheckboxField, Label: say.S("workload.delete_storage", "Volume", s.Volume), Hint: say.S("workload.delete_storage_hint"), Test: "delete-storage"}}
+	}
+	return m
+}
+
+func (w *Web) workloadDelete(c echo.Context) error {
+	k := w.callOf(c)
+	item, err := w.Workloads.Delete(k.ctx, k.actor, workload.ID(c.Param("id")), c.FormValue("storage") != "")
+	if err != nil {
+		return err
+	}
+	return w.done(c, "deleted", workloadPath(item.ID))
+}

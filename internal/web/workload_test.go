@@ -1,0 +1,179 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+func TestAWorkloadAnswersItsQuestions(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	for name, want := range map[string]string{
+		"state": "Running", "engine": "63 %", "memory": "7.1 GiB", "power": "312 W", "temperature": "58 °C", "lease": "5 h", "lease-ends": "21 Nov 2026, 17:00", "cost": "€1.65",
+		"price": "€0.55/h", "node": "gpu-01", "address": "http://train-resnet.localhost:8080/lab", "access-list": "Anna Albers", "workload-id": "w-train-resnet", "kernel": "busy",
+	} {
+		wantSaid(t, doc, name, want)
+	}
+	for _, name := range []string{"open", "stop", "extend", "share", "delete"} {
+		if part(doc, name).Length() == 0 {
+			t.Errorf("the owner misses %s", name)
+		}
+	}
+	wantAbsent(t, doc, "resume", "steps")
+}
+
+// The story: a missing series was drawn as 0 °C and a card that had fallen off the bus looked idle. What nobody measured is unknown.
+func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	live := gpumetrics.Live{At: webtest.Now, Devices: []gpumetrics.Device{{Model: "NVIDIA H100 80GB HBM3"}}}
+	w.Readings["train-resnet-0"] = webtest.Reading{Live: live, History: []gpumetrics.Point{{At: webtest.Now}}}
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	for _, name := range []string{"engine", "memory", "power", "temperature"} {
+		wantSaid(t, doc, name, "unknown")
+		if strings.ContainsAny(said(part(doc, name)), "0123456789") {
+			t.Errorf("%s shows a number that nobody measured: %s", name, said(part(doc, name)))
+		}
+		if part(doc, name).Find("svg").Length() > 0 {
+			t.Errorf("%s draws a bar of nothing", name)
+		}
+	}
+	w.Readings = webtest.Readings{}
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown", "metrics source does not answer")
+}
+
+func TestOldReadingsSaySo(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	r := w.Readings["train-resnet-0"]
+	r.Live.At = webtest.Now.Add(-5 * time.Minute)
+	r.Live.Devices[0].Engine.At = webtest.Now.Add(-5 * time.Minute)
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	if got := said(part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
+		t.Errorf("want the age with a warning, got %q", got)
+	}
+}
+
+func TestAStartShowsWhatHangs(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
+	wantSaid(t, doc, "reason", "All 2 whole H100 are in use")
+	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") || !strings.Contains(got, "All 2 whole H100") || !strings.Contains(got, "12 min") {
+		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
+	}
+	if got := doc.Find("details pre").Text(); !strings.Contains(got, "Insufficient nvidia.com/gpu") {
+		t.Error("the cluster's own words are in a fold")
+	}
+}
+
+func TestAnEndpointSaysHowToCallIt(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
+	wantSaid(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
+	wantAbsent(t, read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open") // not shared
+}
+
+func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-render-farm"), http.StatusOK)
+	wantAbsent(t, doc, "stop", "extend", "share", "delete", "open", "address")
+	for _, verb := range []string{"stop", "start", "share", "extend", "delete"} {
+		if got := w.Post(webtest.Anna, "/workloads/w-render-farm/"+verb, url.Values{"lease": {"1h"}}).Code; got != http.StatusForbidden {
+			t.Errorf("%s: want 403, got %d", verb, got)
+		}
+	}
+	for _, page := range []string{"extend", "delete"} {
+		if got := w.Get(webtest.Anna, "/workloads/w-render-farm/"+page).Code; got != http.StatusForbidden {
+			t.Errorf("%s: want 403, got %d", page, got)
+		}
+	}
+	auditor := read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet"), http.StatusOK)
+	wantAbsent(t, auditor, "stop", "delete", "open", "address")
+}
+
+func TestStopResumeShareDelete(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	id, path := workload.ID("w-train-resnet"), "/workloads/w-train-resnet"
+	if to := wantRedirect(t, w.Post(webtest.Anna, path+"/stop", nil)); to != path {
+		t.Errorf("want back to the page, got %s", to)
+	}
+	if w.Works[id].Desired != workload.WantStopped {
+		t.Error("it was to stop")
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/start", nil))
+	if w.Works[id].Desired != workload.WantRunning {
+		t.Error("it was to run again")
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {"on"}}))
+	if !w.Works[id].Shared {
+		t.Error("it was to be shared")
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/share", url.Values{"shared": {""}}))
+	if w.Works[id].Shared {
+		t.Error("it was not to be shared any more")
+	}
+	ask := read(t, w.Get(webtest.Anna, path+"/delete"), http.StatusOK)
+	wantSaid(t, ask, "ask", "train-resnet-home (50 GiB), unless you tick the box", "The name train-resnet")
+	if _, ticked := part(ask, "delete-storage").Attr("checked"); ticked {
+		t.Error("nobody loses their files by not looking")
+	}
+	wantRedirect(t, w.Post(webtest.Anna, path+"/delete", nil))
+	if w.Works[id].Desired != workload.WantDeleted || w.Vols["train-resnet-home"].Deleted {
+		t.Error("it was to go, and its storage to stay")
+	}
+}
+
+func TestDeletingWithStorageTakesATick(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/delete", url.Values{"storage": {"on"}}))
+	if !w.Vols["train-resnet-home"].Deleted {
+		t.Error("the box was ticked")
+	}
+}
+
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	before := w.Works["w-train-resnet"].Lease.Until
+	answer := w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"4h"}, "key": {"k-1"}})
+	if to := wantRedirect(t, answer); to != "/workloads/w-train-resnet" {
+		t.Errorf("a short one is added at once, got %s", to)
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"4h"}, "key": {"k-1"}}))
+	if got := w.Works["w-train-resnet"].Lease.Until.Sub(before); got != 4*time.Hour {
+		t.Errorf("a double click adds four hours once, got %s", got)
+	}
+	long := wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"80h"}, "reason": {"the sweep"}, "key": {"k-2"}}))
+	if !strings.HasPrefix(long, "/requests/") {
+		t.Errorf("a long one waits for an approval, got %s", long)
+	}
+	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
+	if got := said(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
+		t.Errorf("want the most beside the field, got %q", got)
+	}
+	if got := doc.Find("textarea[name=reason]").Text(); got != "why not" {
+		t.Errorf("what was typed stays, got %q", got)
+	}
+}
+
+func TestObjectsAndHistory(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects", "kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
+	w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"1h"}})
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/history"), http.StatusOK)
+	first := said(part(doc, "event").First())
+	if !strings.Contains(first, "Anna Albers") || !strings.Contains(first, "extended the lease") || !strings.Contains(first, "21 Nov 2026, 18:00 UTC") {
+		t.Errorf("the newest comes first, in words, got %q", first)
+	}
+}

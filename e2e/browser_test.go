@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// The driver and Chromium are started once, when the first browser test asks.
+var (
+	browserOnce sync.Once
+	browser     playwright.Browser
+	driver      *playwright.Playwright
+	browserErr  error
+)
+
+// flags keep Chromium from calling anywhere: this machine's tests speak with loopback only.
+var flags = []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	"--disable-component-update", "--disable-sync"}
+
+func startBrowser() {
+	dir := filepath.Join(root, ".cache", "playwright")
+	if browserErr = os.MkdirAll(dir, 0o755); browserErr != nil {
+		return
+	}
+	link := filepath.Join(dir, "package")
+	_ = os.Remove(link)
+	if browserErr = os.Symlink(filepath.Join(root, "e2e", "node_modules", "playwright-core"), link); browserErr != nil {
+		return
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		browserErr = err
+		return
+	}
+	_ = os.Setenv("PLAYWRIGHT_NODEJS_PATH", node)
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		browserErr = err
+		return
+	}
+	if driver, browserErr = playwright.Run(&playwright.RunOptions{DriverDirectory: dir, SkipInstallBrowsers: true}); browserErr != nil {
+		return
+	}
+	browser, browserErr = driver.Chromium.Launch(playwright.BrowserTypeLaunchOptions{ExecutablePath: playwright.String(chromium), Args: flags})
+}
+
+func closeBrowser() {
+	if browser != nil {
+		_ = browser.Close()
+	}
+	if driver != nil {
+		_ = driver.Stop()
+	}
+}
+
+// look is how a person has their browser.
+type look struct {
+	Language string // "en-GB" where empty
+	Dark     bool
+	Width    int // 1280 where 0
+	NoScript bool
+}
+
+// person is somebody in front of a browser of their own.
+type person struct {
+	t       *testing.T
+	context playwright.BrowserContext
+	page    playwright.Page
+	assert  playwright.PlaywrightAssertions
+	who     string
+
+	mu     sync.Mutex
+	faults []string
+	expect []string // parts of console messages that a test provokes on purpose
+}
+
+// visit opens a browser that nobody is signed in at. Script errors and breaches of the content security policy fail the test.
+func visit(t *testing.T, l look) *person {
+	t.Helper()
+	browserOnce.Do(startBrowser)
+	if browserErr != nil {
+		t.Fatal(browserErr)
+	}
+	if l.Language == "" {
+		l.Language = "en-GB"
+	}
+	if l.Width == 0 {
+		l.Width = 1280
+	}
+	scheme := playwright.ColorSchemeLight
+	if l.Dark {
+		scheme = playwright.ColorSchemeDark
+	}
+	context, err := browser.NewContext(playwright.BrowserNewContextOptions{Locale: playwright.String(l.Language), ColorScheme: scheme,
+		JavaScriptEnabled: playwright.Bool(!l.NoScript), ReducedMotion: playwright.ReducedMotionReduce, Viewport: &playwright.Size{Width: l.Width, Height: 900}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = context.Close() })
+	context.SetDefaultTimeout(20_000)
+	p := &person{t: t, context: context, assert: playwright.NewPlaywrightAssertions(20_000)}
+	p.page = p.newPage()
+	t.Cleanup(p.noFaults)
+	return p
+}
+
+func (p *person) newPage() playwright.Page {
+	page, err := p.context.NewPage()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	page.OnConsole(func(m playwright.ConsoleMessage) {
+		if m.Type() == "error" {
+			p.fault("console: " + m.Text())
+		}
+	})
+	page.OnPageError(func(err error) { p.fault("script: " + err.Error()) })
+	return page
+}
+
+func (p *person) fault(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, part := range p.expect {
+		if strings.Contains(text, part) {
+			return
+		}
+	}
+	p.faults = append(p.faults, text)
+}
+
+func (p *person) noFaults() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.faults {
+		p.t.Errorf("%s's browser: %s", p.who, f)
+	}
+}
+
+// expecting says that a console message with this part in it is what the test provokes.
+func (p *person) expecting(part string) { p.expect = append(p.expect, part) }
+
+// signIn goes the whole way through the sign-in provider.
+func signIn(t *testing.T, who string, l look) *person {
+	t.Helper()
+	p := visit(t, l)
+	p.who = who
+	p.open("/")
+	p.click("[data-test=sign-in]")
+	u, _ := world.User(who)
+	p.do(p.page.GetByRole("button", playwright.PageGetByRoleOptions{Name: u.Name}).First().Click())
+	p.sees("[data-test=user-menu]")
+	return p
+}
+
+func (p *person) do(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.shot("failed")
+		p.t.Fatal(err)
+	}
+}
+
+// open goes to a page of the portal.
+func (p *person) open(path string) {
+	p.t.Helper()
+	address := path
+	if strings.HasPrefix(path, "/") {
+		address = portal.URL + path
+	}
+	_, err := p.page.Goto(address, playwright.PageGotoOptions{WaitUntil: playwright.WaitUntilStateDomcontentloaded})
+	p.do(err)
+}
+
+func (p *person) at(selector string) playwright.Locator { return p.page.Locator(selector) }
+
+func (p *person) click(selector string) { p.t.Helper(); p.do(p.at(selector).First().Click()) }
+
+func (p *person) fill(selector, text string) { p.t.Helper(); p.do(p.at(selector).First().Fill(text)) }
+
+// sees waits until something is visible.
+func (p *person) sees(selector string) {
+	p.t.Helper()
+	p.do(p.assert.Locator(p.at(selector).First()).ToBeVisible())
+}
+
+// reads waits until something holds a text.
+func (p *person) reads(selector, text string) {
+	p.t.Helper()
+	p.do(p.assert.Locator(p.at(selector).First()).ToContainText(text))
+}
+
+// accessible runs axe-core over the page: no violation is accepted.
+func (p *person) accessible() {
+	p.t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, "e2e", "node_modules", "axe-core", "axe.min.js"))
+	p.do(err)
+	_, err = p.page.Evaluate(string(source) + ";0")
+	p.do(err)
+	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(document, {runOnly: {type: 'tag',
+		values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}})).violations
+		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))})))`)
+	p.do(err)
+	var violations []map[string]any
+	if err := json.Unmarshal([]byte(fmt.Sprint(found)), &violations); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, v := range violations {
+		p.t.Errorf("%s: %v: %v %v", p.page.URL(), v["id"], v["help"], v["nodes"])
+	}
+}
+
+// shot takes a picture into .shots/, for people to look at.
+func (p *person) shot(name string) {
+	dir := filepath.Join(root, ".shots")
+	_ = os.MkdirAll(dir, 0o755)
+	file := filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "_")+"-"+name+".png")
+	_, _ = p.page.Screenshot(playwright.PageScreenshotOptions{Path: playwright.String(file), FullPage: playwright.Bool(true)})
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/control"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/dra"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/faces"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/migmanager"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/socks"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/stub"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/volumes"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
+)
+
+// simulate starts everything that we play ourselves; it ends with ctx.
+func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) error {
+	cluster, err := world.New(client)
+	if err != nil {
+		return err
+	}
+	disks := volumes.New(cluster)
+	if err := cluster.Start(ctx); err != nil {
+		return err
+	}
+	if err := dra.Publish(ctx, cluster); err != nil {
+		return err
+	}
+	if err := migmanager.WriteConfigs(ctx, cluster); err != nil {
+		return err
+	}
+	hardware := gpus.New(cluster, filepath.Join(w.Data, "devices.json"))
+	memory := stub.NewMemory()
+	cluster.OnPodGone(memory.Forget)
+	network := stub.NewNetwork(ctx, cluster, memory)
+	manager := &migmanager.Manager{Cluster: cluster, Hardware: hardware, Takes: 4 * time.Second}
+	go disks.Run(ctx)
+	go manager.Run(ctx)
+
+	port := &socks.Port{Addr: w.Ports.Addr("socks"), Network: network}
+	if err := port.Start(ctx); err != nil {
+		return fmt.Errorf("SOCKS: %w", err)
+	}
+	context.AfterFunc(ctx, port.Stop)
+	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Network: network, SOCKS: port, Context: ctx}
+	if err := serve(ctx, w.Ports.Addr("control"), api.Handler(w.Secrets.ControlPath)); err != nil {
+		return fmt.Errorf("control API: %w", err)
+	}
+	if err := serve(ctx, w.Ports.Addr("faces"), faces.Handler(cluster, hardware, w.Ports.Addr("faces"))); err != nil {
+		return fmt.Errorf("exporters: %w", err)
+	}
+	return nil
+}
+
+// serve answers at addr until ctx ends.
+func serve(ctx context.Context, addr string, handler http.Handler) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(l) }()
+	return nil
+}

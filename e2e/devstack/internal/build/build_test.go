@@ -1,0 +1,80 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStampFollowsWhatMatters(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", "cmd/controlplane/main.go", "internal/x/x.go", "internal/x/x_test.go"} {
+		write(t, dir, name, "one")
+	}
+	p := program{name: "controlplane", sources: []string{"cmd/controlplane"}}
+	stamp := func(version string) string {
+		s, err := stampOf(dir, p, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := stamp("go1")
+	for _, name := range []string{"internal/x/x.go", "cmd/controlplane/main_test.go"} {
+		write(t, dir, name, "two")
+		if stamp("go1") != before {
+			t.Errorf("%s is not part of the program", name)
+		}
+	}
+	if stamp("go2") == before {
+		t.Error("another compiler makes another program")
+	}
+	for _, name := range []string{"go.mod", "go.sum", "cmd/controlplane/main.go"} {
+		write(t, dir, name, "two")
+		if stamp("go1") == before {
+			t.Errorf("%s is part of the program", name)
+		}
+		write(t, dir, name, "one")
+	}
+}
+
+func TestFindSource(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "e2e/devstack/go.mod", module+"\n\ngo 1.26\n")
+	want := filepath.Join(root, "e2e", "devstack")
+	for _, from := range []string{".", "e2e", "e2e/devstack", "e2e/devstack/internal"} {
+		dir := filepath.Join(root, from)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(dir)
+		if got, err := findSource(""); err != nil || got != want {
+			t.Errorf("from %s: want %s, got %s, %v", from, want, got, err)
+		}
+	}
+	if _, err := findSource(root); err == nil {
+		t.Error("want a folder refused that is not the module")
+	}
+}
+
+func TestCheckFreeNamesBothNumbers(t *testing.T) {
+	if err := checkFree(1, t.TempDir()); err != nil {
+		t.Errorf("want a byte to be free, got %v", err)
+	}
+	err := checkFree(1<<60, t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "needs 1073741824.0 GB") || !strings.Contains(err.Error(), "GB free") {
+		t.Errorf("want to be told what is needed and what is there, got %v", err)
+	}
+}

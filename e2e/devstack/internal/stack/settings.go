@@ -1,0 +1,76 @@
+package stack
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/pki"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/ports"
+)
+
+// Settings say what to start and where.
+type Settings struct {
+	Bin    string // folder with controlplane, kwok, prometheus
+	Data   string // folder of this world; absolute
+	SignIn string // program of the OIDC provider; "" for none
+	// ScrapeInterval of Prometheus for the readings of the GPUs.
+	ScrapeInterval time.Duration
+
+	Ports   ports.Book
+	Keys    pki.Files
+	Secrets Secrets
+	Users   []User
+}
+
+// PortNames are all that need a port.
+var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "signin", "socks", "control", "faces"}
+
+// Secrets are random and stay the same for the life of a data folder.
+type Secrets struct {
+	AdminToken, PortalToken, SchedulerToken, ControllerToken, KwokToken, SimulatorToken string
+	ClientSecret, ControlPath                                                           string
+}
+
+// LoadSecrets reads or makes the secrets of a data folder.
+func LoadSecrets(path string) (Secrets, error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		var s Secrets
+		return s, json.Unmarshal(text, &s)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return Secrets{}, err
+	}
+	s := Secrets{
+		AdminToken: rand.Text(), PortalToken: rand.Text(), SchedulerToken: rand.Text(), ControllerToken: rand.Text(),
+		KwokToken: rand.Text(), SimulatorToken: rand.Text(), ClientSecret: rand.Text(), ControlPath: rand.Text(),
+	}
+	if text, err = json.MarshalIndent(s, "", "  "); err != nil {
+		return s, err
+	}
+	return s, os.WriteFile(path, text, 0o600)
+}
+
+func (s Settings) file(parts ...string) string {
+	return filepath.Join(append([]string{s.Data}, parts...)...)
+}
+
+// APIServer is the address of the API server.
+func (s Settings) APIServer() string { return "https://" + s.Ports.Addr("kube-apiserver") }
+
+// Kubeconfig is the path of the administrator's kubeconfig; the other identities have files beside it.
+func (s Settings) Kubeconfig() string { return s.file("kubeconfig") }
+
+// PortalKubeconfig is the path of the kubeconfig that has only the rights the portal's own roles give it.
+func (s Settings) PortalKubeconfig() string { return s.file("portal.kubeconfig") }
+
+// SimulatorKubeconfig is the path of the kubeconfig of our simulators.
+func (s Settings) SimulatorKubeconfig() string { return s.file("config", "simulators.kubeconfig") }
+
+// AuditLog is the file to which the API server writes who asked for what.
+func (s Settings) AuditLog() string { return s.file("audit.log") }

@@ -1,0 +1,16 @@
+# The portal as a small image: one static program, no shell, no root.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /portal ./cmd/portal
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /portal /portal
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["/portal"]
+CMD ["serve", "--config", "/etc/gpu-portal/portal.yaml"]

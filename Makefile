@@ -1,0 +1,91 @@
+# GPU Portal. `make help` lists the targets.
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+export CGO_ENABLED ?= 0
+VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
+BIN     := .cache/bin
+STACK   := .cache/devstack/bin
+STAGE   := .ci/progress
+LD      := -s -w -X main.version=$(VERSION)
+PORT    ?=
+NODES   ?= 12
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
+
+.PHONY: demo
+demo: build ## everything on one machine, ready to click
+	@exec $(BIN)/demo --nodes $(NODES) $(if $(PORT),--port $(PORT))
+
+.PHONY: demo-reset
+demo-reset: ## forget the data of the demo
+	@rm -rf .demo && echo "The demo has forgotten everything."
+
+.PHONY: build
+build: needs-go ## the programs: portal, sign-in provider, the world around them
+	@mkdir -p $(BIN)
+	@$(STAGE) "building the portal" go build -ldflags '$(LD)' -o $(BIN)/ ./cmd/portal ./e2e/signin ./e2e/demo ./e2e/withstack
+	@cd e2e/devstack && ../../$(STAGE) "building the devstack" go build -ldflags '-s -w' -o ../../$(BIN)/devstack ./cmd/devstack
+	@$(BIN)/devstack build --source e2e/devstack --out $(STACK)
+
+.PHONY: test
+test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
+	go vet ./... && (cd e2e/devstack && go vet ./...)
+	go test ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./e2e/signin/...
+	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
+	$(BIN)/withstack -- go test -count=1 -p 1 -timeout 30m ./internal/kube/... ./internal/reconcile/... ./e2e/...
+	@$(MAKE) --no-print-directory verify
+
+.PHONY: check
+check: needs-go ## the fast loop: format, vet, unit tests, generated files
+	@test -z "$$(gofmt -l cmd internal views static migrations e2e | grep -v _templ.go)" || { gofmt -l cmd internal views static migrations e2e; echo "run make fmt"; exit 1; }
+	go vet ./...
+	go test -short ./cmd/... ./internal/... ./views/... ./static/... ./migrations/...
+	@$(MAKE) --no-print-directory verify
+
+.PHONY: e2e
+e2e: needs build node_modules ## the stories in a browser and over the API (RUN=name picks)
+	$(BIN)/withstack -- go test -count=1 -p 1 -v -timeout 30m -run '$(RUN)' ./e2e/...
+
+.PHONY: bench
+bench: build ## benchmarks; results in .bench/
+	@mkdir -p .bench
+	$(BIN)/withstack -- go test -run '^$$' -bench . -benchmem -timeout 40m ./internal/... | tee .bench/$(shell date +%Y%m%d-%H%M%S).txt
+
+.PHONY: storybook
+storybook: needs-go ## each page and part in each state, without a database
+	go run ./cmd/storybook
+
+.PHONY: generate
+generate: needs-go ## write the generated files: templ, OpenAPI
+	go tool templ generate -path views -log-level error
+	go run ./cmd/portal openapi > internal/api/openapi.json
+
+.PHONY: verify
+verify: needs-go ## generated files are what they would be if made anew
+	@before=$$(git status --porcelain -- views internal/api/openapi.json | sort; git diff -- views internal/api/openapi.json | sha256sum); \
+	$(MAKE) --no-print-directory generate >/dev/null; \
+	after=$$(git status --porcelain -- views internal/api/openapi.json | sort; git diff -- views internal/api/openapi.json | sha256sum); \
+	test "$$before" = "$$after" || { echo "generated files were out of date; they are written anew, commit them"; git status --short -- views internal/api/openapi.json; exit 1; }
+
+.PHONY: fmt
+fmt: needs-go ## format the sources
+	go tool templ fmt views
+	gofmt -w cmd internal views static migrations e2e
+
+node_modules: e2e/node_modules/.package-lock.json
+
+e2e/node_modules/.package-lock.json: e2e/package-lock.json
+	@cd e2e && ../$(STAGE) "fetching the browser driver" npm ci --no-audit --no-fund
+
+.PHONY: needs-go
+needs-go:
+	@command -v go >/dev/null || { echo "Go is missing: install Go 1.26 or newer"; exit 1; }
+
+.PHONY: needs
+needs: needs-go
+	@command -v node >/dev/null || { echo "Node is missing: install Node 20 or newer"; exit 1; }
+	@command -v chromium >/dev/null || { echo "Chromium is missing: apt-get install chromium"; exit 1; }
+	@command -v jupyter-notebook >/dev/null || { echo "jupyter-notebook is missing: apt-get install jupyter-notebook"; exit 1; }
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "postgres is missing: apt-get install postgresql"; exit 1; }

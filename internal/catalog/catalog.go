@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -12,7 +13,7 @@ import (
 // Technology is how the share of a GPU is made; design.md section 5 lists them.
 type Technology string
 
-// The technologies of the first set; others are data of the same shape.
+// The technologies that the portal itself knows something of. Others (HAMi, Volcano, KAI and what a site invents) are data: see TechnologyRule.
 const (
 	Full        Technology = "full"
 	MIG         Technology = "mig"
@@ -52,9 +53,20 @@ type Size struct {
 	MaxLease     Duration    `json:"maxLease"`
 	Tenants      []string    `json:"tenants,omitempty"` // who may see it; empty: everyone
 	Order        int         `json:"order,omitempty"`
+
+	Preemptible bool         `json:"preemptible,omitempty"` // the node can be taken away at any time: spot, preemptible
+	Hidden      bool         `json:"hidden,omitempty"`      // not on offer; what runs goes on
+	Deprecated  *Deprecation `json:"deprecated,omitempty"`  // still on offer, with a word of warning
 }
 
-// Accelerator is the GPU part of a size. The zero value means CPU only.
+// Deprecation says that an entry will go, and what to take instead.
+type Deprecation struct {
+	Message   string `json:"message"`             // the administrator's own sentence
+	Successor string `json:"successor,omitempty"` // name of the entry to take instead
+}
+
+// Accelerator is the GPU part of a size. The zero value means CPU only. The device is an extended resource, or a claim, or, with schedulers that read
+// annotations, neither.
 type Accelerator struct {
 	Vendor    string  `json:"vendor,omitempty"`    // "nvidia"
 	Model     string  `json:"model,omitempty"`     // what people call the card: "H100 80GB"
@@ -63,16 +75,59 @@ type Accelerator struct {
 	Count     int     `json:"count,omitempty"`     // how many of the resource; 1 where empty
 	MemoryGiB float64 `json:"memoryGiB,omitempty"` // of GPU memory, all devices together
 	Share     float64 `json:"share,omitempty"`     // of one card, 0..1; for several whole cards 1
+
+	// Extra are extended resources that a pod takes beside Resource, with quantities: HAMi's nvidia.com/gpumem: "8000", rdma/hca_a: "1".
+	Extra map[string]string `json:"extra,omitempty"`
+	Claim *Claim            `json:"claim,omitempty"` // technology dra: what a ResourceClaimTemplate asks for
+}
+
+// Claim is what a ResourceClaimTemplate of resource.k8s.io/v1 asks for.
+type Claim struct {
+	Requests    []DeviceRequest    `json:"requests"`
+	Constraints []DeviceConstraint `json:"constraints,omitempty"`
+}
+
+// DeviceRequest asks for devices of a class, or for the first of several alternatives that can be had.
+type DeviceRequest struct {
+	Name           string          `json:"name"`                  // DNS label, unique in the claim
+	DeviceClass    string          `json:"deviceClass,omitempty"` // "gpu.nvidia.com", "mig.nvidia.com"; "" with FirstAvailable
+	Count          int             `json:"count,omitempty"`       // 1 where empty
+	Selectors      []string        `json:"selectors,omitempty"`   // CEL over device, all of them must hold
+	FirstAvailable []DeviceRequest `json:"firstAvailable,omitempty"`
+}
+
+// DeviceConstraint asks that the devices of some requests agree in an attribute.
+type DeviceConstraint struct {
+	Requests       []string `json:"requests,omitempty"` // names; empty: all
+	MatchAttribute string   `json:"matchAttribute"`     // "resource.kubernetes.io/pcieRoot"
+}
+
+// Devices is how many devices of a request one claim takes.
+func (r DeviceRequest) Devices() int { return max(1, r.Count) }
+
+// IsZero reports whether there is no accelerator at all.
+func (a Accelerator) IsZero() bool {
+	return a.Vendor == "" && a.Model == "" && a.Profile == "" && a.Resource == "" && a.Count == 0 && a.MemoryGiB == 0 && a.Share == 0 &&
+		len(a.Extra) == 0 && a.Claim == nil
 }
 
 // Placement is where a pod of this size may run.
 type Placement struct {
 	NodeSelector   map[string]string `json:"nodeSelector,omitempty"`
+	NodeMatch      []NodeMatch       `json:"nodeMatch,omitempty"` // further conditions on labels, all of which must hold
 	Tolerations    []Toleration      `json:"tolerations,omitempty"`
 	RuntimeClass   string            `json:"runtimeClass,omitempty"`
 	SchedulerName  string            `json:"schedulerName,omitempty"`
 	PriorityClass  string            `json:"priorityClass,omitempty"`
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+	PodLabels      map[string]string `json:"podLabels,omitempty"` // as KAI's queue; the portal's own labels cannot be set
+}
+
+// NodeMatch is one required term of a node affinity, for what a selector cannot say: "memory above 40000", "one of these zones".
+type NodeMatch struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"` // In, NotIn, Exists, DoesNotExist, Gt, Lt
+	Values   []string `json:"values,omitempty"`
 }
 
 // Toleration is the part of a Kubernetes toleration that a size may use.
@@ -83,17 +138,31 @@ type Toleration struct {
 	Effect   string `json:"effect,omitempty"`
 }
 
-// Devices is how many of the resource one workload takes; 0 for CPU only.
+// CPUOnly reports whether the size has no GPU. A size may have one without naming a resource: a claim, or an annotation that another scheduler reads.
+func (s Size) CPUOnly() bool { return s.Technology == CPUOnly }
+
+// Devices is how many devices or shares of one a workload takes; 0 for CPU only. Of alternatives in a claim the first counts.
 func (s Size) Devices() int {
-	if s.Accelerator.Resource == "" {
+	if s.CPUOnly() {
 		return 0
 	}
-	return max(1, s.Accelerator.Count)
+	c := s.Accelerator.Claim
+	if c == nil {
+		return max(1, s.Accelerator.Count)
+	}
+	n := 0
+	for _, r := range c.Requests {
+		if len(r.FirstAvailable) > 0 {
+			r = r.FirstAvailable[0]
+		}
+		n += r.Devices()
+	}
+	return n
 }
 
-// OfferedTo reports whether the tenant may see the size.
+// OfferedTo reports whether the tenant may see the size. What is hidden is offered to nobody.
 func (s Size) OfferedTo(tenant string) bool {
-	return len(s.Tenants) == 0 || slices.Contains(s.Tenants, tenant)
+	return !s.Hidden && (len(s.Tenants) == 0 || slices.Contains(s.Tenants, tenant))
 }
 
 // OfferedOn reports whether the size exists on the cluster.
@@ -129,17 +198,35 @@ type Image struct {
 	FSGroup    *int64            `json:"fsGroup,omitempty"`
 	Tenants    []string          `json:"tenants,omitempty"` // allow list; empty: everyone
 	Order      int               `json:"order,omitempty"`
+
+	Hidden     bool         `json:"hidden,omitempty"`
+	Deprecated *Deprecation `json:"deprecated,omitempty"`
 }
 
-// OfferedTo reports whether the tenant may use the image.
+// OfferedTo reports whether the tenant may use the image. What is hidden is offered to nobody.
 func (i Image) OfferedTo(tenant string) bool {
-	return len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant)
+	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
+}
+
+// TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a catalogue adds its own, so that a
+// technology which is "a resource name and annotations" needs no program.
+type TechnologyRule struct {
+	Name        Technology  `json:"name"`
+	Title       string      `json:"title"`                 // what people read: "HAMi"
+	Isolation   []Isolation `json:"isolation"`             // the levels that its sizes may claim
+	Resources   []string    `json:"resources,omitempty"`   // the extended resources it uses, path.Match patterns; none: annotations only
+	Needs       []string    `json:"needs,omitempty"`       // resources, annotations or labels that each size must set
+	Scheduler   string      `json:"scheduler,omitempty"`   // the scheduler that a size must name; "": kube-scheduler will do
+	Single      bool        `json:"single,omitempty"`      // a workload gets one
+	Uncountable bool        `json:"uncountable,omitempty"` // what is free cannot be told from what nodes advertise
+	Source      string      `json:"source,omitempty"`      // where this is documented
 }
 
 // Catalog is the whole offer, in the order in which people shall see it.
 type Catalog struct {
-	Sizes  []Size  `json:"sizes"`
-	Images []Image `json:"images"`
+	Technologies []TechnologyRule `json:"technologies,omitempty"` // the site's own; those that the portal brings are not repeated
+	Sizes        []Size           `json:"sizes"`
+	Images       []Image          `json:"images"`
 }
 
 // Size finds a size by name.
@@ -167,6 +254,7 @@ func (c Catalog) Resources() []string {
 		if s.Accelerator.Resource != "" {
 			names = append(names, s.Accelerator.Resource)
 		}
+		names = slices.AppendSeq(names, maps.Keys(s.Accelerator.Extra))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -116,7 +116,7 @@ func (k *checker) technology(at string, s Size) {
 func (k *checker) accelerator(at string, s Size) {
 	a, m := s.Accelerator, technologies[s.Technology]
 	if s.Technology == CPUOnly {
-		if a != (Accelerator{}) {
+		if !a.IsZero() {
 			k.at(at, "a size of the technology cpu has no accelerator")
 		}
 		return

@@ -56,7 +56,7 @@ func (r renderer) pod() corev1.PodSpec {
 	if place.RuntimeClass != "" {
 		spec.RuntimeClassName = &place.RuntimeClass
 	}
-	if r.Workload.Size.Accelerator.Resource == "" {
+	if r.Workload.Size.CPUOnly() {
 		spec.Affinity = awayFromGPUs()
 	}
 	return spec
@@ -103,7 +103,7 @@ func (r renderer) env() []corev1.EnvVar {
 	for _, name := range slices.Sorted(maps.Keys(i.Env)) {
 		env = append(env, corev1.EnvVar{Name: name, Value: i.Env[name]})
 	}
-	if r.Workload.Size.Accelerator.Resource == "" {
+	if r.Workload.Size.CPUOnly() {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
 	}
 	if r.hasToken() {

@@ -128,7 +128,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 
 // instead looks for the nearest size by GPU memory that would start now.
 func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant, p Preview) string {
-	if p.StartsNow() || p.Wish.Size.Accelerator.Resource == "" {
+	if p.StartsNow() || p.Wish.Size.CPUOnly() {
 		return ""
 	}
 	offers, err := s.Offers(ctx, a, t.Name)
@@ -137,7 +137,7 @@ func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant
 	}
 	best, gap := "", 0.0
 	for _, o := range offers {
-		if o.Size.Name == p.Wish.Size.Name || o.Size.Accelerator.Resource == "" || !o.StartsNow() {
+		if o.Size.Name == p.Wish.Size.Name || o.Size.CPUOnly() || !o.StartsNow() {
 			continue
 		}
 		d := o.Size.Accelerator.MemoryGiB - p.Wish.Size.Accelerator.MemoryGiB

@@ -24,6 +24,8 @@ type Node struct {
 	Labels    map[string]string `json:"labels"` // the ones that sizes select on and GFD, NFD and MIG manager write
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
+	Devices   []Device          `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
+	Counters  []CounterSet      `json:"counters,omitempty"` // what partitions of one card share
 	CPU       Amount            `json:"cpu"`    // milli CPUs
 	Memory    Amount            `json:"memory"` // bytes
 	Odd       []i18n.Text       `json:"odd"`
@@ -60,6 +62,40 @@ func (r Resource) Free() int64 {
 		free -= h.Count
 	}
 	return max(0, free)
+}
+
+// Device is one device that a DRA driver published for a node: a whole card or a partition of one.
+type Device struct {
+	Driver     string               `json:"driver"` // "gpu.nvidia.com"
+	Pool       string               `json:"pool"`
+	Name       string               `json:"name"`
+	Attributes map[string]Attribute `json:"attributes,omitempty"` // by qualified name: "gpu.nvidia.com/productName"
+	Capacity   map[string]string    `json:"capacity,omitempty"`   // by qualified name, Kubernetes quantities
+	Consumes   []Consumption        `json:"consumes,omitempty"`
+	Tainted    bool                 `json:"tainted,omitempty"` // with NoSchedule or NoExecute
+	Holders    []Holder             `json:"holders,omitempty"` // the pods whose claim it is allocated to; Count is 1
+	Claim      string               `json:"claim,omitempty"`   // namespace/name of the claim it is allocated to
+}
+
+// Attribute is one typed value; exactly one field is set.
+type Attribute struct {
+	String  *string `json:"string,omitempty"`
+	Int     *int64  `json:"int,omitempty"`
+	Bool    *bool   `json:"bool,omitempty"`
+	Version *string `json:"version,omitempty"`
+}
+
+// CounterSet is a budget that the partitions of one card share (KEP-4815): memory slices, engines.
+type CounterSet struct {
+	Pool     string            `json:"pool"`
+	Name     string            `json:"name"`
+	Counters map[string]string `json:"counters"` // quantities
+}
+
+// Consumption is what a device takes from a counter set while it is allocated.
+type Consumption struct {
+	Set      string            `json:"set"`
+	Counters map[string]string `json:"counters"`
 }
 
 // Holder is a pod that holds some of a resource.

@@ -26,8 +26,8 @@ type Node struct {
 	Resources []Resource        `json:"resources"`
 	Devices   []Device          `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
 	Counters  []CounterSet      `json:"counters,omitempty"` // what partitions of one card share
-	CPU       Amount            `json:"cpu"`    // milli CPUs
-	Memory    Amount            `json:"memory"` // bytes
+	CPU       Amount            `json:"cpu"`                // milli CPUs
+	Memory    Amount            `json:"memory"`             // bytes
 	Odd       []i18n.Text       `json:"odd"`
 }
 

@@ -115,7 +115,13 @@ func (c client) until(path, what string, patience time.Duration, holds func(map[
 // reaches waits until a workload is in a state.
 func (c client) reaches(id, state string) map[string]any {
 	c.t.Helper()
-	return c.until("/workloads/"+id, state, 60*time.Second, func(w map[string]any) bool { return w["state"] == state })
+	return c.reachesWithin(60*time.Second, id, state)
+}
+
+// reachesWithin is reaches with another patience.
+func (c client) reachesWithin(patience time.Duration, id, state string) map[string]any {
+	c.t.Helper()
+	return c.until("/workloads/"+id, state, patience, func(w map[string]any) bool { return w["state"] == state })
 }
 
 // running asks for a notebook that is allowed at once, and waits until it runs.

@@ -121,6 +121,7 @@ type Placement struct {
 	PriorityClass  string            `json:"priorityClass,omitempty"`
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 	PodLabels      map[string]string `json:"podLabels,omitempty"` // as KAI's queue; the portal's own labels cannot be set
+	Env            map[string]string `json:"env,omitempty"`       // of the container, as OrionX's ORION_GMEM; $(POD_UID) in a value is the pod's UID
 }
 
 // NodeMatch is one required term of a node affinity, for what a selector cannot say: "memory above 40000", "one of these zones".

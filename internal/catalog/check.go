@@ -143,6 +143,9 @@ func (k *checker) placement(at string, p Placement) {
 			k.at(at+".podAnnotations."+key, "annotations under %s are written by the portal alone", ownPrefix)
 		}
 	}
+	for name := range p.Env {
+		k.variable(at+".env."+name, name)
+	}
 	for i, t := range p.Tolerations {
 		k.toleration(fmt.Sprintf("%s.tolerations[%d]", at, i), t)
 	}

@@ -164,7 +164,7 @@ CREATE INDEX audit_events_kind ON audit_events (kind, seq);
 CREATE TABLE outbox (
   seq    BIGINT NOT NULL PRIMARY KEY,
   at     BIGINT NOT NULL,
-  topic  TEXT   NOT NULL CHECK (topic IN ('workload', 'request', 'volume', 'session', 'inventory')),
+  topic  TEXT   NOT NULL CHECK (topic <> ''),
   id     TEXT   NOT NULL,
   tenant TEXT   NOT NULL,
   person TEXT   NOT NULL
@@ -177,6 +177,16 @@ CREATE TABLE counters (
   id     BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   audit  BIGINT NOT NULL,
   outbox BIGINT NOT NULL
+);
+
+-- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
+CREATE TABLE catalogues (
+  version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
+  text        TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  note        TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
 );
 
 CREATE TABLE snapshots (

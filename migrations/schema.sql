@@ -153,7 +153,8 @@ CREATE TABLE audit_events (
   workload TEXT   NOT NULL,
   volume   TEXT   NOT NULL,
   rule     TEXT   NOT NULL,
-  detail   TEXT   NOT NULL
+  detail   TEXT   NOT NULL,
+  link     TEXT   NOT NULL DEFAULT ''
 );
 CREATE INDEX audit_events_workload ON audit_events (workload, seq) WHERE workload <> '';
 CREATE INDEX audit_events_request ON audit_events (request, seq) WHERE request <> '';

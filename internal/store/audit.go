@@ -26,6 +26,7 @@ type eventRow struct {
 	Volume   string
 	Rule     string
 	Detail   document[i18n.Text]
+	Link     string
 }
 
 func (eventRow) TableName() string { return "audit_events" }
@@ -44,10 +45,15 @@ func toEvent(row eventRow) audit.Event {
 	}
 }
 
-// insertEvents writes events with the numbers after last. Nothing in this room changes or deletes one.
+// insertEvents writes events with the numbers after last, each linked to the one before. Nothing in this room changes or deletes one. The caller holds the row
+// in counters, so that nobody else adds a link meanwhile.
 func insertEvents(db *gorm.DB, events []audit.Event, last int64) error {
 	if len(events) == 0 {
 		return nil
+	}
+	var head string
+	if err := db.Raw("SELECT link FROM audit_events WHERE seq = ?", last).Scan(&head).Error; err != nil {
+		return err
 	}
 	rows := make([]eventRow, len(events))
 	for i, e := range events {
@@ -55,8 +61,38 @@ func insertEvents(db *gorm.DB, events []audit.Event, last int64) error {
 		if err := writable(&rows[i]); err != nil {
 			return err
 		}
+		r, err := rows[i].record()
+		if err != nil {
+			return err
+		}
+		head = r.Next(head)
+		rows[i].Link = head
 	}
 	return db.CreateInBatches(rows, 100).Error
+}
+
+// record is the row as its link is taken over it: after writable, so that it is what the database holds.
+func (row eventRow) record() (audit.Record, error) {
+	detail, err := row.Detail.Value()
+	if err != nil {
+		return audit.Record{}, err
+	}
+	text, _ := detail.(string)
+	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, Name: row.Name, Address: row.Address, Tenant: row.Tenant,
+		Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: text, Link: row.Link}, nil
+}
+
+// recordRow reads the detail as the text it is, not as what it means: the link was taken over the text.
+type recordRow struct {
+	audit.Record `gorm:"embedded"`
+}
+
+func (recordRow) TableName() string { return "audit_events" }
+
+// Records gives events after a number, oldest first, as they are stored: for export and for checking the chain.
+func (v view) Records(ctx context.Context, after int64, limit int) ([]audit.Record, error) {
+	rows, err := all[recordRow](v.at(ctx).Where("seq > ?", after).Order("seq").Limit(limit))
+	return each(rows, func(r recordRow) audit.Record { return r.Record }), err
 }
 
 // Events gives a page of the record, newest first: by number, for clocks can be set.

@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -168,6 +170,68 @@ func TestAddressesThatDoNotWork(t *testing.T) {
 	}
 }
 
+// Nobody changes the audit record: not the portal, and not a person who reaches the database with the portal's account.
+func TestAuditRecordIsInsertOnly(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		address := d.empty(t)
+		s := migrated(t, address)
+		if err := s.Append(context.Background(), storetest.Event(1)); err != nil {
+			t.Fatal(err)
+		}
+		db := d.reach(t, address)
+		for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events", "DELETE FROM audit_events WHERE seq = 1"} {
+			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "insert-only") {
+				t.Errorf("%s: want it refused, got %v", statement, err)
+			}
+		}
+		if d.dialect == goose.DialectPostgres {
+			if _, err := db.Exec("TRUNCATE audit_events"); err == nil {
+				t.Error("TRUNCATE: want it refused")
+			}
+		}
+		if left := rows(t, db, "SELECT name FROM audit_events"); len(left) != 1 || left[0] == "Eve" {
+			t.Errorf("want the event as it was, got %v", left)
+		}
+	})
+}
+
+// An account that does not own the schema runs the portal, may add to the audit record, and cannot take the guard away.
+func TestGrantTo(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.EmptyPostgres(t)
+	s := migrated(t, address)
+	owner := reachPostgres(t, address)
+	account := "portal_" + strings.ToLower(rand.Text()[:8])
+	if _, err := owner.Exec("CREATE ROLE " + account + " LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = owner.Exec("DROP OWNED BY " + account + "; DROP ROLE " + account) })
+	if err := s.GrantTo(ctx, account); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("user", account)
+	u.RawQuery = query.Encode()
+	portal := migrated(t, u.String())
+	if err := portal.Append(ctx, storetest.Event(1)); err != nil {
+		t.Error(err)
+	}
+	db := reachPostgres(t, u.String())
+	for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events", "TRUNCATE audit_events",
+		"DROP TRIGGER audit_events_insert_only ON audit_events", "ALTER TABLE audit_events DISABLE TRIGGER ALL"} {
+		if _, err := db.Exec(statement); err == nil {
+			t.Errorf("%s: want it refused", statement)
+		}
+	}
+	if err := migrated(t, sqliteAddress(t)).GrantTo(ctx, "x"); err == nil {
+		t.Error("SQLite has no accounts: want an error")
+	}
+}
+
 func TestTemporaryDatabaseVanishes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := migrated(t, "sqlite::memory:")
@@ -189,10 +253,10 @@ var (
 )
 
 func describeSQLite(t *testing.T, db *sql.DB) []string {
-	lines := rows(t, db, `SELECT COALESCE(sql, name) FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
+	lines := rows(t, db, `SELECT COALESCE(sql, name) FROM sqlite_master WHERE type <> 'trigger' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
 		AND name NOT LIKE 'sqlite_autoindex%'`)
 	for i, line := range lines {
-		lines[i] = blank.ReplaceAllString(comments.ReplaceAllString(line, ""), " ")
+		lines[i] = strings.NewReplacer(" ,", ",", " )", ")").Replace(blank.ReplaceAllString(comments.ReplaceAllString(line, ""), " "))
 	}
 	slices.Sort(lines)
 	return lines

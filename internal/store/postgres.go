@@ -13,6 +13,9 @@ import (
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // Numbers of the advisory locks; all begin alike, so that a person who looks into pg_locks can tell whose they are.
@@ -98,7 +101,47 @@ func (p *postgresServer) migrate(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
 		return err
 	}
-	return migrateUp(ctx, goose.DialectPostgres, db)
+	if err := migrateUp(ctx, goose.DialectPostgres, db); err != nil {
+		return err
+	}
+	return p.guardAudit(ctx, db)
+}
+
+// guardAudit lets the server itself refuse to change the audit record. An owner of the table could take the guard away again; an account that is granted what
+// GrantTo says cannot. An account that is not the owner finds the guard there, or leaves it to the owner.
+func (p *postgresServer) guardAudit(ctx context.Context, db *sql.DB) error {
+	var there, owner bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = 'audit_events'::regclass AND tgname = 'audit_events_insert_only'),
+		pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = 'audit_events'::regclass), 'USAGE')`).Scan(&there, &owner)
+	if err != nil || there || !owner {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `
+		CREATE OR REPLACE FUNCTION audit_events_refuse() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN RAISE EXCEPTION 'the audit record is insert-only' USING ERRCODE = 'insufficient_privilege'; END $$;
+		CREATE TRIGGER audit_events_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION audit_events_refuse();`)
+	return err
+}
+
+// GrantTo lets another account of the same server run the portal on a schema that it does not own: it may read and write every table, but only add to the
+// audit record. PostgreSQL only; the account must exist.
+func (s *Store) GrantTo(ctx context.Context, account string) error {
+	if _, ok := s.dialect.(*postgresServer); !ok {
+		return fault.New(fault.Invalid, i18n.T("store.grant_needs_postgres"))
+	}
+	name := pgx.Identifier{account}.Sanitize()
+	return failure(s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		for _, statement := range []string{
+			"GRANT USAGE ON SCHEMA public TO " + name,
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + name,
+			"REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON audit_events FROM " + name,
+		} {
+			if err := tx.Exec(statement).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 func (p *postgresServer) close() error { return p.db.Close() }

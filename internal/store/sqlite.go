@@ -98,7 +98,17 @@ func (f *sqliteFile) pools() []*sql.DB { return []*sql.DB{f.read, f.write} }
 
 // migrate needs no lock: the file is ours alone, and Store lets one in at a time.
 func (f *sqliteFile) migrate(ctx context.Context) error {
-	return migrateUp(ctx, goose.DialectSQLite3, f.write)
+	if err := migrateUp(ctx, goose.DialectSQLite3, f.write); err != nil {
+		return err
+	}
+	for _, event := range []string{"UPDATE", "DELETE"} { // who can write to the file can take this away; the chain of links then tells
+		_, err := f.write.ExecContext(ctx, "CREATE TRIGGER IF NOT EXISTS audit_events_no_"+strings.ToLower(event)+" BEFORE "+event+
+			" ON audit_events BEGIN SELECT RAISE(ABORT, 'the audit record is insert-only'); END")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lead is always yes: no other process can have the file.

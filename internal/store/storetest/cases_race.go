@@ -24,10 +24,10 @@ import (
 // Service is the real service over a store, for a site with one tenant "vision" that may hold so many of the size "mig-10gb", and one person in it.
 func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
 	rules, _ := policy.Compile(policy.Defaults())
-	size := Size("mig-10gb")
-	size.LicencePool = ""
+	size, image := Size("mig-10gb"), Workload("w").Image
+	size.LicencePool, size.Hidden, image.Hidden = "", false, false
 	site := request.Site{
-		Catalog:   catalog.Catalog{Sizes: []catalog.Size{size}, Images: []catalog.Image{Workload("w").Image}},
+		Catalog:   catalog.Catalog{Sizes: []catalog.Size{size}, Images: []catalog.Image{image}},
 		Directory: tenant.Directory{Tenants: []tenant.Tenant{{Name: "vision", Quota: map[string]int{size.Name: quota}}}},
 		Policy:    rules, Clusters: []string{"west"}, Limits: request.DefaultLimits(),
 	}

@@ -31,6 +31,40 @@ var auditCases = cases{
 		equal(t, []audit.Event{third, second}, got(s.History(ctx, "w-1", 2))(t))
 		equal(t, 0, len(got(s.History(ctx, "w-2", 10))(t)))
 	},
+	"each event is linked to the one before, and the stored record proves it": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for i := range 30 {
+			must(t, s.Append(ctx, Event(i), Event(i+1)))
+		}
+		var c audit.Chain
+		for after := int64(0); ; {
+			records := got(s.Records(ctx, after, 7))(t)
+			for _, r := range records {
+				must(t, c.Add(r))
+				after = r.Seq
+			}
+			if len(records) < 7 {
+				break
+			}
+		}
+		equal(t, audit.Chain{Count: 60, First: 1, Last: 60, Head: c.Head}, c)
+		if len(c.Head) != 64 {
+			t.Errorf("the head is %q", c.Head)
+		}
+	},
+	"events written at once by many stay one chain": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		var group sync.WaitGroup
+		for i := range 40 {
+			group.Go(func() { must(t, s.Append(ctx, Event(i))) })
+		}
+		group.Wait()
+		var c audit.Chain
+		for _, r := range got(s.Records(ctx, 0, 100))(t) {
+			must(t, c.Add(r))
+		}
+		equal(t, int64(40), c.Count)
+	},
 	"the history of nothing is empty": func(t *testing.T, s *store.Store) {
 		must(t, s.Append(context.Background(), audit.Event{At: later(0), Kind: audit.SignedIn}))
 		equal(t, 0, len(got(s.History(context.Background(), "", 10))(t)))

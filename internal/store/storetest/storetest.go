@@ -50,7 +50,7 @@ func Workload(id string) workload.Workload {
 		ID: workload.ID(id), Name: "name-of-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace",
 		Size: Size("mig-10gb"), Image: catalog.Image{Name: "torch", Title: "PyTorch", Kind: catalog.Notebook, Reference: "example.org/torch@sha256:00",
 			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN", Auth: "token", Port: 8888,
-			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user, Tenants: []string{"vision"}, Order: 2},
+			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user, Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
 		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10, Desired: workload.WantRunning, Generation: 3,
 		State: workload.Running, Reason: i18n.T("workload.stopped_by", "Name", "Ada", "Why", i18n.T("state.running")),
 		Lease: workload.Lease{From: at, Until: later(3600)}, PlacedAt: later(1), WarnedAt: later(2), Shared: true, Request: "r-1",
@@ -71,7 +71,7 @@ func Size(name string) catalog.Size {
 		Placement: catalog.Placement{NodeSelector: map[string]string{"a": "b"}, Tolerations: []catalog.Toleration{{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"}},
 			RuntimeClass: "nvidia", SchedulerName: "kai", PriorityClass: "low", PodAnnotations: map[string]string{"c": "d"}},
 		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicencePool: "rtx", DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
-		Tenants: []string{"vision"}, Order: 1,
+		Tenants: []string{"vision"}, Order: 1, Preemptible: true, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},
 	}
 }
 

@@ -1,0 +1,120 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// chained makes records whose links hold.
+func chained(n int) []Record {
+	records := make([]Record, n)
+	head := ""
+	for i := range records {
+		r := Record{Seq: int64(i + 1), At: int64(1_700_000_000_000_000 + i), Kind: "request.approved", Actor: "p-1", Name: "Ada", Address: "192.0.2.7", Tenant: "vision",
+			Request: "r-1", Workload: "w-1", Volume: "v", Rule: "whole-gpus", Detail: `{"id":"note","args":{"Note":"<ok>"}}`}
+		r.Link = r.Next(head)
+		head, records[i] = r.Link, r
+	}
+	return records
+}
+
+func dump(t *testing.T, records []Record) *bytes.Buffer {
+	t.Helper()
+	b := &bytes.Buffer{}
+	for _, r := range records {
+		if err := json.NewEncoder(b).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func TestVerifyHolds(t *testing.T) {
+	records := chained(50)
+	c, err := Verify(dump(t, records))
+	if err != nil || c.Count != 50 || c.First != 1 || c.Last != 50 || c.Head != records[49].Link {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := Verify(dump(t, records[20:])); err != nil || c.First != 21 || c.Count != 30 {
+		t.Errorf("an extract: %+v, %v", c, err)
+	}
+}
+
+// Whatever field of whatever record is changed, and whichever record is missing, doubled or moved, the first broken place is named.
+func TestEveryChangeBreaksTheChain(t *testing.T) {
+	const n = 12
+	fields := reflect.TypeFor[Record]().NumField()
+	for i := range n {
+		for f := range fields {
+			records := chained(n)
+			field := reflect.ValueOf(&records[i]).Elem().Field(f)
+			if field.Kind() == reflect.String {
+				field.SetString(field.String() + "x")
+			} else {
+				field.SetInt(field.Int() + 1)
+			}
+			if at := brokenAt(t, records); at < int64(i+1) || at > int64(i+2) {
+				t.Errorf("field %d of event %d changed: broken at %d", f, i+1, at)
+			}
+		}
+		if i > 0 && i < n-1 { // the loss of the first or last makes an extract; the noted head tells
+			if at := brokenAt(t, slices.Delete(chained(n), i, i+1)); at != int64(i+2) {
+				t.Errorf("event %d is missing: broken at %d", i+1, at)
+			}
+		}
+	}
+	for range 50 {
+		records := chained(n)
+		rand.Shuffle(n, func(i, j int) { records[i], records[j] = records[j], records[i] })
+		if slices.IsSortedFunc(records, func(a, b Record) int { return int(a.Seq - b.Seq) }) {
+			continue
+		}
+		brokenAt(t, records)
+	}
+}
+
+// A text moved from the end of one field to the beginning of the next is another record.
+func TestFieldsDoNotRunTogether(t *testing.T) {
+	a, b := Record{Seq: 1, Actor: "ab", Name: "c"}, Record{Seq: 1, Actor: "a", Name: "bc"}
+	if a.Next("") == b.Next("") {
+		t.Error("want different links")
+	}
+}
+
+func TestOlderThanTheChain(t *testing.T) {
+	old := []Record{{Seq: 1}, {Seq: 2}}
+	r := Record{Seq: 3}
+	r.Link = r.Next("")
+	c, err := Verify(dump(t, append(old, r)))
+	if err != nil || c.Unbound != 2 || c.Count != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if at := brokenAt(t, append(chained(3), Record{Seq: 4})); at != 4 {
+		t.Errorf("an event without a link inside the chain: broken at %d", at)
+	}
+}
+
+func TestWhatIsNoDump(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "{", "seq,at\n1,2", "[]", strings.Repeat("x", 2<<20)} {
+		if _, err := Verify(strings.NewReader(text)); err == nil {
+			t.Errorf("%.20q: want an error", text)
+		}
+	}
+}
+
+func brokenAt(t *testing.T, records []Record) int64 {
+	t.Helper()
+	_, err := Verify(dump(t, records))
+	var b *Break
+	if !errors.As(err, &b) {
+		t.Errorf("want a break, got %v", err)
+		return 0
+	}
+	return b.Seq
+}

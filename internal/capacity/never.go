@@ -1,0 +1,187 @@
+package capacity
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+// neverRuns finds sizes that no node could take even when it is empty. A size that is offered everywhere is a finding when it runs nowhere; one that names clusters, for each
+// of them. A cluster without nodes says nothing: its picture is still being taken.
+func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
+	var findings []Finding
+	for _, size := range c.Sizes {
+		if size.Hidden {
+			continue
+		}
+		nearest, seen, runs := Finding{}, 0, false
+		for i := range snapshots {
+			s := &snapshots[i]
+			if len(s.Nodes) == 0 || !size.OfferedOn(s.Cluster) {
+				continue
+			}
+			seen++
+			reason := whyNever(s, size)
+			if reason.IsZero() {
+				runs = true
+				continue
+			}
+			f := Finding{Kind: NeverRuns, Cluster: s.Cluster, Size: size.Name, Resource: resourceOf(size), Model: size.Accelerator.Model, Reason: reason}
+			if len(size.Clusters) > 0 {
+				findings = append(findings, f)
+			}
+			nearest = f
+		}
+		if len(size.Clusters) == 0 && seen > 0 && !runs {
+			if seen > 1 {
+				nearest.Cluster = ""
+			}
+			findings = append(findings, nearest)
+		}
+	}
+	return findings
+}
+
+func resourceOf(size catalog.Size) string {
+	if size.Accelerator.Resource != "" {
+		return size.Accelerator.Resource
+	}
+	return strings.Join(slices.Sorted(maps.Keys(size.Accelerator.Extra)), ", ")
+}
+
+// whyNever follows the size from gate to gate and names the last at which nodes were turned back; zero when some node comes through. Readiness and cordons pass, so
+// they are no reason here.
+func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
+	n, ok := needOf(size)
+	if !ok {
+		return i18n.Text{} // nothing can be told of it
+	}
+	nodes := make([]*inventory.Node, 0, len(s.Nodes))
+	for i := range s.Nodes {
+		if changing(&s.Nodes[i]) && chooses(size.Placement, s.Nodes[i].Labels) {
+			return i18n.Text{} // its devices are away for a while
+		}
+		nodes = append(nodes, &s.Nodes[i])
+	}
+	for _, gate := range gates {
+		passed := slices.DeleteFunc(slices.Clone(nodes), func(node *inventory.Node) bool { return !gate.passes(node, n, size) })
+		if len(passed) == 0 {
+			return gate.reason(nodes, n, size)
+		}
+		nodes = passed
+	}
+	return i18n.Text{}
+}
+
+// changing: the MIG manager takes the devices of a node away while it cuts the cards anew.
+func changing(n *inventory.Node) bool {
+	state := n.Labels["nvidia.com/mig.config.state"]
+	return state == "pending" || state == "rebooting"
+}
+
+// gates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of it.
+var gates = []struct {
+	passes func(*inventory.Node, need, catalog.Size) bool
+	reason func([]*inventory.Node, need, catalog.Size) i18n.Text
+}{
+	{hasAll, func(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
+		return i18n.T("capacity.no_resource", "Resource", missing(nodes, n))
+	}},
+	{func(node *inventory.Node, _ need, s catalog.Size) bool { return chooses(s.Placement, node.Labels) }, wrongLabels},
+	{func(node *inventory.Node, _ need, s catalog.Size) bool {
+		return tolerates(s.Placement.Tolerations, lasting(node.Taints))
+	}, unborne},
+	{func(node *inventory.Node, n need, _ catalog.Size) bool { return enough(node, n) }, tooFew},
+	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.CPU.Allocatable >= n.milliCPU }, func([]*inventory.Node, need, catalog.Size) i18n.Text {
+		return i18n.T("capacity.little_cpu")
+	}},
+	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.Memory.Allocatable >= n.bytes }, func([]*inventory.Node, need, catalog.Size) i18n.Text {
+		return i18n.T("capacity.little_memory")
+	}},
+}
+
+func hasAll(node *inventory.Node, n need, _ catalog.Size) bool {
+	for name := range n.resources {
+		if find(node.Resources, name).Capacity <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// missing is the resource that no node has; where each is somewhere, all of them: no node has them together.
+func missing(nodes []*inventory.Node, n need) string {
+	names := slices.Sorted(maps.Keys(n.resources))
+	for _, name := range names {
+		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node.Resources, name).Capacity > 0 }) {
+			return name
+		}
+	}
+	return strings.Join(names, " + ")
+}
+
+// wrongLabels names the first label of the node that is nearest to being chosen.
+func wrongLabels(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
+	nearest := slices.MinFunc(nodes, func(a, b *inventory.Node) int {
+		return len(differing(a.Labels, s.Placement)) - len(differing(b.Labels, s.Placement))
+	})
+	d := differing(nearest.Labels, s.Placement)[0]
+	if d.has == "" {
+		return i18n.T("capacity.label_absent", "Label", d.key, "Want", d.want)
+	}
+	return i18n.T("capacity.label_differs", "Label", d.key, "Want", d.want, "Has", d.has)
+}
+
+type difference struct{ key, want, has string }
+
+func differing(labels map[string]string, p catalog.Placement) []difference {
+	var list []difference
+	for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+		if has, ok := labels[key]; !ok || has != p.NodeSelector[key] {
+			list = append(list, difference{key, p.NodeSelector[key], has})
+		}
+	}
+	for _, m := range p.NodeMatch {
+		if !matches(m, labels) {
+			list = append(list, difference{m.Key, strings.TrimSpace(m.Operator + " " + strings.Join(m.Values, ", ")), labels[m.Key]})
+		}
+	}
+	return list
+}
+
+func unborne(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
+	for _, node := range nodes {
+		for _, t := range lasting(node.Taints) {
+			if !borne(t, s.Placement.Tolerations) {
+				return i18n.T("capacity.taint", "Taint", strings.TrimSuffix(t.Key+"="+t.Value, "=")+":"+t.Effect)
+			}
+		}
+	}
+	return i18n.Text{}
+}
+
+func enough(node *inventory.Node, n need) bool {
+	for name, count := range n.resources {
+		if find(node.Resources, name).Capacity < count {
+			return false
+		}
+	}
+	return true
+}
+
+func tooFew(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
+	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
+		most := int64(0)
+		for _, node := range nodes {
+			most = max(most, find(node.Resources, name).Capacity)
+		}
+		if most < n.resources[name] {
+			return i18n.T("capacity.too_few", "Resource", name, "Want", n.resources[name], "Has", most)
+		}
+	}
+	return i18n.T("capacity.too_few_together")
+}

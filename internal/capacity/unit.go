@@ -1,0 +1,301 @@
+package capacity
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+// unit says what one of a resource is on a node, as the labels beside it tell.
+type unit struct {
+	technology  catalog.Technology
+	isolation   catalog.Isolation
+	vendor      string
+	model       string // what people call the card: "H100 80GB HBM3"
+	profile     string
+	resource    string
+	claim       *catalog.Claim
+	extra       map[string]string
+	scheduler   string
+	selector    map[string]string
+	memoryGiB   float64
+	share       float64 // of one card
+	preemptible bool
+	problem     i18n.Text // why no size can be written for it; zero when one can
+}
+
+const (
+	productLabel  = "nvidia.com/gpu.product"
+	memoryLabel   = "nvidia.com/gpu.memory" // MiB
+	replicasLabel = "nvidia.com/gpu.replicas"
+	strategyLabel = "nvidia.com/gpu.sharing-strategy"
+	vgpuLabel     = "nvidia.com/vgpu.present"
+	configLabel   = "nvidia.com/mig.config"
+	workloadLabel = "nvidia.com/gpu.workload.config" // GPU Operator: container, vm-passthrough, vm-vgpu
+)
+
+// unitOf is not ok for what nobody asks for by itself: companions of another resource, and devices that only virtual machines can take.
+func unitOf(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	for _, k := range kinds {
+		if !strings.HasPrefix(r.Name, k.prefix) {
+			continue
+		}
+		u, ok := k.read(n, r)
+		u.resource = r.Name
+		return spot(n, u), ok
+	}
+	return unit{}, false
+}
+
+// kinds is the table of resource names, the more special before the more general. Names: shared facts of the vendors' device plugins, see package inventory.
+var kinds = []struct {
+	prefix string
+	read   func(*inventory.Node, inventory.Resource) (unit, bool)
+}{
+	{"nvidia.com/gpumem", companion},
+	{"nvidia.com/gpucores", companion},
+	{"nvidia.com/priority", companion},
+	{"nvidia.com/mig-", migUnit},
+	{"nvidia.com/gpu", nvidiaUnit},
+	{"nvidia.com/", companion}, // mediated and passed-through devices of KubeVirt: NVIDIA_A10-12Q, GA102GL_A10
+	{"amd.com/gpu", amdUnit},
+	{"habana.ai/gaudi", gaudiUnit},
+	{"gpu.intel.com/xe_monitoring", companion},
+	{"gpu.intel.com/i915_monitoring", companion},
+	{"gpu.intel.com/xe", intelUnit},
+	{"gpu.intel.com/i915", intelUnit},
+	{"volcano.sh/vgpu-number", byHand},
+	{"tencent.com/vcuda-core", byHand},
+	{"aliyun.com/gpu-mem", byHand},
+	{"virtaitech.com/gpu", byHand},
+	{"bitfusion.io/gpu-amount", byHand},
+}
+
+func companion(*inventory.Node, inventory.Resource) (unit, bool) { return unit{}, false }
+
+// byHand is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact of the node.
+func byHand(n *inventory.Node, _ inventory.Resource) (unit, bool) {
+	return unit{model: display(n.Model), problem: i18n.T("capacity.by_hand")}, true
+}
+
+func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	product := n.Labels[productLabel]
+	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product}, memoryGiB: labelGiB(n, memoryLabel), share: 1}
+	plain, shared := strings.CutSuffix(product, "-SHARED")
+	base, profile, single := strings.Cut(plain, "-MIG-")
+	switch {
+	case strings.HasPrefix(n.Labels[workloadLabel], "vm-"):
+		return u, false
+	case product == "":
+		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
+	case profile == "INVALID":
+		u.problem = i18n.T("inventory.mig_invalid")
+	case shared || strings.HasSuffix(r.Name, ".shared"):
+		u = sharedUnit(n, u, "nvidia.com/gpu")
+	case single:
+		u.model = card(base)
+		u = sliced(u, profile)
+	case n.Labels[vgpuLabel] == "true":
+		u = vgpuUnit(u, product)
+	case !agrees(n, r):
+		u.problem = i18n.T("capacity.multiplied", "Resource", r.Name)
+	default:
+		u.technology, u.isolation = catalog.Full, catalog.IsolationHard
+		if config := n.Labels[configLabel]; config != "" {
+			u.selector[configLabel] = config // whole cards beside slices are another offer than whole cards alone
+		}
+	}
+	return known(u), true
+}
+
+// agrees: more units than cards means that another system has multiplied them, as HAMi does, and that one of them is no whole card.
+func agrees(n *inventory.Node, r inventory.Resource) bool {
+	count, err := strconv.ParseInt(n.Labels["nvidia.com/gpu.count"], 10, 32)
+	return err != nil || r.Capacity <= count
+}
+
+func migUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	name, shared := strings.CutSuffix(r.Name, ".shared")
+	prefix := name
+	product := n.Labels[productLabel]
+	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product}, share: 1, memoryGiB: labelGiB(n, prefix+".memory")}
+	u = sliced(u, strings.TrimPrefix(name, "nvidia.com/mig-"))
+	if product == "" {
+		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
+	} else if shared || n.Labels[prefix+".sharing-strategy"] == "time-slicing" {
+		u = sharedUnit(n, u, prefix)
+	}
+	return known(u), true
+}
+
+// resourceProfile finds what comes after the memory in a profile as resource names spell it: "1g.5gb.me" for nvidia-smi's "1g.5gb+me".
+var resourceProfile = regexp.MustCompile(`^([0-9]+)g\.([0-9]+)gb(?:\.(.+))?$`)
+
+func sliced(u unit, spelled string) unit {
+	u.technology, u.isolation, u.profile = catalog.MIG, catalog.IsolationHard, spelled
+	parts := resourceProfile.FindStringSubmatch(spelled)
+	if parts == nil {
+		if parts = resourceProfile.FindStringSubmatch(strings.SplitN(spelled, "-", 2)[0]); parts == nil {
+			u.problem = i18n.T("capacity.profile_unreadable", "Profile", spelled)
+			return u
+		}
+	} else if parts[3] != "" {
+		u.profile = parts[1] + "g." + parts[2] + "gb+" + parts[3]
+	}
+	slices, _ := strconv.ParseFloat(parts[1], 64)
+	u.share = round6(min(1, slices/computeSlices(u.model)))
+	if u.memoryGiB == 0 {
+		u.memoryGiB, _ = strconv.ParseFloat(parts[2], 64)
+	}
+	return u
+}
+
+// computeSlices is how many parts the compute of a card has. Four on A30 and the RTX PRO Blackwell cards, seven on all others (NVIDIA MIG user guide).
+func computeSlices(model string) float64 {
+	if strings.HasPrefix(model, "A30") || strings.HasPrefix(model, "RTX PRO") {
+		return 4
+	}
+	return 7
+}
+
+// sharedUnit is a turn on a card or slice. Time-slicing lets each see all the memory and keeps nobody from it; MPS gives each an equal part.
+func sharedUnit(n *inventory.Node, u unit, prefix string) unit {
+	replicas, err := strconv.ParseFloat(n.Labels[prefix+".replicas"], 64)
+	strategy := n.Labels[prefix+".sharing-strategy"]
+	u.profile = strings.TrimPrefix(strings.TrimPrefix(prefix, "nvidia.com/gpu"), "nvidia.com/")
+	switch {
+	case err != nil || replicas < 1 || (strategy != "time-slicing" && strategy != "mps"):
+		u.problem = i18n.T("capacity.sharing_unknown", "Label", prefix+".sharing-strategy")
+		return u
+	case strategy == "mps":
+		u.technology, u.isolation = catalog.MPS, catalog.IsolationMemory
+		u.memoryGiB = math.Floor(u.memoryGiB / replicas)
+	default:
+		u.technology, u.isolation = catalog.TimeSlicing, catalog.IsolationNone
+	}
+	u.share = round6(u.share / replicas)
+	u.selector[prefix+".sharing-strategy"] = strategy
+	return u
+}
+
+// vgpuName reads the name of a vGPU type: the board, the compute slices of a type that MIG backs, and the memory in GB.
+var vgpuName = regexp.MustCompile(`^([A-Za-z0-9-]+?)(?:-([1-7]))?-([0-9]+)([ABCQ])(?:ME|GFX|NOME)?$`)
+
+func vgpuUnit(u unit, product string) unit {
+	u.technology, u.isolation = catalog.VGPU, catalog.IsolationMemory
+	u.profile = strings.TrimPrefix(product, "NVIDIA-")
+	parts := vgpuName.FindStringSubmatch(u.profile)
+	if parts == nil || boards[parts[1]] == 0 {
+		u.problem = i18n.T("capacity.profile_unreadable", "Profile", u.profile)
+		return u
+	}
+	u.model = parts[1]
+	if parts[2] != "" {
+		u.isolation = catalog.IsolationHard // a MIG instance behind it
+	}
+	u.memoryGiB, _ = strconv.ParseFloat(parts[3], 64)
+	u.share = round6(min(1, u.memoryGiB/boards[parts[1]]))
+	u.selector[vgpuLabel] = "true"
+	return u
+}
+
+// boards is the memory in GB of the cards behind vGPU types, by the board's name in the type (NVIDIA AI Enterprise, vGPU types).
+var boards = map[string]float64{
+	"T4": 16, "V100": 16, "V100D": 32, "V100X": 16, "V100DX": 32, "A2": 16, "A10": 24, "A16": 16, "A30": 24, "A40": 48,
+	"A100": 40, "A100X": 40, "A100D": 80, "A100DX": 80, "L4": 24, "L40": 48, "L40S": 48, "H100": 80, "H100XM": 80, "H100L": 94, "H100XL": 94,
+	"H20": 96, "H200": 141, "H200X": 141, "GH200": 96, "GH200L": 144, "B200X": 180, "RTXA5000": 24, "RTXA5500": 24, "RTXA6000": 48, "RTX6000-Ada": 48,
+}
+
+// amdUnit is a whole Instinct; a partitioned one shows under the same name, and then each is a part of it (ROCm k8s-device-plugin).
+func amdUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	product, partition := n.Labels["amd.com/gpu.product-name"], n.Labels["amd.com/compute-memory-partition"]
+	u := unit{vendor: "amd", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product), share: 1,
+		selector: map[string]string{"amd.com/gpu.product-name": product}}
+	gigabytes, _ := strconv.ParseFloat(strings.TrimSuffix(n.Labels["amd.com/gpu.vram"], "G"), 64)
+	u.memoryGiB = gigabytes
+	switch {
+	case product == "":
+		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
+	case partition != "" && !strings.HasPrefix(partition, "spx"):
+		u.problem = i18n.T("capacity.by_hand")
+	}
+	return known(u), true
+}
+
+// gaudiUnit: Habana's label names the card; without it nothing on the node does.
+func gaudiUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	return labelled(n, r, "habana.ai/hpu.product", map[string]float64{"gaudi2": 96, "gaudi3": 128})
+}
+
+func intelUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	return labelled(n, r, "gpu.intel.com/product", map[string]float64{"Max_1100": 48, "Max_1550": 128, "Flex_140": 12, "Flex_170": 16})
+}
+
+// labelled is a whole card whose memory only its name tells.
+func labelled(n *inventory.Node, r inventory.Resource, label string, memory map[string]float64) (unit, bool) {
+	product := n.Labels[label]
+	u := unit{vendor: "intel", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product), share: 1, selector: map[string]string{label: product}}
+	if strings.HasPrefix(r.Name, "habana.ai/") {
+		u.vendor = "habana"
+	}
+	for name, gib := range memory {
+		if strings.EqualFold(name, product) {
+			u.memoryGiB = gib
+		}
+	}
+	if product == "" {
+		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
+	}
+	return known(u), true
+}
+
+// known refuses to write a size of which the first thing that people choose by cannot be told.
+func known(u unit) unit {
+	if u.problem.IsZero() && u.memoryGiB <= 0 {
+		u.problem = i18n.T("capacity.memory_unknown", "Model", u.model)
+	}
+	return u
+}
+
+// pools are the labels by which clouds mark nodes that can be taken away, with the value that says so.
+var pools = []struct{ label, value string }{
+	{"cloud.google.com/gke-spot", "true"}, {"cloud.google.com/gke-preemptible", "true"}, {"eks.amazonaws.com/capacityType", "SPOT"},
+	{"karpenter.sh/capacity-type", "spot"}, {"kubernetes.azure.com/scalesetpriority", "spot"},
+}
+
+func spot(n *inventory.Node, u unit) unit {
+	for _, p := range pools {
+		if n.Labels[p.label] == p.value && u.selector != nil {
+			u.selector[p.label], u.preemptible = p.value, true
+		}
+	}
+	return u
+}
+
+// card is what people call the card of a product label: without maker, strategy and sharing.
+func card(product string) string {
+	name, _ := strings.CutSuffix(product, "-SHARED")
+	name, _, _ = strings.Cut(name, "-MIG-")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "NVIDIA-"), "Tesla-")
+	return display(name)
+}
+
+func display(name string) string {
+	return strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name))
+}
+
+// labelGiB reads a label in MiB as people say it: an H100 of 81,559 MiB has 80.
+func labelGiB(n *inventory.Node, label string) float64 {
+	mib, err := strconv.ParseFloat(n.Labels[label], 64)
+	if err != nil || mib < 0 || mib > 1<<30 {
+		return 0
+	}
+	return math.Round(mib / 1024)
+}
+
+func round6(v float64) float64 { return math.Round(v*1e6) / 1e6 }

@@ -38,7 +38,7 @@ func root() *cobra.Command {
 	s := &settings{}
 	cmd.PersistentFlags().StringVar(&s.file, "config", "", "configuration file (YAML)")
 	cmd.PersistentFlags().StringVar(&s.database, "database", "", "sqlite:PATH or postgres://… (default sqlite:portal.db)")
-	cmd.AddCommand(serve(s), migrate(s), token(s), openapi())
+	cmd.AddCommand(serve(s), migrate(s), token(s), auditCommand(s), openapi())
 	return cmd
 }
 
@@ -105,7 +105,8 @@ func serve(s *settings) *cobra.Command {
 }
 
 func migrate(s *settings) *cobra.Command {
-	return &cobra.Command{Use: "migrate", Short: "Bring the database to this version's schema", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	var account string
+	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database to this version's schema", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		c, err := s.loadDatabase()
 		if err != nil {
 			return err
@@ -116,8 +117,17 @@ func migrate(s *settings) *cobra.Command {
 		}
 		defer st.Close()
 		fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
+		if account == "" {
+			return nil
+		}
+		if err := st.GrantTo(cmd.Context(), account); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s may run the portal on it, and only add to the audit record.\n", account)
 		return nil
 	}}
+	cmd.Flags().StringVar(&account, "grant-to", "", "PostgreSQL account that runs the portal and does not own the tables")
+	return cmd
 }
 
 // loadDatabase loads only what the database commands need, so that they work without a cluster and a sign-in provider.

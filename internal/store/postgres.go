@@ -13,9 +13,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
-
-	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // Numbers of the advisory locks; all begin alike, so that a person who looks into pg_locks can tell whose they are.
@@ -127,7 +124,7 @@ func (p *postgresServer) guardAudit(ctx context.Context, db *sql.DB) error {
 // audit record. PostgreSQL only; the account must exist.
 func (s *Store) GrantTo(ctx context.Context, account string) error {
 	if _, ok := s.dialect.(*postgresServer); !ok {
-		return fault.New(fault.Invalid, i18n.T("store.grant_needs_postgres"))
+		return errors.New("only PostgreSQL has accounts to grant to; this database is SQLite")
 	}
 	name := pgx.Identifier{account}.Sanitize()
 	return failure(s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {

@@ -1,0 +1,85 @@
+package audit
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// Reader gives what is stored: events for people, newest first, and records for proof, oldest first.
+type Reader interface {
+	Events(ctx context.Context, f Filter) (events []Event, next string, err error)
+	Records(ctx context.Context, after int64, limit int) ([]Record, error)
+}
+
+// exportPage is how much is read at once; it bounds the memory of an export, not its length.
+const exportPage = 500
+
+// ExportRecords writes the whole record, one JSON object a line, oldest first: what Verify reads. It checks the chain on the way and gives what it saw; a *Break
+// does not stop the export, for then it is needed most.
+func ExportRecords(ctx context.Context, from Reader, to io.Writer) (Chain, error) {
+	var c Chain
+	var broken error
+	out := json.NewEncoder(to)
+	for after := int64(0); ; {
+		records, err := from.Records(ctx, after, exportPage)
+		if err != nil {
+			return c, err
+		}
+		for _, r := range records {
+			if broken == nil {
+				broken = c.Add(r)
+			}
+			if err := out.Encode(r); err != nil {
+				return c, err
+			}
+			after = r.Seq
+		}
+		if len(records) < exportPage {
+			return c, broken
+		}
+	}
+}
+
+// ExportCSV writes the events that a filter chooses as comma-separated values for a spreadsheet, newest first, in the words of say.
+func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) string, to io.Writer) error {
+	out := csv.NewWriter(to)
+	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request", "workload", "volume", "rule", "detail"}); err != nil {
+		return err
+	}
+	f.Limit, f.Cursor = exportPage, ""
+	for {
+		events, next, err := from.Events(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind), say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
+				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail)}
+			for i := range row {
+				row[i] = harmless(row[i])
+			}
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+		if out.Flush(); out.Error() != nil || next == "" {
+			return out.Error()
+		}
+		f.Cursor = next
+	}
+}
+
+// harmless keeps a spreadsheet from running what a person typed into a note: a cell that begins like a formula gets an apostrophe (OWASP, CSV injection).
+func harmless(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -16,6 +16,7 @@ type Technology string
 // The technologies that the portal itself knows something of. Others (HAMi, Volcano, KAI and what a site invents) are data: see TechnologyRule.
 const (
 	Full        Technology = "full"
+	Passthrough Technology = "passthrough" // a whole card of a virtual machine that is a node
 	MIG         Technology = "mig"
 	VGPU        Technology = "vgpu"
 	TimeSlicing Technology = "time-slicing"
@@ -216,7 +217,7 @@ type TechnologyRule struct {
 	Title       string      `json:"title"`                 // what people read: "HAMi"
 	Isolation   []Isolation `json:"isolation"`             // the levels that its sizes may claim
 	Resources   []string    `json:"resources,omitempty"`   // the extended resources it uses, path.Match patterns; none: annotations only
-	Needs       []string    `json:"needs,omitempty"`       // resources, annotations or labels that each size must set
+	Needs       []string    `json:"needs,omitempty"`       // resources, annotations or labels that each size must set, patterns too; "a|b": one of the two
 	Scheduler   string      `json:"scheduler,omitempty"`   // the scheduler that a size must name; "": kube-scheduler will do
 	Single      bool        `json:"single,omitempty"`      // a workload gets one
 	Uncountable bool        `json:"uncountable,omitempty"` // what is free cannot be told from what nodes advertise
@@ -266,6 +267,3 @@ func IsolationText(i Isolation) i18n.Text { return i18n.T("isolation." + string(
 
 // IsolationWord is its name.
 func IsolationWord(i Isolation) i18n.Text { return i18n.T("isolation." + string(i)) }
-
-// TechnologyWord is the name of a technology that people read.
-func TechnologyWord(t Technology) i18n.Text { return i18n.T("technology." + string(t)) }

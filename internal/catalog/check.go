@@ -20,6 +20,7 @@ import (
 type checker struct {
 	*reader
 	pools []license.Pool
+	own   []TechnologyRule // technologies that the catalogue adds
 }
 
 // sizeName is a DNS label that may also hold dots, as slices are called: mig-1g.10gb. It is a label value too, so it ends as it begins.
@@ -35,7 +36,15 @@ func (k *checker) catalog(c Catalog) {
 	if len(c.Images) == 0 {
 		k.at("images", "at least one image is needed")
 	}
+	k.own = c.Technologies
+	k.technologies("technologies", c.Technologies, brought())
+	k.sizes(c)
+	k.images(c)
+}
+
+func (k *checker) sizes(c Catalog) {
 	seen, money := map[string]bool{}, ""
+	entries := make([]entry, len(c.Sizes))
 	for i, s := range c.Sizes {
 		at := fmt.Sprintf("sizes[%d]", i)
 		if s.Name != "" && seen[s.Name] {
@@ -49,8 +58,14 @@ func (k *checker) catalog(c Catalog) {
 		if s.PricePerHour.Currency != money {
 			k.at(at+".pricePerHour.currency", "all prices must be in one currency, this one is not in %s: amounts of different currencies are never added", money)
 		}
+		entries[i] = entry{at, s.Name, s.Hidden, s.Deprecated}
 	}
-	clear(seen)
+	k.successors("size", entries)
+}
+
+func (k *checker) images(c Catalog) {
+	seen := map[string]bool{}
+	entries := make([]entry, len(c.Images))
 	for i, image := range c.Images {
 		at := fmt.Sprintf("images[%d]", i)
 		if image.Name != "" && seen[image.Name] {
@@ -58,7 +73,64 @@ func (k *checker) catalog(c Catalog) {
 		}
 		seen[image.Name] = true
 		k.image(at, image)
+		entries[i] = entry{at, image.Name, image.Hidden, image.Deprecated}
 	}
+	k.successors("image", entries)
+}
+
+// entry is what sizes and images have in common when one follows the other.
+type entry struct {
+	at, name   string
+	hidden     bool
+	deprecated *Deprecation
+}
+
+// successors asks that what is to be taken instead can be taken: it exists, is on offer, and does not lead back.
+func (k *checker) successors(kind string, entries []entry) {
+	byName := map[string]entry{}
+	for _, e := range entries {
+		byName[e.name] = e
+	}
+	for _, e := range entries {
+		if e.deprecated == nil {
+			continue
+		}
+		if message := e.deprecated.Message; strings.TrimSpace(message) == "" || len(message) > 500 {
+			k.at(e.at+".deprecated.message", "a sentence is wanted that says why, at most 500 characters")
+		}
+		at, name := e.at+".deprecated.successor", e.deprecated.Successor
+		next, found := byName[name]
+		switch {
+		case name == "":
+		case name == e.name:
+			k.at(at, "%q is the %s itself", name, kind)
+		case !found:
+			k.at(at, "there is no %s %q", kind, name)
+		case next.hidden:
+			k.at(at, "the %s %q is hidden: nobody can take it", kind, name)
+		case leadsBack(byName, e):
+			k.at(at, "the successors of %q lead back to it", e.name)
+		}
+	}
+}
+
+// leadsBack follows the successors; more steps than entries are a circle that does not hold this one.
+func leadsBack(byName map[string]entry, e entry) bool {
+	at := e
+	for range byName {
+		if at.deprecated == nil || at.deprecated.Successor == "" {
+			return false
+		}
+		next, found := byName[at.deprecated.Successor]
+		if !found {
+			return false
+		}
+		if next.name == e.name {
+			return true
+		}
+		at = next
+	}
+	return false
 }
 
 func (k *checker) size(at string, s Size) {
@@ -83,8 +155,8 @@ func (k *checker) size(at string, s Size) {
 	}
 	k.leases(at, s)
 	k.technology(at, s)
-	k.accelerator(at+".accelerator", s)
 	k.placement(at+".placement", s.Placement)
+	k.preemptible(at, s)
 	if s.LicencePool != "" && !slices.ContainsFunc(k.pools, func(p license.Pool) bool { return p.Name == s.LicencePool }) {
 		k.at(at+".licencePool", "there is no licence pool %q; known are: %s", s.LicencePool, poolNames(k.pools))
 	}
@@ -123,59 +195,12 @@ func (k *checker) leases(at string, s Size) {
 
 func (k *checker) labels(at string, names []string) {
 	for i, name := range names {
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			k.at(fmt.Sprintf("%s[%d]", at, i), "%q is not a DNS label", name)
-		}
-	}
-}
-
-func (k *checker) placement(at string, p Placement) {
-	for key, value := range p.NodeSelector {
-		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
-			k.at(at+".nodeSelector."+key, "%s=%s is not a label", key, value)
-		}
-	}
-	for key := range p.PodAnnotations {
 		switch {
-		case len(validation.IsQualifiedName(strings.ToLower(key))) > 0:
-			k.at(at+".podAnnotations."+key, "%q is not the name of an annotation", key)
-		case strings.HasPrefix(key, ownPrefix):
-			k.at(at+".podAnnotations."+key, "annotations under %s are written by the portal alone", ownPrefix)
+		case len(validation.IsDNS1123Label(name)) > 0:
+			k.at(fmt.Sprintf("%s[%d]", at, i), "%q is not a DNS label", name)
+		case slices.Contains(names[:i], name):
+			k.at(fmt.Sprintf("%s[%d]", at, i), "%q stands here twice", name)
 		}
-	}
-	for name := range p.Env {
-		k.variable(at+".env."+name, name)
-	}
-	for i, t := range p.Tolerations {
-		k.toleration(fmt.Sprintf("%s.tolerations[%d]", at, i), t)
-	}
-	for field, name := range map[string]string{".runtimeClass": p.RuntimeClass, ".schedulerName": p.SchedulerName, ".priorityClass": p.PriorityClass} {
-		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-			k.at(at+field, "%q is not the name of a Kubernetes object", name)
-		}
-	}
-}
-
-// ownPrefix is where the portal writes whose an object is; package kube owns it.
-const ownPrefix = "gpu-portal.github.io/"
-
-func (k *checker) toleration(at string, t Toleration) {
-	switch {
-	case t.Key == "":
-		k.at(at+".key", "a toleration without a key would bear every taint, also those of nodes that are ill")
-	case len(validation.IsQualifiedName(t.Key)) > 0:
-		k.at(at+".key", "%q is not the key of a taint", t.Key)
-	}
-	switch {
-	case t.Operator != "" && t.Operator != "Exists" && t.Operator != "Equal":
-		k.at(at+".operator", "%q is none of Exists, Equal", t.Operator)
-	case t.Operator != "Equal" && t.Value != "":
-		k.at(at+".value", "a value needs the operator Equal")
-	case len(validation.IsValidLabelValue(t.Value)) > 0:
-		k.at(at+".value", "%q is not the value of a taint", t.Value)
-	}
-	if t.Effect != "" && t.Effect != "NoSchedule" && t.Effect != "NoExecute" && t.Effect != "PreferNoSchedule" {
-		k.at(at+".effect", "%q is none of NoSchedule, NoExecute, PreferNoSchedule", t.Effect)
 	}
 }
 

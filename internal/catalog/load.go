@@ -32,13 +32,12 @@ func (p Problem) Error() string {
 // only name one of them. With problems the catalogue is not to be used.
 func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
 	var c Catalog
-	r := reader{lines: map[string]int{}}
-	r.read(data, &c)
-	k := checker{reader: &r, pools: pools}
+	k := checker{reader: newReader(), pools: pools}
+	k.read(data, &c)
 	k.catalog(c)
-	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
-	if len(r.problems) > 0 {
-		return Catalog{}, r.problems
+	slices.SortStableFunc(k.problems, func(a, b Problem) int { return a.Line - b.Line })
+	if len(k.problems) > 0 {
+		return Catalog{}, k.problems
 	}
 	slices.SortStableFunc(c.Sizes, func(a, b Size) int { return a.Order - b.Order })
 	slices.SortStableFunc(c.Images, func(a, b Image) int { return a.Order - b.Order })

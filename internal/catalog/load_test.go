@@ -271,7 +271,6 @@ func TestTechnologyAgreesWithResource(t *testing.T) {
 		"time slices on whole cards":          {TimeSlicing, "", "nvidia.com/gpu", select1("nvidia.com/gpu.sharing-strategy", "time-slicing"), true},
 		"MPS":                                 {MPS, "", "nvidia.com/gpu.shared", select1("nvidia.com/gpu.sharing-strategy", "mps"), false},
 		"MPS on a slice":                      {MPS, "", "nvidia.com/mig-1g.10gb.shared", select1("nvidia.com/mig-1g.10gb.sharing-strategy", "mps"), true},
-		"claims":                              {DRA, "", "", nil, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

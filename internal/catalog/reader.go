@@ -19,7 +19,17 @@ import (
 type reader struct {
 	problems []Problem
 	lines    map[string]int // by path
+	depth    int            // of the value that is read now
+	left     int            // how many more values are read
 }
+
+// Limits of what is read: an alias may hold itself, or ten of another that hold ten of a third. A catalogue has a few thousand values, eleven deep.
+const (
+	maxDepth  = 12
+	maxValues = 100_000
+)
+
+func newReader() *reader { return &reader{lines: map[string]int{}, left: maxValues} }
 
 func (r *reader) problem(line int, path, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
@@ -72,11 +82,24 @@ func (r *reader) syntax(err error) {
 
 var durationType = reflect.TypeFor[Duration]()
 
-// value reads one node. The depth is that of the Go type, so that an alias which holds itself does no harm.
+// value reads one node.
 func (r *reader) value(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
+	r.left--
+	if r.left == 0 {
+		r.problem(n.Line, path, "more than %d values; the rest is not read", maxValues)
+	}
+	if r.left <= 0 {
+		return
+	}
+	if r.depth == maxDepth {
+		r.problem(n.Line, path, "nested deeper than any catalogue")
+		return
+	}
+	r.depth++
+	defer func() { r.depth-- }()
 	r.lines[path] = n.Line
 	if n.Tag == "!!null" {
 		r.problem(n.Line, path, "the value is missing")
@@ -159,6 +182,9 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
+		if r.left <= 0 {
+			return
+		}
 		r.value(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
@@ -172,6 +198,11 @@ func (r *reader) scalar(n *yaml.Node, v reflect.Value, path string) {
 		err = fmt.Errorf("text is wanted: write %q in quotes", n.Value)
 	case v.Kind() == reflect.String:
 		v.SetString(n.Value)
+	case v.Kind() == reflect.Bool:
+		if n.Tag != "!!bool" {
+			err = errors.New("true or false is wanted")
+		}
+		v.SetBool(err == nil && strings.EqualFold(n.Value, "true"))
 	case v.CanInt():
 		var i int64
 		if i, err = strconv.ParseInt(n.Value, 10, v.Type().Bits()); err != nil || n.Tag != "!!int" {

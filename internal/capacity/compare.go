@@ -82,8 +82,10 @@ func reserved(n *inventory.Node) bool {
 
 // offer is some of one unit on one node.
 type offer struct {
-	unit  unit
-	count int64
+	unit   unit
+	count  int64
+	device *inventory.Device // of a DRA driver; nil for an extended resource
+	part   bool              // of a card that is an offer as well
 }
 
 func offerable(n *inventory.Node) []offer {
@@ -93,20 +95,45 @@ func offerable(n *inventory.Node) []offer {
 			continue
 		}
 		if u, ok := unitOf(n, r); ok {
-			list = append(list, offer{u, r.Allocatable})
+			list = append(list, offer{unit: u, count: r.Allocatable})
+		}
+	}
+	for i := range n.Devices {
+		if u, ok := deviceUnit(&n.Devices[i]); ok {
+			list = append(list, offer{unit: u, count: 1, device: &n.Devices[i], part: len(n.Devices[i].Consumes) > 0 && u.share < 1})
 		}
 	}
 	return list
 }
 
-// offers reports whether some size chooses the resource on this node.
+// offers reports whether some size chooses it on this node.
 func offers(c catalog.Catalog, cluster string, n *inventory.Node, o offer) bool {
 	return slices.ContainsFunc(c.Sizes, func(s catalog.Size) bool {
-		if !s.OfferedOn(cluster) || !chooses(s.Placement, n.Labels) || !tolerates(s.Placement.Tolerations, lasting(n.Taints)) {
-			return false
-		}
-		_, extra := s.Accelerator.Extra[o.unit.resource]
-		return s.Accelerator.Resource == o.unit.resource || extra
+		return s.OfferedOn(cluster) && chooses(s.Placement, n.Labels) && tolerates(s.Placement.Tolerations, lasting(n.Taints)) && takes(s, o)
+	})
+}
+
+func takes(s catalog.Size, o offer) bool {
+	a := s.Accelerator
+	switch {
+	case o.device != nil:
+		return a.Claim != nil && claims(*a.Claim, o.device)
+	case a.Resource == "" && len(a.Extra) == 0 && a.Claim == nil && !s.CPUOnly():
+		// An annotation that another scheduler reads: it gives out what is on the nodes that were set aside for it.
+		return len(s.Placement.NodeSelector)+len(s.Placement.NodeMatch) > 0
+	}
+	_, extra := a.Extra[o.unit.resource]
+	return a.Resource == o.unit.resource || extra
+}
+
+// claims reports whether some request of a claim would take the device.
+func claims(c catalog.Claim, d *inventory.Device) bool {
+	ready, ok := claimOf(&c)
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(ready.requests, func(r deviceRequest) bool {
+		return slices.ContainsFunc(r.options, func(o option) bool { yes, err := o.matches(d); return yes && err == nil })
 	})
 }
 
@@ -188,7 +215,9 @@ const spare = 0.1
 func roomOf(n *inventory.Node, share float64) room {
 	cards := 0.0
 	for _, o := range offerable(n) {
-		cards += float64(o.count) * o.unit.share
+		if !o.part {
+			cards += float64(o.count) * o.unit.share
+		}
 	}
 	if cards <= 0 {
 		return room{}

@@ -8,10 +8,13 @@ import (
 // Fit counts how many of a size exist on nodes that may take it, and how many could start now. It looks at what the scheduler
 // looks at: node labels, taints, cordons, readiness, free devices, CPU and memory.
 //
+// It is not Known where the numbers would mean nothing: of technologies that nodes do not count, of claims for classes that are not known. Claims are given out one after
+// another as the scheduler does; another order might fit one more.
+//
 // A node whose CPU or memory ends before its devices do has as many as CPU and memory allow: what cannot start does not exist for a person.
 func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	n, ok := needOf(size)
-	if !ok {
+	if !ok || n.uncountable {
 		return inventory.Fit{}
 	}
 	fit := inventory.Fit{Known: true}
@@ -36,5 +39,12 @@ func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free
 		devices := find(node.Resources, name)
 		all, now = min(all, devices.Allocatable/count), min(now, devices.Free()/count)
 	}
-	return int(max(0, all)), int(max(0, now))
+	if n.claim == nil || all <= 0 {
+		return int(max(0, all)), int(max(0, now))
+	}
+	a, ok := allocatorFor(node, n.claim)
+	if !ok {
+		return 0, 0
+	}
+	return int(a.count(true, all)), int(a.count(false, max(0, now)))
 }

@@ -50,6 +50,13 @@ func resourceOf(size catalog.Size) string {
 	if size.Accelerator.Resource != "" {
 		return size.Accelerator.Resource
 	}
+	if c := size.Accelerator.Claim; c != nil && len(c.Requests) > 0 {
+		r := c.Requests[0]
+		if len(r.FirstAvailable) > 0 {
+			r = r.FirstAvailable[0]
+		}
+		return r.DeviceClass
+	}
 	return strings.Join(slices.Sorted(maps.Keys(size.Accelerator.Extra)), ", ")
 }
 
@@ -102,20 +109,26 @@ var gates = []struct {
 	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.Memory.Allocatable >= n.bytes }, func([]*inventory.Node, need, catalog.Size) i18n.Text {
 		return i18n.T("capacity.little_memory")
 	}},
+	{allocates, func([]*inventory.Node, need, catalog.Size) i18n.Text { return i18n.T("capacity.no_device") }},
 }
 
-func hasAll(node *inventory.Node, n need, _ catalog.Size) bool {
-	for name := range n.resources {
-		if find(node.Resources, name).Capacity <= 0 {
-			return false
-		}
+// allocates: the node's devices meet the claim at least once when nobody holds them.
+func allocates(node *inventory.Node, n need, _ catalog.Size) bool {
+	if n.claim == nil {
+		return true
 	}
-	return true
+	a, ok := allocatorFor(node, n.claim)
+	return ok && a.count(true, 1) > 0
 }
+
+func hasAll(node *inventory.Node, n need, _ catalog.Size) bool { return n.advertised(node) }
 
 // missing is the resource that no node has; where each is somewhere, all of them: no node has them together.
 func missing(nodes []*inventory.Node, n need) string {
 	names := slices.Sorted(maps.Keys(n.resources))
+	if len(names) == 0 {
+		return strings.Join(n.any, ", ")
+	}
 	for _, name := range names {
 		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node.Resources, name).Capacity > 0 }) {
 			return name

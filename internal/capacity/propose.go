@@ -22,13 +22,13 @@ func propose(c catalog.Catalog, g *group) *catalog.Size {
 	}
 	s := catalog.Size{
 		Name: slug(nameOf(u)), Title: titleOf(u), Clusters: []string{g.cluster}, Technology: u.technology, Isolation: u.isolation,
-		Accelerator: catalog.Accelerator{Vendor: u.vendor, Model: u.model, Profile: u.profile, Resource: u.resource, MemoryGiB: u.memoryGiB, Share: u.share, Extra: u.extra, Claim: u.claim},
+		Accelerator: catalog.Accelerator{Vendor: u.vendor, Model: u.model, Profile: u.profile, MemoryGiB: u.memoryGiB, Share: u.share, Extra: u.extra, Claim: u.claim},
 		CPU:         cpu, Memory: memory, SharedMem: sharedMemory(g.room.bytes), PricePerHour: priceOf(c, u), LicencePool: licenceOf(c, u), Preemptible: u.preemptible,
 		Placement:    catalog.Placement{NodeSelector: u.selector, SchedulerName: u.scheduler, Tolerations: tolerationsFor(g)},
 		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(7 * 24 * time.Hour), Order: lastOrder(c) + 10,
 	}
 	if u.claim == nil {
-		s.Accelerator.Count = 1
+		s.Accelerator.Count, s.Accelerator.Resource = 1, u.resource
 	}
 	if u.technology == catalog.Full {
 		s.DefaultLease, s.MaxLease = catalog.Duration(4*time.Hour), catalog.Duration(3*24*time.Hour)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -299,3 +301,77 @@ func labelGiB(n *inventory.Node, label string) float64 {
 }
 
 func round6(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+
+// deviceUnit says what a device of a DRA driver is. It is not ok for devices that are no accelerators for pods: channels between nodes, cards for virtual machines.
+func deviceUnit(d *inventory.Device) (unit, bool) {
+	read := driversOf[d.Driver]
+	if read == nil || d.Tainted && d.Claim == "" {
+		return unit{}, false
+	}
+	u, ok := read(d)
+	u.resource = d.Driver
+	return u, ok
+}
+
+var driversOf = map[string]func(*inventory.Device) (unit, bool){
+	"gpu.nvidia.com": nvidiaDevice,
+	"gpu.amd.com":    func(d *inventory.Device) (unit, bool) { return otherDevice(d, "amd"), true },
+	"gpu.intel.com":  func(d *inventory.Device) (unit, bool) { return otherDevice(d, "intel"), true },
+	"gaudi.intel.com": func(d *inventory.Device) (unit, bool) {
+		return otherDevice(d, "intel"), true
+	},
+}
+
+// nvidiaDevice: a card or a slice, each with a class of its own (dra-driver-nvidia-gpu v0.4.1).
+func nvidiaDevice(d *inventory.Device) (unit, bool) {
+	product, profile := textOf(d, "gpu.nvidia.com/productName"), textOf(d, "gpu.nvidia.com/profile")
+	u := unit{vendor: "nvidia", model: card(strings.ReplaceAll(product, " ", "-")), share: 1}
+	selectors := []string{"device.attributes['gpu.nvidia.com'].productName == " + strconv.Quote(product)}
+	class := ""
+	switch textOf(d, "gpu.nvidia.com/type") {
+	case "gpu":
+		class = "gpu.nvidia.com"
+	case "mig":
+		class = "mig.nvidia.com"
+		u = sliced(u, profile)
+		u.memoryGiB = 0 // the device says it
+		selectors = append(selectors, "device.attributes['gpu.nvidia.com'].profile == "+strconv.Quote(profile))
+	default:
+		return u, false
+	}
+	u.technology, u.isolation, u.memoryGiB = catalog.DRA, catalog.IsolationHard, capacityGiB(d, "gpu.nvidia.com/memory")
+	u.claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: class, Count: 1, Selectors: selectors}}}
+	return known(u), true
+}
+
+// otherDevice is one of which the portal knows the driver, not the parts it may be cut into.
+func otherDevice(d *inventory.Device, vendor string) unit {
+	u := unit{vendor: vendor, technology: catalog.DRA, isolation: catalog.IsolationUnknown, share: 1, memoryGiB: capacityGiB(d, d.Driver+"/memory")}
+	request := catalog.DeviceRequest{Name: "gpu", DeviceClass: d.Driver, Count: 1}
+	for _, name := range []string{"productName", "model"} {
+		if product := textOf(d, d.Driver+"/"+name); product != "" && u.model == "" {
+			u.model = display(product)
+			request.Selectors = []string{"device.attributes['" + d.Driver + "']." + name + " == " + strconv.Quote(product)}
+		}
+	}
+	if u.model == "" {
+		u.problem = i18n.T("capacity.no_labels", "Resource", d.Driver)
+	}
+	u.claim = &catalog.Claim{Requests: []catalog.DeviceRequest{request}}
+	return known(u)
+}
+
+func textOf(d *inventory.Device, attribute string) string {
+	if a := d.Attributes[attribute]; a.String != nil {
+		return *a.String
+	}
+	return ""
+}
+
+func capacityGiB(d *inventory.Device, name string) float64 {
+	q, err := resource.ParseQuantity(d.Capacity[name])
+	if err != nil || q.Sign() < 0 {
+		return 0
+	}
+	return math.Round(q.AsApproximateFloat64() / (1 << 30))
+}

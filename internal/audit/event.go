@@ -34,13 +34,14 @@ const (
 	SignedOut        Kind = "session.ended"
 	TokenCreated     Kind = "token.created"
 	TokenRevoked     Kind = "token.revoked"
+	CatalogueSaved   Kind = "catalogue.saved"
 )
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, TokenCreated, TokenRevoked}
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, TokenCreated, TokenRevoked, CatalogueSaved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

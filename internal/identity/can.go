@@ -28,6 +28,8 @@ const (
 	ManageTokens    Action = "token.manage"
 	ReadAudit       Action = "audit.read"
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
+	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
+	ChangeOffer     Action = "offer.change"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -73,6 +75,8 @@ var table = map[Action][]rule{
 	ManageTokens:    {self},
 	ReadAudit:       {seesAll},
 	ReadHolders:     {seesAll},
+	ReadOffer:       {seesAll},
+	ChangeOffer:     {admin},
 }
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

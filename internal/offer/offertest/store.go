@@ -1,0 +1,88 @@
+// Package offertest keeps a catalogue's revisions in memory, for tests and stories.
+package offertest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+)
+
+// Store keeps revisions in a slice, oldest first.
+type Store struct {
+	mu        sync.Mutex
+	Revisions []offer.Revision
+	Events    []audit.Event
+	Uses      func() []offer.Use // nil: nothing is held
+	// Before is called at the start of each save, for a test that lets another be faster.
+	Before func()
+}
+
+var _ offer.Store = (*Store)(nil)
+
+func none() error { return fault.New(fault.NotFound, i18n.T("store.no_catalogue")) }
+
+// LatestCatalogue gives the last one.
+func (s *Store) LatestCatalogue(context.Context) (offer.Revision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.Revisions) == 0 {
+		return offer.Revision{}, none()
+	}
+	return s.Revisions[len(s.Revisions)-1], nil
+}
+
+// Catalogue gives one by version.
+func (s *Store) Catalogue(_ context.Context, version int64) (offer.Revision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.Revisions, func(r offer.Revision) bool { return r.Version == version })
+	if i < 0 {
+		return offer.Revision{}, none()
+	}
+	return s.Revisions[i], nil
+}
+
+// Catalogues lists, newest first.
+func (s *Store) Catalogues(_ context.Context, before int64, limit int) ([]offer.Revision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []offer.Revision
+	for _, r := range slices.Backward(s.Revisions) {
+		if (before == 0 || r.Version < before) && len(list) < limit {
+			r.Text = ""
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// SaveCatalogue appends one that follows the last.
+func (s *Store) SaveCatalogue(_ context.Context, r offer.Revision, events ...audit.Event) error {
+	if s.Before != nil {
+		s.Before()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := int64(0)
+	if len(s.Revisions) > 0 {
+		last = s.Revisions[len(s.Revisions)-1].Version
+	}
+	if r.Version != last+1 {
+		return fault.New(fault.Conflict, i18n.T("store.lost_race"))
+	}
+	s.Revisions, s.Events = append(s.Revisions, r), append(s.Events, events...)
+	return nil
+}
+
+// UseOfCatalogue gives Uses.
+func (s *Store) UseOfCatalogue(context.Context) ([]offer.Use, error) {
+	if s.Uses == nil {
+		return nil, nil
+	}
+	return s.Uses(), nil
+}

@@ -1,0 +1,74 @@
+package offer
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+// SizeState is a size as an administrator sees it.
+type SizeState struct {
+	Size  catalog.Size
+	Fit   inventory.Fit // on all clusters together; not known while a cluster of it is not
+	InUse int           // living workloads
+}
+
+// ImageState is an image as an administrator sees it.
+type ImageState struct {
+	Image catalog.Image
+	InUse int
+}
+
+// Overview is what the catalogue comes to now.
+type Overview struct {
+	Standing
+	Sizes    []SizeState
+	Images   []ImageState
+	Findings []Finding
+	Gone     []Removal // no longer in the catalogue and still held
+}
+
+// Overview gathers it.
+func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, error) {
+	standing, err := s.Standing(a)
+	if err != nil {
+		return Overview{}, err
+	}
+	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	o := Overview{Standing: standing, Findings: s.findings(ctx), Gone: removals(standing.Catalog, uses)}
+	sizes, images := map[string]int{}, map[string]int{}
+	for _, u := range uses {
+		sizes[u.Size.Name] += u.Count
+		images[u.Image.Name] += u.Count
+	}
+	for _, size := range standing.Catalog.Sizes {
+		o.Sizes = append(o.Sizes, SizeState{Size: size, Fit: s.fit(ctx, size), InUse: sizes[size.Name]})
+	}
+	for _, image := range standing.Catalog.Images {
+		o.Images = append(o.Images, ImageState{Image: image, InUse: images[image.Name]})
+	}
+	return o, nil
+}
+
+// fit adds up what clusters have of a size. One cluster of which nothing is known makes the sum unknown.
+func (s *Service) fit(ctx context.Context, size catalog.Size) inventory.Fit {
+	sum := inventory.Fit{Known: true}
+	for _, name := range s.o.Clusters {
+		if !size.OfferedOn(name) {
+			continue
+		}
+		taken, ok := s.o.Snapshots.Snapshot(ctx, name)
+		fit := capacity.Fit(taken, size)
+		if !ok || !fit.Known {
+			return inventory.Fit{}
+		}
+		sum.Total, sum.Free = sum.Total+fit.Total, sum.Free+fit.Free
+	}
+	return sum
+}

@@ -1,0 +1,403 @@
+package offer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// Options is what a Service stands on.
+type Options struct {
+	Store     Store
+	Snapshots Snapshots
+	Clusters  []string
+	Pools     []license.Pool // that sizes may name
+	Base      string         // the text of version 0
+	Now       func() time.Time
+	Logger    *slog.Logger // nil: nothing is logged
+}
+
+// Service reads, checks and saves the catalogue, and knows which one counts. It is safe for use by many goroutines.
+type Service struct {
+	o        Options
+	base     catalog.Catalog
+	refresh  sync.Mutex
+	standing atomic.Pointer[Standing]
+}
+
+// Standing is what counts now in this process.
+type Standing struct {
+	Running Revision        // the one that is used
+	Catalog catalog.Catalog // of Running
+	Held    catalog.Catalog // for those who keep clusters in order: with what is hidden, and with what living workloads hold and Running has not
+	Newest  Revision        // the one that was saved last
+	// Problems are what is wrong with Newest; then Running is an older one.
+	Problems []catalog.Problem
+}
+
+// New begins with version 0. What is wrong with it is the error, one problem a line.
+func New(o Options) (*Service, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c, problems := catalog.Parse([]byte(o.Base), o.Pools...)
+	if len(problems) > 0 {
+		errs := make([]error, len(problems))
+		for i, p := range problems {
+			errs[i] = p
+		}
+		return nil, errors.Join(errs...)
+	}
+	s := &Service{o: o, base: c}
+	first := Revision{Text: normal(o.Base)}
+	s.standing.Store(&Standing{Running: first, Newest: first, Catalog: c, Held: held(c, nil)})
+	return s, nil
+}
+
+// Catalog is what is on offer now.
+func (s *Service) Catalog() catalog.Catalog { return s.standing.Load().Catalog }
+
+// Held is what those who keep clusters in order go by.
+func (s *Service) Held() catalog.Catalog { return s.standing.Load().Held }
+
+// Refresh takes up the newest revision, if it is another one than before.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return err
+	}
+	was := s.standing.Load()
+	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	if err != nil {
+		return err
+	}
+	now := *was
+	if newest.Version != was.Newest.Version {
+		if now, err = s.read(ctx, newest, *was); err != nil {
+			return err
+		}
+	}
+	now.Held = held(now.Catalog, uses)
+	s.standing.Store(&now)
+	return nil
+}
+
+// mostTries is how many revisions are looked through for one that can be read.
+const mostTries = 50
+
+// read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be read.
+func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Standing, error) {
+	now := Standing{Running: newest, Newest: newest}
+	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.Pools...); len(now.Problems) == 0 {
+		return now, nil
+	}
+	s.o.Logger.Warn("the newest catalogue cannot be used, an older one goes on", "version", newest.Version, "problem", now.Problems[0].Error())
+	now.Running, now.Catalog = was.Running, was.Catalog
+	if was.Running.Version > 0 {
+		return now, nil
+	}
+	for version := newest.Version - 1; version > 0 && version > newest.Version-mostTries; version-- {
+		r, err := s.o.Store.Catalogue(ctx, version)
+		if err != nil {
+			return now, err
+		}
+		if c, problems := catalog.Parse([]byte(r.Text), s.o.Pools...); len(problems) == 0 {
+			now.Running, now.Catalog = r, c
+			return now, nil
+		}
+	}
+	return now, nil
+}
+
+// newest is the revision that was saved last, or version 0.
+func (s *Service) newest(ctx context.Context) (Revision, error) {
+	r, err := s.o.Store.LatestCatalogue(ctx)
+	if fault.Is(err, fault.NotFound) {
+		return Revision{Text: normal(s.o.Base)}, nil
+	}
+	return r, err
+}
+
+// permit: what somebody may not read does not exist for them.
+func permit(a identity.Actor, action identity.Action) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch {
+	case !identity.Can(a, identity.ReadOffer, identity.Thing{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, action, identity.Thing{}):
+		return fault.New(fault.Forbidden, i18n.T("offer.admins_only"))
+	}
+	return nil
+}
+
+// Standing is what counts, what was saved last, and what is wrong with that.
+func (s *Service) Standing(a identity.Actor) (Standing, error) {
+	if err := permit(a, identity.ReadOffer); err != nil {
+		return Standing{}, err
+	}
+	return *s.standing.Load(), nil
+}
+
+// Revision gives one version; 0 is the configuration's.
+func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64) (Revision, error) {
+	if err := permit(a, identity.ReadOffer); err != nil {
+		return Revision{}, err
+	}
+	return s.revision(ctx, version)
+}
+
+func (s *Service) revision(ctx context.Context, version int64) (Revision, error) {
+	if version == 0 {
+		return Revision{Text: normal(s.o.Base)}, nil
+	}
+	return s.o.Store.Catalogue(ctx, version)
+}
+
+// Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones; ask for them with before.
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64, limit int) (list []Revision, more bool, err error) {
+	if err := permit(a, identity.ReadOffer); err != nil {
+		return nil, false, err
+	}
+	list, err = s.o.Store.Catalogues(ctx, before, limit+1)
+	if len(list) > limit {
+		return list[:limit], true, err
+	}
+	return append(list, Revision{}), false, err
+}
+
+// Check says what can be said of a text without keeping it.
+func (s *Service) Check(ctx context.Context, a identity.Actor, text string) (Checked, error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return Checked{}, err
+	}
+	return s.check(ctx, text)
+}
+
+func (s *Service) check(ctx context.Context, text string) (Checked, error) {
+	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	if err != nil {
+		return Checked{}, err
+	}
+	return checkText(text, s.o.Pools, s.Catalog(), uses), nil
+}
+
+// Draft is a text that shall become the next version.
+type Draft struct {
+	Text    string
+	Base    int64  // the version that it was written from
+	Note    string // why
+	Confirm bool   // it may take away what somebody holds
+}
+
+// Save keeps a text as the next version and takes it up. Invalid with every problem, or with what it would take away from whom; Conflict, saying who was faster.
+func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision, error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return Revision{}, err
+	}
+	note, err := noteOf(d.Note)
+	if err != nil {
+		return Revision{}, err
+	}
+	return s.save(ctx, a, d, note)
+}
+
+func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n.Text) (Revision, error) {
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	if newest.Version != d.Base {
+		return Revision{}, conflict(newest)
+	}
+	c, err := s.check(ctx, d.Text)
+	switch {
+	case err != nil:
+		return Revision{}, err
+	case len(c.Problems) > 0:
+		return Revision{}, refused(c.Problems)
+	case c.Text == newest.Text:
+		return Revision{}, fault.New(fault.Invalid, i18n.T("offer.unchanged"))
+	case len(c.Removals) > 0 && !d.Confirm:
+		return Revision{}, removes(c.Removals)
+	}
+	now := s.o.Now()
+	r := Revision{Version: newest.Version + 1, Text: c.Text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
+	event := audit.By(a, audit.CatalogueSaved, now)
+	event.Detail = i18n.T("offer.audit", "Version", r.Version, "Note", note)
+	err = s.o.Store.SaveCatalogue(ctx, r, event)
+	if fault.Is(err, fault.Conflict) {
+		if newest, again := s.newest(ctx); again == nil {
+			return Revision{}, conflict(newest)
+		}
+	}
+	if err != nil {
+		return Revision{}, err
+	}
+	return r, s.Refresh(ctx)
+}
+
+func conflict(newest Revision) error {
+	return fault.New(fault.Conflict, i18n.T("offer.conflict", "Version", newest.Version, "Name", newest.Name, "At", newest.At.UTC().Format(time.RFC3339)))
+}
+
+// Revert makes an older version the next one.
+func (s *Service) Revert(ctx context.Context, a identity.Actor, version, base int64, confirm bool) (Revision, error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return Revision{}, err
+	}
+	old, err := s.revision(ctx, version)
+	if err != nil {
+		return Revision{}, err
+	}
+	return s.save(ctx, a, Draft{Text: old.Text, Base: base, Confirm: confirm}, i18n.T("offer.note.revert", "Version", version))
+}
+
+// Change makes one quick change to what was saved last.
+func (s *Service) Change(ctx context.Context, a identity.Actor, c Change, base int64) (Revision, error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return Revision{}, err
+	}
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	if newest.Version != base {
+		return Revision{}, conflict(newest)
+	}
+	text, note, err := c.apply(newest.Text, s.o.Pools)
+	if err != nil {
+		return Revision{}, err
+	}
+	return s.save(ctx, a, Draft{Text: text, Base: base}, note)
+}
+
+// Findings says where the catalogue and the nodes do not agree.
+func (s *Service) Findings(ctx context.Context, a identity.Actor) ([]Finding, error) {
+	if err := permit(a, identity.ReadOffer); err != nil {
+		return nil, err
+	}
+	return s.findings(ctx), nil
+}
+
+func (s *Service) findings(ctx context.Context) []Finding {
+	var list []Finding
+	for _, f := range capacity.Compare(s.Catalog(), s.snapshots(ctx)) {
+		list = append(list, Finding{Key: keyOf(f), Finding: f})
+	}
+	return list
+}
+
+func (s *Service) snapshots(ctx context.Context) []inventory.Snapshot {
+	var list []inventory.Snapshot
+	for _, name := range s.o.Clusters {
+		if taken, ok := s.o.Snapshots.Snapshot(ctx, name); ok {
+			list = append(list, taken)
+		}
+	}
+	return list
+}
+
+// Finding is one place where the catalogue and the nodes do not agree, by a key that stays while it is the same.
+type Finding struct {
+	Key string
+	capacity.Finding
+}
+
+// Proposed is what was saved last with the proposal of a finding added, for an administrator to go on from. NotFound when the finding is gone.
+func (s *Service) Proposed(ctx context.Context, a identity.Actor, key string) (text string, base int64, err error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return "", 0, err
+	}
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	f, err := s.finding(ctx, key)
+	if err != nil {
+		return "", 0, err
+	}
+	text, err = addProposal(newest.Text, f)
+	return text, newest.Version, err
+}
+
+func (s *Service) finding(ctx context.Context, key string) (Finding, error) {
+	list := s.findings(ctx)
+	i := slices.IndexFunc(list, func(f Finding) bool { return f.Key == key })
+	if i < 0 {
+		return Finding{}, fault.New(fault.NotFound, i18n.T("offer.no_finding"))
+	}
+	return list[i], nil
+}
+
+func addProposal(text string, f Finding) (string, error) {
+	if f.Proposal == nil {
+		return "", fault.New(fault.Invalid, i18n.T("offer.no_proposal"))
+	}
+	text, err := appendSize(text, *f.Proposal)
+	if err != nil {
+		return "", unreadable(err)
+	}
+	return text, nil
+}
+
+// Accept does what a finding proposes: it offers the size, or hides the one that can never run.
+func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base int64) (Revision, error) {
+	if err := permit(a, identity.ChangeOffer); err != nil {
+		return Revision{}, err
+	}
+	f, err := s.finding(ctx, key)
+	if err != nil {
+		return Revision{}, err
+	}
+	if f.Kind == capacity.NeverRuns {
+		return s.Change(ctx, a, Change{Do: Hide, List: Sizes, Name: f.Size}, base)
+	}
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	text, err := addProposal(newest.Text, f)
+	if err != nil {
+		return Revision{}, err
+	}
+	return s.save(ctx, a, Draft{Text: text, Base: base}, i18n.T("offer.note.offer", "Title", f.Proposal.Title))
+}
+
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("the catalogue could not be read, the last known one goes on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+func unreadable(err error) error {
+	return fault.Wrap(fault.Invalid, fmt.Errorf("change the catalogue's text: %w", err), i18n.T("offer.unreadable"))
+}

@@ -1,8 +1,13 @@
 package web
 
 import (
+	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -19,16 +24,14 @@ func (w *Web) audit(k call) (view, error) {
 	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
-	f := audit.Filter{Tenant: k.get("tenant"), Person: k.get("person"), Workload: k.get("workload"), Request: k.get("request"), Cursor: k.get("cursor"), Limit: 100}
-	if kind := audit.Kind(k.get("kind")); slices.Contains(audit.Kinds(), kind) {
-		f.Kinds = []audit.Kind{kind}
-	}
+	f := auditChoice(k)
+	f.Cursor, f.Limit = k.get("cursor"), 100
 	events, next, err := w.Events.Events(k.ctx, f)
 	if err != nil {
 		return view{}, err
 	}
 	say := k.words
-	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead")}, Filter: w.auditFilter(k),
+	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead"), Actions: auditExports(k)}, Filter: w.auditFilter(k),
 		More: ui.PaginationModel{Label: say.S("audit.pages"), NextURL: nextURL("/audit", k.query, next)}}
 	for _, e := range events {
 		m.Rows = append(m.Rows, auditRow(say, e))
@@ -37,6 +40,60 @@ func (w *Web) audit(k call) (view, error) {
 		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")}, Level: 3, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/audit", wide: true, body: auditview.Page(m)}, nil
+}
+
+// auditChoice is what the address of the page narrows the record to.
+func auditChoice(k call) audit.Filter {
+	f := audit.Filter{Tenant: k.get("tenant"), Person: k.get("person"), Workload: k.get("workload"), Request: k.get("request")}
+	if kind := audit.Kind(k.get("kind")); slices.Contains(audit.Kinds(), kind) {
+		f.Kinds = []audit.Kind{kind}
+	}
+	return f
+}
+
+// auditExports: a table of what is shown, and the whole record that proves itself.
+func auditExports(k call) []ui.ActionModel {
+	table := url.Values{"format": {"csv"}}
+	for _, name := range []string{"kind", "tenant", "person", "workload", "request"} {
+		if k.get(name) != "" {
+			table.Set(name, k.get(name))
+		}
+	}
+	link := func(label, query, test string) ui.ActionModel {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S(label), Href: "/audit/export?" + query, Icon: "download", Test: test}}
+	}
+	return []ui.ActionModel{link("audit.export_csv", table.Encode(), "export-csv"), link("audit.export_record", "format=record", "export-record")}
+}
+
+// auditExport sends the record as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
+func (w *Web) auditExport(c echo.Context) error {
+	k := w.callOf(c)
+	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
+		return fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	name, kind := "audit-"+w.Now().UTC().Format("2006-01-02"), "text/csv; charset=utf-8"
+	whole := k.get("format") == "record"
+	if whole {
+		name, kind = name+".jsonl", "application/jsonl"
+	} else {
+		name += ".csv"
+	}
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentType, kind)
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	var err error
+	if whole {
+		var broken *audit.Break
+		if _, err = audit.ExportRecords(k.ctx, w.Events, c.Response()); errors.As(err, &broken) {
+			err = nil // the file shows it to whoever verifies it
+		}
+	} else {
+		err = audit.ExportCSV(k.ctx, w.Events, auditChoice(k), k.words.say, c.Response())
+	}
+	if err != nil && c.Response().Committed {
+		panic(http.ErrAbortHandler)
+	}
+	return err
 }
 
 func (w *Web) auditFilter(k call) ui.FilterBarModel {

@@ -68,10 +68,8 @@ type Tokens interface {
 	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
 }
 
-// Events reads the audit record, newest first.
-type Events interface {
-	Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error)
-}
+// Events reads the audit record.
+type Events = audit.Reader
 
 // Web is the pages.
 type Web struct {

@@ -56,6 +56,7 @@ func (w *Web) Routes() []Route {
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
 		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
+		{get, "/audit/export", identity.ReadAudit, w.auditExport},
 
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/csv"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -156,6 +158,29 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "nav-audit")
 	none := read(t, w.Get(webtest.Eli, "/audit?kind=token.revoked"), http.StatusOK)
 	wantSaid(t, none, "empty", "No events")
+}
+
+func TestTheAuditCanBeTakenAlong(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	whole := w.Get(webtest.Eli, "/audit/export?format=record&kind=token.revoked")
+	chain, err := audit.Verify(whole.Body)
+	if err != nil || chain.Count != int64(len(w.Record)) {
+		t.Errorf("want all %d events, filter or not, got %+v, %v", len(w.Record), chain, err)
+	}
+	table := w.Get(webtest.Eli, "/audit/export?format=csv&tenant=vision")
+	rows, err := csv.NewReader(table.Body).ReadAll()
+	if err != nil || len(rows) < 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, row := range rows[1:] {
+		if row[7] != "vision" {
+			t.Errorf("want what the filter chooses, got %v", row)
+		}
+	}
+	if got := table.Header().Get("Content-Disposition"); !strings.HasPrefix(got, `attachment; filename="audit-`) {
+		t.Errorf("want a file, got %s", got)
+	}
 }
 
 func TestSettingsComeBackToThisSiteOnly(t *testing.T) {

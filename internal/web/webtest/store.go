@@ -278,6 +278,24 @@ func (s *Store) Events(_ context.Context, f audit.Filter) ([]audit.Event, string
 	return list, "", nil
 }
 
+// Records gives the record as it would be stored, oldest first.
+func (s *Store) Records(_ context.Context, after int64, limit int) ([]audit.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []audit.Record
+	head := ""
+	for _, e := range s.Record {
+		r := audit.Record{Seq: e.Seq, At: e.At.UnixMicro(), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address, Tenant: e.Tenant, Request: e.Request,
+			Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: e.Detail.ID}
+		r.Link = r.Next(head)
+		head = r.Link
+		if r.Seq > after && len(list) < limit {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
 // TokensOf lists a person's tokens.
 func (s *Store) TokensOf(_ context.Context, person identity.PersonID) ([]identity.Token, error) {
 	s.mu.Lock()

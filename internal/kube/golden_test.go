@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden manifests")
 
 // golden is an input.yaml: a workload of the first catalogue's size and image, or a tenant when it names no size.
 type golden struct {
+	Every   bool                 `json:"every"` // the size is one of catalog.EveryRow
 	Size    string               `json:"size"`
 	Image   string               `json:"image"`
 	Name    string               `json:"name"`
@@ -50,7 +51,7 @@ func TestGolden(t *testing.T) {
 		dir := filepath.Dir(path)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			g := readGolden(t, path)
-			sizes[g.Size] = true
+			sizes[setOf(g.Every)+g.Size] = true
 			got := render(t, g)
 			want, err := os.ReadFile(filepath.Join(dir, "objects.yaml"))
 			if *update {
@@ -65,11 +66,28 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-	for _, s := range catalog.Default().Sizes {
-		if !sizes[s.Name] {
-			t.Errorf("no case renders size %s", s.Name)
+	for _, every := range []bool{false, true} {
+		for _, s := range catalogOf(every).Sizes {
+			if !sizes[setOf(every)+s.Name] {
+				t.Errorf("no case renders size %s%s", setOf(every), s.Name)
+			}
 		}
 	}
+}
+
+// catalogOf is the first catalogue, or the one with every row.
+func catalogOf(every bool) catalog.Catalog {
+	if every {
+		return catalog.EveryRow()
+	}
+	return catalog.Default()
+}
+
+func setOf(every bool) string {
+	if every {
+		return "every/"
+	}
+	return ""
 }
 
 func readGolden(t *testing.T, path string) golden {
@@ -94,9 +112,9 @@ func render(t *testing.T, g golden) string {
 	var objects []Object
 	var err error
 	if g.Size == "" {
-		objects, err = TenantObjects(g.Tenant, catalog.Default(), site)
+		objects, err = TenantObjects(g.Tenant, catalogOf(g.Every), site)
 	} else {
-		in := input(g.Size, g.Image)
+		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
 		if g.Kind != "" {
 			in.Workload.Kind = g.Kind
@@ -132,8 +150,9 @@ func text(t *testing.T, objects []Object) string {
 }
 
 // input is a running workload of the first catalogue.
-func input(size, image string) Input {
-	c := catalog.Default()
+func input(size, image string) Input { return inputOf(catalog.Default(), size, image) }
+
+func inputOf(c catalog.Catalog, size, image string) Input {
 	s, ok := c.Size(size)
 	i, ok2 := c.Image(image)
 	if !ok || !ok2 {

@@ -3,9 +3,11 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,6 +62,9 @@ func Objects(in Input) ([]Object, error) {
 	if r.hasVolume() {
 		objects = append(objects, r.claim())
 	}
+	if r.claimsDevices() {
+		objects = append(objects, r.claimTemplate())
+	}
 	if in.Workload.Kind == catalog.Endpoint {
 		return append(objects, r.deployment(), r.service()), nil
 	}
@@ -79,6 +84,9 @@ func Names(w workload.Workload) []Ref {
 	if w.Image.TokenEnv != "" {
 		refs = append(refs, Ref{"v1", "Secret", w.Namespace, w.Name})
 	}
+	if name := ClaimTemplateName(w); name != "" {
+		refs = append(refs, Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", w.Namespace, name})
+	}
 	return refs
 }
 
@@ -94,6 +102,7 @@ type renderer struct {
 	resources corev1.ResourceList
 	shared    *resource.Quantity // size of /dev/shm; nil for the runtime's own
 	storage   resource.Quantity
+	claims    *resourcev1.ResourceClaimTemplateSpec // nil for none
 }
 
 func newRenderer(in Input) (renderer, error) {
@@ -104,6 +113,9 @@ func newRenderer(in Input) (renderer, error) {
 	}
 	var err error
 	if r.resources, err = Requests(w.Size); err != nil {
+		return r, err
+	}
+	if r.claims, err = claimSpec(w); err != nil {
 		return r, err
 	}
 	if w.Size.SharedMem != "" {
@@ -162,7 +174,10 @@ func (in Input) hasVolume() bool { return in.Workload.Volume != "" && in.Workloa
 // Requests is what a pod of the size asks for. The limit is the same: extended resources cannot be overcommitted, and for the others a neighbour
 // must not be able to take what was promised.
 func Requests(size catalog.Size) (corev1.ResourceList, error) {
-	list := corev1.ResourceList{}
+	list, err := devices(size)
+	if err != nil {
+		return nil, err
+	}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: size.CPU, corev1.ResourceMemory: size.Memory} {
 		q, err := resource.ParseQuantity(text)
 		if err != nil || q.Sign() <= 0 {
@@ -170,13 +185,32 @@ func Requests(size catalog.Size) (corev1.ResourceList, error) {
 		}
 		list[name] = q
 	}
+	return list, nil
+}
+
+// devices is the part of Requests that is the accelerator's. It is empty for a claim, and for systems whose scheduler reads annotations.
+func devices(size catalog.Size) (corev1.ResourceList, error) {
+	list, a := corev1.ResourceList{}, size.Accelerator
 	switch {
-	case size.Technology == catalog.DRA:
-		return nil, fmt.Errorf("size %s: claims of dynamic resource allocation cannot be rendered yet", size.Name)
-	case size.Accelerator.Resource == "" && size.Technology != catalog.CPUOnly:
-		return nil, fmt.Errorf("size %s: technology %s needs a resource", size.Name, size.Technology)
-	case size.Accelerator.Resource != "":
-		list[corev1.ResourceName(size.Accelerator.Resource)] = *resource.NewQuantity(int64(size.Devices()), resource.DecimalSI)
+	case size.CPUOnly():
+		return list, nil
+	case size.Technology == catalog.DRA && a.Claim == nil:
+		return nil, fmt.Errorf("size %s: technology %s needs a claim", size.Name, size.Technology)
+	case a.Resource == "" && len(a.Extra) == 0 && a.Claim == nil && len(size.Placement.PodAnnotations) == 0:
+		return nil, fmt.Errorf("size %s: technology %s needs a resource, a claim, or annotations that a scheduler reads", size.Name, size.Technology)
+	}
+	for name, text := range a.Extra {
+		q, err := resource.ParseQuantity(text)
+		switch {
+		case !strings.Contains(name, "/") && !strings.HasPrefix(name, corev1.ResourceHugePagesPrefix):
+			return nil, fmt.Errorf("size %s: %q is not an extended resource", size.Name, name)
+		case err != nil || q.Sign() <= 0 || q.MilliValue()%1000 != 0:
+			return nil, fmt.Errorf("size %s: %s %q is not a whole quantity above zero", size.Name, name, text)
+		}
+		list[corev1.ResourceName(name)] = q
+	}
+	if a.Resource != "" {
+		list[corev1.ResourceName(a.Resource)] = *resource.NewQuantity(int64(size.Devices()), resource.DecimalSI)
 	}
 	return list, nil
 }

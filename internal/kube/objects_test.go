@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -22,12 +23,17 @@ import (
 // each renders every size with every image as both kinds, with and without storage, on both platforms.
 func each(t *testing.T, check func(t *testing.T, in Input, objects []Object)) {
 	t.Helper()
-	c := catalog.Default()
+	eachOf(t, catalog.Default(), check)
+	t.Run("every", func(t *testing.T) { eachOf(t, catalog.EveryRow(), check) })
+}
+
+func eachOf(t *testing.T, c catalog.Catalog, check func(t *testing.T, in Input, objects []Object)) {
+	t.Helper()
 	for _, s := range c.Sizes {
 		for _, i := range c.Images {
 			for _, kind := range []catalog.WorkloadKind{catalog.Notebook, catalog.Endpoint} {
 				for n := range 4 {
-					in := input(s.Name, i.Name)
+					in := inputOf(c, s.Name, i.Name)
 					in.Workload.Kind, in.Site.OpenShift = kind, n&1 == 1
 					if n&2 == 2 {
 						in.Workload.Volume, in.Workload.StorageGiB = "nb-anna-7f3c-home", 10
@@ -95,11 +101,20 @@ func TestEveryPodAsksForWhatItMayUse(t *testing.T) {
 		if size.Accelerator.Resource != "" {
 			want[size.Accelerator.Resource] = int64(size.Devices())
 		}
+		for name, text := range size.Accelerator.Extra {
+			if strings.Contains(name, "/") {
+				q := resource.MustParse(text)
+				want[name] = q.Value()
+			}
+		}
+		if claims := len(c.Resources.Claims) == 1; claims != (size.Accelerator.Claim != nil) {
+			t.Errorf("claims: %v", c.Resources.Claims)
+		}
 		if diff := cmp.Diff(want, extended); diff != "" {
 			t.Errorf("devices (-want +got):\n%s", diff)
 		}
 		hidden := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "NVIDIA_VISIBLE_DEVICES" && e.Value == "void" })
-		if hidden != (len(want) == 0) {
+		if hidden != size.CPUOnly() {
 			t.Error("exactly pods without a GPU are told to show none")
 		}
 	})
@@ -250,8 +265,17 @@ func TestObjectsRefuse(t *testing.T) {
 		"no processor":              {func(in *Input) { in.Workload.Size.CPU = "" }, "cpu"},
 		"memory below zero":         {func(in *Input) { in.Workload.Size.Memory = "-1Gi" }, "memory"},
 		"unreadable shared memory":  {func(in *Input) { in.Workload.Size.SharedMem = "lots" }, "shared memory"},
-		"a claim":                   {func(in *Input) { in.Workload.Size.Technology = catalog.DRA }, "cannot be rendered yet"},
+		"dra without a claim":       {func(in *Input) { in.Workload.Size.Technology = catalog.DRA }, "needs a claim"},
 		"a GPU size without a GPU":  {func(in *Input) { in.Workload.Size.Accelerator.Resource = "" }, "needs a resource"},
+		"half a device beside it":   {extra("rdma/hca", "500m"), "not a whole quantity"},
+		"no device beside it":       {extra("rdma/hca", "0"), "not a whole quantity"},
+		"processors as devices":     {extra("cpu", "1"), "not an extended resource"},
+		"a claim for nothing":       {claim(), "nothing is requested"},
+		"a claim without a class":   {claim(catalog.DeviceRequest{Name: "gpu"}), "a device class or alternatives"},
+		"a claim without a name":    {claim(catalog.DeviceRequest{DeviceClass: "gpu.nvidia.com"}), "not a DNS label"},
+		"a class and alternatives": {claim(catalog.DeviceRequest{Name: "gpu", DeviceClass: "a", FirstAvailable: []catalog.DeviceRequest{{Name: "b", DeviceClass: "b"}}}),
+			"and not both"},
+		"an alternative without a class": {claim(catalog.DeviceRequest{Name: "gpu", FirstAvailable: []catalog.DeviceRequest{{Name: "b"}}}), "alternative"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -265,13 +289,25 @@ func TestObjectsRefuse(t *testing.T) {
 	}
 }
 
+func extra(name, quantity string) func(*Input) {
+	return func(in *Input) { in.Workload.Size.Accelerator.Extra = map[string]string{name: quantity} }
+}
+
+func claim(requests ...catalog.DeviceRequest) func(*Input) {
+	return func(in *Input) { in.Workload.Size.Accelerator.Claim = &catalog.Claim{Requests: requests} }
+}
+
 func TestPlacementIsThatOfTheSize(t *testing.T) {
 	in := input("mig-1g.10gb", "jupyterlab")
 	in.Workload.Size.Placement = catalog.Placement{
 		NodeSelector: map[string]string{"pool": "a"}, RuntimeClass: "nvidia", SchedulerName: "hami-scheduler", PriorityClass: "interactive",
 		Tolerations:    []catalog.Toleration{{Key: "k"}, {Key: "spot", Operator: "Equal", Value: "true", Effect: "NoSchedule"}},
 		PodAnnotations: map[string]string{"nvidia.com/use-gputype": "A100", WorkloadKey: "w-stolen"},
+		PodLabels:      map[string]string{"kai.scheduler/queue": "vision", TenantKey: "stolen"},
+		NodeMatch:      []catalog.NodeMatch{{Key: "nvidia.com/gpu.memory", Operator: "Gt", Values: []string{"40000"}}, {Key: "x", Operator: "Exists"}},
+		Env:            map[string]string{"ORION_GROUP_ID": "$(POD_UID)", "A": "size", "JUPYTER_TOKEN": "stolen"},
 	}
+	in.Workload.Image.Env = map[string]string{"A": "image", "B": "image"}
 	objects, err := Objects(in)
 	if err != nil {
 		t.Fatal(err)
@@ -283,6 +319,24 @@ func TestPlacementIsThatOfTheSize(t *testing.T) {
 	}
 	if pod.Spec.NodeSelector["pool"] != "a" || *pod.Spec.RuntimeClassName != "nvidia" || pod.Spec.SchedulerName != "hami-scheduler" || pod.Spec.PriorityClassName != "interactive" {
 		t.Errorf("placement: %+v", pod.Spec)
+	}
+	if pod.Labels["kai.scheduler/queue"] != "vision" || pod.Labels[TenantKey] != "vision" {
+		t.Errorf("labels: %v; the portal's own cannot be set", pod.Labels)
+	}
+	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	wantTerms := []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: "nvidia.com/gpu.memory", Operator: "Gt", Values: []string{"40000"}}, {Key: "x", Operator: "Exists"},
+	}}}
+	if diff := cmp.Diff(wantTerms, terms); diff != "" {
+		t.Errorf("all conditions in one term, of several terms one would do: %s", diff)
+	}
+	var env []string
+	for _, e := range pod.Spec.Containers[0].Env {
+		env = append(env, e.Name+"="+e.Value)
+	}
+	// What is referred to stands first, the size's word counts, and the secret is nobody's to set.
+	if diff := cmp.Diff([]string{"POD_UID=", "A=size", "B=image", "ORION_GROUP_ID=$(POD_UID)", "JUPYTER_TOKEN="}, env); diff != "" {
+		t.Error(diff)
 	}
 	if pod.Annotations["nvidia.com/use-gputype"] != "A100" || pod.Annotations[WorkloadKey] != string(in.Workload.ID) {
 		t.Errorf("annotations: %v; the owner record is the portal's own", pod.Annotations)
@@ -373,6 +427,86 @@ func TestTenantQuotaCountsDevices(t *testing.T) {
 	want := map[string]string{"requests.nvidia.com/gpu": "11", "requests.nvidia.com/mig-1g.10gb": "0"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A claim counts by class, of alternatives the largest of each class; what vendors bring is closed where claims are offered at all.
+func TestTenantQuotaCountsClaims(t *testing.T) {
+	claim := func(r ...catalog.DeviceRequest) catalog.Accelerator {
+		return catalog.Accelerator{Claim: &catalog.Claim{Requests: r}}
+	}
+	c := catalog.Catalog{Sizes: []catalog.Size{
+		{Name: "pair", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a", DeviceClass: "big", Count: 2}, catalog.DeviceRequest{Name: "b", DeviceClass: "small"})},
+		{Name: "either", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a", FirstAvailable: []catalog.DeviceRequest{
+			{Name: "x", DeviceClass: "big"}, {Name: "y", DeviceClass: "small", Count: 3}, {Name: "z", DeviceClass: "small", Count: 2}}})},
+		{Name: "hami", Technology: "hami", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2, Extra: map[string]string{"nvidia.com/gpumem": "8000"}}},
+		{Name: "gaudi", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "habana.ai/gaudi", Extra: map[string]string{"hugepages-2Mi": "1Gi"}}},
+	}}
+	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: map[string]int{"pair": 3, "either": 2, "hami": 5, "gaudi": 2}}, c, Site{Instance: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"big.deviceclass.resource.k8s.io/devices": "8", "small.deviceclass.resource.k8s.io/devices": "9",
+		"requests.deviceclass.resource.kubernetes.io/big": "8", "requests.deviceclass.resource.kubernetes.io/small": "9",
+		"requests.nvidia.com/gpu": "10", "requests.nvidia.com/gpumem": "40k", "limits.nvidia.com/gpu": "10", "limits.nvidia.com/gpumem": "80k",
+		"requests.habana.ai/gaudi": "2", "requests.hugepages-2Mi": "2Gi",
+	}
+	for _, class := range vendorClasses {
+		want[class+".deviceclass.resource.k8s.io/devices"], want["requests.deviceclass.resource.kubernetes.io/"+class] = "0", "0"
+	}
+	if diff := cmp.Diff(want, hard(objects, "portal-gpu")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func hard(objects []Object, name string) map[string]string {
+	got := map[string]string{}
+	for _, o := range objects {
+		if q, ok := o.(*corev1.ResourceQuota); ok && q.Name == name {
+			for name, value := range q.Spec.Hard {
+				got[string(name)] = value.String()
+			}
+		}
+	}
+	return got
+}
+
+// Another claim has another name, and nothing else changes it: each change of the name is a new pod.
+func TestClaimTemplateName(t *testing.T) {
+	in := inputOf(catalog.EveryRow(), "dra-h100", "jupyterlab")
+	name := ClaimTemplateName(in.Workload)
+	if !strings.HasPrefix(name, in.Workload.Name+"-") || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		t.Errorf("name %q", name)
+	}
+	same := map[string]func(*workload.Workload){
+		"another wish": func(w *workload.Workload) { w.Generation, w.Desired = 9, workload.WantStopped },
+		"more memory":  func(w *workload.Workload) { w.Size.Memory = "1Ti" },
+	}
+	for what, change := range same {
+		w := in.Workload
+		if change(&w); ClaimTemplateName(w) != name {
+			t.Errorf("%s: the name changes", what)
+		}
+	}
+	w := in.Workload
+	w.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: "gpu.nvidia.com"}}}
+	if got := ClaimTemplateName(w); got == name || got == "" {
+		t.Errorf("another claim is called %q, as before", got)
+	}
+	if got := ClaimTemplateName(input("h100", "jupyterlab").Workload); got != "" {
+		t.Errorf("no claim is called %q", got)
+	}
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := Names(in.Workload)
+	if last := refs[len(refs)-1]; last != (Ref{"resource.k8s.io/v1", "ResourceClaimTemplate", "gpu-vision", name}) {
+		t.Errorf("deleted with the workload: %v", refs)
+	}
+	if got := podOf(t, objects).Spec.ResourceClaims; len(got) != 1 || *got[0].ResourceClaimTemplateName != name {
+		t.Errorf("the pod claims %v", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package kube
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,11 @@ const (
 // template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must not replace it.
 func (r renderer) template() corev1.PodTemplateSpec {
 	w := r.Workload
-	labels := r.owner.labels(r.component())
+	labels := maps.Clone(w.Size.Placement.PodLabels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, r.owner.labels(r.component()))
 	labels[SizeKey], labels[ExposedKey] = w.Size.Name, "true"
 	labels["app.kubernetes.io/name"] = w.Image.Name
 	notes := maps.Clone(w.Size.Placement.PodAnnotations)
@@ -52,12 +57,11 @@ func (r renderer) pod() corev1.PodSpec {
 		PriorityClassName:             place.PriorityClass,
 		Containers:                    []corev1.Container{r.container()},
 		Volumes:                       r.volumes(),
+		ResourceClaims:                r.podClaims(),
+		Affinity:                      affinity(r.Workload.Size),
 	}
 	if place.RuntimeClass != "" {
 		spec.RuntimeClassName = &place.RuntimeClass
-	}
-	if r.Workload.Size.CPUOnly() {
-		spec.Affinity = awayFromGPUs()
 	}
 	return spec
 }
@@ -85,7 +89,7 @@ func (r renderer) container() corev1.Container {
 		Name: ContainerName, Image: i.Reference, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: slices.Clone(i.Command), Args: slices.Clone(i.Args), Env: r.env(),
 		Ports:        []corev1.ContainerPort{{Name: PortName, ContainerPort: i.Port, Protocol: corev1.ProtocolTCP}},
-		Resources:    corev1.ResourceRequirements{Requests: r.resources, Limits: r.resources},
+		Resources:    corev1.ResourceRequirements{Requests: r.resources, Limits: r.resources, Claims: r.containerClaims()},
 		VolumeMounts: r.mounts(),
 		StartupProbe: startup, ReadinessProbe: ready, LivenessProbe: live,
 		SecurityContext: &corev1.SecurityContext{
@@ -95,13 +99,28 @@ func (r renderer) container() corev1.Container {
 	}
 }
 
-// env is the image's variables by name, and the workload's secret. Without a GPU the runtime is told to show none: many images ask for all GPUs of the
-// node in their own environment, and NVIDIA's runtime heeds that even where the pod asked for no device.
+// podUID is the variable that a size may refer to, for systems that group processes by pod.
+const podUID = "POD_UID"
+
+// env is the variables of image and size by name, and the workload's secret. Without a GPU the runtime is told to show none: many images ask for all GPUs of
+// the node in their own environment, and NVIDIA's runtime heeds that even where the pod asked for no device.
 func (r renderer) env() []corev1.EnvVar {
 	i := r.Workload.Image
+	values := map[string]string{}
+	maps.Copy(values, i.Env)
+	maps.Copy(values, r.Workload.Size.Placement.Env)
+	if i.TokenEnv != "" {
+		delete(values, i.TokenEnv)
+	}
 	var env []corev1.EnvVar
-	for _, name := range slices.Sorted(maps.Keys(i.Env)) {
-		env = append(env, corev1.EnvVar{Name: name, Value: i.Env[name]})
+	for _, value := range r.Workload.Size.Placement.Env {
+		if strings.Contains(value, "$("+podUID+")") { // it must stand before those that refer to it
+			delete(values, podUID)
+			env = []corev1.EnvVar{{Name: podUID, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"}}}}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		env = append(env, corev1.EnvVar{Name: name, Value: values[name]})
 	}
 	if r.Workload.Size.CPUOnly() {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
@@ -174,11 +193,33 @@ func tolerations(list []catalog.Toleration) []corev1.Toleration {
 	return out
 }
 
+// affinity is what a node selector cannot say; nil for nothing.
+func affinity(size catalog.Size) *corev1.Affinity {
+	node := &corev1.NodeAffinity{}
+	if terms := size.Placement.NodeMatch; len(terms) > 0 {
+		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: nodeMatch(terms)}}}
+	}
+	if size.CPUOnly() {
+		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFromGPUs()
+	}
+	if node.RequiredDuringSchedulingIgnoredDuringExecution == nil && node.PreferredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return &corev1.Affinity{NodeAffinity: node}
+}
+
+// nodeMatch is one term: all of its expressions must hold, whereas of several terms one would do.
+func nodeMatch(list []catalog.NodeMatch) []corev1.NodeSelectorRequirement {
+	var out []corev1.NodeSelectorRequirement
+	for _, m := range list {
+		out = append(out, corev1.NodeSelectorRequirement{Key: m.Key, Operator: corev1.NodeSelectorOperator(m.Operator), Values: slices.Clone(m.Values)})
+	}
+	return out
+}
+
 // awayFromGPUs asks the scheduler, without insisting, to leave the processors of GPU nodes to work that needs the GPUs.
-func awayFromGPUs() *corev1.Affinity {
-	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present", Operator: corev1.NodeSelectorOpDoesNotExist}},
-		}}},
-	}}
+func awayFromGPUs() []corev1.PreferredSchedulingTerm {
+	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present", Operator: corev1.NodeSelectorOpDoesNotExist}},
+	}}}
 }

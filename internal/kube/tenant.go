@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -120,24 +121,113 @@ func (n space) namespace() *corev1.Namespace {
 	return &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: meta}
 }
 
-// gpuQuota has a line for every resource of the catalogue, "0" where the tenant may have none: what a quota does not name is not limited.
+// gpuQuota has a line for every resource and device class of the catalogue, "0" where the tenant may have none: what a quota does not name is not limited.
 func (n space) gpuQuota() *corev1.ResourceQuota {
 	hard := corev1.ResourceList{}
-	for _, name := range n.catalog.Resources() {
-		hard[corev1.ResourceName(corev1.DefaultResourceRequestsPrefix+name)] = *resource.NewQuantity(n.mayHold(name), resource.DecimalSI)
+	line := func(name string, q resource.Quantity) {
+		sum := hard[corev1.ResourceName(name)]
+		if sum.IsZero() {
+			sum = *resource.NewQuantity(0, q.Format)
+		}
+		sum.Add(q)
+		hard[corev1.ResourceName(name)] = sum
+	}
+	if n.claimsDevices() {
+		for _, name := range vendorClasses {
+			n.classLines(name, 0, line)
+		}
+	}
+	for _, s := range n.catalog.Sizes {
+		held, err := devices(s)
+		if err != nil {
+			continue // nothing of it can be started either
+		}
+		times := n.mayHold(s)
+		for name, q := range held {
+			q.Mul(times)
+			line(corev1.DefaultResourceRequestsPrefix+string(name), q)
+		}
+		for name, q := range countedByHAMi(s, held) {
+			q.Mul(times)
+			line("limits."+string(name), q)
+		}
+		for name, count := range charged(s.Accelerator.Claim) {
+			n.classLines(name, count*times, line)
+		}
 	}
 	return n.quota("portal-gpu", hard)
 }
 
-// mayHold adds up what the tenant's quotas of all sizes on one resource come to in devices.
-func (n space) mayHold(name string) int64 {
-	var sum int64
-	for _, s := range n.catalog.Sizes {
-		if s.Accelerator.Resource == name && !n.tenant.Disabled && s.OfferedTo(n.tenant.Name) && (n.site.Cluster == "" || s.OfferedOn(n.site.Cluster)) {
-			sum += int64(max(0, n.tenant.Quota[s.Name])) * int64(s.Devices())
+// mayHold is how many workloads of a size the tenant may have.
+func (n space) mayHold(s catalog.Size) int64 {
+	if n.tenant.Disabled || !s.OfferedTo(n.tenant.Name) || n.site.Cluster != "" && !s.OfferedOn(n.site.Cluster) {
+		return 0
+	}
+	return int64(max(0, n.tenant.Quota[s.Name]))
+}
+
+// classLines are the two ways to a device of a class: by a claim, and by the name that each class has as an extended resource (from Kubernetes 1.36 on;
+// an older one takes the line and counts nothing). The second counts claims too, so the numbers are the same.
+func (n space) classLines(class string, count int64, line func(string, resource.Quantity)) {
+	q := *resource.NewQuantity(count, resource.DecimalSI)
+	line(class+".deviceclass.resource.k8s.io/devices", q)
+	line(corev1.DefaultResourceRequestsPrefix+resourcev1.ResourceDeviceClassPrefix+class, q)
+}
+
+// claimsDevices reports whether some size on this cluster is a claim. Where none is, classes are left alone: a driver may stand behind nvidia.com/gpu itself,
+// and then the claims that the scheduler makes for it count against its class as well.
+func (n space) claimsDevices() bool {
+	return slices.ContainsFunc(n.catalog.Sizes, func(s catalog.Size) bool {
+		return s.Accelerator.Claim != nil && (n.site.Cluster == "" || s.OfferedOn(n.site.Cluster))
+	})
+}
+
+// vendorClasses are those that the vendors' drivers bring: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu (deployments/helm), AMD's and Intel's
+// alike. They match every device, so a tenant who could write claims would get past all sizes; there is no other right to a class than the quota.
+var vendorClasses = []string{
+	"gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com",
+}
+
+// charged is what the quota counts for one claim: devices by class, and of alternatives the largest of each class, whichever is chosen in the end.
+// Source: pkg/quota/v1/evaluator/core/resource_claims.go of Kubernetes 1.36.
+func charged(c *catalog.Claim) map[string]int64 {
+	counts := map[string]int64{}
+	if c == nil {
+		return counts
+	}
+	for _, r := range c.Requests {
+		if r.DeviceClass != "" {
+			counts[r.DeviceClass] += int64(r.Devices())
+		}
+		largest := map[string]int64{}
+		for _, one := range r.FirstAvailable {
+			largest[one.DeviceClass] = max(largest[one.DeviceClass], int64(one.Devices()))
+		}
+		for class, count := range largest {
+			counts[class] += count
 		}
 	}
-	return sum
+	return counts
+}
+
+// hami is the technology whose scheduler reads quotas of its own.
+const hami catalog.Technology = "hami"
+
+// countedByHAMi is what HAMi's scheduler holds against the keys "limits.": all cards of a pod together, while Kubernetes counts memory and cores of one.
+// Source: pkg/device/quota.go of HAMi v2.10.
+func countedByHAMi(s catalog.Size, held corev1.ResourceList) corev1.ResourceList {
+	if s.Technology != hami {
+		return nil
+	}
+	list := corev1.ResourceList{}
+	for name, q := range held {
+		q = q.DeepCopy()
+		if string(name) != s.Accelerator.Resource {
+			q.Mul(int64(s.Devices()))
+		}
+		list[name] = q
+	}
+	return list
 }
 
 // serviceQuota keeps a tenant from opening ways past the gateway.

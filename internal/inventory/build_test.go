@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -22,7 +20,9 @@ func mixedNode(change ...func(*corev1.Node)) *corev1.Node {
 		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{
 			"kubernetes.io/hostname": "n1", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "0",
 			"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.config": "all-balanced", "nvidia.com/mig.config.state": "success",
-			"nvidia.com/mig-1g.10gb.count": "7", "nvidia.com/mig-1g.10gb.replicas": "1",
+			"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/mig.capable": "true", "nvidia.com/mps.capable": "false", "nvidia.com/vgpu.present": "false",
+			"nvidia.com/cuda.driver-version.full": "580.105.08", "nvidia.com/mig-1g.10gb.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb",
+			"nvidia.com/mig-1g.10gb.count": "7", "nvidia.com/mig-1g.10gb.replicas": "1", "nvidia.com/mig-1g.10gb.sharing-strategy": "none",
 		}},
 		Spec: corev1.NodeSpec{Taints: []corev1.Taint{
 			{Key: "nvidia.com/gpu", Value: "present", Effect: corev1.TaintEffectNoSchedule}, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
@@ -82,11 +82,13 @@ func TestBuild(t *testing.T) {
 	plain := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a0"}, Status: corev1.NodeStatus{
 		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, Allocatable: list("cpu", "8", "memory", "32Gi"),
 	}}
-	got := Build("main", now, []*corev1.Node{mixedNode(), plain}, pods, ours)
+	got := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(), plain}, Pods: pods}, ours)
+	kept := mixedNode().Labels
+	delete(kept, "nvidia.com/cuda.driver-version.full")
 	want := Snapshot{Cluster: "main", TakenAt: now, Nodes: []Node{
 		{Name: "a0", Ready: true, Labels: map[string]string{}, CPU: Amount{Allocatable: 8000}, Memory: Amount{Allocatable: 32 << 30}},
 		{
-			Name: "n1", Ready: true, Model: "NVIDIA-H100-80GB-HBM3", Labels: mixedNode().Labels,
+			Name: "n1", Ready: true, Model: "NVIDIA-H100-80GB-HBM3", Labels: kept, Cards: Cards{Count: 2, Known: true},
 			Taints: []Taint{{"nvidia.com/gpu", "present", "NoSchedule"}},
 			Resources: []Resource{
 				{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1, Holders: []Holder{{Namespace: "training", Pod: "x", Count: 1}}},
@@ -99,98 +101,6 @@ func TestBuild(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestOddities(t *testing.T) {
-	label := func(pairs ...string) func(*corev1.Node) {
-		return func(n *corev1.Node) {
-			for i := 0; i < len(pairs); i += 2 {
-				n.Labels[pairs[i]] = pairs[i+1]
-			}
-		}
-	}
-	advertise := func(capacity, allocatable string) func(*corev1.Node) {
-		return func(n *corev1.Node) {
-			n.Status.Capacity["nvidia.com/mig-1g.10gb"] = resource.MustParse(capacity)
-			n.Status.Allocatable["nvidia.com/mig-1g.10gb"] = resource.MustParse(allocatable)
-		}
-	}
-	whole := func(n *corev1.Node) { // no MIG
-		n.Labels = map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.replicas": "1"}
-		delete(n.Status.Capacity, "nvidia.com/mig-1g.10gb")
-		delete(n.Status.Allocatable, "nvidia.com/mig-1g.10gb")
-	}
-	held := func(n int) []*corev1.Pod {
-		var pods []*corev1.Pod
-		for i := range n {
-			pods = append(pods, pod(fmt.Sprint(i), list("nvidia.com/mig-1g.10gb", "1")))
-		}
-		return pods
-	}
-	const slice = "nvidia.com/mig-1g.10gb"
-	cases := map[string]struct {
-		change []func(*corev1.Node)
-		pods   []*corev1.Pod
-		want   []i18n.Text
-	}{
-		"all is well": {nil, held(7), nil},
-		"not ready": {[]func(*corev1.Node){func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }}, nil,
-			[]i18n.Text{i18n.T("inventory.not_ready")}},
-		"no condition":     {[]func(*corev1.Node){func(n *corev1.Node) { n.Status.Conditions = nil }}, nil, []i18n.Text{i18n.T("inventory.not_ready")}},
-		"cordoned":         {[]func(*corev1.Node){func(n *corev1.Node) { n.Spec.Unschedulable = true }}, nil, []i18n.Text{i18n.T("inventory.cordoned")}},
-		"unhealthy device": {[]func(*corev1.Node){advertise("7", "6")}, nil, []i18n.Text{i18n.T("inventory.unhealthy", "Count", 1, "Resource", slice)}},
-		"more held than there is": {[]func(*corev1.Node){advertise("7", "5")}, held(6), []i18n.Text{
-			i18n.T("inventory.unhealthy", "Count", 2, "Resource", slice), i18n.T("inventory.overcommitted", "Held", 6, "Allocatable", 5, "Resource", slice)}},
-		"the device plugin is gone": {[]func(*corev1.Node){advertise("7", "0")}, nil, []i18n.Text{i18n.T("inventory.unhealthy", "Count", 7, "Resource", slice)}},
-		"layout failed": {[]func(*corev1.Node){label("nvidia.com/mig.config.state", "failed")}, nil,
-			[]i18n.Text{i18n.T("inventory.mig_failed", "Config", "all-balanced")}},
-		"layout changes, nothing is advertised": {[]func(*corev1.Node){label("nvidia.com/mig.config.state", "pending"), advertise("0", "0")}, nil,
-			[]i18n.Text{i18n.T("inventory.mig_pending", "Config", "all-balanced"), i18n.T("inventory.stale_resource", "Resource", slice)}},
-		"node restarts": {[]func(*corev1.Node){label("nvidia.com/mig.config.state", "rebooting")}, nil,
-			[]i18n.Text{i18n.T("inventory.mig_rebooting", "Config", "all-balanced")}},
-		"labels say more": {[]func(*corev1.Node){label(slice+".count", "14")}, nil,
-			[]i18n.Text{i18n.T("inventory.labels_contradict", "Labels", 14, "Advertised", 7, "Resource", slice)}},
-		"labels of a layout that is gone": {[]func(*corev1.Node){func(n *corev1.Node) {
-			n.Status.Capacity = list("cpu", "64", "nvidia.com/gpu", "1", slice, "0", "nvidia.com/mig-2g.20gb", "3")
-			n.Status.Allocatable = n.Status.Capacity
-		}}, nil, []i18n.Text{i18n.T("inventory.stale_resource", "Resource", slice),
-			i18n.T("inventory.labels_contradict", "Labels", 7, "Advertised", 0, "Resource", slice)}},
-		"pods on a layout that is gone": {[]func(*corev1.Node){func(n *corev1.Node) {
-			n.Status.Capacity = list("cpu", "64")
-			delete(n.Labels, slice+".count")
-		}}, held(1), []i18n.Text{i18n.T("inventory.overcommitted", "Held", 1, "Allocatable", 0, "Resource", slice)}},
-		"a label that is no number":                            {[]func(*corev1.Node){label(slice+".count", "seven")}, nil, nil},
-		"under mixed the count of cards is not the resource's": {[]func(*corev1.Node){label("nvidia.com/gpu.count", "8")}, nil, nil},
-		"replicas": {[]func(*corev1.Node){whole, label("nvidia.com/gpu.replicas", "4"), func(n *corev1.Node) {
-			n.Status.Capacity = list("nvidia.com/gpu.shared", "4")
-			n.Status.Allocatable = n.Status.Capacity
-		}}, nil, nil},
-		"whole cards went away": {[]func(*corev1.Node){whole, label("nvidia.com/gpu.count", "4")}, nil,
-			[]i18n.Text{i18n.T("inventory.labels_contradict", "Labels", 4, "Advertised", 1, "Resource", "nvidia.com/gpu")}},
-		"HAMi multiplies on purpose": {[]func(*corev1.Node){whole, label("nvidia.com/gpu.count", "4"), func(n *corev1.Node) {
-			n.Annotations = map[string]string{"hami.io/node-nvidia-register": "[]"}
-		}}, nil, nil},
-		"layout that does not fit the strategy": {[]func(*corev1.Node){func(n *corev1.Node) {
-			n.Labels = map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-INVALID", "nvidia.com/gpu.count": "0", "nvidia.com/gpu.replicas": "0",
-				"nvidia.com/mig.strategy": "single"}
-			n.Status.Capacity = list("cpu", "64")
-		}}, nil, []i18n.Text{i18n.T("inventory.mig_invalid")}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := Build("main", now, []*corev1.Node{mixedNode(c.change...)}, c.pods, ours).Nodes[0].Odd
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			for _, lang := range []string{"en", "de"} {
-				for _, text := range got {
-					if words := i18n.MustLoad().For(lang).Say(text); words == text.ID || words == "" {
-						t.Errorf("%s has no words in %s", text.ID, lang)
-					}
-				}
-			}
-		})
 	}
 }
 
@@ -259,7 +169,7 @@ func TestLabelsAreKeptAndBounded(t *testing.T) {
 // However nodes and pods come, the snapshot is the same, and each device is held once.
 func TestBuildDoesNotDependOnOrder(t *testing.T) {
 	nodes, pods := world(20, 200)
-	want := Build("main", now, nodes, pods, ours)
+	want := Build("main", now, Seen{Nodes: nodes, Pods: pods}, ours)
 	var sum, held int64
 	for _, p := range pods {
 		sum += usageOf(p).devices["nvidia.com/mig-1g.10gb"]
@@ -277,7 +187,7 @@ func TestBuildDoesNotDependOnOrder(t *testing.T) {
 	for range 5 {
 		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		rand.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-		if diff := cmp.Diff(want, Build("main", now, nodes, pods, ours)); diff != "" {
+		if diff := cmp.Diff(want, Build("main", now, Seen{Nodes: nodes, Pods: pods}, ours)); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -295,12 +205,4 @@ func world(nodes, pods int) ([]*corev1.Node, []*corev1.Pod) {
 		}))
 	}
 	return ns, ps
-}
-
-func BenchmarkBuild(b *testing.B) {
-	nodes, pods := world(1_000, 10_000)
-	b.ReportAllocs()
-	for b.Loop() {
-		Build("main", now, nodes, pods, ours)
-	}
 }

@@ -1,5 +1,3 @@
-// Package inventory says what a cluster has: nodes, GPUs and slices, who holds them, what is free and what is odd. Build turns nodes and pods into
-// one Snapshot value; the controller stores it, everyone else reads it with its age.
 package inventory
 
 import (
@@ -13,6 +11,8 @@ type Snapshot struct {
 	Cluster string    `json:"cluster"`
 	TakenAt time.Time `json:"takenAt"` // when the cluster last confirmed it; old when the API server is away
 	Nodes   []Node    `json:"nodes"`
+
+	Attached []Attached `json:"attached,omitempty"` // devices that belong to no single node: reached over a network
 }
 
 // Node is one node with the accelerators it advertises.
@@ -24,7 +24,9 @@ type Node struct {
 	Labels    map[string]string `json:"labels"` // the ones that sizes select on and GFD, NFD and MIG manager write
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
-	Devices   []Device          `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
+	System    System            `json:"system,omitempty"`   // who hands out shares of the cards, where it is not the vendor's device plugin
+	Cards     Cards             `json:"cards"`              // the physical ones
+	Devices   Devices           `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
 	Counters  []CounterSet      `json:"counters,omitempty"` // what partitions of one card share
 	CPU       Amount            `json:"cpu"`                // milli CPUs
 	Memory    Amount            `json:"memory"`             // bytes
@@ -53,6 +55,7 @@ type Resource struct {
 	Capacity    int64    `json:"capacity"`
 	Allocatable int64    `json:"allocatable"`
 	Holders     []Holder `json:"holders"`
+	NotForPods  bool     `json:"notForPods,omitempty"` // a device for virtual machines (KubeVirt): shown, never offered
 }
 
 // Free is how many could be given out now; 0 when holders exceed what is allocatable.
@@ -72,9 +75,26 @@ type Device struct {
 	Attributes map[string]Attribute `json:"attributes,omitempty"` // by qualified name: "gpu.nvidia.com/productName"
 	Capacity   map[string]string    `json:"capacity,omitempty"`   // by qualified name, Kubernetes quantities
 	Consumes   []Consumption        `json:"consumes,omitempty"`
-	Tainted    bool                 `json:"tainted,omitempty"` // with NoSchedule or NoExecute
-	Holders    []Holder             `json:"holders,omitempty"` // the pods whose claim it is allocated to; Count is 1
-	Claim      string               `json:"claim,omitempty"`   // namespace/name of the claim it is allocated to
+	Tainted    bool                 `json:"tainted,omitempty"`  // with NoSchedule or NoExecute
+	Multiple   bool                 `json:"multiple,omitempty"` // several claims may take parts of its capacity
+	Gone       bool                 `json:"gone,omitempty"`     // allocated, but not published any more: nothing is known of it but its name
+	Holders    []Holder             `json:"holders,omitempty"`  // the pods whose claims it is allocated to; Count is 1
+	Claim      string               `json:"claim,omitempty"`    // namespace/name of the claim it is allocated to; of several the first
+	Consumed   map[string]string    `json:"consumed,omitempty"` // of a device for several claims: what they take of its capacity
+}
+
+// Held reports whether a claim has it, with or without a pod that uses the claim already.
+func (d Device) Held() bool { return d.Claim != "" }
+
+// Attached are devices of one pool that several nodes reach alike: a remote pool of GPUs, a fabric. They are no node's own and are counted once.
+type Attached struct {
+	Driver   string       `json:"driver"`
+	Pool     string       `json:"pool"`
+	AllNodes bool         `json:"allNodes,omitempty"`
+	Nodes    []string     `json:"nodes,omitempty"` // that reach them, when not all do
+	Devices  Devices      `json:"devices,omitempty"`
+	Counters []CounterSet `json:"counters,omitempty"`
+	Odd      []i18n.Text  `json:"odd,omitempty"`
 }
 
 // Attribute is one typed value; exactly one field is set.
@@ -87,7 +107,8 @@ type Attribute struct {
 
 // CounterSet is a budget that the partitions of one card share (KEP-4815): memory slices, engines.
 type CounterSet struct {
-	Pool     string            `json:"pool"`
+	Driver   string            `json:"driver,omitempty"`
+	Pool     string            `json:"pool"` // two drivers may give their pools the same name, as a rule the node's
 	Name     string            `json:"name"`
 	Counters map[string]string `json:"counters"` // quantities
 }
@@ -105,6 +126,35 @@ type Holder struct {
 	Workload  string `json:"workload"` // the portal's workload id, "" for a foreign pod
 	Count     int64  `json:"count"`
 }
+
+// Cards are the physical cards of a node, as far as they can be told.
+type Cards struct {
+	Count int64          `json:"count"` // means nothing unless Known
+	Known bool           `json:"known"`
+	Each  []PhysicalCard `json:"each,omitempty"` // reported by the node agent; empty while none reports
+}
+
+// PhysicalCard is one card as the node agent sees it.
+type PhysicalCard struct {
+	Index  int         `json:"index"`
+	UUID   string      `json:"uuid"`
+	Model  string      `json:"model"`
+	Slices []Placement `json:"slices,omitempty"`
+}
+
+// Placement is one MIG slice in its place on a card, in memory slices.
+type Placement struct {
+	UUID    string `json:"uuid"`
+	Profile string `json:"profile"`
+	Start   int    `json:"start"`
+	Size    int    `json:"size"`
+}
+
+// System hands out shares of cards in place of the vendor's device plugin.
+type System string
+
+// The systems that show on the node itself. Others show by the names of their resources.
+const HAMi System = "hami"
 
 // Fit is what a size could get now.
 type Fit struct {

@@ -63,6 +63,11 @@ func usageOf(p *corev1.Pod) use {
 		}
 	}
 	sum.add(p.Spec.Overhead)
+	if bridge := p.Status.ExtendedResourceClaimStatus; bridge != nil {
+		for _, m := range bridge.RequestMappings {
+			delete(sum.devices, m.ResourceName) // a claim serves it, on whose device the pod is shown
+		}
+	}
 	return sum
 }
 

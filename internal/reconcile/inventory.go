@@ -47,7 +47,7 @@ func (l *loop) awaitChange(ctx context.Context) bool {
 
 func (l *loop) saveSnapshot(ctx context.Context, last []byte) []byte {
 	now := l.o.Now()
-	snapshot := inventory.Build(l.name, now, listed[*corev1.Node](l.caches().nodes), listed[*corev1.Pod](l.caches().pods), l.holder, l.selected()...)
+	snapshot := inventory.Build(l.name, now, inventory.Seen{Nodes: listed[*corev1.Node](l.caches().nodes), Pods: listed[*corev1.Pod](l.caches().pods)}, l.holder, l.selected()...)
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)
@@ -86,6 +86,9 @@ func (l *loop) selected() []string {
 	for _, size := range l.o.Site().Catalog.Sizes {
 		for key := range size.Placement.NodeSelector {
 			keys[key] = true
+		}
+		for _, match := range size.Placement.NodeMatch {
+			keys[match.Key] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(keys))

@@ -217,7 +217,7 @@ type TechnologyRule struct {
 	Title       string      `json:"title"`                 // what people read: "HAMi"
 	Isolation   []Isolation `json:"isolation"`             // the levels that its sizes may claim
 	Resources   []string    `json:"resources,omitempty"`   // the extended resources it uses, path.Match patterns; none: annotations only
-	Needs       []string    `json:"needs,omitempty"`       // resources, annotations or labels that each size must set, patterns too; "a|b": one of the two
+	Needs       []string    `json:"needs,omitempty"`       // resources, annotations, labels or variables that each size must set, patterns too; "a|b": one of the two
 	Scheduler   string      `json:"scheduler,omitempty"`   // the scheduler that a size must name; "": kube-scheduler will do
 	Single      bool        `json:"single,omitempty"`      // a workload gets one
 	Uncountable bool        `json:"uncountable,omitempty"` // what is free cannot be told from what nodes advertise

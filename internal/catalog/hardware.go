@@ -235,8 +235,8 @@ func cardOf(board string) string {
 	return cmp.Or(boardChip.FindString(board), board)
 }
 
-// boardChip leaves the S of L40S and takes the D, X, L, M and S that follow the chip elsewhere.
-var boardChip = regexp.MustCompile(`^(L40S|[A-Z]+[0-9]+)`)
+// boardChip leaves the S of L40S and V100S and takes the D, X, L, M and S that follow the chip elsewhere.
+var boardChip = regexp.MustCompile(`^(L40S|V100S|[A-Z]+[0-9]+)`)
 
 // otherCard is the model when it names a card that has vGPU types, and not that of the board.
 func otherCard(model, board string) string {

@@ -307,15 +307,25 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(valid))
 	f.Add(defaultYAML)
 	f.Add([]byte("a: &a [*a]\nsizes: *a"))
+	f.Add([]byte(claimCatalogue()))
+	f.Add([]byte(inventedCatalogue()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, problems := Parse(data)
 		if len(problems) == 0 && len(c.Sizes) == 0 {
 			t.Error("an empty catalogue without a problem")
 		}
-		for _, p := range problems {
+		for i, p := range problems {
 			if p.Line < 1 {
 				t.Errorf("no line: %v", p)
 			}
+			if i > 0 && p.Line < problems[i-1].Line {
+				t.Errorf("not in the order of the file: %v after %v", p, problems[i-1])
+			}
+		}
+		if diff := cmp.Diff(problems, second(Parse(data))); diff != "" {
+			t.Errorf("read again, the problems are others: %s", diff)
 		}
 	})
 }
+
+func second(_ Catalog, problems []Problem) []Problem { return problems }

@@ -33,6 +33,9 @@ func (k *checker) placement(at string, p Placement) {
 	for _, key := range slices.Sorted(maps.Keys(p.PodLabels)) {
 		k.podLabel(at+".podLabels."+key, key, p.PodLabels[key])
 	}
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		k.variable(at+".env."+name, name)
+	}
 	for i, t := range p.Tolerations {
 		at := fmt.Sprintf("%s.tolerations[%d]", at, i)
 		k.toleration(at, t)

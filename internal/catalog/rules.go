@@ -121,7 +121,7 @@ func (k *checker) rule(at string, r TechnologyRule) {
 	for i, need := range r.Needs {
 		for pattern := range strings.SplitSeq(need, "|") {
 			if _, err := path.Match(pattern, ""); err != nil || len(validation.IsQualifiedName(plain(pattern))) > 0 {
-				k.at(fmt.Sprintf("%s.needs[%d]", at, i), "%q is not the name of a resource, an annotation or a label", pattern)
+				k.at(fmt.Sprintf("%s.needs[%d]", at, i), "%q is not the name of a resource, an annotation, a label or a variable", pattern)
 			}
 		}
 	}
@@ -192,13 +192,13 @@ func (k *checker) ruled(at string, s Size, r TechnologyRule) {
 	}
 }
 
-// asks is every name by which a pod of the size asks: resources, annotations, labels.
+// asks is every name by which a pod of the size asks: resources, annotations, labels, variables.
 func asks(s Size) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.Accelerator.Resource != "" && !yield(s.Accelerator.Resource) {
 			return
 		}
-		for _, names := range []map[string]string{s.Accelerator.Extra, s.Placement.PodAnnotations, s.Placement.PodLabels} {
+		for _, names := range []map[string]string{s.Accelerator.Extra, s.Placement.PodAnnotations, s.Placement.PodLabels, s.Placement.Env} {
 			for name := range names {
 				if !yield(name) {
 					return

@@ -2,11 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
@@ -66,10 +69,18 @@ type caches struct {
 	mu     sync.Mutex
 	ctx    context.Context
 	events map[string]cache.SharedIndexInformer // by namespace
+	apis   map[string]api                       // what not every cluster serves, by group and version
+}
+
+// api is whether a cluster serves an API, and when it was asked.
+type api struct {
+	served bool
+	asked  time.Time
 }
 
 func newCaches(client kubernetes.Interface, changed func(before, after any), moved func()) (*caches, error) {
-	c := &caches{client: client, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{}}
+	c := &caches{client: client, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
+		apis: map[string]api{}}
 	only := labels.Set{kube.ManagedByLabel: kube.ManagedBy}.AsSelector().String()
 	ours := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = only }))
@@ -141,6 +152,13 @@ func (c *caches) run(ctx context.Context) {
 	for _, inf := range c.events {
 		wg.Go(func() { inf.RunWithContext(ctx) })
 	}
+	for name, known := range c.apis {
+		if known.served {
+			for _, inf := range c.behind(name) {
+				wg.Go(func() { inf.RunWithContext(ctx) })
+			}
+		}
+	}
 	c.mu.Unlock()
 	for _, inf := range c.all() {
 		wg.Go(func() { inf.RunWithContext(ctx) })
@@ -148,22 +166,104 @@ func (c *caches) run(ctx context.Context) {
 	wg.Wait()
 }
 
+// all is what every cluster has. A watch of what one does not serve would never be filled.
 func (c *caches) all() []cache.SharedIndexInformer {
 	list := []cache.SharedIndexInformer{c.sets, c.pods, c.nodes}
-	for _, inf := range c.ours {
-		list = append(list, inf)
+	for _, k := range kinds {
+		if k.api == "" {
+			list = append(list, c.ours[k.name])
+		}
+	}
+	return list
+}
+
+// behind is what is watched of an API that not every cluster serves.
+func (c *caches) behind(api string) []cache.SharedIndexInformer {
+	var list []cache.SharedIndexInformer
+	for _, k := range kinds {
+		if k.api == api {
+			list = append(list, c.ours[k.name])
+		}
 	}
 	return list
 }
 
 // synced reports whether everything was listed once. Before, nothing may be concluded from what is missing.
 func (c *caches) synced() bool {
-	for _, inf := range c.all() {
+	list := c.all()
+	for _, api := range optionalAPIs() {
+		if c.serves(api) {
+			list = append(list, c.behind(api)...)
+		}
+	}
+	for _, inf := range list {
 		if !inf.HasSynced() {
 			return false
 		}
 	}
 	return true
+}
+
+// serves reports whether the cluster is known to serve an API; "" is what every cluster serves.
+func (c *caches) serves(api string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return api == "" || c.apis[api].served
+}
+
+// askAgain is how long a cluster is taken not to serve an API: it may be upgraded without having been away.
+const askAgain = 5 * time.Minute
+
+// learn asks the cluster which of the APIs it serves that not every cluster does, and begins to watch what is behind them.
+func (c *caches) learn(ctx context.Context, now time.Time) error {
+	for _, name := range optionalAPIs() {
+		c.mu.Lock()
+		known := c.apis[name]
+		c.mu.Unlock()
+		if known.served || !known.asked.IsZero() && now.Sub(known.asked) < askAgain {
+			continue
+		}
+		served, err := offers(ctx, c.client, name)
+		if err != nil {
+			return fmt.Errorf("ask for %s: %w", name, err)
+		}
+		c.mu.Lock()
+		c.apis[name] = api{served: served, asked: now}
+		if served && c.ctx != nil {
+			for _, inf := range c.behind(name) {
+				go inf.RunWithContext(c.ctx)
+			}
+		}
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does not let us are alike here: what needs
+// it cannot run, and everything else goes on.
+func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
+	var err error
+	switch api {
+	case deviceAPI:
+		_, err = client.ResourceV1().ResourceClaimTemplates("").List(ctx, metav1.ListOptions{Limit: 1})
+	default:
+		err = fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
+	}
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// optionalAPIs lists the APIs in the table that not every cluster serves.
+func optionalAPIs() []string {
+	var list []string
+	for _, k := range kinds {
+		if k.api != "" && !slices.Contains(list, k.api) {
+			list = append(list, k.api)
+		}
+	}
+	return list
 }
 
 // eventsIn gives the events of a namespace that concern what runs there; the first call begins to watch them.

@@ -25,7 +25,8 @@ type Step struct {
 // Wish is the objects of one workload or tenant as they should be.
 type Wish struct {
 	Objects []Object
-	Gone    bool // they should not be there; kept kinds stay
+	Gone    bool     // they should not be there; kept kinds stay
+	Old     []Object // made for an earlier wish under another name; they go when the new ones are there
 }
 
 // Diff says what is to be done, in order. What is already right needs nothing; what is being deleted is waited for.
@@ -34,15 +35,20 @@ func Diff(wish Wish, observed map[Key]Existing) []Step {
 	var steps []Step
 	if wish.Gone {
 		slices.Reverse(objects)
-		for _, o := range objects {
-			if step, due := remove(o, observed); due {
-				steps = append(steps, step)
-			}
-		}
-		return steps
+		return removeAll(slices.Concat(objects, wish.Old), observed)
 	}
 	for _, o := range objects {
 		if step, due := settle(o, observed); due {
+			steps = append(steps, step)
+		}
+	}
+	return append(steps, removeAll(wish.Old, observed)...)
+}
+
+func removeAll(objects []Object, observed map[Key]Existing) []Step {
+	var steps []Step
+	for _, o := range objects {
+		if step, due := remove(o, observed); due {
 			steps = append(steps, step)
 		}
 	}

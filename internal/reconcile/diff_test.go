@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -60,11 +61,22 @@ func TestDiff(t *testing.T) {
 	untouched := func(string, *reconcile.Existing) {}
 	repairAll := "update Secret repair, update Service repair, update StatefulSet repair" // nothing of it has an entry of ours in managedFields
 
+	old := reconcile.Object{Key: reconcile.Key{Kind: "ResourceClaimTemplate", Namespace: namespace, Name: "nb-a-old"}, Owner: objects[1].Owner}
+	withOld := func(change func(kind string, e *reconcile.Existing)) map[reconcile.Key]reconcile.Existing {
+		found := all(change)
+		e := reconcile.Applied(old, "uid-"+old.Kind)
+		change(old.Kind, &e)
+		found[old.Key] = e
+		return found
+	}
 	cases := map[string]struct {
 		gone  bool
 		found map[reconcile.Key]reconcile.Existing
 		want  string
 	}{
+		"a claim of an earlier wish goes when the new pod is asked for":      {found: withOld(untouched), want: repairAll + ", delete ResourceClaimTemplate"},
+		"a claim of an earlier wish that is another's stays":                 {found: withOld(only(old.Kind, func(e *reconcile.Existing) { e.Workload = "w-other" })), want: repairAll},
+		"deleted: a claim of an earlier wish goes too":                       {gone: true, found: withOld(untouched), want: "delete StatefulSet, delete Service, delete Secret, delete ResourceClaimTemplate"},
 		"nothing is there: all is made, storage first, what makes pods last": {want: "create PersistentVolumeClaim, create Secret, create Service, create StatefulSet"},
 		"storage that is there is left alone, the rest is repaired":          {found: all(untouched), want: repairAll},
 		"another wish: the object is written": {found: all(only("Secret", func(e *reconcile.Existing) { e.Hash = "old" })),
@@ -85,7 +97,7 @@ func TestDiff(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, s := range reconcile.Diff(reconcile.Wish{Objects: objects, Gone: c.gone}, c.found) {
+			for _, s := range reconcile.Diff(reconcile.Wish{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone}, c.found) {
 				text := string(s.Verb) + " " + s.Kind
 				if s.Repair {
 					text += " repair"
@@ -297,7 +309,7 @@ func TestKindOf(t *testing.T) {
 	typed := map[string]any{
 		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{}, "ResourceQuota": &corev1.ResourceQuota{}, "LimitRange": &corev1.LimitRange{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{}, "Secret": &corev1.Secret{},
-		"Service": &corev1.Service{}, "StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{},
+		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

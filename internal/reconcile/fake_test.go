@@ -235,6 +235,11 @@ func (c *fakeCluster) objects(ns string) []string {
 			add("Secret", o.Name)
 		}
 	}
+	if l, err := c.ResourceV1().ResourceClaimTemplates(ns).List(ctx, all); err == nil {
+		for _, o := range l.Items {
+			add("ResourceClaimTemplate", o.Name)
+		}
+	}
 	if l, err := c.CoreV1().PersistentVolumeClaims(ns).List(ctx, all); err == nil {
 		for _, o := range l.Items {
 			add("PersistentVolumeClaim", o.Name)

@@ -14,8 +14,10 @@ import (
 // kind is one sort of object that the controller writes. The table is in the order in which objects are applied: what a pod needs comes before what
 // makes the pod. Deletion goes the other way round.
 type kind struct {
-	name    string
-	kept    bool // never deleted with a workload: namespaces and storage
+	name string
+	kept bool // never deleted with a workload: namespaces and storage
+	// api is the API that a cluster must serve for this kind, where older ones do not; "" for what every cluster has.
+	api     string
 	watch   func(informers.SharedInformerFactory) cache.SharedIndexInformer
 	clients func(kubernetes.Interface, string) client
 }
@@ -56,6 +58,13 @@ var kinds = []kind{
 			return f.Core().V1().Secrets().Informer()
 		},
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().Secrets(ns)) }},
+	{name: "ResourceClaimTemplate", api: deviceAPI,
+		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+			return f.Resource().V1().ResourceClaimTemplates().Informer()
+		},
+		clients: func(c kubernetes.Interface, ns string) client {
+			return adapt(c.ResourceV1().ResourceClaimTemplates(ns))
+		}},
 	{name: "Service",
 		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Services().Informer()
@@ -72,6 +81,9 @@ var kinds = []kind{
 		},
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
 }
+
+// deviceAPI is dynamic resource allocation. It is served from Kubernetes 1.34 on; its older versions have other shapes.
+const deviceAPI = "resource.k8s.io/v1"
 
 // rank is the place of a kind in the table; -1 for a kind that the controller does not write.
 func rank(name string) int {

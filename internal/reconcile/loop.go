@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -281,7 +282,11 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 	if err != nil {
 		return 0, err
 	}
-	steps := Diff(wish, l.caches().existing(wish.Objects))
+	if wish, err = l.served(w, wish); err != nil {
+		return 0, err
+	}
+	wish.Old = l.replaced(w, wish)
+	steps := Diff(wish, l.caches().existing(slices.Concat(wish.Objects, wish.Old)))
 	if len(steps) == 0 {
 		return 0, nil
 	}

@@ -140,7 +140,8 @@ func (m made) rolledOut() bool {
 
 // gone asks the API server itself, for the caches may lag behind and what is called ended is never looked at again.
 func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
-	for _, o := range leaving(w, l.o.KubeSite(l.name).Instance) {
+	goes := leaving(w, l.o.KubeSite(l.name).Instance)
+	for _, o := range slices.Concat(goes, l.replaced(w, Wish{Objects: goes})) {
 		found, err := kinds[rank(o.Kind)].clients(l.cluster.Client, o.Namespace).get(ctx, o.Name)
 		switch {
 		case apierrors.IsNotFound(err):

@@ -15,6 +15,7 @@ func Rights() []rbacv1.PolicyRule {
 		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: keep},
 		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
 		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
+		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaimtemplates"}, Verbs: own},
 		{NonResourceURLs: []string{"/readyz"}, Verbs: []string{"get"}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -59,6 +60,8 @@ func kindOf(obj any) string {
 		return "PersistentVolumeClaim"
 	case *corev1.Secret:
 		return "Secret"
+	case *resourcev1.ResourceClaimTemplate:
+		return "ResourceClaimTemplate"
 	case *corev1.Service:
 		return "Service"
 	case *appsv1.StatefulSet:

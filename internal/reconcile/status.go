@@ -93,6 +93,9 @@ func (l *loop) probe(ctx context.Context) error {
 		l.renew.ring()
 		return errListing
 	}
+	if err := l.caches().learn(ctx, l.o.Now()); err != nil {
+		return err
+	}
 	if !l.caches().synced() {
 		return errListing
 	}

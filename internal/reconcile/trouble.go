@@ -43,6 +43,7 @@ func troubleOf(err error) trouble {
 	var foreign foreignError
 	var rendering renderError
 	var busy busyError
+	var unserved unservedError
 	var answer apierrors.APIStatus
 	switch {
 	case err == nil:
@@ -50,6 +51,8 @@ func troubleOf(err error) trouble {
 	case errors.As(err, &foreign):
 		reason := i18n.T("reconcile.foreign", "Kind", foreign.Kind, "Name", foreign.Name)
 		return trouble{lasting: true, own: true, reason: reason, detail: foreign.Error()}
+	case errors.As(err, &unserved):
+		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster), detail: unserved.Error()}
 	case errors.As(err, &rendering):
 		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unusable"), detail: rendering.Error()}
 	case fault.Is(err, fault.NotFound):

@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -27,6 +30,42 @@ func (l *loop) wanted(w workload.Workload) (Wish, error) {
 	objects, err := newObjects(rendered)
 	return Wish{Objects: objects}, err
 }
+
+// replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed, so another claim has another name.
+func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
+	var old []Object
+	for _, t := range lookup[metav1.Object](l.caches().ours["ResourceClaimTemplate"], byWorkload, string(w.ID)) {
+		o := Object{Key: Key{Kind: "ResourceClaimTemplate", Namespace: t.GetNamespace(), Name: t.GetName()},
+			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
+		wanted := slices.ContainsFunc(wish.Objects, func(has Object) bool { return has.Key == o.Key })
+		if !wanted && o.mayTouch(existing(t)) {
+			old = append(old, o)
+		}
+	}
+	return old
+}
+
+// served takes from a wish what the cluster cannot hold. A workload that shall run needs it all the same; one that shall stop does not.
+func (l *loop) served(w workload.Workload, wish Wish) (Wish, error) {
+	missing := func(o Object) bool { return !l.caches().serves(kinds[rank(o.Kind)].api) }
+	i := slices.IndexFunc(wish.Objects, missing)
+	if i < 0 {
+		return wish, nil
+	}
+	if w.Desired == workload.WantRunning {
+		return wish, unservedError{l.name, wish.Objects[i].Key}
+	}
+	wish.Objects = slices.DeleteFunc(slices.Clone(wish.Objects), missing)
+	return wish, nil
+}
+
+// unservedError says that a workload needs a kind of object that its cluster does not have.
+type unservedError struct {
+	cluster string
+	Key
+}
+
+func (e unservedError) Error() string { return "cluster " + e.cluster + " serves no " + e.Kind }
 
 // leaving names what is deleted with a workload. Storage stays until its own row says otherwise.
 func leaving(w workload.Workload, instance string) []Object {

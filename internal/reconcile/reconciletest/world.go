@@ -15,7 +15,7 @@ import (
 // Cluster is the name of the one cluster.
 const Cluster = "local"
 
-// Slice is a size of one MIG slice; CPU one without a GPU, which fits on any node.
+// Slice is a size of one MIG slice; CPU one without a GPU, which fits on any node; Claim claims a whole card.
 var (
 	Slice = catalog.Size{
 		Name: "mig-10", Title: "MIG slice 10 GB", Technology: catalog.MIG, Isolation: catalog.IsolationHard, CPU: "1", Memory: "1Gi",
@@ -27,6 +27,12 @@ var (
 		Name: "cpu", Title: "CPU only", Technology: catalog.CPUOnly, Isolation: catalog.IsolationNone, CPU: "100m", Memory: "128Mi",
 		PricePerHour: usage.Money{Minor: 6, Currency: "EUR"}, DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
 	}
+	Claim = catalog.Size{
+		Name: "dra-gpu", Title: "Whole GPU (claim)", Technology: catalog.DRA, Isolation: catalog.IsolationHard, CPU: "1", Memory: "1Gi",
+		Accelerator: catalog.Accelerator{Vendor: "nvidia", Model: "H100", MemoryGiB: 80, Share: 1,
+			Claim: &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: "gpu.nvidia.com"}}}},
+		PricePerHour: usage.Money{Minor: 390, Currency: "EUR"}, DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
+	}
 	notebook = catalog.Image{
 		Name: "jupyter", Title: "Jupyter", Kind: catalog.Notebook, Reference: "quay.example/jupyter:1@sha256:0000", TokenEnv: "JUPYTER_TOKEN", Auth: "token",
 		Port: 8888, HealthPath: "/api/status", OpenPath: "/lab", Home: "/home/jovyan",
@@ -36,11 +42,11 @@ var (
 	}
 )
 
-// Site has one tenant "vision" whose namespace is the given one, and both sizes.
+// Site has one tenant "vision" whose namespace is the given one, and all sizes.
 func Site(namespace string) reconcile.Site {
 	return reconcile.Site{
-		Catalog:   catalog.Catalog{Sizes: []catalog.Size{Slice, CPU}, Images: []catalog.Image{notebook, server}},
-		Directory: tenant.Directory{Tenants: []tenant.Tenant{{Name: "vision", Title: "Vision", Namespace: namespace, Quota: map[string]int{Slice.Name: 4, CPU.Name: 5000}}}},
+		Catalog:   catalog.Catalog{Sizes: []catalog.Size{Slice, CPU, Claim}, Images: []catalog.Image{notebook, server}},
+		Directory: tenant.Directory{Tenants: []tenant.Tenant{{Name: "vision", Title: "Vision", Namespace: namespace, Quota: map[string]int{Slice.Name: 4, CPU.Name: 5000, Claim.Name: 2}}}},
 	}
 }
 

@@ -89,10 +89,11 @@ func firstTwelve() []Kind {
 	}
 }
 
-// notebooksAndTraining is a site's own layout: four cards for notebooks, three for bigger work, one left whole.
+// notebooksAndTraining is a site's own layout: four cards for notebooks, one of them with the media engines on a slice, three for bigger work, one left whole.
 func notebooksAndTraining() [][]string {
 	return slices.Concat(
-		repeat(4, times(7, "1g.10gb")),
+		repeat(3, times(7, "1g.10gb")),
+		[][]string{append(times(6, "1g.10gb"), "1g.10gb+me")},
 		repeat(2, times(2, "3g.40gb")),
 		[][]string{{"4g.40gb", "3g.40gb"}, nil},
 	)

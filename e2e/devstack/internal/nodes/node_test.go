@@ -62,7 +62,7 @@ func TestWhatNodesLookLike(t *testing.T) {
 				"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-1g.10gb.count": "16",
 				"nvidia.com/mig-1g.10gb.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "nvidia.com/mig.config.state": "success"}},
 		"one card left whole beside slices": {"h100-mig-custom",
-			map[string]int64{"nvidia.com/mig-1g.10gb": 28, "nvidia.com/mig-3g.40gb": 5, "nvidia.com/mig-4g.40gb": 1, "nvidia.com/gpu": 1}, nil},
+			map[string]int64{"nvidia.com/mig-1g.10gb": 27, "nvidia.com/mig-1g.10gb.me": 1, "nvidia.com/mig-3g.40gb": 5, "nvidia.com/mig-4g.40gb": 1, "nvidia.com/gpu": 1}, nil},
 		"A100 under the single strategy": {"a100-mig-single", map[string]int64{"nvidia.com/gpu": 56},
 			map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count": "56",
 				"nvidia.com/gpu.memory": "4864", "nvidia.com/gpu.slices.gi": "1"}},

@@ -455,7 +455,7 @@ func (w *Web) sizeRow(k call, form StartForm, o request.Offer) start.SizeRowMode
 	say, s := k.words, o.Size
 	row := start.SizeRowModel{ID: slug(s.Name), Name: s.Name, Size: sizeModel(say, s), Level: upperFirst(say.Say(catalog.IsolationWord(s.Isolation))), Meaning: say.S("start.isolation_" + string(s.Isolation)),
 		Free: freeModel(say, o), Price: say.moneyPerHour(s.PricePerHour), Needs: needs(say, o), Checked: s.Name == form.Size}
-	row.Size.Detail = priceListDetail(say, s)
+	row.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
 	switch {
 	case !o.Problem.IsZero():
 		row.Why = say.say(o.Problem)
@@ -469,10 +469,10 @@ func (w *Web) sizeRow(k call, form StartForm, o request.Offer) start.SizeRowMode
 }
 
 // priceListDetail is the technology with the memory, and what comes with it.
-func priceListDetail(say words, s catalog.Size) string {
+func priceListDetail(say words, offer catalog.Catalog, s catalog.Size) string {
 	parts := []string{}
 	if s.Devices() > 0 {
-		parts = append(parts, say.Say(catalog.TechnologyWord(s.Technology)))
+		parts = append(parts, say.Say(offer.TechnologyWord(s.Technology)))
 		if s.Accelerator.MemoryGiB > 0 {
 			parts = append(parts, say.S("web.gpu_memory", "Memory", say.gib(s.Accelerator.MemoryGiB)))
 		}

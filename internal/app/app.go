@@ -23,6 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
@@ -40,7 +41,9 @@ type App struct {
 	store      *store.Store
 	hub        *live.Hub
 	standing   *live.Standing
-	site       request.Site
+	site       request.Site // without the catalogue, which is the offer's
+	first      offer.First
+	offer      *offer.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -87,6 +90,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
 	a.services()
+	if err := a.takeUpCatalogue(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if err := a.edge(version, key); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -99,15 +105,16 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 // outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none of them.
 func (a *App) outside() error {
 	c := a.config
-	var site, clusters, provider error
+	var site, first, clusters, provider error
 	a.site, site = newSite(c)
+	a.first, first = firstCatalogue(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, namespaces(a.site))
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
 		GroupsClaim: c.OIDC.GroupsClaim, AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
-	return errors.Join(site, clusters, provider)
+	return errors.Join(site, first, clusters, provider)
 }
 
 // namespaces are the teams' own, on every cluster.
@@ -122,7 +129,12 @@ func namespaces(site request.Site) func() []string {
 // ServeHTTP answers as the portal and as its gateway.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
-func (a *App) siteNow() request.Site { return a.site }
+// siteNow is what the services decide by, with the catalogue that counts now.
+func (a *App) siteNow() request.Site {
+	site := a.site
+	site.Catalog = a.offer.Catalog()
+	return site
+}
 
 func (a *App) freshMetrics() {
 	if a.hub != nil {
@@ -131,6 +143,7 @@ func (a *App) freshMetrics() {
 }
 
 func (a *App) services() {
+	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now}
 }
@@ -156,7 +169,7 @@ func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Prober: a.pods, Logger: a.log, Now: a.now,
-		Site:     func() reconcile.Site { return reconcile.Site{Catalog: a.site.Catalog, Directory: a.site.Directory} },
+		Site:     func() reconcile.Site { return reconcile.Site{Catalog: a.offer.Held(), Directory: a.site.Directory} },
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }

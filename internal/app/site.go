@@ -1,58 +1,107 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// newSite puts together what the services decide by. All problems are in one error.
+// newSite puts together what the services decide by, apart from the catalogue, which can change. All problems are in one error.
 func newSite(c config.Config) (request.Site, error) {
-	cat, err := loadCatalog(c)
-	if err != nil {
-		return request.Site{}, err
-	}
-	var problems []error
-	for _, t := range c.Tenants {
-		for size := range t.Quota {
-			if _, ok := cat.Size(size); !ok {
-				problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalogue does not have", t.Name, size))
-			}
-		}
-	}
-	rules, bad := policy.Compile(c.Rules)
-	problems = append(problems, bad...)
+	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
 	for i, k := range c.Clusters {
 		clusters[i] = k.Name
 	}
 	return request.Site{
-		Catalog: cat, Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform}, Policy: rules, Pools: c.LicencePools,
+		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform}, Policy: rules, Pools: c.LicencePools,
 		Clusters: clusters, Limits: c.Limits,
 	}, errors.Join(problems...)
 }
 
-func loadCatalog(c config.Config) (catalog.Catalog, error) {
-	if c.CatalogFile == "" {
-		return catalog.Default(), nil
+// firstCatalogue is version 0: the file, or the first set. That names a licence pool which a site need not have.
+func firstCatalogue(c config.Config) (offer.First, error) {
+	text, pools := catalog.DefaultYAML(), slices.Clone(c.LicencePools)
+	if c.CatalogFile != "" {
+		data, err := os.ReadFile(c.CatalogFile)
+		if err != nil {
+			return offer.First{}, fmt.Errorf("catalogFile: %w", err)
+		}
+		text = data
+	} else {
+		for _, p := range catalog.DefaultPools() {
+			if !slices.ContainsFunc(pools, func(has license.Pool) bool { return has.Name == p.Name }) {
+				pools = append(pools, p)
+			}
+		}
 	}
-	data, err := os.ReadFile(c.CatalogFile)
-	if err != nil {
-		return catalog.Catalog{}, fmt.Errorf("catalogFile: %w", err)
-	}
-	cat, found := catalog.Parse(data, c.LicencePools...)
+	first, found := offer.NewFirst(string(text), pools...)
 	var problems []error
 	for _, p := range found {
 		problems = append(problems, fmt.Errorf("%s: %s", c.CatalogFile, p))
 	}
-	return cat, errors.Join(problems...)
+	return first, errors.Join(problems...)
+}
+
+// takeUpCatalogue reads the newest revision, and looks whether quotas name sizes that there are. Once somebody has edited the catalogue such a quota is only a
+// warning: taking a size out on a page must not keep the portal from starting.
+func (a *App) takeUpCatalogue(ctx context.Context) error {
+	first := a.offer.Catalog()
+	if err := a.offer.Refresh(ctx); err != nil {
+		return err
+	}
+	now, edited := a.offer.Catalog(), a.offer.Version() > 0
+	var problems []error
+	for _, t := range a.site.Directory.Tenants {
+		for _, size := range slices.Sorted(maps.Keys(t.Quota)) {
+			_, was := first.Size(size)
+			if _, is := now.Size(size); is || was && edited {
+				continue
+			}
+			problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalogue does not have", t.Name, size))
+		}
+	}
+	if edited {
+		for _, p := range problems {
+			a.log.Warn(p.Error())
+		}
+		return nil
+	}
+	return errors.Join(problems...)
+}
+
+// followCatalogue takes up what other processes save as soon as the outbox tells of it.
+func (a *App) followCatalogue(ctx context.Context) error {
+	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "catalogue" })
+	defer changes.Close()
+	changed := make(chan struct{}, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changes.C:
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
 // limits lets workload.Service ask what a team may hold.

@@ -200,8 +200,8 @@ func (w *world) next() int { w.number++; return w.number }
 func (w *world) running(subject, team string) workload.Workload {
 	w.t.Helper()
 	p, now, name := w.person(subject), w.clock.now(), fmt.Sprintf("nb-%s-%d", subject, w.next())
-	size, _ := w.site.Catalog.Size("cpu")
-	image, _ := w.site.Catalog.Image("jupyterlab")
+	size, _ := w.offer.Catalog().Size("cpu")
+	image, _ := w.offer.Catalog().Image("jupyterlab")
 	item := workload.Workload{ID: workload.ID(newID("w-")), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: p.ID, OwnerName: p.Name, Size: size, Image: image,
 		Cluster: "main", Namespace: "gpu-" + team, Volume: name + "-home", StorageGiB: 10, Desired: workload.WantRunning, Generation: 1, State: workload.Running,
 		Lease: workload.Lease{From: now, Until: now.Add(4 * time.Hour)}, CreatedAt: now, UpdatedAt: now}

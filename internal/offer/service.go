@@ -2,7 +2,6 @@ package offer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,16 +24,27 @@ type Options struct {
 	Store     Store
 	Snapshots Snapshots
 	Clusters  []string
-	Pools     []license.Pool // that sizes may name
-	Base      string         // the text of version 0
+	First     First
 	Now       func() time.Time
 	Logger    *slog.Logger // nil: nothing is logged
+}
+
+// First is version 0: what counts until somebody saves another. Make it with NewFirst.
+type First struct {
+	text    string
+	pools   []license.Pool
+	catalog catalog.Catalog
+}
+
+// NewFirst reads version 0. Pools are those that sizes may name, in every version.
+func NewFirst(text string, pools ...license.Pool) (First, []catalog.Problem) {
+	c, problems := catalog.Parse([]byte(text), pools...)
+	return First{text: normal(text), pools: pools, catalog: c}, problems
 }
 
 // Service reads, checks and saves the catalogue, and knows which one counts. It is safe for use by many goroutines.
 type Service struct {
 	o        Options
-	base     catalog.Catalog
 	refresh  sync.Mutex
 	standing atomic.Pointer[Standing]
 }
@@ -49,24 +59,19 @@ type Standing struct {
 	Problems []catalog.Problem
 }
 
-// New begins with version 0. What is wrong with it is the error, one problem a line.
-func New(o Options) (*Service, error) {
+// New begins with version 0; Refresh takes up what was saved since.
+func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c, problems := catalog.Parse([]byte(o.Base), o.Pools...)
-	if len(problems) > 0 {
-		errs := make([]error, len(problems))
-		for i, p := range problems {
-			errs[i] = p
-		}
-		return nil, errors.Join(errs...)
-	}
-	s := &Service{o: o, base: c}
-	first := Revision{Text: normal(o.Base)}
-	s.standing.Store(&Standing{Running: first, Newest: first, Catalog: c, Held: held(c, nil)})
-	return s, nil
+	s := &Service{o: o}
+	first := Revision{Text: o.First.text}
+	s.standing.Store(&Standing{Running: first, Newest: first, Catalog: o.First.catalog, Held: held(o.First.catalog, nil)})
+	return s
 }
+
+// Version is the one that counts now.
+func (s *Service) Version() int64 { return s.standing.Load().Running.Version }
 
 // Catalog is what is on offer now.
 func (s *Service) Catalog() catalog.Catalog { return s.standing.Load().Catalog }
@@ -104,7 +109,7 @@ const mostTries = 50
 // read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be read.
 func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Standing, error) {
 	now := Standing{Running: newest, Newest: newest}
-	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.Pools...); len(now.Problems) == 0 {
+	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
 	s.o.Logger.Warn("the newest catalogue cannot be used, an older one goes on", "version", newest.Version, "problem", now.Problems[0].Error())
@@ -117,7 +122,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 		if err != nil {
 			return now, err
 		}
-		if c, problems := catalog.Parse([]byte(r.Text), s.o.Pools...); len(problems) == 0 {
+		if c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...); len(problems) == 0 {
 			now.Running, now.Catalog = r, c
 			return now, nil
 		}
@@ -129,7 +134,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 func (s *Service) newest(ctx context.Context) (Revision, error) {
 	r, err := s.o.Store.LatestCatalogue(ctx)
 	if fault.Is(err, fault.NotFound) {
-		return Revision{Text: normal(s.o.Base)}, nil
+		return Revision{Text: s.o.First.text}, nil
 	}
 	return r, err
 }
@@ -166,7 +171,7 @@ func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64)
 
 func (s *Service) revision(ctx context.Context, version int64) (Revision, error) {
 	if version == 0 {
-		return Revision{Text: normal(s.o.Base)}, nil
+		return Revision{Text: s.o.First.text}, nil
 	}
 	return s.o.Store.Catalogue(ctx, version)
 }
@@ -196,7 +201,7 @@ func (s *Service) check(ctx context.Context, text string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	return checkText(text, s.o.Pools, s.Catalog(), uses), nil
+	return checkText(text, s.o.First.pools, s.Catalog(), uses), nil
 }
 
 // Draft is a text that shall become the next version.
@@ -282,7 +287,7 @@ func (s *Service) Change(ctx context.Context, a identity.Actor, c Change, base i
 	if newest.Version != base {
 		return Revision{}, conflict(newest)
 	}
-	text, note, err := c.apply(newest.Text, s.o.Pools)
+	text, note, err := c.apply(newest.Text, s.o.First.pools)
 	if err != nil {
 		return Revision{}, err
 	}

@@ -34,12 +34,12 @@ func (s snapshots) Snapshot(_ context.Context, cluster string) (inventory.Snapsh
 
 func newService(t *testing.T, s *offertest.Store) *offer.Service {
 	t.Helper()
-	o, err := offer.New(offer.Options{Store: s, Snapshots: snapshots{"main": {Cluster: "main", Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"},
-		Pools: catalog.DefaultPools(), Base: string(catalog.DefaultYAML()), Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
+	first, problems := offer.NewFirst(string(catalog.DefaultYAML()), catalog.DefaultPools()...)
+	if len(problems) > 0 {
+		t.Fatal(problems)
 	}
-	return o
+	return offer.New(offer.Options{Store: s, Snapshots: snapshots{"main": {Cluster: "main", Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"}, First: first,
+		Now: func() time.Time { return noon }})
 }
 
 // spare is a node whose cards no size of the first set chooses.
@@ -408,13 +408,5 @@ func TestWhoMayWhat(t *testing.T) {
 				t.Errorf("%s, %s: want %q, got %v", name, call, got.wants, got.err)
 			}
 		}
-	}
-}
-
-func TestAFirstTextThatIsWrongIsToldLineByLine(t *testing.T) {
-	t.Parallel()
-	_, err := offer.New(offer.Options{Store: &offertest.Store{}, Base: "sizes: 3\nimages: 4\n"})
-	if err == nil || strings.Count(err.Error(), "\n") < 1 || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("want each problem with its line, got %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func (b *Builder) attachedPool(key poolKey) []Attached {
 // withTrouble says what is wrong with a pool that belongs to no single node. Without a group of its own it gets one, for somebody has to look.
 func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool *poolState) []Attached {
 	var gone []Device
-	if soleNode(view, key) == "" || b.nodes[soleNode(view, key)] == nil {
+	if home := b.nodes[soleNode(view, key)]; home == nil || home.node == nil {
 		gone = b.goneFrom(key, view, pool)
 	}
 	var odd []i18n.Text

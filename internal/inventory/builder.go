@@ -145,7 +145,9 @@ func (b *Builder) Recheck() {
 // SetSlice takes a ResourceSlice that is new or has changed.
 func (b *Builder) SetSlice(s *resourcev1.ResourceSlice) {
 	b.DropSlice(s.Name)
-	b.touchPool(b.dra.addSlice(s))
+	key, nodes := b.dra.addSlice(s)
+	b.touchNodes(nodes)
+	b.touchPool(key)
 }
 
 // DropSlice takes notice that a ResourceSlice is gone.

@@ -23,13 +23,13 @@ func relevant(labels map[string]string, keep []string) map[string]string {
 	kept := make(map[string]string, min(len(labels), mostLabels))
 	for _, key := range keep {
 		if value, ok := labels[key]; ok {
-			kept[key] = value
+			kept[clean(key, longestKey)] = clean(value, longestValue)
 		}
 	}
 	if len(labels) <= mostLabels {
 		for key, value := range labels {
 			if !noisy(key) {
-				kept[key] = value
+				kept[clean(key, longestKey)] = clean(value, longestValue)
 			}
 		}
 		return kept
@@ -39,7 +39,7 @@ func relevant(labels map[string]string, keep []string) map[string]string {
 			break
 		}
 		if !noisy(key) {
-			kept[key] = labels[key]
+			kept[clean(key, longestKey)] = clean(labels[key], longestValue)
 		}
 	}
 	return kept

@@ -148,6 +148,7 @@ func TestOddities(t *testing.T) {
 		"tainted devices": {node(dra), nil, []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0), tainted(card(1), "NoSchedule"), tainted(card(2), "None"))},
 			texts(say("device_tainted", "Count", 1, "Driver", "gpu.nvidia.com"))},
 	}
+	words := i18n.MustLoad()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(c.change...)}, Pods: c.pods, Slices: c.slices}, ours).Nodes[0].Odd
@@ -156,8 +157,8 @@ func TestOddities(t *testing.T) {
 			}
 			for _, lang := range []string{"en", "de"} {
 				for _, text := range got {
-					if words := i18n.MustLoad().For(lang).Say(text); words == text.ID || words == "" || strings.Contains(words, "<no value>") {
-						t.Errorf("%s has no words in %s: %s", text.ID, lang, words)
+					if said := words.For(lang).Say(text); said == text.ID || said == "" || strings.Contains(said, "<no value>") {
+						t.Errorf("%s has no words in %s: %s", text.ID, lang, said)
 					}
 				}
 			}

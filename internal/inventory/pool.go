@@ -66,14 +66,16 @@ func (d *draState) tidy(key poolKey) {
 	}
 }
 
-func (d *draState) addSlice(s *resourcev1.ResourceSlice) poolKey {
-	key := poolKey{s.Spec.Driver, s.Spec.Pool.Name}
+// addSlice gives the nodes that the pool had devices on before: a new generation may do away with them.
+func (d *draState) addSlice(s *resourcev1.ResourceSlice) (key poolKey, nodes []string) {
+	key = poolKey{s.Spec.Driver, s.Spec.Pool.Name}
 	d.slices[s.Name] = s
 	p := d.pool(key)
+	nodes = d.view(key).nodes
 	d.unindex(key)
 	p.slices[s.Name], p.seen = s, nil
 	d.index(key)
-	return key
+	return key, nodes
 }
 
 // removeSlice gives the nodes that the pool had devices on before.

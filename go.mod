@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cel.dev/cel-go v0.32.0
+	github.com/NVIDIA/go-nvml v0.13.0-1
 	github.com/PuerkitoBio/goquery v1.10.3
 	github.com/a-h/templ v0.3.1020
 	github.com/coder/websocket v1.8.14

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -222,7 +223,7 @@ func (k *checker) image(at string, i Image) {
 	if len(i.Reference) > 400 || !reference.MatchString(i.Reference) {
 		k.at(at+".reference", "%q does not name an image with registry and digest, such as quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
 	}
-	for name := range i.Env {
+	for _, name := range slices.Sorted(maps.Keys(i.Env)) {
 		k.variable(at+".env."+name, name)
 		if name == i.TokenEnv {
 			k.at(at+".env."+name, "the workload's own secret goes into this variable")

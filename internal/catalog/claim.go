@@ -103,9 +103,12 @@ func (k *checker) exactly(at string, r DeviceRequest) {
 
 // firstAvailable checks a list of alternatives and counts the devices of the largest, for which quota is charged.
 func (k *checker) firstAvailable(at string, r DeviceRequest) (devices int) {
-	for field, set := range map[string]bool{".deviceClass": r.DeviceClass != "", ".count": k.lines[at+".count"] > 0 || r.Count != 0, ".selectors": len(r.Selectors) > 0} {
-		if set {
-			k.at(at+field, "a request with firstAvailable leaves this to the alternatives")
+	for _, f := range []struct {
+		field string
+		set   bool
+	}{{".deviceClass", r.DeviceClass != ""}, {".count", k.lines[at+".count"] > 0 || r.Count != 0}, {".selectors", len(r.Selectors) > 0}} {
+		if f.set {
+			k.at(at+f.field, "a request with firstAvailable leaves this to the alternatives")
 		}
 	}
 	if len(r.FirstAvailable) > maxAlternatives {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
@@ -20,47 +21,61 @@ type fits struct {
 // changes, and holding them keeps their places from being used again.
 type fitsOf struct {
 	nodes  *inventory.Node
-	bySize map[*catalog.Size]inventory.Fit
+	bySize map[*catalog.Size]room
+}
+
+// room is how many of a size fit, and why none could start now.
+type room struct {
+	inventory.Fit
+	why i18n.Text
+}
+
+func roomFor(s inventory.Snapshot, size catalog.Size) room {
+	r := room{Fit: capacity.Fit(s, size)}
+	if r.Free == 0 {
+		r.why = capacity.Why(s, size)
+	}
+	return r
 }
 
 // of reads each cluster's picture once and answers for any size of a catalogue.
-func (f *fits) of(ctx context.Context, from Snapshots) func(cluster string, size *catalog.Size) inventory.Fit {
+func (f *fits) of(ctx context.Context, from Snapshots) func(cluster string, size *catalog.Size) room {
 	type picture struct {
 		snapshot inventory.Snapshot
 		ok       bool
 	}
 	pictures := map[string]picture{}
-	return func(cluster string, size *catalog.Size) inventory.Fit {
+	return func(cluster string, size *catalog.Size) room {
 		p, read := pictures[cluster]
 		if !read {
 			p.snapshot, p.ok = from.Snapshot(ctx, cluster)
 			pictures[cluster] = p
 		}
 		if !p.ok {
-			return inventory.Fit{}
+			return room{}
 		}
 		return f.fit(p.snapshot, cluster, size)
 	}
 }
 
-func (f *fits) fit(s inventory.Snapshot, cluster string, size *catalog.Size) inventory.Fit {
+func (f *fits) fit(s inventory.Snapshot, cluster string, size *catalog.Size) room {
 	if len(s.Nodes) == 0 {
-		return capacity.Fit(s, *size)
+		return roomFor(s, *size)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.clusters[cluster]
 	if known.nodes != &s.Nodes[0] {
-		known = fitsOf{nodes: &s.Nodes[0], bySize: map[*catalog.Size]inventory.Fit{}}
+		known = fitsOf{nodes: &s.Nodes[0], bySize: map[*catalog.Size]room{}}
 		if f.clusters == nil {
 			f.clusters = map[string]fitsOf{}
 		}
 		f.clusters[cluster] = known
 	}
-	fit, ok := known.bySize[size]
+	r, ok := known.bySize[size]
 	if !ok {
-		fit = capacity.Fit(s, *size)
-		known.bySize[size] = fit
+		r = roomFor(s, *size)
+		known.bySize[size] = r
 	}
-	return fit
+	return r
 }

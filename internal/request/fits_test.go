@@ -29,8 +29,10 @@ func TestFitsFollowThePicture(t *testing.T) {
 		for range 2 {
 			fitted := f.of(context.Background(), from)
 			for i := range sizes {
-				if got, want := fitted("c", &sizes[i]), capacity.Fit(now, sizes[i]); got != want {
+				if got, want := fitted("c", &sizes[i]), capacity.Fit(now, sizes[i]); got.Fit != want {
 					t.Errorf("%d cards, size %s: want %+v, got %+v", cards, sizes[i].Name, want, got)
+				} else if got.why.IsZero() != (want.Free > 0) {
+					t.Errorf("%d cards, size %s: want a reason where none could start, got %v", cards, sizes[i].Name, got.why)
 				}
 			}
 		}

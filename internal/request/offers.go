@@ -22,6 +22,8 @@ type Offer struct {
 	Size    catalog.Size
 	Cluster string
 	Fit     inventory.Fit
+	Why     i18n.Text // why none could start now, or why that cannot be told; zero when some could
+	Ahead   int       // workloads of this size that are granted and wait for a place
 	Quota   Quota
 	Seats   *license.Seats
 	Verdict policy.Verdict // for the default lease
@@ -30,7 +32,7 @@ type Offer struct {
 
 // StartsNow reports whether a request for the default lease would run at once.
 func (o Offer) StartsNow() bool {
-	return o.Problem.IsZero() && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > 0
+	return o.Problem.IsZero() && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
 }
 
 // Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the reason.
@@ -44,22 +46,32 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
+	ahead, err := s.queue.read(ctx, s.Store, s.Now())
+	if err != nil {
+		return nil, err
+	}
 	var offers []Offer
 	fitted := s.fits.of(ctx, s.Snapshots)
 	for i := range site.Catalog.Sizes {
 		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
-			offers = append(offers, s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, fitted))
+			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, fitted)
+			o.Ahead = ahead[place{o.Cluster, o.Size.Name}]
+			offers = append(offers, o)
 		}
 	}
 	return offers, nil
 }
 
-func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, fitted func(string, *catalog.Size) inventory.Fit) Offer {
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, fitted func(string, *catalog.Size) room) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
-	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: fitted(w.Cluster, known), Policy: site.Policy}
-	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats}
+	r := fitted(w.Cluster, known)
+	if rule, ok := site.Catalog.Rule(size.Technology); ok && rule.Uncountable {
+		r = room{why: i18n.T("capacity.not_counted")} // also of a technology that only this catalogue knows
+	}
+	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy}
+	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
 	o.Verdict = site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
 	if fields := obstacles(w, f); len(fields) > 0 {
 		o.Problem = fields[0].Reason
@@ -77,6 +89,8 @@ type Preview struct {
 	Price    usage.Money
 	Until    time.Time
 	Fit      inventory.Fit
+	Why      i18n.Text // why none could start now; zero when some could
+	Ahead    int       // workloads of this size that are granted and wait for a place
 	Quota    Quota
 	Seats    *license.Seats
 	Refused  i18n.Text // the rule's sentence when it refuses
@@ -86,7 +100,7 @@ type Preview struct {
 
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
-	return len(p.Fields) == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > 0
+	return len(p.Fields) == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > p.Ahead
 }
 
 // Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an error.
@@ -108,6 +122,9 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	f.Suffix = "xxxx"
 	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
 	p.Fit, p.Quota, p.Seats = f.Fit, f.Quota, f.Seats
+	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {
+		return p, err
+	}
 	p.Price, p.Until = EstimateFor(w.Size, w.Lease), f.Now.Add(w.Lease.Std())
 	if w.Size.Name == "" || w.Image.Name == "" {
 		return p, nil

@@ -29,6 +29,8 @@ type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	// Queued counts the workloads that are granted and wait for a place, of all tenants.
+	Queued(ctx context.Context) ([]Line, error)
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
@@ -85,6 +87,7 @@ type Service struct {
 	Now       func() time.Time
 	NewID     func(prefix string) string // "r-" and twelve random characters
 	fits      fits
+	queue     queue
 }
 
 // Submit checks a draft and decides it. The same idempotency key of the same person gives the request it gave before.
@@ -155,7 +158,7 @@ func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 
 func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) inventory.Fit {
 	snapshot, ok := s.Snapshots.Snapshot(ctx, cluster)
-	if !ok {
+	if rule, data := s.Site().Catalog.Rule(size.Technology); !ok || data && rule.Uncountable {
 		return inventory.Fit{}
 	}
 	return capacity.Fit(snapshot, size)

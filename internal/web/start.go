@@ -482,6 +482,12 @@ func priceListDetail(say words, offer catalog.Catalog, s catalog.Size) string {
 
 func freeModel(say words, o request.Offer) start.FreeModel {
 	m := start.FreeModel{ID: "free-" + slug(o.Size.Name), Kind: ui.Unknown, Words: say.S("web.unknown")}
+	if !o.Why.IsZero() {
+		m.Detail = say.say(o.Why)
+	}
+	if o.Ahead > 0 {
+		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.Ahead))
+	}
 	if !o.Fit.Known {
 		return m
 	}
@@ -489,7 +495,7 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 	switch {
 	case o.Fit.Total == 0:
 		m.Kind, m.Words = ui.Off, say.S("start.free_none")
-	case o.Fit.Free == 0:
+	case o.Fit.Free <= o.Ahead:
 		m.Kind = ui.Waiting
 	}
 	return m
@@ -581,13 +587,25 @@ func verdict(say words, p request.Preview, form StartForm) ui.NoticeModel {
 			n.Body = say.S("start.reason_first")
 		}
 	case !p.Fit.Known:
-		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), say.S("start.free_unknown")
-	case p.Fit.Free == 0:
-		n.Kind, n.Title = ui.Info, say.S("start.waits_free", "Total", p.Fit.Total)
+		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), orElse(why(say, p), say.S("start.free_unknown"))
+	case p.Fit.Free <= p.Ahead:
+		n.Kind, n.Title, n.Body = ui.Info, say.S("start.waits"), why(say, p)
 	default:
 		n.Kind, n.Title = ui.OK, say.S("start.now")
 	}
 	return n
+}
+
+// why is what is in the way on the nodes, and who stands in front.
+func why(say words, p request.Preview) string {
+	text := ""
+	if !p.Why.IsZero() {
+		text = say.say(p.Why)
+	}
+	if p.Ahead > 0 {
+		text += " " + say.S("start.ahead", "Count", p.Ahead)
+	}
+	return strings.TrimSpace(text)
 }
 
 func summaryItems(say words, p request.Preview) []ui.DefModel {

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -25,7 +27,7 @@ func TestThePriceList(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start"), http.StatusOK)
 	whole := doc.Find(`tr[data-size="h100"]`)
-	for name, want := range map[string]string{"free": "1 of 2", "price": "€3.90/h", "needs": "approval by: approver"} {
+	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h", "needs": "approval by: approver"} {
 		if got := said(in(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
@@ -95,6 +97,44 @@ func TestTheSummaryIsTrue(t *testing.T) {
 				t.Errorf("want the price %s, got %q", c.total, got)
 			}
 		})
+	}
+}
+
+func TestTheSummarySaysWhyItWaits(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(*inventory.Node)
+		want   []string
+	}{
+		"all held":           {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") }, []string{"Waits for a place", "in use"}},
+		"on a closed node":   {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
+		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable }, []string{"processors beside"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := webtest.Busy()
+			s := w.Snaps["local"]
+			s.Nodes = slices.Clone(s.Nodes)
+			for i := range s.Nodes {
+				s.Nodes[i].Resources = slices.Clone(s.Nodes[i].Resources)
+				c.change(&s.Nodes[i])
+			}
+			w.Snaps["local"] = s
+			doc := read(t, w.Post(webtest.Anna, "/start/summary", form()), http.StatusOK)
+			wantSaid(t, doc, "verdict", c.want...)
+			if got := said(in(doc.Find(`tr[data-size="mig-1g.10gb"]`), "free")); !strings.Contains(got, c.want[len(c.want)-1]) {
+				t.Errorf("the line says the same, got %q", got)
+			}
+		})
+	}
+}
+
+// hold gives all of a resource to a pod.
+func hold(n *inventory.Node, resource string) {
+	for i := range n.Resources {
+		if n.Resources[i].Name == resource {
+			n.Resources[i].Holders = []inventory.Holder{{Namespace: "other", Pod: "p", Count: n.Resources[i].Allocatable}}
+		}
 	}
 }
 

@@ -166,6 +166,21 @@ var workloadCases = cases{
 		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "vision"))(t))
 		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "speech"))(t))
 	},
+	"who waits for a place is counted by cluster and size": func(t *testing.T, s *store.Store) {
+		for i, c := range []struct {
+			cluster string
+			state   workload.State
+			wish    workload.Desired
+		}{{"a", workload.Queued, workload.WantRunning}, {"a", workload.Queued, workload.WantRunning}, {"b", workload.Queued, workload.WantRunning},
+			{"a", workload.Queued, workload.WantStopped}, {"a", workload.Starting, workload.WantRunning}, {"a", workload.Ended, workload.WantDeleted}} {
+			w := named(fmt.Sprintf("w-%d", i), fmt.Sprintf("n-%d", i), c.state)
+			w.Cluster, w.Desired = c.cluster, c.wish
+			saveWorkload(t, s, w)
+		}
+		lines := got(s.Queued(context.Background()))(t)
+		slices.SortFunc(lines, func(a, b request.Line) int { return strings.Compare(a.Cluster, b.Cluster) })
+		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2}, {Cluster: "b", Size: "mig-10gb", Count: 1}}, lines)
+	},
 	"a list is narrowed by owner, tenants, states and end": func(t *testing.T, s *store.Store) {
 		for i, who := range []struct {
 			owner  identity.PersonID

@@ -171,6 +171,19 @@ func (s *Store) History(_ context.Context, id workload.ID, _ int) ([]audit.Event
 	return list, nil
 }
 
+// Queued is who waits for a place.
+func (s *Store) Queued(context.Context) ([]request.Line, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []request.Line
+	for _, w := range s.Works {
+		if w.State == workload.Queued && w.Desired == workload.WantRunning {
+			list = append(list, request.Line{Cluster: w.Cluster, Size: w.Size.Name, Count: 1})
+		}
+	}
+	return list, nil
+}
+
 // Holdings is what counts against quota and seats.
 func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	s.mu.Lock()

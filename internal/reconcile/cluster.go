@@ -63,8 +63,11 @@ type caches struct {
 	sets    cache.SharedIndexInformer            // ReplicaSets of ours
 	pods    cache.SharedIndexInformer            // all
 	nodes   cache.SharedIndexInformer            // all
+	slices  cache.SharedIndexInformer            // all; what drivers say that there is to claim
+	claims  cache.SharedIndexInformer            // all, of everybody: what is held
 	changed func(before, after any)              // told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
 	moved   func()                               // told when nodes or pods changed, for the inventory
+	stock   *stock                               // the inventory
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -78,8 +81,8 @@ type api struct {
 	asked  time.Time
 }
 
-func newCaches(client kubernetes.Interface, changed func(before, after any), moved func()) (*caches, error) {
-	c := &caches{client: client, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
+func newCaches(client kubernetes.Interface, stock *stock, changed func(before, after any), moved func()) (*caches, error) {
+	c := &caches{client: client, stock: stock, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
 		apis: map[string]api{}}
 	only := labels.Set{kube.ManagedByLabel: kube.ManagedBy}.AsSelector().String()
 	ours := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
@@ -90,6 +93,7 @@ func newCaches(client kubernetes.Interface, changed func(before, after any), mov
 	c.sets = ours.Apps().V1().ReplicaSets().Informer()
 	all := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
 	c.pods, c.nodes = all.Core().V1().Pods().Informer(), all.Core().V1().Nodes().Informer()
+	c.slices, c.claims = all.Resource().V1().ResourceSlices().Informer(), all.Resource().V1().ResourceClaims().Informer()
 	return c, c.prepare()
 }
 
@@ -112,11 +116,15 @@ func (c *caches) prepare() error {
 	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex}); err != nil {
 		return err
 	}
-	if _, err := c.pods.AddEventHandler(handle(func(before, after any) { c.changed(before, after); c.moved() })); err != nil {
+	if err := c.stock.hear(c.pods, func(before, after any) { c.changed(before, after); c.moved() }); err != nil {
 		return err
 	}
-	_, err := c.nodes.AddEventHandler(handle(func(_, _ any) { c.moved() }))
-	return err
+	for _, inf := range []cache.SharedIndexInformer{c.nodes, c.slices, c.claims} {
+		if err := c.stock.hear(inf, func(_, _ any) { c.moved() }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func handle(tell func(before, after any)) cache.ResourceEventHandler {
@@ -185,6 +193,9 @@ func (c *caches) behind(api string) []cache.SharedIndexInformer {
 			list = append(list, c.ours[k.name])
 		}
 	}
+	if api == deviceAPI {
+		list = append(list, c.slices, c.claims)
+	}
 	return list
 }
 
@@ -242,17 +253,22 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 // offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does not let us are alike here: what needs
 // it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
-	var err error
-	switch api {
-	case deviceAPI:
-		_, err = client.ResourceV1().ResourceClaimTemplates("").List(ctx, metav1.ListOptions{Limit: 1})
-	default:
-		err = fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
+	if api != deviceAPI {
+		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return false, nil
+	one := metav1.ListOptions{Limit: 1}
+	_, templates := client.ResourceV1().ResourceClaimTemplates("").List(ctx, one)
+	_, claims := client.ResourceV1().ResourceClaims("").List(ctx, one)
+	_, devices := client.ResourceV1().ResourceSlices().List(ctx, one)
+	for _, err := range []error{templates, claims, devices} {
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	return err == nil, err
+	return true, nil
 }
 
 // optionalAPIs lists the APIs in the table that not every cluster serves.

@@ -2,20 +2,28 @@ package reconcile
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// takeStock saves a snapshot of the cluster when nodes or pods changed, and now and then to say that it is still so. Changes are gathered for a while, and for
-// longer where building takes long: a tenth of one core is enough for this.
+// picture is what was saved last: enough to know whether the next one says anything new.
+type picture struct {
+	sum  [sha256.Size]byte
+	size int // of the JSON, in bytes
+}
+
+// bytesPerSecond is how much of the database's log the inventory may fill: a large one is written less often.
+const bytesPerSecond = 1 << 20
+
+// takeStock saves a snapshot of the cluster when nodes, pods or devices changed, and now and then to say that it is still so. Changes are gathered for a while,
+// and for longer where building takes long or the snapshot is large: a tenth of one core is enough for this.
 func (l *loop) takeStock(ctx context.Context) {
-	var last []byte
+	var last picture
 	for {
 		if !l.awaitChange(ctx) {
 			return
@@ -25,7 +33,7 @@ func (l *loop) takeStock(ctx context.Context) {
 		}
 		begun := time.Now()
 		last = l.saveSnapshot(ctx, last)
-		if !sleep(ctx, max(l.o.Every.Settle, 10*time.Since(begun))) {
+		if !sleep(ctx, max(l.o.Every.Settle, 10*time.Since(begun), time.Duration(last.size)*time.Second/bytesPerSecond)) {
 			return
 		}
 	}
@@ -45,9 +53,13 @@ func (l *loop) awaitChange(ctx context.Context) bool {
 	}
 }
 
-func (l *loop) saveSnapshot(ctx context.Context, last []byte) []byte {
-	now := l.o.Now()
-	snapshot := inventory.Build(l.name, now, inventory.Seen{Nodes: listed[*corev1.Node](l.caches().nodes), Pods: listed[*corev1.Pod](l.caches().pods)}, l.holder, l.selected()...)
+func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
+	now, c := l.o.Now(), l.caches()
+	if !c.complete() {
+		l.moved.ring() // look again soon
+		return last
+	}
+	snapshot := c.stock.take(now, l.selected())
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)
@@ -55,19 +67,20 @@ func (l *loop) saveSnapshot(ctx context.Context, last []byte) []byte {
 		l.log.Error("write the inventory", "error", err)
 		return last
 	}
-	if before, known := l.snapshot(); known && string(text) == string(last) && now.Sub(before.TakenAt) < l.o.Every.Inventory {
+	taken := picture{sum: sha256.Sum256(text), size: len(text)}
+	if before, known := l.snapshot(); known && taken == last && now.Sub(before.TakenAt) < l.o.Every.Inventory {
 		return last
 	}
 	if err := l.o.Store.SaveSnapshot(ctx, snapshot); err != nil {
 		if ctx.Err() == nil {
 			l.log.Error("save the inventory", "error", err)
 		}
-		return nil
+		return picture{}
 	}
 	l.mu.Lock()
 	l.stock = &snapshot
 	l.mu.Unlock()
-	return text
+	return taken
 }
 
 // snapshot is the last one that was saved.

@@ -55,7 +55,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 
 // prepare makes caches that are still empty.
 func (l *loop) prepare() error {
-	c, err := newCaches(l.cluster.Client, l.seen, l.moved.ring)
+	c, err := newCaches(l.cluster.Client, newStock(l.name, l.holder), l.seen, l.moved.ring)
 	if err == nil {
 		l.current.Store(c)
 	}

@@ -16,6 +16,7 @@ func Rights() []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
 		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
 		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaimtemplates"}, Verbs: own},
+		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices", "resourceclaims"}, Verbs: look},
 		{NonResourceURLs: []string{"/readyz"}, Verbs: []string{"get"}},
 	}
 }

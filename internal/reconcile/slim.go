@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -20,6 +21,10 @@ func slim(obj any) (any, error) {
 		o.ManagedFields, o.Labels, o.Annotations = nil, nil, nil
 	case *appsv1.ReplicaSet:
 		o.ManagedFields, o.Spec.Template = nil, corev1.PodTemplateSpec{}
+	case *resourcev1.ResourceSlice:
+		o.ManagedFields, o.Labels, o.Annotations = nil, nil, nil
+	case *resourcev1.ResourceClaim:
+		slimClaim(o)
 	case *corev1.Secret:
 		o.Data, o.StringData = nil, nil
 		keepOurFields(o)
@@ -62,6 +67,15 @@ func slimPod(p *corev1.Pod) {
 func slimContainers(list []corev1.Container) {
 	for i, c := range list {
 		list[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+	}
+}
+
+// slimClaim leaves what a claim holds and for whom; what it asked for is the scheduler's business.
+func slimClaim(c *resourcev1.ResourceClaim) {
+	c.ManagedFields, c.Labels, c.Annotations = nil, nil, nil
+	c.Spec, c.Status.Devices = resourcev1.ResourceClaimSpec{}, nil
+	if a := c.Status.Allocation; a != nil {
+		a.Devices.Config, a.NodeSelector = nil, nil
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -55,6 +58,13 @@ func (r *real) start(adjust ...func(*reconcile.Options)) {
 func (r *real) notebook(name string) workload.Workload {
 	w := reconciletest.Notebook(name, r.namespace, reconciletest.CPU, time.Now().UTC().Truncate(time.Second))
 	w.ID = workload.ID("w-" + r.namespace + "-" + name)
+	return w
+}
+
+// claiming is a notebook that claims a whole card.
+func (r *real) claiming(name string) workload.Workload {
+	w := r.notebook(name)
+	w.Size = reconciletest.Claim
 	return w
 }
 
@@ -115,13 +125,70 @@ func TestDevstackLife(t *testing.T) {
 	within(t, 30*time.Second, "storage and its row are gone", func() bool { return !r.store.Volume(nb.Volume) })
 }
 
+// A claim is made with the pod and allocated by the scheduler; stopping gives the device back, deleting takes the template away too.
+func TestDevstackClaim(t *testing.T) {
+	r := newReal(t)
+	nb := r.claiming("nb-a")
+	r.store.Put(nb)
+	ran := r.state(nb.ID, workload.Running)
+	ctx, all := t.Context(), metav1.ListOptions{}
+	templates, claims := r.Client.ResourceV1().ResourceClaimTemplates(r.namespace), r.Client.ResourceV1().ResourceClaims(r.namespace)
+	list, err := claims.List(ctx, all)
+	if err != nil || len(list.Items) != 1 || list.Items[0].Status.Allocation == nil {
+		t.Fatalf("want one claim that is allocated: %+v, %v", list, err)
+	}
+	if d := list.Items[0].Status.Allocation.Devices.Results; len(d) != 1 || d[0].Driver != "gpu.nvidia.com" || d[0].Pool != ran.Observed.Node {
+		t.Errorf("allocated on %s: %+v", ran.Observed.Node, d)
+	}
+	within(t, 20*time.Second, "the inventory shows who holds it", func() bool {
+		snapshot, _ := r.store.Snapshot(reconciletest.Cluster)
+		text, err := json.Marshal(snapshot)
+		return err == nil && strings.Contains(string(text), string(nb.ID))
+	})
+	r.wish(nb.ID, workload.Stop)
+	r.state(nb.ID, workload.Stopped)
+	within(t, 30*time.Second, "the device is free", func() bool {
+		list, err := claims.List(ctx, all)
+		return err == nil && len(list.Items) == 0
+	})
+	if _, err := templates.Get(ctx, kube.ClaimTemplateName(nb), metav1.GetOptions{}); err != nil {
+		t.Errorf("stopped is not deleted: %v", err)
+	}
+	r.wish(nb.ID, workload.Start)
+	r.state(nb.ID, workload.Running)
+
+	// Another claim: the pod is replaced, the old template goes, and nothing else needs a hand.
+	other := r.store.Get(nb.ID)
+	other.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "big", DeviceClass: "gpu.nvidia.com",
+		Selectors: []string{"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"}}}}
+	other.Generation++
+	r.store.Put(other)
+	within(t, time.Minute, "another card in place of the first", func() bool {
+		list, err := claims.List(ctx, all)
+		left, listErr := templates.List(ctx, all)
+		if err != nil || listErr != nil || len(list.Items) != 1 || list.Items[0].Status.Allocation == nil {
+			return false
+		}
+		d := list.Items[0].Status.Allocation.Devices.Results
+		return len(left.Items) == 1 && left.Items[0].Name == kube.ClaimTemplateName(other) && d[0].Request == "big" &&
+			r.store.Get(nb.ID).Observed.Generation == other.Generation && r.store.Get(nb.ID).State == workload.Running
+	})
+	r.wish(nb.ID, workload.Delete)
+	r.state(nb.ID, workload.Ended)
+	if left, err := templates.List(ctx, all); err != nil || len(left.Items) > 0 {
+		t.Errorf("%d templates are left, %v", len(left.Items), err)
+	}
+}
+
 // T-ROUND: an undisturbed object is not written again, whatever the API server and its controllers add to it.
 func TestDevstackQuiet(t *testing.T) {
 	r := newReal(t, func(o *reconcile.Options) { o.Every.Compare = 100 * time.Millisecond })
-	nb, ep := reconciletest.WithStorage(r.notebook("nb-a")), reconciletest.Endpoint(r.notebook("ep-a"))
+	nb, ep, dra := reconciletest.WithStorage(r.notebook("nb-a")), reconciletest.Endpoint(r.notebook("ep-a")), r.claiming("nb-c")
 	r.store.Put(nb)
 	r.store.Put(ep)
+	r.store.Put(dra)
 	r.state(nb.ID, workload.Running)
+	r.state(dra.ID, workload.Running)
 	r.state(ep.ID, workload.Running)
 	time.Sleep(2 * time.Second)
 	before, saves := r.versions(), r.store.Saves()
@@ -160,6 +227,10 @@ func (r *real) versions() map[string]string {
 	claims, _ := r.Client.CoreV1().PersistentVolumeClaims(r.namespace).List(ctx, all)
 	for _, o := range claims.Items {
 		v["PersistentVolumeClaim "+o.Name] = o.ResourceVersion
+	}
+	templates, _ := r.Client.ResourceV1().ResourceClaimTemplates(r.namespace).List(ctx, all)
+	for _, o := range templates.Items {
+		v["ResourceClaimTemplate "+o.Name] = o.ResourceVersion
 	}
 	policies, _ := r.Client.NetworkingV1().NetworkPolicies(r.namespace).List(ctx, all)
 	for _, o := range policies.Items {
@@ -373,14 +444,19 @@ func TestDevstackRights(t *testing.T) {
 	r.Config = rest.CopyConfig(d.Config)
 	r.Config.Impersonate.UserName = user
 	r.start()
+	dra := r.claiming("nb-c")
+	r.store.Put(dra)
 	nb := reconciletest.WithStorage(r.notebook("nb-a"))
 	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Workload: nb.ID})
 	r.store.Put(nb)
 	r.state(nb.ID, workload.Running)
+	r.state(dra.ID, workload.Running)
 	r.wish(nb.ID, workload.Stop)
 	r.state(nb.ID, workload.Stopped)
 	r.wish(nb.ID, workload.Delete)
+	r.wish(dra.ID, workload.Delete)
 	r.state(nb.ID, workload.Ended)
+	r.state(dra.ID, workload.Ended)
 	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Deleted: true})
 	within(t, 30*time.Second, "storage is gone", func() bool { return !r.store.Volume(nb.Volume) })
 }

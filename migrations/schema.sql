@@ -62,7 +62,8 @@ CREATE TABLE requests (
   created_at        BIGINT NOT NULL,
   expires_at        BIGINT,
   decided_at        BIGINT,
-  version           BIGINT NOT NULL CHECK (version > 0)
+  version           BIGINT NOT NULL CHECK (version > 0),
+  size_name         TEXT   NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX requests_asker_key ON requests (asker, idempotency_key) WHERE idempotency_key <> '';
 CREATE INDEX requests_newest ON requests (created_at, id);
@@ -71,6 +72,16 @@ CREATE INDEX requests_tenant ON requests (tenant, created_at, id);
 CREATE INDEX requests_pending ON requests (created_at, id) WHERE state = 'pending';
 CREATE INDEX requests_waiting ON requests (tenant, asker) WHERE state = 'pending';
 CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
+CREATE INDEX requests_size ON requests (size_name, created_at, id);
+
+-- Whose word a pending request asks for, from when on: the keys of identity.Party. "spoken:" and a person is somebody whose word does not count any more, the asker among
+-- them. The rows of a request go when it is decided.
+CREATE TABLE request_asks (
+  request TEXT   NOT NULL REFERENCES requests (id) ON DELETE CASCADE,
+  asks    TEXT   NOT NULL,
+  from_at BIGINT NOT NULL,
+  PRIMARY KEY (request, asks)
+);
 
 CREATE TABLE workloads (
   id           TEXT    NOT NULL PRIMARY KEY,
@@ -189,6 +200,28 @@ CREATE TABLE catalogues (
   note        TEXT   NOT NULL,
   created_at  BIGINT NOT NULL
 );
+
+-- The administrators' rules as they wrote them: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
+CREATE TABLE rules (
+  version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
+  text        TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  note        TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
+-- Who decides requests in whose place, from when until when.
+CREATE TABLE stand_ins (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  person     TEXT   NOT NULL REFERENCES people (id),
+  stand_in   TEXT   NOT NULL REFERENCES people (id),
+  from_at    BIGINT NOT NULL,
+  until_at   BIGINT NOT NULL CHECK (until_at > from_at),
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX stand_ins_stand_in ON stand_ins (stand_in, until_at);
+CREATE INDEX stand_ins_person ON stand_ins (person, until_at);
 
 CREATE TABLE snapshots (
   cluster  TEXT   NOT NULL PRIMARY KEY,

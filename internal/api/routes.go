@@ -22,7 +22,7 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
 	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first", "Requests"), identity.ReadRequest, a.requests)
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
-	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Let it go ahead", "Requests"), identity.DecideRequest, a.approve)
+	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
 	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"), identity.DecideRequest, a.reject)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
 

@@ -97,13 +97,85 @@ type Decision struct {
 	Outcome  string `json:"outcome,omitempty" enum:"allow,approve,refuse"`
 	Rule     string `json:"rule"`
 	Sentence string `json:"sentence"`
-	Needs    string `json:"needs,omitempty" doc:"Role whose approval is needed"`
+	Needs    string `json:"needs,omitempty" doc:"First role whose approval is needed"`
+	Steps    []Step `json:"steps,omitempty" doc:"Whose approvals are needed, in order; absent where a rule decides alone"`
 	By       string `json:"by,omitempty" doc:"Name of the person who decided"`
 	Note     string `json:"note,omitempty"`
 }
 
+// Step is one round of an approval.
+type Step struct {
+	From     []Party   `json:"from" doc:"Whose word is wanted"`
+	All      bool      `json:"all,omitempty" doc:"Each of them, by different people; else any one"`
+	After    string    `json:"after,omitempty" example:"8h" doc:"After so long without a word those in then may speak as well"`
+	Then     []Party   `json:"then,omitempty"`
+	State    string    `json:"state,omitempty" enum:"done,open,later"`
+	Consents []Consent `json:"consents,omitempty" doc:"Who has approved"`
+}
+
+// Party is everybody with a role, in the team or on the whole platform, or everybody in a group.
+type Party struct {
+	Role  string `json:"role,omitempty" enum:"approver,owner,admin"`
+	Group string `json:"group,omitempty" maxLength:"200" doc:"As the sign-in provider spells it"`
+}
+
+// Consent is one approval.
+type Consent struct {
+	By   string    `json:"by"`
+	For  string    `json:"for,omitempty" doc:"In whose place"`
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+func partiesView(parties []identity.Party) []Party {
+	var views []Party
+	for _, p := range parties {
+		views = append(views, Party{Role: string(p.Role), Group: p.Group})
+	}
+	return views
+}
+
+func stepsView(steps []policy.Step) []Step {
+	var views []Step
+	for _, s := range steps {
+		v := Step{From: partiesView(s.From), All: s.All, Then: partiesView(s.Then)}
+		if s.After > 0 {
+			v.After = s.After.String()
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
 func verdictView(v policy.Verdict, l *i18n.Localizer) *Decision {
-	return &Decision{Outcome: string(v.Outcome), Rule: v.Rule, Sentence: l.Say(v.Sentence), Needs: string(v.By)}
+	d := &Decision{Outcome: string(v.Outcome), Rule: v.Rule, Sentence: l.Say(v.Sentence), Steps: stepsView(v.Steps)}
+	if len(v.Steps) > 0 {
+		d.Needs = string(policy.FirstRole(v.Steps))
+	}
+	return d
+}
+
+func decisionView(r request.Request, l *i18n.Localizer) Decision {
+	d := r.Decision
+	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Needs: string(d.Needs), Steps: stepsView(r.Steps()), By: d.ByName, Note: d.Note}
+	open, _ := r.OpenStep()
+	for i := range v.Steps {
+		switch {
+		case i < open:
+			v.Steps[i].State = "done"
+		case i > open:
+			v.Steps[i].State = "later"
+		default:
+			v.Steps[i].State = "open"
+		}
+	}
+	for _, c := range d.Consents {
+		if c.Step < len(v.Steps) {
+			s := &v.Steps[c.Step]
+			s.Consents = append(s.Consents, Consent{By: c.ByName, For: c.ForName, Note: c.Note, At: c.At})
+		}
+	}
+	return v
 }
 
 func sizeView(s catalog.Size, l *i18n.Localizer) Size {
@@ -189,7 +261,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name,
 		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
-		Decision: Decision{Rule: r.Decision.Rule, Sentence: l.Say(r.Decision.Sentence), Needs: string(r.Decision.Needs), By: r.Decision.ByName, Note: r.Decision.Note},
+		Decision: decisionView(r, l),
 	}
 	if r.Wish.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Wish.StorageGiB)

@@ -37,6 +37,8 @@ type Thing struct {
 	Tenant string
 	Owner  PersonID
 	Shared bool // shared with the tenant's members
+	// Asked are the keys of those whose word a request needs; empty for a request that names nobody, which approvers decide.
+	Asked []string
 }
 
 type rule func(a Actor, t Thing) bool
@@ -55,6 +57,17 @@ func sharedWith(a Actor, t Thing) bool { return t.Shared && a.Member(t.Tenant) }
 func approver(a Actor, t Thing) bool {
 	return a.Is(Approver) || a.Is(Admin) || a.In(t.Tenant, Approver)
 }
+
+// asked is who may speak on a request: one of those it names, or somebody who stands in for one, but not for the owner of the thing.
+func asked(a Actor, t Thing) bool {
+	if len(t.Asked) == 0 {
+		return approver(a, t)
+	}
+	if meet(a.Keys(), t.Asked) {
+		return true
+	}
+	return slices.ContainsFunc(a.StandsFor, func(p Actor) bool { return !p.Person.Disabled && !self(p, t) && meet(p.Keys(), t.Asked) })
+}
 func notOwn(r rule) rule { return func(a Actor, t Thing) bool { return !self(a, t) && r(a, t) } }
 
 // table is the one place where rights are decided: any rule of an action that says yes is enough.
@@ -63,8 +76,8 @@ var table = map[Action][]rule{
 	ReadInventory:   {signedIn},
 	ReadTenant:      {member, seesAll},
 	SubmitRequest:   {starter},
-	ReadRequest:     {self, member, approver, seesAll},
-	DecideRequest:   {notOwn(approver)},
+	ReadRequest:     {self, member, approver, asked, seesAll},
+	DecideRequest:   {notOwn(asked)},
 	WithdrawRequest: {self, owner},
 	ReadWorkload:    {self, member, seesAll},
 	ChangeWorkload:  {self, owner, admin, system},

@@ -70,6 +70,8 @@ type Actor struct {
 	Via     Via
 	Session string // id of the session or token, for ending it; never the secret
 	Address string // where the call came from, for the audit
+	// StandsFor are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
+	StandsFor []Actor
 }
 
 // System is the portal acting by its own rules, such as at the end of a lease.

@@ -5,6 +5,7 @@ package policy
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/ext"
@@ -28,46 +29,64 @@ type Rule struct {
 	Name     string        `json:"name"` // shown to people
 	When     string        `json:"when"` // CEL over Facts; must give a bool
 	Outcome  Outcome       `json:"outcome"`
-	By       identity.Role `json:"by,omitempty"`       // who approves; approver by default
+	By       identity.Role `json:"by,omitempty"`       // who approves, where one step is enough; approver by default
+	Steps    []Step        `json:"steps,omitempty"`    // who approves, in order; instead of By
 	Sentence string        `json:"sentence,omitempty"` // the administrator's own words; a default text otherwise
 }
 
-// Facts is what rules may look at. Names in CEL are the cel tags.
+// Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules can be tried on it later.
 type Facts struct {
-	Kind       string   `cel:"kind"`     // "start", "extend"
-	Workload   string   `cel:"workload"` // "notebook", "endpoint"
-	Tenant     string   `cel:"tenant"`
-	Roles      []string `cel:"roles"` // of the asker in the tenant
-	Size       string   `cel:"size"`
-	Technology string   `cel:"technology"`
-	Isolation  string   `cel:"isolation"`
-	GPUs       float64  `cel:"gpus"`  // whole cards that the size takes: 0 for shares and slices
-	Share      float64  `cel:"share"` // of one card
-	Hours      float64  `cel:"hours"` // whole lease, with what it already had
-	Cost       float64  `cel:"cost"`  // of the whole lease, in the currency's major unit
-	QuotaUsed  int64    `cel:"quota_used"`
-	QuotaLimit int64    `cel:"quota_limit"`
-	Free       int64    `cel:"free"` // how many of the size could start now; -1 when unknown
-	Hour       int64    `cel:"hour"` // of the day, UTC
+	Kind         string   `cel:"kind" json:"kind"`         // "start", "extend"
+	Workload     string   `cel:"workload" json:"workload"` // "notebook", "endpoint"
+	Tenant       string   `cel:"tenant" json:"tenant"`
+	Person       string   `cel:"person" json:"person"` // e-mail address of the asker
+	Roles        []string `cel:"roles" json:"roles"`   // of the asker in the tenant
+	Groups       []string `cel:"groups" json:"groups"` // of the asker, as the sign-in provider spells them
+	Size         string   `cel:"size" json:"size"`
+	Technology   string   `cel:"technology" json:"technology"`
+	Isolation    string   `cel:"isolation" json:"isolation"`
+	GPUs         float64  `cel:"gpus" json:"gpus"`   // whole cards that the size takes: 0 for shares and slices
+	Share        float64  `cel:"share" json:"share"` // of one card
+	Hours        float64  `cel:"hours" json:"hours"` // whole lease, with what it already had
+	Cost         float64  `cel:"cost" json:"cost"`   // of the whole lease, in the currency's major unit
+	QuotaUsed    int64    `cel:"quota_used" json:"quotaUsed"`
+	QuotaLimit   int64    `cel:"quota_limit" json:"quotaLimit"`
+	QuotaLeft    int64    `cel:"quota_left" json:"quotaLeft"`       // what the team may still hold of the size, before this
+	Free         int64    `cel:"free" json:"free"`                  // how many of the size could start now; -1 when unknown
+	Hour         int64    `cel:"hour" json:"hour"`                  // of the day, UTC
+	Weekday      int64    `cel:"weekday" json:"weekday"`            // UTC; 0 is Sunday
+	PastRequests int64    `cel:"past_requests" json:"pastRequests"` // of the asker, granted in the last 30 days
+	PastCost     float64  `cel:"past_cost" json:"pastCost"`         // what those were estimated at, in the currency's major unit
 }
 
 // Verdict is what the rules say.
 type Verdict struct {
 	Outcome  Outcome
 	Rule     string
-	By       identity.Role
+	Steps    []Step // whose approvals are needed; for Approve only, and then at least one
 	Sentence i18n.Text
 }
+
+// Who is whose approval is needed, for people.
+func (v Verdict) Who() i18n.Text { return Who(v.Steps) }
 
 // Policy is a compiled set of rules.
 type Policy struct {
 	rules    []Rule
 	programs []cel.Program
+	parties  []identity.Party
 }
+
+// Rules are the rules that the policy was made of.
+func (p *Policy) Rules() []Rule { return p.rules }
+
+// Parties are everybody whose word some rule asks for, each once.
+func (p *Policy) Parties() []identity.Party { return p.parties }
 
 // Defaults make sense out of the box: shares and slices start at once; whole GPUs and long leases need an approver.
 func Defaults() []Rule {
 	return []Rule{
+		{Name: "several-gpus", When: `request.gpus > 1.0`, Outcome: Approve, By: identity.Approver},
 		{Name: "whole-gpus", When: `request.gpus >= 1.0`, Outcome: Approve, By: identity.Approver},
 		{Name: "long-leases", When: `request.hours > 72.0`, Outcome: Approve, By: identity.Approver},
 		{Name: "shares-and-slices", When: `true`, Outcome: Allow},
@@ -97,11 +116,22 @@ func Compile(rules []Rule) (*Policy, []error) {
 			continue
 		}
 		p.programs = append(p.programs, program)
+		p.add(r.steps())
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return p, nil
+}
+
+func (p *Policy) add(steps []Step) {
+	for _, s := range steps {
+		for _, party := range slices.Concat(s.From, s.Then) {
+			if !slices.Contains(p.parties, party) {
+				p.parties = append(p.parties, party)
+			}
+		}
+	}
 }
 
 func compile(env *cel.Env, r Rule) (cel.Program, error) {
@@ -110,6 +140,15 @@ func compile(env *cel.Env, r Rule) (cel.Program, error) {
 		return nil, fmt.Errorf("a rule needs a name")
 	case r.Outcome != Allow && r.Outcome != Approve && r.Outcome != Refuse:
 		return nil, fmt.Errorf("unknown outcome %q: allow, approve or refuse", r.Outcome)
+	case r.Outcome != Approve && (len(r.Steps) > 0 || r.By != ""):
+		return nil, fmt.Errorf("\"by\" and \"steps\" are for the outcome approve")
+	case len(r.Steps) > 0 && r.By != "":
+		return nil, fmt.Errorf("\"by\" and \"steps\": only one of them can be meant")
+	}
+	for i, s := range r.steps() {
+		if err := s.check(); err != nil {
+			return nil, fmt.Errorf("step %d: %w", i+1, err)
+		}
 	}
 	ast, issues := env.Compile(r.When)
 	if issues.Err() != nil {
@@ -135,19 +174,26 @@ func (p *Policy) Decide(f Facts) Verdict {
 	return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.no_rule"))
 }
 
-func verdict(r Rule, sentence i18n.Text) Verdict {
-	v := Verdict{Outcome: r.Outcome, Rule: r.Name, Sentence: sentence}
-	if r.Outcome == Approve {
-		v.By = r.By
-		if v.By == "" {
-			v.By = identity.Approver
-		}
+// steps are whose approvals a rule needs: one approver's where it says nothing.
+func (r Rule) steps() []Step {
+	switch {
+	case r.Outcome != Approve:
+		return nil
+	case len(r.Steps) > 0:
+		return r.Steps
+	case r.By != "":
+		return OneOf(r.By)
 	}
+	return OneOf(identity.Approver)
+}
+
+func verdict(r Rule, sentence i18n.Text) Verdict {
+	v := Verdict{Outcome: r.Outcome, Rule: r.Name, Steps: r.steps(), Sentence: sentence}
 	switch {
 	case r.Sentence != "":
 		v.Sentence = i18n.Literal(r.Sentence)
 	case v.Sentence.IsZero():
-		v.Sentence = i18n.T("policy."+string(r.Outcome), "By", i18n.T("role."+string(v.By)))
+		v.Sentence = i18n.T("policy."+string(r.Outcome), "By", v.Who())
 	}
 	return v
 }

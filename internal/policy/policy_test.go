@@ -3,6 +3,8 @@ package policy
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
@@ -16,8 +18,9 @@ func TestDefaults(t *testing.T) {
 		want  Verdict
 	}{
 		"a slice for a day starts at once":     {Facts{Share: 1.0 / 7, Hours: 24}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
-		"a whole card needs an approver":       {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus", By: identity.Approver}},
-		"a slice for four days needs one too":  {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases", By: identity.Approver}},
+		"a whole card needs an approver":       {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus", Steps: OneOf(identity.Approver)}},
+		"two whole cards need one too":         {Facts{GPUs: 2, Hours: 1}, Verdict{Outcome: Approve, Rule: "several-gpus", Steps: OneOf(identity.Approver)}},
+		"a slice for four days needs one too":  {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases", Steps: OneOf(identity.Approver)}},
 		"exactly 72 hours is not yet too long": {Facts{Hours: 72}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 	}
 	for name, c := range cases {
@@ -27,8 +30,8 @@ func TestDefaults(t *testing.T) {
 				t.Error("want a sentence for the person, got none")
 			}
 			got.Sentence = c.want.Sentence
-			if got.Outcome != c.want.Outcome || got.Rule != c.want.Rule || got.By != c.want.By {
-				t.Errorf("want %+v, got %+v", c.want, got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -41,9 +44,13 @@ func TestCompileListsEveryProblem(t *testing.T) {
 		{Name: "fine", When: `true`, Outcome: Allow},
 		{Name: "fine", When: `true`, Outcome: Allow},
 		{Name: "odd", When: `true`, Outcome: "maybe"},
+		{Name: "nobody", When: `true`, Outcome: Approve, Steps: []Step{{}}},
+		{Name: "readers", When: `true`, Outcome: Approve, By: identity.Auditor},
+		{Name: "never", When: `true`, Outcome: Approve, Steps: []Step{{From: []identity.Party{{Group: "x"}}, Then: []identity.Party{{Role: identity.Admin}}}}},
+		{Name: "asked-for-nothing", When: `true`, Outcome: Allow, Steps: OneOf(identity.Approver)},
 	})
-	if len(problems) != 4 {
-		t.Fatalf("want 4 problems, got %d: %v", len(problems), problems)
+	if len(problems) != 8 {
+		t.Fatalf("want 8 problems, got %d: %v", len(problems), problems)
 	}
 }
 

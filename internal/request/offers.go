@@ -120,6 +120,9 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	}
 	f := s.facts(ctx, t, w)
 	f.Suffix = "xxxx"
+	if f.Past, err = s.past(ctx, a); err != nil {
+		return p, err
+	}
 	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
 	p.Fit, p.Quota, p.Seats = f.Fit, f.Quota, f.Seats
 	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {

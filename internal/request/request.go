@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -87,19 +88,18 @@ type Request struct {
 	Version   int64
 }
 
-// Decision is the answer of a rule or of a person. For a pending request it says which rule asks for whom.
+// Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has spoken.
 type Decision struct {
 	Rule     string            `json:"rule"`            // name of the rule
 	Sentence i18n.Text         `json:"sentence"`        // what it means for the asker
-	Needs    identity.Role     `json:"needs,omitempty"` // whose approval is needed
+	Needs    identity.Role     `json:"needs,omitempty"` // first role whose approval is needed; requests of before had nothing else
+	Steps    []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
+	Consents []policy.Consent  `json:"consents,omitempty"`
+	Since    time.Time         `json:"since,omitzero"`  // when the open step began
+	Facts    *policy.Facts     `json:"facts,omitempty"` // what the rules saw
 	By       identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
 	ByName   string            `json:"byName,omitempty"`
 	Note     string            `json:"note,omitempty"`
-}
-
-// Thing is what rights are asked about.
-func (r Request) Thing() identity.Thing {
-	return identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker}
 }
 
 // TTL is how long a request waits for a decision.

@@ -150,19 +150,19 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 		t.Fatalf("want it to wait, got %+v %v", out.Request, err)
 	}
 	t.Run("approved", func(t *testing.T) {
-		done, err := Decide(out.Request, ApproveVerb, "fine", ada, f)
+		done, err := Decide(out.Request, Answer{Verb: ApproveVerb, Note: "fine"}, ada, f)
 		if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Ada" || done.Request.Decision.Note != "fine" {
 			t.Fatalf("want a workload, got %+v %v", done.Request, err)
 		}
 		if done.Workload.Owner != "p-dana" {
 			t.Errorf("want it to be the asker's, got %s", done.Workload.Owner)
 		}
-		if _, err := Decide(done.Request, RejectVerb, "", ada, f); !fault.Is(err, fault.Conflict) {
+		if _, err := Decide(done.Request, Answer{Verb: RejectVerb}, ada, f); !fault.Is(err, fault.Conflict) {
 			t.Errorf("want no second decision, got %v", err)
 		}
 	})
 	t.Run("rejected", func(t *testing.T) {
-		done, err := Decide(out.Request, RejectVerb, "too dear", ada, f)
+		done, err := Decide(out.Request, Answer{Verb: RejectVerb, Note: "too dear"}, ada, f)
 		if err != nil || done.Request.State != Rejected || done.Workload != nil {
 			t.Fatalf("want it rejected, got %+v %v", done.Request, err)
 		}
@@ -170,7 +170,7 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	t.Run("approved when the quota has gone", func(t *testing.T) {
 		full := f
 		full.Quota = Quota{Used: 2, Limit: 2}
-		if _, err := Decide(out.Request, ApproveVerb, "", ada, full); !fault.Is(err, fault.Conflict) {
+		if _, err := Decide(out.Request, Answer{Verb: ApproveVerb}, ada, full); !fault.Is(err, fault.Conflict) {
 			t.Errorf("want a conflict, got %v", err)
 		}
 	})
@@ -231,7 +231,7 @@ func TestExtend(t *testing.T) {
 		t.Fatalf("want a long one to wait, got %+v %v", out.Request, err)
 	}
 	f.Extends = &w
-	done, err := Decide(out.Request, ApproveVerb, "", ada, f)
+	done, err := Decide(out.Request, Answer{Verb: ApproveVerb}, ada, f)
 	if err != nil || done.Workload.Lease.Until != now.Add(101*time.Hour) {
 		t.Fatalf("want a hundred hours more, got %+v %v", done.Workload, err)
 	}
@@ -242,14 +242,14 @@ func TestExtend(t *testing.T) {
 
 func TestRightsOnRequests(t *testing.T) {
 	r := Request{Asker: "p-ada", Wish: Wish{Tenant: "vision"}, State: Pending}
-	if err := permitDecision(ada, r); !fault.Is(err, fault.Forbidden) {
+	if err := mayDecide(ada, r, now); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want nobody to approve their own, got %v", err)
 	}
-	if err := permitDecision(dana, r); !fault.Is(err, fault.Forbidden) {
+	if err := mayDecide(dana, r, now); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want a developer to approve nothing, got %v", err)
 	}
 	r.Asker = "p-dana"
-	if err := permitDecision(ada, r); err != nil {
+	if err := mayDecide(ada, r, now); err != nil {
 		t.Errorf("want an approver to decide, got %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -24,8 +25,10 @@ type Store interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
 	Requests(ctx context.Context, f Filter) ([]Request, string, error)
-	// Waiting counts what is pending in these tenants (nil for all), but for one person's own.
-	Waiting(ctx context.Context, tenants []string, except identity.PersonID) (int, error)
+	// Waiting counts what an inbox holds.
+	Waiting(ctx context.Context, in Inbox) (int, error)
+	// Past is what somebody was granted since a time.
+	Past(ctx context.Context, asker identity.PersonID, since time.Time) (Past, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
@@ -54,8 +57,46 @@ type Filter struct {
 	Asker   identity.PersonID // "" for anyone
 	Tenants []string          // nil for all; an empty list for none
 	States  []State           // empty for all
+	Inbox   *Inbox            // only what it holds; nil for all
+	Oldest  bool              // oldest first
 	Cursor  string
 	Limit   int
+}
+
+// Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on which Self has not spoken either.
+type Inbox struct {
+	Self   identity.PersonID
+	Voices []Voice
+	Now    time.Time
+}
+
+// Voice is a person whose word may be asked for: oneself, or one for whom one stands in.
+type Voice struct {
+	Person identity.PersonID
+	Keys   []string
+}
+
+// Holds reports whether a request is in the inbox; the store says the same in SQL.
+func (in Inbox) Holds(r Request) bool {
+	spoken := r.Spoken()
+	if r.State != Pending || slices.Contains(spoken, in.Self) {
+		return false
+	}
+	asked := r.asked(in.Now)
+	return slices.ContainsFunc(in.Voices, func(v Voice) bool {
+		return !slices.Contains(spoken, v.Person) && slices.ContainsFunc(v.Keys, func(k string) bool { return slices.Contains(asked, k) })
+	})
+}
+
+// inbox is what waits for the actor.
+func (s *Service) inbox(a identity.Actor) Inbox {
+	in := Inbox{Self: a.Person.ID, Now: s.Now()}
+	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
+		if !v.Person.Disabled {
+			in.Voices = append(in.Voices, Voice{Person: v.Person.ID, Keys: v.Keys()})
+		}
+	}
+	return in
 }
 
 // Site is the configuration that the service decides by; it is replaced as a whole when the configuration changes.
@@ -106,6 +147,9 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 		return Request{}, s.refused(ctx, a, d, err)
 	}
 	facts := s.facts(ctx, t, w)
+	if facts.Past, err = s.past(ctx, a); err != nil {
+		return Request{}, err
+	}
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
 		seen, found, err := asked(ctx, tx, a, d.Key) // the same call may have come in beside this one
@@ -154,6 +198,11 @@ func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
 		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy,
 	}
+}
+
+// past is what the rules may know of somebody's use so far.
+func (s *Service) past(ctx context.Context, a identity.Actor) (Past, error) {
+	return s.Store.Past(ctx, a.Person.ID, s.Now().Add(-PastDays*24*time.Hour))
 }
 
 func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) inventory.Fit {
@@ -304,6 +353,9 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 		return Request{}, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
 	}
 	facts := s.facts(ctx, t, Wish{Cluster: seen.Cluster, Size: seen.Size})
+	if facts.Past, err = s.past(ctx, a); err != nil {
+		return Request{}, err
+	}
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
 		again, found, err := asked(ctx, tx, a, key)
@@ -326,40 +378,59 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	return r, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
 }
 
-// Approve lets a request go ahead.
+// Approve says yes to a request; it goes ahead when no more words are missing.
 func (s *Service) Approve(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.decide(ctx, a, id, ApproveVerb, note)
+	return s.decide(ctx, a, id, Answer{Verb: ApproveVerb, Note: note})
 }
 
 // Reject turns a request down; the note says why.
 func (s *Service) Reject(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.decide(ctx, a, id, RejectVerb, note)
+	return s.decide(ctx, a, id, Answer{Verb: RejectVerb, Note: note})
 }
 
-func (s *Service) decide(ctx context.Context, a identity.Actor, id ID, verb Verb, note string) (Request, error) {
+func (s *Service) decide(ctx context.Context, a identity.Actor, id ID, answer Answer) (Request, error) {
 	c := checker{}
-	if note = c.reason(note); len(c.fields) > 0 {
+	if answer.Note = c.reason(answer.Note); len(c.fields) > 0 {
 		return Request{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: c.fields[0].Reason}})
 	}
 	seen, err := s.Get(ctx, a, id)
 	if err != nil {
 		return Request{}, err
 	}
-	if err := permitDecision(a, seen); err != nil {
+	if err := mayDecide(a, seen, s.Now()); err != nil {
 		return Request{}, err
 	}
 	t, err := s.working(seen.Wish.Tenant)
-	if err != nil && verb == ApproveVerb {
+	if err != nil && answer.Verb == ApproveVerb {
 		return Request{}, err
 	}
 	facts := s.facts(ctx, t, seen.Wish)
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		out, err := s.decideIn(ctx, tx, id, verb, note, a, facts, t)
+		out, err := s.decideIn(ctx, tx, id, answer, a, facts, t)
 		r = out.Request
 		return err
 	})
 	return r, err
+}
+
+// MayDecide says whether the actor's word counts on a request now, and else why not: it is decided, their own, they spoke already, or it asks others.
+func (s *Service) MayDecide(a identity.Actor, r Request) error {
+	return mayDecide(a, r, s.Now())
+}
+
+func mayDecide(a identity.Actor, r Request, now time.Time) error {
+	if r.State == Pending {
+		_, err := voice(r, a, now)
+		return err
+	}
+	switch {
+	case a.Person.ID == r.Asker:
+		return fault.New(fault.Forbidden, i18n.T("request.own"))
+	case !identity.Can(a, identity.DecideRequest, r.Thing()):
+		return fault.New(fault.Forbidden, i18n.T("request.not_approver"))
+	}
+	return open(r, now)
 }
 
 // working gives a tenant that may be granted something: it may have been switched off, or taken out of the settings, after it asked.
@@ -374,17 +445,7 @@ func (s *Service) working(name string) (tenant.Tenant, error) {
 	return t, nil
 }
 
-func permitDecision(a identity.Actor, r Request) error {
-	switch {
-	case identity.Can(a, identity.DecideRequest, r.Thing()):
-		return nil
-	case a.Person.ID == r.Asker:
-		return fault.New(fault.Forbidden, i18n.T("request.own"))
-	}
-	return fault.New(fault.Forbidden, i18n.T("request.not_approver"))
-}
-
-func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, verb Verb, note string, a identity.Actor, f Facts, t tenant.Tenant) (Outcome, error) {
+func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a identity.Actor, f Facts, t tenant.Tenant) (Outcome, error) {
 	r, err := tx.Request(ctx, id)
 	if err != nil {
 		return Outcome{}, err
@@ -401,7 +462,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, verb Verb, note st
 		}
 		f.Extends = &w
 	}
-	out, err := Decide(r, verb, note, a, f)
+	out, err := Decide(r, answer, a, f)
 	if err != nil {
 		return out, err
 	}
@@ -497,18 +558,14 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Fil
 	case ScopeMine:
 		f.Asker = a.Person.ID
 	case ScopeInbox:
-		f.States = []State{Pending}
-		f.Tenants = decidable(a)
+		in := s.inbox(a)
+		f.Inbox = &in
 	default:
 		if !a.SeesAll() && !a.Is(identity.Approver) {
 			f.Tenants = within(f.Tenants, a.TenantNames())
 		}
 	}
-	items, next, err := s.Store.Requests(ctx, f)
-	if scope == ScopeInbox {
-		items = others(a, items)
-	}
-	return items, next, err
+	return s.Store.Requests(ctx, f)
 }
 
 // Waiting is how many requests wait for the actor's decision.
@@ -516,21 +573,27 @@ func (s *Service) Waiting(ctx context.Context, a identity.Actor) (int, error) {
 	if err := identity.Known(a); err != nil {
 		return 0, err
 	}
-	return s.Store.Waiting(ctx, decidable(a), a.Person.ID)
+	return s.Store.Waiting(ctx, s.inbox(a))
 }
 
-// decidable is the tenants whose requests the actor may decide: nil for all.
-func decidable(a identity.Actor) []string {
-	if a.Is(identity.Approver) || a.Is(identity.Admin) {
-		return nil
+// Decides reports whether the actor's word may be asked for at all: as an approver, or by a rule that names a party of theirs.
+func (s *Service) Decides(a identity.Actor) bool {
+	if identity.Known(a) != nil {
+		return false
 	}
-	names := []string{}
-	for _, t := range a.TenantNames() {
-		if a.In(t, identity.Approver) {
-			names = append(names, t)
+	own := a.Keys()
+	for _, stood := range a.StandsFor {
+		own = append(own, stood.Keys()...)
+	}
+	parties := append([]identity.Party{{Role: identity.Approver}}, s.Site().Policy.Parties()...)
+	for _, t := range append(a.TenantNames(), "") {
+		for _, k := range identity.KeysOf(parties, t) {
+			if slices.Contains(own, k) {
+				return true
+			}
 		}
 	}
-	return names
+	return false
 }
 
 // within narrows a filter to what the actor may see.
@@ -547,14 +610,4 @@ func within(wanted, allowed []string) []string {
 		}
 	}
 	return both
-}
-
-func others(a identity.Actor, items []Request) []Request {
-	kept := items[:0]
-	for _, r := range items {
-		if r.Asker != a.Person.ID {
-			kept = append(kept, r)
-		}
-	}
-	return kept
 }

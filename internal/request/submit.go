@@ -30,6 +30,7 @@ type Facts struct {
 	Fit       inventory.Fit
 	NameTaken bool
 	Extends   *workload.Workload // the workload of an extension
+	Past      Past               // of the asker
 	Policy    *policy.Policy
 }
 
@@ -38,6 +39,15 @@ type Quota struct {
 	Used  int
 	Limit int
 }
+
+// Past is what somebody was granted in the last days.
+type Past struct {
+	Requests int
+	Minor    int64 // what they were estimated at, in the currency's minor unit
+}
+
+// PastDays is how far back the rules and the preview of a change see.
+const PastDays = 30
 
 // Full reports whether nothing more can be granted.
 func (q Quota) Full() bool { return q.Used >= q.Limit }
@@ -68,17 +78,18 @@ func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	if fields := obstacles(w, f); len(fields) > 0 {
 		return Outcome{}, fault.InvalidFields(fields)
 	}
-	verdict := f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	seen := PolicyFacts(StartKind, w, a, f, w.Lease.Std())
 	r := Request{
 		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
 		Estimate: w.Size.PricePerHour.For(w.Lease.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
-		Decision: Decision{Rule: verdict.Rule, Sentence: verdict.Sentence, Needs: verdict.By},
 	}
-	return conclude(r, verdict, a, f)
+	return conclude(r, seen, a, f)
 }
 
-// conclude applies the rules' verdict to a new request.
-func conclude(r Request, v policy.Verdict, a identity.Actor, f Facts) (Outcome, error) {
+// conclude puts a new request to the rules and applies what they say.
+func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome, error) {
+	v := f.Policy.Decide(seen)
+	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
 		return Outcome{}, fault.New(fault.Forbidden, v.Sentence)
@@ -86,6 +97,7 @@ func conclude(r Request, v policy.Verdict, a identity.Actor, f Facts) (Outcome, 
 		if r.Wish.Reason == "" {
 			return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "reason", Reason: i18n.T("request.reason_needed")}})
 		}
+		r.Decision.Steps, r.Decision.Needs, r.Decision.Since = v.Steps, policy.FirstRole(v.Steps), f.Now
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
 	}
 	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
@@ -105,13 +117,12 @@ func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, 
 	if limit := w.Size.MaxLease.Std(); limit > 0 && whole > limit {
 		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.extension_too_long", "Most", w.Size.MaxLease.String())}})
 	}
-	verdict := f.Policy.Decide(PolicyFacts(ExtendKind, wish, a, f, whole))
+	seen := PolicyFacts(ExtendKind, wish, a, f, whole)
 	r := Request{
 		ID: f.ID, Kind: ExtendKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
 		Estimate: w.Size.PricePerHour.For(more.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
-		Decision: Decision{Rule: verdict.Rule, Sentence: verdict.Sentence, Needs: verdict.By},
 	}
-	return conclude(r, verdict, a, f)
+	return conclude(r, seen, a, f)
 }
 
 // extendedUntil counts from the end of the lease, or from now where that has passed.
@@ -121,35 +132,6 @@ func extendedUntil(w workload.Workload, more catalog.Duration, now time.Time) ti
 		from = now
 	}
 	return from.Add(more.Std())
-}
-
-// Verb is what an approver does with a request.
-type Verb string
-
-// The verbs.
-const (
-	ApproveVerb Verb = "approve"
-	RejectVerb  Verb = "reject"
-)
-
-// Decide records a person's decision on a pending request. Quota and seats are looked at again: they may have gone since it was asked.
-func Decide(r Request, verb Verb, note string, a identity.Actor, f Facts) (Outcome, error) {
-	if err := open(r, f.Now); err != nil {
-		return Outcome{}, err
-	}
-	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, note
-	if verb == RejectVerb {
-		r.State, r.DecidedAt = Rejected, f.Now
-		r.Decision.Sentence = i18n.T("request.rejected_by", "Name", a.Person.Name)
-		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, f.Now, i18n.Literal(note))}}, nil
-	}
-	if r.Kind == StartKind {
-		if fields := shortages(r.Wish, f); len(fields) > 0 {
-			return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
-		}
-	}
-	r.Decision.Sentence = i18n.T("request.approved_by", "Name", a.Person.Name)
-	return grant(r, a, f)
 }
 
 // Withdraw takes an undecided request back.
@@ -241,10 +223,11 @@ func shortages(w Wish, f Facts) []fault.Field {
 // PolicyFacts is what the rules see of a wish.
 func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
 	facts := policy.Facts{
-		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Size: w.Size.Name, Technology: string(w.Size.Technology),
-		Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share, Hours: whole.Hours(),
+		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Person: a.Person.Email, Groups: a.Person.Groups, Size: w.Size.Name,
+		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share, Hours: whole.Hours(),
 		Cost:      float64(w.Size.PricePerHour.For(whole).Minor) / 100,
-		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit), Free: int64(f.Fit.Free), Hour: int64(f.Now.UTC().Hour()),
+		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit), QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
+		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests), PastCost: float64(f.Past.Minor) / 100,
 	}
 	if !f.Fit.Known {
 		facts.Free = -1

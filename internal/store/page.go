@@ -66,6 +66,18 @@ func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, erro
 	return query.Order("created_at DESC, id DESC").Limit(limit + 1), nil
 }
 
+// oldestFirst is newestFirst the other way round.
+func oldestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
+	if cursor != "" {
+		p, err := placeOf(list, cursor)
+		if err != nil {
+			return nil, err
+		}
+		query = query.Where("(created_at, id) > (?, ?)", p.at, p.id)
+	}
+	return query.Order("created_at, id").Limit(limit + 1), nil
+}
+
 // cut takes the extra row off and says where the next page begins: "" where there is none.
 func cut[Row any](rows []Row, limit int, at func(Row) place) ([]Row, string) {
 	if len(rows) <= limit {

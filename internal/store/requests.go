@@ -3,6 +3,10 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -14,7 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-const requestList = "r"
+const requestList, oldestRequestList = "r", "o"
 
 type requestRow struct {
 	ID               string `gorm:"primaryKey"`
@@ -34,6 +38,7 @@ type requestRow struct {
 	ExpiresAt        moment
 	DecidedAt        moment
 	Version          int64
+	SizeName         string
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -67,7 +72,7 @@ func fromRequest(r request.Request) requestRow {
 		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant, Name: r.Wish.Name,
 		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision), EstimateMinor: r.Estimate.Minor,
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt), ExpiresAt: momentOf(r.ExpiresAt),
-		DecidedAt: momentOf(r.DecidedAt), Version: r.Version,
+		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Wish.Size.Name,
 	}
 }
 
@@ -93,12 +98,19 @@ func (v view) RequestByKey(ctx context.Context, asker identity.PersonID, key str
 	return toRequest(row), err
 }
 
-// Requests gives a page, newest first.
+// Requests gives a page, newest first or oldest first.
 func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request, string, error) {
 	limit := pageSize(f.Limit)
-	query, err := newestFirst(v.at(ctx), requestList, f.Cursor, limit)
-	if err != nil || none(f.Tenants) {
+	order, list := newestFirst, requestList
+	if f.Oldest {
+		order, list = oldestFirst, oldestRequestList
+	}
+	query, err := order(v.at(ctx), list, f.Cursor, limit)
+	if err != nil || none(f.Tenants) || (f.Inbox != nil && len(f.Inbox.Voices) == 0) {
 		return nil, "", err
+	}
+	if f.Inbox != nil {
+		query = inbox(query, *f.Inbox)
 	}
 	if f.Asker != "" {
 		query = query.Where("asker = ?", string(f.Asker))
@@ -113,21 +125,82 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r requestRow) place { return place{requestList, r.CreatedAt.Int64, r.ID} })
+	rows, next := cut(rows, limit, func(r requestRow) place { return place{list, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toRequest), next, nil
 }
 
 // pending is the condition of the indexes of what waits, word for word: SQLite does not use them for a bound value.
 const pending = "state = 'pending'"
 
-// Waiting counts the requests in these tenants that wait for a decision; nil for all tenants. Those of one person, who does not decide them, are left out.
-func (v view) Waiting(ctx context.Context, tenants []string, except identity.PersonID) (int, error) {
-	if none(tenants) {
+// inbox narrows a query to what waits for somebody's word: what request.Inbox.Holds says of one request.
+func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
+	const spoken = "NOT EXISTS (SELECT 1 FROM request_asks s WHERE s.request = requests.id AND s.asks = ?)"
+	conditions := make([]string, len(in.Voices))
+	var values []any
+	for i, v := range in.Voices {
+		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.asks IN ? AND a.from_at <= ?) AND " + spoken + ")"
+		values = append(values, holdable(v.Keys), momentOf(in.Now), spokenKey+string(v.Person))
+	}
+	return query.Where(pending).Where(spoken, spokenKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")", values...)
+}
+
+// holdable are the keys that a database can hold; the others, groups with odd names, can be asked for by nobody.
+func holdable(keys []string) []string {
+	kept := []string{""}
+	for _, k := range keys {
+		if clean(k) {
+			kept = append(kept, k)
+		}
+	}
+	return kept
+}
+
+// spokenKey marks somebody whose word does not count any more.
+const spokenKey = "spoken:"
+
+// Waiting counts what an inbox holds.
+func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
+	if len(in.Voices) == 0 {
 		return 0, nil
 	}
 	var n int64
-	err := among(v.at(ctx).Model(&requestRow{}).Where(pending).Where("asker <> ?", string(except)), "tenant", tenants).Count(&n).Error
+	err := inbox(v.at(ctx).Model(&requestRow{}), in).Count(&n).Error
 	return int(n), failure(err)
+}
+
+// Past is what somebody was granted since a time, by when it was asked.
+func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
+	var p request.Past
+	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE asker = ? AND created_at >= ? AND state = 'approved'",
+		string(asker), momentOf(since)).Scan(&p).Error
+	return p, failure(err)
+}
+
+type askRow struct {
+	Request string
+	Asks    string
+	FromAt  moment
+}
+
+func (askRow) TableName() string { return "request_asks" }
+
+// asks are whose word the request waits for, as rows.
+func asks(r request.Request) []askRow {
+	var rows []askRow
+	for _, a := range r.Asks() {
+		rows = append(rows, askRow{string(r.ID), a.Key, momentOf(a.From)})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	seen := map[identity.PersonID]bool{}
+	for _, p := range r.Spoken() {
+		if !seen[p] {
+			rows = append(rows, askRow{string(r.ID), spokenKey + string(p), momentOf(r.CreatedAt)})
+		}
+		seen[p] = true
+	}
+	return rows
 }
 
 // SaveRequest inserts at Version 0 and else updates that version; the row's version is one higher afterwards.
@@ -136,11 +209,28 @@ func (t *tx) SaveRequest(ctx context.Context, r request.Request) error {
 	row.Version++
 	t.changed(live.Change{Topic: "request", ID: row.ID, Tenant: row.Tenant, Person: row.Asker})
 	if r.Version > 0 {
-		return update(t.at(ctx), &row, "id", row.ID, r.Version)
+		if err := update(t.at(ctx), &row, "id", row.ID, r.Version); err != nil {
+			return err
+		}
+		if err := t.at(ctx).Exec("DELETE FROM request_asks WHERE request = ?", row.ID).Error; err != nil {
+			return failure(err)
+		}
+		return t.saveAsks(ctx, r)
 	}
 	err := insert(t.at(ctx), &row)
 	if clash(err) == uniqueClash {
 		return fault.Wrap(fault.Conflict, err, i18n.T("store.key_in_use"))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return t.saveAsks(ctx, r)
+}
+
+func (t *tx) saveAsks(ctx context.Context, r request.Request) error {
+	rows := asks(r)
+	if len(rows) == 0 {
+		return nil
+	}
+	return failure(t.at(ctx).Create(&rows).Error)
 }

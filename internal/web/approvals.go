@@ -2,20 +2,26 @@ package web
 
 import (
 	"context"
-	"slices"
+	"net/url"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
+
+// inboxPage is how many requests the list beside the detail shows.
+const inboxPage = 50
 
 func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
 
@@ -26,11 +32,14 @@ func (w *Web) approvals(k call) (view, error) {
 
 // approvalsView shows the list with one request beside it: the one in the address, else the oldest.
 func (w *Web) approvalsView(k call, note string, cause error) (view, error) {
-	items, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Limit: 100})
+	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage, Cursor: k.get("cursor")})
 	if err != nil {
 		return view{}, err
 	}
-	slices.Reverse(items) // who waits longest comes first
+	waiting, err := w.Requests.Waiting(k.ctx, k.actor)
+	if err != nil {
+		return view{}, err
+	}
 	open := k.get("id") == ""
 	chosen, err := w.chosenRequest(k, items)
 	if err != nil {
@@ -40,9 +49,10 @@ func (w *Web) approvalsView(k call, note string, cause error) (view, error) {
 		// The stream of this page stays with this request: the buttons must never come to mean another one.
 		k.query.Set("id", string(chosen.ID))
 	}
-	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", len(items))}, Errors: formErrors(k.words, problemsOf(cause))}
+	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", waiting)}, Errors: formErrors(k.words, problemsOf(cause))}
+	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
 	for _, r := range items {
-		m.List = append(m.List, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID))
+		m.List.Rows = append(m.List.Rows, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID))
 	}
 	whole := []part{{id: "inbox-page", draw: func(words) templ.Component { return requests.Inbox(m) }}}
 	if chosen == nil {
@@ -112,21 +122,73 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 			m.History = append(m.History, row)
 		}
 	}
+	m.Steps = stepsModel(say, r)
 	m.Bars, err = w.takes(k, r)
-	m.Decide, m.Why = decideForm(k, r, note)
+	m.Decide, m.Why = w.decideForm(k, r, note)
 	return m, err
 }
 
-// decideForm has a field and two buttons; why says what stands against deciding.
-func decideForm(k call, r request.Request, note string) (m requests.DecideModel, why string) {
-	say := k.words
+// stepsModel is whose approvals a request needs, how far it is, and who said what.
+func stepsModel(say words, r request.Request) *ui.StepsModel {
+	steps := r.Steps()
+	if len(steps) == 0 {
+		return nil
+	}
+	m := ui.StepsModel{Label: say.S("requests.steps"), Test: "approval-steps"}
+	open, _ := r.OpenStep()
+	for i, s := range steps {
+		item := ui.StepModel{Title: upperFirst(say.say(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open)}
+		for _, c := range r.Decision.Consents {
+			if c.Step == i {
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + consentWords(say, c))
+				at := say.around(c.At)
+				item.Time = &at
+			}
+		}
+		if item.State == ui.StepCurrent && len(s.Then) > 0 {
+			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.escalates", "By", policy.WhoOf(s.Then, false), "After", say.duration(s.After.Std())))
+		}
+		m.Items = append(m.Items, item)
+	}
+	return &m
+}
+
+func stepState(r request.Request, step, open int) ui.StepState {
 	switch {
-	case r.State != request.Pending:
+	case step < open:
+		return ui.StepDone
+	case step > open:
+		return ui.StepWaiting
+	case r.State == request.Rejected:
+		return ui.StepFailed
+	case r.State == request.Pending:
+		return ui.StepCurrent
+	case r.State == request.Approved: // by one of before there were steps
+		return ui.StepDone
+	}
+	return ui.StepWaiting
+}
+
+func consentWords(say words, c policy.Consent) string {
+	name := i18n.Literal(c.ByName)
+	if c.For != "" {
+		name = i18n.T("request.for", "Name", c.ByName, "For", c.ForName)
+	}
+	said := say.say(i18n.T("request.approved_by", "Name", name))
+	if c.Note != "" {
+		said += " " + say.S("requests.note", "Note", c.Note)
+	}
+	return said
+}
+
+// decideForm has a field and two buttons; why says what stands against deciding.
+func (w *Web) decideForm(k call, r request.Request, note string) (m requests.DecideModel, why string) {
+	say := k.words
+	if r.State != request.Pending {
 		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " + say.say(r.Decision.Sentence)
-	case r.Asker == k.actor.Person.ID:
-		return m, say.say(i18n.T("request.own"))
-	case !identity.Can(k.actor, identity.DecideRequest, r.Thing()):
-		return m, say.say(i18n.T("request.not_approver"))
+	}
+	if err := w.Requests.MayDecide(k.actor, r); err != nil {
+		return m, say.say(fault.As(err).Sentence)
 	}
 	return requests.DecideModel{
 		Form:    ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide"},
@@ -199,9 +261,12 @@ func (w *Web) reject(c echo.Context) error {
 func (w *Web) decide(c echo.Context, flash string, verb func(context.Context, identity.Actor, request.ID, string) (request.Request, error)) error {
 	k := w.callOf(c)
 	note := c.FormValue("note")
-	_, err := verb(k.ctx, k.actor, request.ID(c.Param("id")), note)
+	r, err := verb(k.ctx, k.actor, request.ID(c.Param("id")), note)
 	switch {
 	case err == nil:
+		if r.State == request.Pending {
+			flash = "consented"
+		}
 		return w.done(c, flash, "/approvals")
 	case !correctable(err):
 		return err

@@ -73,7 +73,10 @@ func (w *Web) live(c echo.Context) error {
 	}
 	defer leave()
 	// Following begins before the first reading, so that nothing happens unseen between the two.
-	follower := w.Hub.Follow(func(change live.Change) bool { return follows(k.actor, p, change) })
+	decides := w.Requests.Decides(k.actor)
+	follower := w.Hub.Follow(func(change live.Change) bool {
+		return (decides && change.Topic == "request") || follows(k.actor, p, change)
+	})
 	defer follower.Close()
 	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health()}
 	if err := s.build(); err != nil {
@@ -91,8 +94,6 @@ func (w *Web) live(c echo.Context) error {
 func follows(a identity.Actor, p page, change live.Change) bool {
 	switch {
 	case change.Topic == metricTopic:
-		return true
-	case change.Topic == "request" && decides(a):
 		return true
 	case !slices.Contains(p.topics, change.Topic):
 		return false
@@ -276,7 +277,7 @@ func (e *events) send(name string, data any) error {
 
 // frameParts are the live parts outside the content: the number of requests that wait for the reader.
 func (w *Web) frameParts(k call) []part {
-	if !decides(k.actor) {
+	if !w.Requests.Decides(k.actor) {
 		return nil
 	}
 	n, err := w.waiting(k)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -146,17 +145,9 @@ func theme(c echo.Context) string {
 	return cookie.Value
 }
 
-// decides reports whether the actor may decide anyone's requests at all.
-func decides(a identity.Actor) bool {
-	if a.Is(identity.Approver) || a.Is(identity.Admin) {
-		return true
-	}
-	return slices.ContainsFunc(a.TenantNames(), func(t string) bool { return a.In(t, identity.Approver) })
-}
-
 // waiting is how many requests wait for the actor's decision.
 func (w *Web) waiting(k call) (int, error) {
-	if !decides(k.actor) {
+	if !w.Requests.Decides(k.actor) {
 		return 0, nil
 	}
 	return w.Requests.Waiting(k.ctx, k.actor)
@@ -167,7 +158,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		return layout.NavItemModel{Label: k.words.S("web.nav." + id), Href: href, Icon: icon, Current: href == current, Test: "nav-" + id}
 	}
 	main := []layout.NavItemModel{item("home", "/", "gpu"), item("requests", "/requests", "requests")}
-	if decides(k.actor) {
+	if w.Requests.Decides(k.actor) {
 		approvals := item("approvals", "/approvals", "check")
 		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting), "nav-waiting"
 		main = append(main, approvals)

@@ -44,7 +44,7 @@ func upperFirst(s string) string {
 func requestSentence(say words, r request.Request) string {
 	switch {
 	case r.State == request.Pending:
-		return say.S("requests.pending", "By", roleWord(r.Decision.Needs), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
+		return say.S("requests.pending", "By", r.Waits(), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
 	case r.Decision.ByName == "" && r.State == request.Approved:
 		return say.S("requests.by_rule", "Rule", r.Decision.Rule)
 	}

@@ -505,7 +505,7 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 func needs(say words, o request.Offer) ui.StateModel {
 	switch {
 	case o.Verdict.Outcome == policy.Approve:
-		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By", roleWord(o.Verdict.By))}
+		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By", o.Verdict.Who())}
 	case o.Seats != nil:
 		kind := ui.Info
 		if o.Seats.Free() == 0 {
@@ -582,7 +582,7 @@ func verdict(say words, p request.Preview, form StartForm) ui.NoticeModel {
 	case !p.Refused.IsZero():
 		n.Kind, n.Title, n.Body = ui.Danger, say.S("start.refused"), say.say(p.Refused)
 	case p.Verdict.Outcome == policy.Approve:
-		n.Kind, n.Title = ui.Info, say.S("start.waits_approval", "By", roleWord(p.Verdict.By))
+		n.Kind, n.Title = ui.Info, say.S("start.waits_approval", "By", p.Verdict.Who())
 		if strings.TrimSpace(form.Reason) == "" {
 			n.Body = say.S("start.reason_first")
 		}

@@ -3,10 +3,14 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -137,23 +141,97 @@ var requestCases = cases{
 		equal(t, 0, len(got(s.History(context.Background(), "w-1", 10))(t)))
 		equal(t, int64(0), got(s.LastChange(context.Background()))(t))
 	},
-	"what waits is counted by tenant, without one's own": func(t *testing.T, s *store.Store) {
-		for i, who := range []struct {
+	"an inbox holds what asks one of its voices now, without what is one's own or has been spoken on, oldest first": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		owners, security := identity.Party{Role: identity.Owner}, identity.Party{Group: "größe's security_%"}
+		both := []policy.Step{{From: []identity.Party{owners}, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{security}}}
+		all := []request.Request{}
+		for i, c := range []struct {
 			asker  identity.PersonID
 			tenant string
 			state  request.State
-		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Pending}, {"p-eve", "speech", request.Pending}, {"p-eve", "speech", request.Approved}} {
+			steps  []policy.Step
+			said   []policy.Consent
+		}{
+			{"p-ada", "vision", request.Pending, nil, nil}, {"p-eve", "vision", request.Pending, nil, nil}, {"p-eve", "speech", request.Pending, nil, nil}, {"p-eve", "speech", request.Approved, nil, nil},
+			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both, []policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Party{owners}}}},
+		} {
 			r := Request(fmt.Sprintf("r-%d", i))
-			r.Asker, r.Wish.Tenant, r.State = who.asker, who.tenant, who.state
+			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)
+			r.Decision = request.Decision{Needs: identity.Approver, Steps: c.steps, Consents: c.said, Since: later(i)}
+			saveRequest(t, s, r)
+			all = append(all, r)
+		}
+		voice := func(id identity.PersonID, keys ...string) request.Voice { return request.Voice{Person: id, Keys: keys} }
+		for name, c := range map[string]struct {
+			self   identity.PersonID
+			voices []request.Voice
+			after  int
+			want   string
+		}{
+			"an approver of all":                {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
+			"an administrator":                  {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":                         {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"of one team":                       {"p-bob", []request.Voice{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
+			"an owner":                          {"p-bob", []request.Voice{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
+			"it escalates":                      {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 3700, "r-0 r-1 r-2 r-4"},
+			"the second step":                   {"p-cat", []request.Voice{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
+			"who spoke in the first":            {"p-bob", []request.Voice{voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"for whom somebody spoke":           {"p-zoe", []request.Voice{voice("p-zoe", "group:"+security.Group)}, 9, ""},
+			"standing in":                       {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "role:owner@vision")}, 9, "r-4"},
+			"standing in for one who spoke":     {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"standing in for the asker":         {"p-cat", []request.Voice{voice("p-cat"), voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"a key that no database can hold":   {"p-cat", []request.Voice{voice("p-cat", "group:a\x00b", "group:\xff")}, 9, ""},
+			"nobody":                            {"", nil, 9, ""},
+			"no key, which is not an open door": {"p-cat", []request.Voice{voice("p-cat")}, 9, ""},
+		} {
+			in := request.Inbox{Self: c.self, Voices: c.voices, Now: later(c.after)}
+			items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Oldest: true})
+			must(t, err)
+			if held := idsOf(items, func(r request.Request) string { return string(r.ID) }); held != c.want {
+				t.Errorf("%s: want %q, got %q", name, c.want, held)
+			}
+			equal(t, len(items), got(s.Waiting(ctx, in))(t))
+			for _, r := range all {
+				if in.Holds(r) != strings.Contains(c.want, string(r.ID)) {
+					t.Errorf("%s: Holds says something else of %s", name, r.ID)
+				}
+			}
+		}
+	},
+	"pages of the oldest go on where the last one ended": func(t *testing.T, s *store.Store) {
+		for i := range 9 {
+			r := Request(fmt.Sprintf("r-%d", i))
+			r.CreatedAt = later(i / 4)
 			saveRequest(t, s, r)
 		}
-		for _, c := range []struct {
-			tenants []string
-			except  identity.PersonID
-			want    int
-		}{{nil, "p-bob", 3}, {nil, "p-ada", 2}, {[]string{"vision"}, "p-ada", 1}, {[]string{"vision", "speech"}, "p-eve", 1}, {[]string{"speech"}, "p-eve", 0}, {[]string{}, "p-bob", 0}} {
-			equal(t, c.want, got(s.Waiting(context.Background(), c.tenants, c.except))(t))
+		var seen []string
+		for cursor := ""; ; {
+			items, next, err := s.Requests(context.Background(), request.Filter{Oldest: true, Cursor: cursor, Limit: 4})
+			must(t, err)
+			seen = append(seen, eachID(items, func(r request.Request) string { return string(r.ID) })...)
+			if cursor = next; next == "" {
+				break
+			}
 		}
+		equal(t, "r-0 r-1 r-2 r-3 r-4 r-5 r-6 r-7 r-8", strings.Join(seen, " "))
+		_, newest, err := s.Requests(context.Background(), request.Filter{Limit: 1})
+		must(t, err)
+		_, _, err = s.Requests(context.Background(), request.Filter{Oldest: true, Cursor: newest})
+		fails(t, fault.Invalid, err)
+	},
+	"what was granted to somebody is counted from a time on": func(t *testing.T, s *store.Store) {
+		for i, c := range []struct {
+			asker identity.PersonID
+			state request.State
+		}{{"p-ada", request.Approved}, {"p-ada", request.Approved}, {"p-ada", request.Rejected}, {"p-eve", request.Approved}} {
+			r := Request(fmt.Sprintf("r-%d", i))
+			r.Asker, r.State, r.CreatedAt = c.asker, c.state, later(i)
+			saveRequest(t, s, r)
+		}
+		equal(t, request.Past{Requests: 2, Minor: 1200}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
+		equal(t, request.Past{Requests: 1, Minor: 600}, got(s.Past(context.Background(), "p-ada", later(1)))(t))
+		equal(t, request.Past{}, got(s.Past(context.Background(), "p-bob", later(0)))(t))
 	},
 	"a transaction reads what it wrote": func(t *testing.T, s *store.Store) {
 		must(t, decide(s, func(tx request.Tx) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -82,7 +83,10 @@ func Request(id string) request.Request {
 		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "wish-of-" + id, Size: Size("mig-10gb"), Image: Workload("w").Image, Cluster: "west",
 			Lease: catalog.Duration(8 * time.Hour), StorageGiB: 10, Volume: "kept", Reason: "because", Workload: "w-1"},
 		Decision: request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")), Needs: identity.Approver, By: "p-eve",
-			ByName: "Eve", Note: "fine"},
+			ByName: "Eve", Note: "fine", Since: later(5), Facts: &policy.Facts{Kind: "start", Tenant: "vision", Roles: []string{"developer"}, Hours: 8, Share: 1.0 / 7},
+			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "größe"}}, All: true, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}},
+			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob", Parties: []identity.Party{{Role: identity.Owner}}, Note: "yes", At: later(6),
+				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
 		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -80,13 +81,17 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	defer s.mu.Unlock()
 	var list []request.Request
 	for _, r := range s.Reqs {
-		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) {
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+			(f.Inbox == nil || f.Inbox.Holds(r)) {
 			list = append(list, r)
 		}
 	}
 	slices.SortFunc(list, func(a, b request.Request) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+	if f.Oldest {
+		slices.Reverse(list)
+	}
 	if f.Limit > 0 && len(list) > f.Limit {
 		return list[:f.Limit], string(list[f.Limit-1].ID), nil
 	}
@@ -197,17 +202,30 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	return list, nil
 }
 
-// Waiting counts what is pending.
-func (s *Store) Waiting(_ context.Context, tenants []string, except identity.PersonID) (int, error) {
+// Waiting counts what an inbox holds.
+func (s *Store) Waiting(_ context.Context, in request.Inbox) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for _, r := range s.Reqs {
-		if r.State == request.Pending && r.Asker != except && (tenants == nil || slices.Contains(tenants, r.Wish.Tenant)) {
+		if in.Holds(r) {
 			n++
 		}
 	}
 	return n, nil
+}
+
+// Past is what somebody was granted since a time.
+func (s *Store) Past(_ context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var p request.Past
+	for _, r := range s.Reqs {
+		if r.Asker == asker && r.State == request.Approved && !r.CreatedAt.Before(since) {
+			p.Requests, p.Minor = p.Requests+1, p.Minor+r.Estimate.Minor
+		}
+	}
+	return p, nil
 }
 
 // NameTaken looks at everything that lives.

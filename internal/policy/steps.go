@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone through in order.
+type Step struct {
+	From []identity.Party `json:"from"`
+	All  bool             `json:"all,omitempty"`
+	// After so long without the words that it needs, those in Then may speak as well, for any party of the step.
+	After catalog.Duration `json:"after,omitempty"`
+	Then  []identity.Party `json:"then,omitempty"`
+}
+
+// Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what was said counts also when roles change later.
+type Consent struct {
+	Step    int               `json:"step"`
+	By      identity.PersonID `json:"by"`
+	ByName  string            `json:"byName"`
+	For     identity.PersonID `json:"for,omitempty"` // whom the person stood in for
+	ForName string            `json:"forName,omitempty"`
+	Parties []identity.Party  `json:"parties"`
+	Note    string            `json:"note,omitempty"`
+	Change  *Change           `json:"change,omitempty"` // "yes, but"
+	At      time.Time         `json:"at"`
+}
+
+// Change is what an approver granted less of than was asked.
+type Change struct {
+	Size  string           `json:"size,omitempty"`  // name of the size that was asked for; "" where it stayed
+	Lease catalog.Duration `json:"lease,omitempty"` // that was asked for; 0 where it stayed
+}
+
+// Open is the first step that still needs words, and the parties it needs them of. Without any left the step is len(steps) and nothing is missing.
+func Open(steps []Step, consents []Consent) (step int, missing []identity.Party) {
+	for i, s := range steps {
+		if missing := s.missing(in(i, consents)); len(missing) > 0 {
+			return i, missing
+		}
+	}
+	return len(steps), nil
+}
+
+func in(step int, consents []Consent) []Consent {
+	var here []Consent
+	for _, c := range consents {
+		if c.Step == step {
+			here = append(here, c)
+		}
+	}
+	return here
+}
+
+// missing are the parties of which one more person brings the step further.
+func (s Step) missing(said []Consent) []identity.Party {
+	if !s.All {
+		if len(said) > 0 {
+			return nil
+		}
+		return s.From
+	}
+	spoken := make([][]identity.Party, len(said))
+	for i, c := range said {
+		spoken[i] = c.Parties
+	}
+	have := s.covered(spoken)
+	var missing []identity.Party
+	for _, p := range s.From {
+		if s.covered(append(slices.Clone(spoken), []identity.Party{p})) > have {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// covered is how many parties of the step can be given a person of their own. Somebody who belongs to two parties counts for the one that leaves the fewest open, in whatever
+// order people spoke: else a word given early could make a step impossible to finish. This is the largest matching between people and parties, by augmenting paths.
+func (s Step) covered(people [][]identity.Party) int {
+	heldBy := make([]int, len(s.From)) // person and one, by party
+	var seat func(person int, tried []bool) bool
+	seat = func(person int, tried []bool) bool {
+		for i, p := range s.From {
+			if tried[i] || !slices.Contains(people[person], p) {
+				continue
+			}
+			tried[i] = true
+			if heldBy[i] == 0 || seat(heldBy[i]-1, tried) {
+				heldBy[i] = person + 1
+				return true
+			}
+		}
+		return false
+	}
+	n := 0
+	for person := range people {
+		if seat(person, make([]bool, len(s.From))) {
+			n++
+		}
+	}
+	return n
+}
+
+// check says what is wrong with a step.
+func (s Step) check() error {
+	if len(s.From) == 0 {
+		return fmt.Errorf("a step needs somebody in \"from\": a role (approver, owner, admin) or a group")
+	}
+	if (s.After > 0) != (len(s.Then) > 0) {
+		return fmt.Errorf("\"after\" and \"then\" belong together: after how long, and who may speak then")
+	}
+	for _, p := range slices.Concat(s.From, s.Then) {
+		switch {
+		case (p.Role == "") == (p.Group == ""):
+			return fmt.Errorf("each of \"from\" and \"then\" is either a role or a group")
+		case p.Role != "" && p.Role != identity.Approver && p.Role != identity.Owner && p.Role != identity.Admin:
+			return fmt.Errorf("the role %q approves nothing: approver, owner or admin", p.Role)
+		}
+	}
+	for i, p := range s.From {
+		if slices.Contains(s.From[:i], p) {
+			return fmt.Errorf("\"from\" names the same twice")
+		}
+	}
+	return nil
+}
+
+// Who is whose approval the steps need, for people: "team owner, then approver or group X".
+func Who(steps []Step) i18n.Text {
+	var who i18n.Text
+	for _, s := range steps {
+		who = join("policy.who_then", who, WhoOf(s.From, s.All))
+	}
+	return who
+}
+
+// WhoOf puts the parties of a step into words.
+func WhoOf(parties []identity.Party, all bool) i18n.Text {
+	id := "policy.who_or"
+	if all {
+		id = "policy.who_and"
+	}
+	var who i18n.Text
+	for _, p := range parties {
+		who = join(id, who, p.Word())
+	}
+	return who
+}
+
+func join(id string, a, b i18n.Text) i18n.Text {
+	if a.IsZero() {
+		return b
+	}
+	return i18n.Text{ID: id, Args: map[string]any{"A": a, "B": b}}
+}
+
+// FirstRole is the first role that the steps name, approver where there is none: for readers who know roles only.
+func FirstRole(steps []Step) identity.Role {
+	for _, s := range steps {
+		for _, p := range s.From {
+			if p.Role != "" {
+				return p.Role
+			}
+		}
+	}
+	return identity.Approver
+}
+
+// OneOf is a single step that anybody of a role can take.
+func OneOf(r identity.Role) []Step {
+	return []Step{{From: []identity.Party{{Role: r}}}}
+}

@@ -1,0 +1,222 @@
+package request
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+)
+
+// Verb is what an approver does with a request.
+type Verb string
+
+// The verbs.
+const (
+	ApproveVerb Verb = "approve"
+	RejectVerb  Verb = "reject"
+)
+
+// steps are those that the request has to go through. One of before there were steps has one, of the role that it names.
+func (r Request) steps() []policy.Step {
+	switch {
+	case len(r.Decision.Steps) > 0:
+		return r.Decision.Steps
+	case r.Decision.Needs != "":
+		return policy.OneOf(r.Decision.Needs)
+	}
+	return policy.OneOf(identity.Approver)
+}
+
+// Steps are whose approvals the request needs or needed; none where a rule decided.
+func (r Request) Steps() []policy.Step {
+	if len(r.Decision.Steps) == 0 && r.Decision.Needs == "" {
+		return nil
+	}
+	return r.steps()
+}
+
+// OpenStep is the step that a pending request stands at, and the parties whose word is missing there.
+func (r Request) OpenStep() (step int, missing []identity.Party) {
+	return policy.Open(r.steps(), r.Decision.Consents)
+}
+
+// since is when the open step began.
+func (r Request) since() time.Time {
+	if r.Decision.Since.IsZero() {
+		return r.CreatedAt
+	}
+	return r.Decision.Since
+}
+
+// Ask is a key whose holders may speak on a request, from a time on.
+type Ask struct {
+	Key  string
+	From time.Time
+}
+
+// Asks are all keys that the open step of a pending request waits for: of the parties that are missing at once, of those to whom it escalates later.
+func (r Request) Asks() []Ask {
+	if r.State != Pending {
+		return nil
+	}
+	step, missing := r.OpenStep()
+	var asks []Ask
+	for _, k := range identity.KeysOf(missing, r.Wish.Tenant) {
+		asks = append(asks, Ask{Key: k, From: r.CreatedAt})
+	}
+	if step == len(r.steps()) {
+		return asks
+	}
+	s := r.steps()[step]
+	for _, k := range identity.KeysOf(s.Then, r.Wish.Tenant) {
+		if !slices.ContainsFunc(asks, func(a Ask) bool { return a.Key == k }) {
+			asks = append(asks, Ask{Key: k, From: r.since().Add(s.After.Std())})
+		}
+	}
+	return asks
+}
+
+// Spoken are those who cannot speak on a request any more: the asker, everybody who spoke, and everybody for whom somebody spoke.
+func (r Request) Spoken() []identity.PersonID {
+	people := []identity.PersonID{r.Asker}
+	for _, c := range r.Decision.Consents {
+		people = append(people, c.By)
+		if c.For != "" {
+			people = append(people, c.For)
+		}
+	}
+	return people
+}
+
+// asked are the keys that may speak now.
+func (r Request) asked(now time.Time) []string {
+	var keys []string
+	for _, a := range r.Asks() {
+		if !now.Before(a.From) {
+			keys = append(keys, a.Key)
+		}
+	}
+	return keys
+}
+
+// Thing is what rights are asked about: everybody in any step may read the request.
+func (r Request) Thing() identity.Thing {
+	thing := identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker}
+	for _, s := range r.Steps() {
+		thing.Asked = append(thing.Asked, identity.KeysOf(slices.Concat(s.From, s.Then), r.Wish.Tenant)...)
+	}
+	return thing
+}
+
+// voice is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why there is none.
+func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
+	spoken := r.Spoken()
+	switch {
+	case a.Person.ID == r.Asker:
+		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
+	case slices.Contains(spoken, a.Person.ID):
+		return a, fault.New(fault.Conflict, i18n.T("request.spoken"))
+	}
+	thing := identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker, Asked: r.asked(now)}
+	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
+		v.StandsFor = nil
+		if !slices.Contains(spoken, v.Person.ID) && identity.Can(v, identity.DecideRequest, thing) {
+			return v, nil
+		}
+	}
+	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Wish.Tenant) }) {
+		return a, fault.New(fault.Forbidden, i18n.T("request.not_now", "By", r.Waits()))
+	}
+	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
+}
+
+func includes(s policy.Step, a identity.Actor, tenant string) bool {
+	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool { return p.Includes(a, tenant) })
+}
+
+// Waits says for whom a pending request waits, for people.
+func (r Request) Waits() i18n.Text {
+	step, missing := r.OpenStep()
+	return policy.WhoOf(missing, step < len(r.steps()) && r.steps()[step].All)
+}
+
+// partiesOf are those of a step that a person counts for: their own, or all of them for one to whom it escalated.
+func partiesOf(s policy.Step, v identity.Actor, tenant string) []identity.Party {
+	var own []identity.Party
+	for _, p := range s.From {
+		if p.Includes(v, tenant) {
+			own = append(own, p)
+		}
+	}
+	if slices.ContainsFunc(s.Then, func(p identity.Party) bool { return p.Includes(v, tenant) }) {
+		return s.From
+	}
+	return own
+}
+
+// Answer is what a person says to a request.
+type Answer struct {
+	Verb Verb
+	Note string
+}
+
+// Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last one grants it. Quota and seats are looked at then: they
+// may have gone since it was asked.
+func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error) {
+	if err := open(r, f.Now); err != nil {
+		return Outcome{}, err
+	}
+	v, err := voice(r, a, f.Now)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if answer.Verb == RejectVerb {
+		return reject(r, answer, a, v, f.Now), nil
+	}
+	return consent(r, answer, a, v, f)
+}
+
+func reject(r Request, answer Answer, a, v identity.Actor, now time.Time) Outcome {
+	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
+	r.State, r.DecidedAt = Rejected, now
+	r.Decision.Sentence = spoke("request.rejected_by", a, v)
+	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, now, i18n.Literal(answer.Note))}}
+}
+
+// spoke names who said it, and for whom.
+func spoke(id string, a, v identity.Actor) i18n.Text {
+	if v.Person.ID == a.Person.ID {
+		return i18n.T(id, "Name", a.Person.Name)
+	}
+	return i18n.T(id, "Name", i18n.T("request.for", "Name", a.Person.Name, "For", v.Person.Name))
+}
+
+func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, error) {
+	step, _ := r.OpenStep()
+	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: partiesOf(r.steps()[step], v, r.Wish.Tenant), Note: answer.Note, At: f.Now}
+	if v.Person.ID != a.Person.ID {
+		said.For, said.ForName = v.Person.ID, v.Person.Name
+	}
+	r.Decision.Steps = r.steps()
+	r.Decision.Consents = append(slices.Clone(r.Decision.Consents), said)
+	next, left := r.OpenStep()
+	if len(left) > 0 {
+		if next != step {
+			r.Decision.Since = f.Now
+		}
+		r.Decision.Sentence = i18n.T("policy.approve", "By", r.Waits())
+		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestConsented, f.Now, i18n.Literal(answer.Note))}}, nil
+	}
+	if r.Kind == StartKind {
+		if fields := shortages(r.Wish, f); len(fields) > 0 {
+			return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
+		}
+	}
+	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
+	r.Decision.Sentence = spoke("request.approved_by", a, v)
+	return grant(r, a, f)
+}

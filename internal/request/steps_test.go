@@ -1,0 +1,266 @@
+package request
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+)
+
+var (
+	parties = []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin}, {Group: "security"}, {Group: "finance"}}
+	odds    = rand.New(rand.NewPCG(7, 11))
+)
+
+// anyone is a person with roles and groups by chance.
+func anyone(i int) identity.Actor {
+	a := identity.Actor{Person: identity.Person{ID: identity.PersonID(fmt.Sprintf("p-%d", i)), Name: fmt.Sprintf("P%d", i)}, Tenants: map[string][]identity.Role{}}
+	for _, p := range parties {
+		if odds.IntN(3) > 0 {
+			continue
+		}
+		switch {
+		case p.Group != "":
+			a.Person.Groups = append(a.Person.Groups, p.Group)
+		case p.Role == identity.Admin || odds.IntN(2) == 0:
+			a.Global = append(a.Global, p.Role)
+		default:
+			a.Tenants["vision"] = append(a.Tenants["vision"], p.Role)
+		}
+	}
+	return a
+}
+
+func anySteps() []policy.Step {
+	steps := make([]policy.Step, 1+odds.IntN(3))
+	for i := range steps {
+		from := slices.Clone(parties)
+		odds.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
+		steps[i] = policy.Step{From: from[:1+odds.IntN(3)], All: odds.IntN(2) == 0}
+		if odds.IntN(4) == 0 {
+			steps[i].After, steps[i].Then = hours(4), []identity.Party{{Role: identity.Admin}}
+		}
+	}
+	return steps
+}
+
+func waiting(steps []policy.Step) Request {
+	return Request{ID: "r-1", Kind: StartKind, Asker: "p-dana", AskerName: "Dana", State: Pending, CreatedAt: now, ExpiresAt: now.Add(TTL),
+		Wish: Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb", Size: slice, Image: lab, Cluster: "main", Lease: hours(8)}, Decision: Decision{Steps: steps, Since: now}}
+}
+
+var yes = Answer{Verb: ApproveVerb}
+
+// enough is one person of each party of each step, and nobody twice: with these every approval can be finished.
+func enough(steps []policy.Step) []identity.Actor {
+	var people []identity.Actor
+	for i, s := range steps {
+		for j, p := range s.From {
+			a := identity.Actor{Person: identity.Person{ID: identity.PersonID(fmt.Sprintf("p-%d-%d", i, j))}}
+			if a.Global = []identity.Role{p.Role}; p.Group != "" {
+				a.Global, a.Person.Groups = nil, []string{p.Group}
+			}
+			people = append(people, a)
+		}
+	}
+	return people
+}
+
+// TestNoStepIsADeadEnd: whoever spoke before and in whatever order, a request that waits can be finished by people who are there, and each yes brings it nearer.
+func TestNoStepIsADeadEnd(t *testing.T) {
+	for range 2000 {
+		r := waiting(anySteps())
+		f := facts(t)
+		for i := range odds.IntN(6) {
+			if out, err := Decide(r, yes, anyone(i), f); err == nil {
+				r = out.Request
+			}
+		}
+		need := 0
+		for _, s := range r.Decision.Steps {
+			need += len(s.From)
+		}
+		for _, p := range enough(r.Decision.Steps) {
+			if r.State != Pending {
+				break
+			}
+			if out, err := Decide(r, yes, p, f); err == nil {
+				r = out.Request
+			}
+		}
+		if r.State != Approved || len(r.Decision.Consents) > need {
+			t.Fatalf("want it approved after at most %d words, it is %s after %+v", need, r.State, r.Decision.Consents)
+		}
+	}
+}
+
+// TestNobodyCountsTwiceNorForThemselves: whoever tries whatever, in any order, also for others.
+func TestNobodyCountsTwiceNorForThemselves(t *testing.T) {
+	for range 2000 {
+		r, f := waiting(anySteps()), facts(t)
+		people := make([]identity.Actor, 5)
+		for i := range people {
+			people[i] = anyone(i)
+		}
+		people[0].Person.ID = r.Asker
+		people[odds.IntN(5)].StandsFor = []identity.Actor{people[odds.IntN(5)], people[0]}
+		for range 20 {
+			out, err := Decide(r, yes, people[odds.IntN(5)], f)
+			if err == nil {
+				r = out.Request
+			}
+			if r.State != Pending {
+				break
+			}
+		}
+		seen := map[identity.PersonID]bool{r.Asker: true}
+		for _, c := range r.Decision.Consents {
+			for _, p := range []identity.PersonID{c.By, c.For} {
+				if p != "" && seen[p] {
+					t.Fatalf("%s counted twice or for themselves: %+v", p, r.Decision.Consents)
+				}
+				seen[p] = true
+			}
+		}
+	}
+}
+
+// tightened is the same with one thing more asked for.
+func tightened(steps []policy.Step) []policy.Step {
+	tight := slices.Clone(steps)
+	i := odds.IntN(len(tight))
+	switch s := tight[i]; odds.IntN(4) {
+	case 0:
+		return slices.Insert(tight, i, policy.Step{From: parties[odds.IntN(len(parties)):][:1]})
+	case 1:
+		s.All = true
+		tight[i] = s
+	case 2:
+		if s.From = slices.Clone(s.From); s.All {
+			for _, p := range parties {
+				if !slices.Contains(s.From, p) {
+					s.From = append(s.From, p)
+					break
+				}
+			}
+		} else if len(s.From) > 1 {
+			s.From = s.From[1:]
+		}
+		tight[i] = s
+	default:
+		s.After, s.Then = 0, nil
+		tight[i] = s
+	}
+	return tight
+}
+
+// TestTighteningNeverApprovesMore: what the same people in the same order get through under stricter steps, they get through under the others.
+func TestTighteningNeverApprovesMore(t *testing.T) {
+	approved := func(steps []policy.Step, people []identity.Actor, f Facts) bool {
+		r := waiting(steps)
+		for _, p := range people {
+			if out, err := Decide(r, yes, p, f); err == nil {
+				r = out.Request
+			}
+		}
+		return r.State == Approved
+	}
+	both := 0
+	for range 4000 {
+		steps := anySteps()
+		people := make([]identity.Actor, 1+odds.IntN(8))
+		for i := range people {
+			people[i] = anyone(i)
+		}
+		f := facts(t)
+		f.Now = now.Add(time.Duration(odds.IntN(8)) * time.Hour)
+		tight := tightened(steps)
+		strict := approved(tight, people, f)
+		if strict {
+			both++
+		}
+		if strict && !approved(steps, people, f) {
+			t.Fatalf("approved under %+v and not under %+v by %+v", tight, steps, people)
+		}
+	}
+	if both < 100 {
+		t.Errorf("only %d were approved under stricter steps: this proves nothing", both)
+	}
+}
+
+func TestTwoSteps(t *testing.T) {
+	steps := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: hours(4), Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{{Group: "security"}}}}
+	olga := identity.Actor{Person: identity.Person{ID: "p-olga", Name: "Olga", Groups: []string{"security"}}, Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
+	sam := identity.Actor{Person: identity.Person{ID: "p-sam", Name: "Sam", Groups: []string{"security"}}}
+	root := identity.Actor{Person: identity.Person{ID: "p-root", Name: "Root"}, Global: []identity.Role{identity.Admin}}
+	other := identity.Actor{Person: identity.Person{ID: "p-x"}, Tenants: map[string][]identity.Role{"speech": {identity.Owner}}}
+	r, f := waiting(steps), facts(t)
+	refused := func(who identity.Actor, kind fault.Kind, sentence string) {
+		t.Helper()
+		if _, err := Decide(r, yes, who, f); !fault.Is(err, kind) || fault.As(err).Sentence.ID != sentence {
+			t.Errorf("%s: want %s %s, got %v", who.Person.ID, kind, sentence, err)
+		}
+	}
+	refused(sam, fault.Forbidden, "request.not_now")
+	refused(other, fault.Forbidden, "request.not_approver")
+	refused(ada, fault.Forbidden, "request.not_approver")
+	refused(root, fault.Forbidden, "request.not_now")
+	first, err := Decide(r, Answer{Verb: ApproveVerb, Note: "yes"}, olga, f)
+	if err != nil || first.Request.State != Pending || first.Workload != nil || len(first.Events) != 1 || first.Events[0].Kind != "request.consented" {
+		t.Fatalf("want one step done, got %+v %v", first, err)
+	}
+	late := f
+	late.Now = now.Add(4 * time.Hour)
+	if out, err := Decide(r, yes, root, late); err != nil || out.Request.State != Pending {
+		t.Errorf("after four hours it escalates, got %v", err)
+	}
+	r = first.Request
+	refused(olga, fault.Conflict, "request.spoken")
+	done, err := Decide(r, yes, sam, f)
+	if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Sam" {
+		t.Fatalf("want it approved by the second, got %+v %v", done.Request, err)
+	}
+	if out, err := Decide(r, Answer{Verb: RejectVerb}, sam, f); err != nil || out.Request.State != Rejected {
+		t.Errorf("one no ends it, got %v", err)
+	}
+}
+
+// TestAWordGivenEarlyDoesNotBlock: somebody of both parties speaks first; the other seat is then open to either party.
+func TestAWordGivenEarlyDoesNotBlock(t *testing.T) {
+	r := waiting([]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Group: "security"}}, All: true}})
+	f := facts(t)
+	both := ada
+	both.Person.Groups = []string{"security"}
+	out, err := Decide(r, yes, both, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, second := range []identity.Actor{{Person: identity.Person{ID: "p-1", Groups: []string{"security"}}}, {Person: identity.Person{ID: "p-2"}, Global: []identity.Role{identity.Approver}}} {
+		if done, err := Decide(out.Request, yes, second, f); err != nil || done.Request.State != Approved {
+			t.Errorf("%s: want it approved, got %v", second.Person.ID, err)
+		}
+	}
+}
+
+func TestStandingIn(t *testing.T) {
+	r, f := waiting(policy.OneOf(identity.Approver)), facts(t)
+	bea := identity.Actor{Person: identity.Person{ID: "p-bea", Name: "Bea"}, StandsFor: []identity.Actor{ada}}
+	out, err := Decide(r, yes, bea, f)
+	if c := out.Request.Decision.Consents; err != nil || out.Request.State != Approved || c[0].By != "p-bea" || c[0].For != "p-ada" {
+		t.Fatalf("want Bea to speak for Ada, got %+v %v", c, err)
+	}
+	r.Asker = ada.Person.ID
+	if _, err := Decide(r, yes, bea, f); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("nobody's stand-in approves for them, got %v", err)
+	}
+	r.Asker = "p-bea"
+	if _, err := Decide(r, yes, bea, f); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("nor does one approve one's own as a stand-in, got %v", err)
+	}
+}

@@ -29,10 +29,16 @@ build: needs-go ## the programs: portal, sign-in provider, the world around them
 	@cd e2e/devstack && ../../$(STAGE) "building the devstack" go build -ldflags '-s -w' -o ../../$(BIN)/devstack ./cmd/devstack
 	@$(BIN)/devstack build --source e2e/devstack --out $(STACK)
 
+.PHONY: agent
+agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA driver)
+	@mkdir -p $(BIN)
+	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go build -ldflags '$(LD) -extldflags "-Wl,-z,lazy"' -o $(BIN)/ ./cmd/agent
+
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
 	go test ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./e2e/signin/...
+	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
 	$(BIN)/withstack --nodes 27 -- go test -count=1 -timeout 10m ./internal/kube/... # a node of each kind
 	$(BIN)/withstack -- go test -count=1 -p 1 -timeout 30m ./internal/reconcile/... ./e2e/...

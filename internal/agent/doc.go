@@ -24,10 +24,14 @@
 // An open NVML session can keep the MIG mode from being changed, so the DaemonSet selects nvidia.com/gpu.deploy.client=true: the MIG manager and driver upgrades
 // of the GPU Operator take such pods off the node first.
 //
+// Everything else works as an ordinary user without capabilities, on a read-only root file system, with no volume but the token. The image needs a libc: NVML is
+// loaded at run time.
+//
 // # Driver reload
 //
 // NVML's library stays in the process once one of its functions was called. A driver that is unloaded and loaded again is picked up with a new session; a driver
-// of another version is not ("driver_mismatch"), and the program ends itself once so that the container starts anew with the new library (ErrRestart).
+// of another version is not ("driver_mismatch"), and the program ends itself (exit code 3) so that the container starts anew with the new library (ErrRestart).
+// One that begins with the wrong library stays up and says so: to begin again would not help.
 //
 // # Metrics
 //

@@ -338,6 +338,38 @@ func TestMIGChange(t *testing.T) {
 	}
 }
 
+// Older drivers (R535 for one) tell profiles in MIG mode only. What was read in one mode does not hold in the other.
+func TestProfilesBelongToTheMode(t *testing.T) {
+	s := dgx()
+	d := card(s, 0)
+	tell := d.GetGpuInstanceProfileInfoFunc
+	d.GetGpuInstanceProfileInfoFunc = func(kind int) (nvml.GpuInstanceProfileInfo, nvml.Return) {
+		info, ret := tell(kind)
+		if d.MigMode != nvml.DEVICE_MIG_ENABLE {
+			if kind > 0 {
+				return info, nvml.ERROR_NOT_SUPPORTED
+			}
+			info.InstanceCount = 1
+		}
+		return info, ret
+	}
+	r := reader(t, s)
+	for round, want := range []struct{ mode, profiles, most int }{{0, 1, 1}, {1, 7, 7}, {1, 7, 7}, {0, 1, 1}} {
+		d.MigMode = want.mode
+		_, gpus := read(t, r, now)
+		if list := gpus[0].MIG.Profiles.Or(nil); len(list) != want.profiles || list[0].MaxInstances != want.most {
+			t.Errorf("round %d: %+v", round, list)
+		}
+	}
+	d.MigMode = 0
+	d.GetGpuInstanceProfileInfoFunc = func(int) (nvml.GpuInstanceProfileInfo, nvml.Return) {
+		return nvml.GpuInstanceProfileInfo{}, nvml.ERROR_NOT_SUPPORTED
+	}
+	if _, gpus := read(t, reader(t, s), now); gpus[0].MIG.Profiles.Why() != NotSupported || gpus[0].MIG.Enabled.Why() != "" {
+		t.Errorf("an old driver: %+v", gpus[0].MIG.Profiles)
+	}
+}
+
 func named(m MIG, profile string) Profile {
 	for _, p := range m.Profiles.Or(nil) {
 		if p.Name.Or("") == profile {

@@ -2,13 +2,13 @@ package web
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -62,12 +62,18 @@ func (w *Web) clusterModel(k call, s inventory.Snapshot, names map[workload.ID]w
 // mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by searching.
 const mostNodes = 100
 
-// nodesShown are those that match what is searched for; where they are too many, first those with trouble. Then the filter asks the server, for the browser has not all of them.
+// nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is chosen and the page has all nodes, the search field filters
+// them where they are; else it asks the server.
 func (w *Web) nodesShown(k call, f *ui.FilterBarModel, nodes []inventory.Node) []inventory.Node {
 	all := len(nodes)
-	if wanted := strings.ToLower(strings.TrimSpace(k.get("q"))); wanted != "" {
+	f.Fields = fleetChoices(k, strings.TrimPrefix(f.Search.ID, "fleet-filter-"), nodes)
+	wanted, model, state := strings.ToLower(strings.TrimSpace(k.get("q"))), k.get("model"), k.get("state")
+	if wanted != "" || model != "" || state != "" {
 		f.Search.Value, f.ClearURL, f.Client = k.get("q"), "/fleet", ""
-		nodes = slices.DeleteFunc(nodes, func(n inventory.Node) bool { return !strings.Contains(nodeText(k.words, n), wanted) })
+		nodes = slices.DeleteFunc(nodes, func(n inventory.Node) bool {
+			return !strings.Contains(nodeText(k.words, n), wanted) || model != "" && modelName(k.words, n) != model ||
+				state == "trouble" && calm(n) == 1 || state == "free" && !hasFree(n)
+		})
 	}
 	if len(nodes) > mostNodes {
 		slices.SortStableFunc(nodes, func(a, b inventory.Node) int { return cmp.Compare(calm(a), calm(b)) })
@@ -77,6 +83,36 @@ func (w *Web) nodesShown(k call, f *ui.FilterBarModel, nodes []inventory.Node) [
 		f.Count = k.words.S("fleet.shown", "Shown", len(nodes), "All", all)
 	}
 	return nodes
+}
+
+// fleetChoices are the two fields beside the search: which card, and which nodes.
+func fleetChoices(k call, cluster string, nodes []inventory.Node) []ui.FieldModel {
+	say := k.words
+	models := ui.FieldModel{ID: "fleet-model-" + cluster, Name: "model", Kind: ui.SelectField, Label: say.S("fleet.filter_model"), Value: k.get("model"), Test: "filter-model",
+		Options: []ui.OptionModel{{Label: say.S("fleet.any_model")}}}
+	var names []string
+	for _, n := range nodes {
+		if noGPU(n) == 0 {
+			names = append(names, modelName(say, n))
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		models.Options = append(models.Options, ui.OptionModel{Value: name, Label: name})
+	}
+	states := ui.FieldModel{ID: "fleet-state-" + cluster, Name: "state", Kind: ui.SelectField, Label: say.S("fleet.filter_state"), Value: k.get("state"), Test: "filter-state",
+		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")}, {Value: "free", Label: say.S("fleet.state_free")}}}
+	return []ui.FieldModel{models, states}
+}
+
+// hasFree reports whether a node could give out a GPU, or a part of one, now.
+func hasFree(n inventory.Node) bool {
+	if !usable(n) {
+		return false
+	}
+	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}), func(t inventory.Total) bool {
+		return t.Free > 0 && t.Unit != inventory.Network && t.Unit != inventory.Quantity && t.Unit != inventory.VMDevice
+	})
 }
 
 // nodeText is what a search looks through, in lower case.
@@ -98,73 +134,96 @@ func calm(n inventory.Node) int {
 
 // noGPU sorts nodes without a GPU to the end.
 func noGPU(n inventory.Node) int {
-	if len(n.Resources) == 0 {
+	if len(n.Resources) == 0 && len(n.Devices) == 0 {
 		return 1
 	}
 	return 0
 }
 
-// tally counts one kind of resource on one model of card.
-type tally struct{ held, free, blocked int64 }
-
-// fleetGroups are the bars: one for each resource of each model, and never two of them added.
+// fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no devices (memory of a card, a network) get none.
 func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
-	counts := map[string]map[string]tally{}
-	for _, n := range s.Nodes {
-		for _, r := range n.Resources {
-			model := modelName(say, n)
-			if counts[model] == nil {
-				counts[model] = map[string]tally{}
-			}
-			t, free := counts[model][r.Name], r.Free()
-			held := max(0, r.Allocatable-free)
-			if usable(n) {
-				t.free += free
-			} else {
-				t.blocked += free
-			}
-			t.held += held
-			t.blocked += max(0, r.Capacity-r.Allocatable)
-			counts[model][r.Name] = t
-		}
-	}
 	var groups []fleet.GroupModel
-	for _, model := range slices.Sorted(maps.Keys(counts)) {
-		g := fleet.GroupModel{Title: model}
-		for _, resource := range slices.Sorted(maps.Keys(counts[model])) {
-			g.Bars = append(g.Bars, tallyBar(say, resource, counts[model][resource]))
+	for _, t := range inventory.Totals(s) {
+		if t.Total == 0 && t.Excess == 0 || t.Unit == inventory.Network || t.Unit == inventory.Quantity {
+			continue
 		}
-		groups = append(groups, g)
+		title := cardName(say, t.Model)
+		if len(groups) == 0 || groups[len(groups)-1].Title != title {
+			groups = append(groups, fleet.GroupModel{Title: title})
+		}
+		g := &groups[len(groups)-1]
+		g.Bars = append(g.Bars, totalBar(say, t))
 	}
 	return groups
 }
 
-func tallyBar(say words, resource string, t tally) ui.MeterModel {
-	total := t.held + t.free + t.blocked
-	share := func(n int64) float64 { return float64(n) / float64(max(total, 1)) }
-	m := ui.MeterModel{Label: resource, Value: say.S("fleet.free_of", "Free", t.free, "Total", total), Legend: true, Test: "fleet-bar",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.held), Words: say.S("fleet.held", "Count", t.held)}}}
-	if t.blocked > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.blocked), Words: say.S("fleet.blocked", "Count", t.blocked)})
+func totalBar(say words, t inventory.Total) ui.MeterModel {
+	share := func(n int64) float64 { return float64(n) / float64(max(t.Total, 1)) }
+	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total), Detail: totalDetail(say, t), Legend: true, Test: "fleet-bar",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.Ours), Words: say.S("fleet.held", "Count", t.Ours)}}}
+	if t.Foreign > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign), Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
+	}
+	if t.Broken > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken), Words: say.S("fleet.blocked", "Count", t.Broken)})
 	}
 	return m
 }
 
+// totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and what is odd.
+func totalDetail(say words, t inventory.Total) string {
+	parts := []string{t.Resource}
+	switch {
+	case t.Unit == inventory.Share && t.Slices > 0:
+		parts = append(parts, say.S("fleet.shares_of_slices", "Count", t.Slices))
+	case t.Unit == inventory.Share && t.Cards > 0:
+		parts = append(parts, say.S("fleet.shares_of_cards", "Count", t.Cards))
+	case t.UpTo:
+		parts = append(parts, say.S("fleet.up_to"))
+	}
+	if t.Odd > 0 {
+		parts = append(parts, say.S("fleet.on_odd", "Count", t.Odd))
+	}
+	if t.Excess > 0 {
+		parts = append(parts, say.S("fleet.excess", "Count", t.Excess))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// kindWords is what one of a kind is, as people say it.
+func kindWords(say words, k inventory.Kind) string {
+	id := "fleet.unit_" + string(k.Unit)
+	if k.Profile != "" && (k.Unit == inventory.Slice || k.Unit == inventory.Share || k.Unit == inventory.VirtualCard) {
+		id += "_of"
+	}
+	return say.S(id, "Profile", k.Profile)
+}
+
 func usable(n inventory.Node) bool { return n.Ready && !n.Cordoned }
 
-// modelName is the card's name as people write it: GFD spells it with dashes.
+// modelName is the card of a node; a node whose devices a DRA driver publishes may have no label that says it.
 func modelName(say words, n inventory.Node) string {
-	if n.Model == "" {
+	if n.Model == "" && len(n.Devices) > 0 {
+		return cardName(say, inventory.KindOfDevice(n.Devices[0]).Model)
+	}
+	return cardName(say, inventory.ParseProduct(n.Model).Card)
+}
+
+// cardName is a card's name as people write it: GFD spells it with dashes.
+func cardName(say words, model string) string {
+	if model == "" {
 		return say.S("fleet.model_unknown")
 	}
-	return strings.TrimPrefix(strings.ReplaceAll(n.Model, "-", " "), "NVIDIA ")
+	return strings.TrimPrefix(strings.NewReplacer("-", " ", "_", " ").Replace(model), "NVIDIA ")
 }
 
 func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload.Workload) fleet.NodeModel {
 	say := k.words
 	detail := modelName(say, n)
-	if len(n.Resources) == 0 {
+	if noGPU(n) == 1 {
 		detail = say.S("fleet.cpu_node")
+	} else if n.Cards.Known {
+		detail = say.S("fleet.cards_of", "Count", n.Cards.Count, "Model", detail)
 	}
 	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + slug(n.Name), Test: "node-row"}, Name: ui.StackModel{Title: n.Name, Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
 	for _, odd := range n.Odd {
@@ -175,6 +234,11 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 	}
 	for _, r := range n.Resources {
 		m.Resources = append(m.Resources, w.resourceModel(k, n, r, names))
+	}
+	for _, t := range inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}) {
+		if t.DRA {
+			m.Resources = append(m.Resources, w.devicesModel(k, n, t, names))
+		}
 	}
 	return m
 }
@@ -201,25 +265,73 @@ func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource, name
 	if !usable(n) {
 		could = 0
 	}
-	m := fleet.ResourceModel{Name: r.Name, Words: say.S("fleet.free_of", "Free", could, "Total", r.Capacity)}
+	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could, r.Capacity)}
 	for _, h := range r.Holders {
 		words := w.holderWords(k, h, names)
-		for range min(h.Count, mostCells) {
-			m.Cells = append(m.Cells, fleet.CellModel{Kind: fleet.Held, Words: words})
+		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)
+	}
+	m.fill(say, could, max(0, max(r.Capacity, r.Allocatable)-r.Allocatable)+r.Free()-could)
+	return m.model(say)
+}
+
+// devicesModel draws the devices of one kind that a DRA driver publishes on a node. Of cuts that exclude each other only so many are drawn as could be had at once.
+func (w *Web) devicesModel(k call, n inventory.Node, t inventory.Total, names map[workload.ID]workload.Workload) fleet.ResourceModel {
+	say := k.words
+	m := cells{name: t.Resource}
+	isolation := catalog.IsolationUnknown
+	for _, d := range n.Devices {
+		if d.Driver != t.Resource || inventory.KindOfDevice(d) != t.Kind {
+			continue
+		}
+		isolation = inventory.IsolationOfDevice(n, d)
+		if d.Held() && !d.Gone {
+			words := say.S("fleet.cell_held")
+			if len(d.Holders) > 0 {
+				words = w.holderWords(k, d.Holders[0], names)
+			}
+			m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, 1)
 		}
 	}
-	free := fleet.CellModel{Kind: fleet.Free, Words: say.S("fleet.cell_free")}
-	if !usable(n) {
-		free = fleet.CellModel{Kind: fleet.Odd, Words: say.S("fleet.cell_blocked")}
+	m.words = resourceWords(say, t.Kind, isolation, t.Free, t.Total)
+	m.fill(say, t.Free, t.Broken)
+	return m.model(say)
+}
+
+// resourceWords say of one resource what it is, how well it is kept apart, and what is free.
+func resourceWords(say words, kind inventory.Kind, isolation catalog.Isolation, free, total int64) string {
+	parts := []string{kindWords(say, kind)}
+	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share || kind.Unit == inventory.VirtualCard {
+		parts = append(parts, say.S("web.isolation_"+string(isolation)))
 	}
-	for range min(r.Free(), mostCells) {
-		m.Cells = append(m.Cells, free)
+	return strings.Join(append(parts, say.S("fleet.free_of", "Free", free, "Total", total)), " · ")
+}
+
+// cells collects the cells of one row and keeps a node with a thousand shares from filling the page.
+type cells struct {
+	name, words string
+	list        []fleet.CellModel
+	more        int64
+}
+
+func (c *cells) add(cell fleet.CellModel, count int64) {
+	for range count {
+		if len(c.list) >= mostCells {
+			c.more++
+			continue
+		}
+		c.list = append(c.list, cell)
 	}
-	for range min(max(0, r.Capacity-r.Allocatable), mostCells) {
-		m.Cells = append(m.Cells, fleet.CellModel{Kind: fleet.Odd, Words: say.S("fleet.cell_blocked")})
-	}
-	if more := len(m.Cells) - mostCells; more > 0 {
-		m.Cells, m.More = m.Cells[:mostCells], say.S("fleet.more", "Count", more)
+}
+
+func (c *cells) fill(say words, free, broken int64) {
+	c.add(fleet.CellModel{Kind: fleet.Free, Words: say.S("fleet.cell_free")}, free)
+	c.add(fleet.CellModel{Kind: fleet.Odd, Words: say.S("fleet.cell_blocked")}, broken)
+}
+
+func (c *cells) model(say words) fleet.ResourceModel {
+	m := fleet.ResourceModel{Name: c.name, Words: c.words, Cells: c.list}
+	if c.more > 0 {
+		m.More = say.S("fleet.more", "Count", c.more)
 	}
 	return m
 }

@@ -141,3 +141,18 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 		t.Errorf("want the ten that match, got %v", names)
 	}
 }
+
+func TestFleetIsFilteredByCardAndState(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	rows := func(path string) int { return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length() }
+	all := rows("/fleet")
+	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1, "/fleet?model=A40+12Q&state=trouble": 0, "/fleet?model=%3Cb%3E": 0, "/fleet?state=odd": all} {
+		if got := rows(path); got != want {
+			t.Errorf("%s: want %d nodes, got %d", path, want, got)
+		}
+	}
+	if free := rows("/fleet?state=free"); free == 0 || free >= all {
+		t.Errorf("want some of %d nodes to have something free, got %d", all, free)
+	}
+}

@@ -25,7 +25,7 @@ func (s *session) gpu(index int, d nvml.Device) GPU {
 	g.MIG, parts = s.mig(g.UUID, g.Memory.Total, d)
 	g.Processes = s.processes(d, parts)
 	g.ECC, g.RowRemap, g.RetiredPages = s.ecc(d), s.rowRemap(d), s.retiredPages(d)
-	g.NVLinks = s.links(d)
+	g.NVLinks = s.links(g.UUID, d)
 	g.VGPUHost = s.vgpuHost(g.UUID, g.Virtualization, d)
 	g.License = s.license(d)
 	g.Lost = s.gone != ""

@@ -57,7 +57,7 @@ var remotes = map[nvml.IntNvLinkDeviceType]string{
 }
 
 // links reads NVLink by NVLink. The first that the card does not have ends the list; a card without any says so for the first.
-func (s *session) links(d nvml.Device) Value[[]NVLink] {
+func (s *session) links(uuid Value[string], d nvml.Device) Value[[]NVLink] {
 	var list []NVLink
 	for i := range nvml.NVLINK_MAX_LINKS {
 		state := ask(s, callLinkState, func() (nvml.EnableState, nvml.Return) { return d.GetNvLinkState(i) })
@@ -68,33 +68,49 @@ func (s *session) links(d nvml.Device) Value[[]NVLink] {
 		if !ok {
 			return Unknown[[]NVLink](state.Why())
 		}
-		list = append(list, s.link(i, up == nvml.FEATURE_ENABLED, d))
+		list = append(list, s.link(cable{uuid.Or(""), i}, up == nvml.FEATURE_ENABLED, d))
 	}
 	return KnownList(list)
 }
 
+// cable is one link of one card.
+type cable struct {
+	uuid string
+	link int
+}
+
 // link asks nothing more of one that is down: there is no other end, and its counters stand still.
-func (s *session) link(i int, up bool, d nvml.Device) NVLink {
-	l := NVLink{Link: i, Up: up}
+func (s *session) link(c cable, up bool, d nvml.Device) NVLink {
 	if !up {
 		none := Unknown[uint64](NotAvailable)
-		l.Version, l.Remote, l.RemoteBus = Unknown[int](NotAvailable), Unknown[string](NotAvailable), Unknown[string](NotAvailable)
-		l.CRCFlit, l.CRCData, l.Replay, l.Recovery = none, none, none, none
+		return NVLink{Link: c.link, Version: Unknown[int](NotAvailable), Remote: Unknown[string](NotAvailable), RemoteBus: Unknown[string](NotAvailable),
+			CRCFlit: none, CRCData: none, Replay: none, Recovery: none}
+	}
+	l := s.end(c, d)
+	errors := func(kind nvml.NvLinkErrorCounter) Value[uint64] {
+		return ask(s, callLinkErrors, func() (uint64, nvml.Return) { return d.GetNvLinkErrorCounter(c.link, kind) })
+	}
+	l.CRCFlit, l.CRCData = errors(nvml.NVLINK_ERROR_DL_CRC_FLIT), errors(nvml.NVLINK_ERROR_DL_CRC_DATA)
+	l.Replay, l.Recovery = errors(nvml.NVLINK_ERROR_DL_REPLAY), errors(nvml.NVLINK_ERROR_DL_RECOVERY)
+	return l
+}
+
+// end reads once per session what a link leads to: a machine of eight cards has 144 of them, and nobody changes the wiring under a loaded driver.
+func (s *session) end(c cable, d nvml.Device) NVLink {
+	if l, ok := s.ends[c]; ok && c.uuid != "" {
 		return l
 	}
-	errors := func(kind nvml.NvLinkErrorCounter) Value[uint64] {
-		return ask(s, callLinkErrors, func() (uint64, nvml.Return) { return d.GetNvLinkErrorCounter(i, kind) })
-	}
-	version := ask(s, callLinkVersion, func() (uint32, nvml.Return) { return d.GetNvLinkVersion(i) })
-	l.Version = mapped(version, func(v uint32) int { return int(v) })
-	l.Remote = worded(ask(s, callLinkRemote, func() (nvml.IntNvLinkDeviceType, nvml.Return) { return d.GetNvLinkRemoteDeviceType(i) }), remotes)
-	pci := ask(s, callLinkRemotePCI, func() (nvml.PciInfo, nvml.Return) { return d.GetNvLinkRemotePciInfo(i) })
+	l := NVLink{Link: c.link, Up: true}
+	l.Version = mapped(ask(s, callLinkVersion, func() (uint32, nvml.Return) { return d.GetNvLinkVersion(c.link) }), func(v uint32) int { return int(v) })
+	l.Remote = worded(ask(s, callLinkRemote, func() (nvml.IntNvLinkDeviceType, nvml.Return) { return d.GetNvLinkRemoteDeviceType(c.link) }), remotes)
+	pci := ask(s, callLinkRemotePCI, func() (nvml.PciInfo, nvml.Return) { return d.GetNvLinkRemotePciInfo(c.link) })
 	if p, ok := pci.Get(); ok {
 		l.RemoteBus = cstring(p.BusId[:])
 	} else {
 		l.RemoteBus = Unknown[string](pci.Why())
 	}
-	l.CRCFlit, l.CRCData = errors(nvml.NVLINK_ERROR_DL_CRC_FLIT), errors(nvml.NVLINK_ERROR_DL_CRC_DATA)
-	l.Replay, l.Recovery = errors(nvml.NVLINK_ERROR_DL_REPLAY), errors(nvml.NVLINK_ERROR_DL_RECOVERY)
+	if s.gone == "" && s.ended == "" {
+		s.ends[c] = l
+	}
 	return l
 }

@@ -291,6 +291,30 @@ func TestLostCard(t *testing.T) {
 	})
 }
 
+// What cannot change while a driver is loaded is asked once: on a real machine each call goes through the kernel.
+func TestStandingFactsAreAskedOnce(t *testing.T) {
+	s := dgx()
+	rich(t, s)
+	r := reader(t, s)
+	_, first := read(t, r, now)
+	_, second := read(t, r, now)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("two rounds in which nothing changed (-first +second)\n%s", diff)
+	}
+	d, host := card(s, 1), card(s, 2)
+	for what, calls := range map[string]int{
+		"name": len(d.GetNameCalls()), "PCI": len(d.GetPciInfoCalls()), "vGPU types": len(host.GetSupportedVgpusCalls()), "links that are up": len(d.GetNvLinkVersionCalls()) - 1,
+		"profiles": len(d.GetGpuInstanceProfileInfoCalls()) - nvml.GPU_INSTANCE_PROFILE_COUNT + 1,
+	} {
+		if calls != 1 {
+			t.Errorf("%s: asked %d times", what, calls)
+		}
+	}
+	if n := len(d.GetRemappedRowsCalls()); n != 2 {
+		t.Errorf("what changes was asked %d times", n)
+	}
+}
+
 func TestMIGChange(t *testing.T) {
 	s := dgx()
 	r := reader(t, s)

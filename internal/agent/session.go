@@ -24,6 +24,7 @@ type session struct {
 	layouts    map[string]layout    // by UUID
 	migDevices map[string]MIGDevice // by UUID, without memory
 	types      map[string][]VGPUType
+	ends       map[cable]NVLink // without counters
 
 	uuids map[int]Value[string] // by index: a card that is lost may not tell it any more
 
@@ -36,7 +37,7 @@ func newSession(lib nvml.Interface, now time.Time, containers *Containers, xids 
 	s := &session{
 		lib: lib, opened: now, containers: containers, xids: xids,
 		identities: map[string]identity{}, layouts: map[string]layout{}, migDevices: map[string]MIGDevice{}, types: map[string][]VGPUType{},
-		uuids: map[int]Value[string]{},
+		uuids: map[int]Value[string]{}, ends: map[cable]NVLink{},
 	}
 	s.absent, s.absentList = absentCalls(lib.Extensions())
 	return s

@@ -381,7 +381,7 @@ func deviceView(d gpumetrics.Device) Device {
 }
 
 func reading(r gpumetrics.Reading) *Reading {
-	if !r.Known {
+	if !r.Known() {
 		return nil
 	}
 	return &Reading{Value: r.Value, At: r.At}

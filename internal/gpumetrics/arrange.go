@@ -7,240 +7,278 @@ import (
 	"time"
 )
 
-// podKey names a pod of the cluster.
-type podKey struct{ namespace, pod string }
-
-// deviceKey names a card, or a MIG slice of it.
-type deviceKey struct{ uuid, instance string }
-
-// row of the values query, understood.
-type reading struct {
-	device deviceKey
-	pod    podKey // zero when no pod holds the device
-	kind   kind
-	value  Reading
-}
-
-// device is what is known of one device, and of each pod on it.
+// device is one card or slice in a shot: what is known of it, and of each pod on it.
 type device struct {
 	Device
-	known [kinds]Reading             // of the device itself
-	pods  map[podKey]*[kinds]Reading // what the rows of each pod say
-	at    time.Time                  // of the last sample, by the clock of this machine
+	known [kinds]value // of the device itself
+	pods  []podRows    // what the rows of each pod say
+	at    time.Time    // of the last sample, by the clock of this machine
+	twice bool         // more than one node claims to have it
+	only  bool         // a card that is known by its slices; nobody's device
 }
 
-// shot is everything one poll has brought.
+// podRows are the rows of one pod on one device.
+type podRows struct {
+	pod      podKey
+	doubtful bool // may be the exporter's own pod
+	rows     [kinds]value
+}
+
+// shot is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept, and never changed afterwards.
 type shot struct {
-	at   time.Time // when Prometheus answered
-	pods map[podKey][]Device
+	labels  Labels
+	stale   time.Duration
+	now     time.Time // when the poll began, by this machine's clock
+	at      time.Time // when Prometheus answered
+	skew    time.Duration
+	devices map[deviceKey]*device
+	pods    map[podKey][]*device
+	targets map[podKey]bool // pods that are scrape targets: exporters
+	claimed map[string]int  // compute slices of all slices of a card
+	tally   tally
 }
 
-// arrange turns the rows of both queries into devices by pod. now is this machine's clock at the answer; ages are taken by Prometheus' own clock,
-// so that a difference between the two is not an age. Samples older than stale are unknown, and keep their time.
-func arrange(values, devices []series, now time.Time, stale time.Duration) shot {
-	all := describe(devices, now)
-	exporters := exporterPods(values)
-	for _, s := range values {
-		r, ok := read(s, exporters)
-		if !ok {
-			continue
-		}
-		d := all[r.device]
-		if d == nil {
-			continue // no time is known for it
-		}
-		r.value.At = d.at
-		if now.Sub(d.at) > stale {
-			r.value.Known = false
-		}
-		d.put(r)
-	}
-	return shot{at: now, pods: byPod(all)}
+// tally counts what the rows of a shot were like, for the page that says how well the metrics are.
+type tally struct {
+	nameless int               // rows without the UUID of a card
+	orphans  int               // rows of devices of which no time is known
+	exported bool              // labels are not honoured: exported_* are read
+	series   map[string]int    // rows by metric name
+	odd      map[kind]int      // rows whose value is none
+	warnings []string          // of Prometheus itself
+	samples  map[kind]struct{} // kinds that have a usable value somewhere
 }
 
-// describe reads the devices query: what each device is, and when it was last heard of.
-func describe(rows []series, now time.Time) map[deviceKey]*device {
-	all := map[deviceKey]*device{}
-	for _, s := range rows {
-		key, ok := deviceOf(s.labels)
-		if !ok || len(s.samples) == 0 {
-			continue
-		}
-		asked := s.samples[0]
-		seconds := asked.value
-		if !(seconds > 0 && seconds < 1e11) {
-			continue
-		}
-		age := max(0, asked.at.Sub(time.UnixMilli(int64(seconds*1000))))
-		at := now.Add(-age)
-		d := all[key]
-		if d == nil {
-			d = &device{pods: map[podKey]*[kinds]Reading{}}
-			d.UUID, d.Instance = key.uuid, key.instance
-			all[key] = d
-		}
-		if !at.Before(d.at) { // two exporters for one device: the one heard of last
-			d.at = at
-			d.Model, d.Profile = s.labels["modelName"], s.labels["GPU_I_PROFILE"]
-			d.Node = cmp.Or(s.labels["Hostname"], s.labels["hostname"])
+// warn keeps the first few: a Thanos that cannot reach a store says so for each.
+func (t *tally) warn(words []string) {
+	for _, w := range words {
+		if len(t.warnings) < 3 && !slices.Contains(t.warnings, w) {
+			t.warnings = append(t.warnings, strings.ToValidUTF8(w[:min(len(w), 200)], ""))
 		}
 	}
-	return all
 }
 
-func deviceOf(labels map[string]string) (deviceKey, bool) {
-	uuid := cmp.Or(labels["UUID"], labels["uuid"])
-	return deviceKey{uuid, labels["GPU_I_ID"]}, uuid != ""
+func newShot(l Labels, now time.Time, stale time.Duration) *shot {
+	return &shot{labels: l, now: now, stale: stale, devices: map[deviceKey]*device{}, targets: map[podKey]bool{},
+		tally: tally{series: map[string]int{}, odd: map[kind]int{}, samples: map[kind]struct{}{}}}
 }
 
-// podOf reads which pod holds the device of a row. Prometheus renames the exporter's labels to exported_* and puts the exporter's own pod
-// in their place, unless it was told to honour them: then a free device has none. The exporter's pod is never a holder.
-func podOf(labels map[string]string, exporters map[podKey]bool) podKey {
-	if k := (podKey{labels["exported_namespace"], labels["exported_pod"]}); k.namespace != "" && k.pod != "" {
-		return k
+// describe takes in a row of the devices query: what a device is, and when it was last heard of. Ages are taken by Prometheus' own clock, so that a
+// difference between its clock and ours is not an age.
+func (s *shot) describe(row series) {
+	key, ok := s.labels.device(row.labels)
+	if !ok {
+		s.tally.nameless++
+		return
 	}
-	if k := (podKey{labels["pod_namespace"], labels["pod_name"]}); k.namespace != "" && k.pod != "" {
-		return k
+	if len(row.samples) == 0 {
+		return
 	}
-	k := podKey{labels["namespace"], labels["pod"]}
-	if k.namespace == "" || k.pod == "" || exporters[k] || strings.Contains(k.pod, "dcgm-exporter") {
-		return podKey{}
+	asked := row.samples[0]
+	if !(asked.value > 0 && asked.value < 1e11) {
+		return
 	}
-	return k
-}
-
-// exporterPods finds the pods that stand as scrape target beside an exported pod, and all rows of which are therefore the exporter's.
-func exporterPods(rows []series) map[podKey]bool {
-	found := map[podKey]bool{}
-	for _, s := range rows {
-		if s.labels["exported_pod"] != "" && s.labels["pod"] != "" {
-			found[podKey{s.labels["namespace"], s.labels["pod"]}] = true
+	s.skew = asked.at.Sub(s.now)
+	age := max(0, asked.at.Sub(time.UnixMilli(int64(asked.value*1000))))
+	at := s.now.Add(-age)
+	d := s.devices[key]
+	if d == nil {
+		d = &device{}
+		d.UUID, d.Instance = key.uuid, key.instance
+		s.devices[key] = d
+	}
+	node := row.labels.first(s.labels.Node)
+	if node != "" && d.Node != "" && node != d.Node {
+		d.twice = true
+	}
+	if !at.Before(d.at) { // two exporters for one device: the one heard of last
+		d.at = at
+		d.Model, d.Profile = row.labels.first(s.labels.Model), cmp.Or(row.labels.first(s.labels.Profile), d.Profile)
+		d.Node = cmp.Or(node, d.Node)
+		if name := row.labels.get("dra_claim_name"); name != "" {
+			d.Claim = row.labels.get("dra_claim_namespace") + "/" + name
 		}
 	}
-	return found
 }
 
-// read understands a row of the values query.
-func read(s series, exporters map[podKey]bool) (reading, bool) {
-	m, ok := metrics[s.labels["__name__"]]
-	key, named := deviceOf(s.labels)
-	if !ok || !named || len(s.samples) == 0 {
-		return reading{}, false
+// put takes in a row of the values query.
+func (s *shot) put(row series) {
+	name := row.labels.get("__name__")
+	k, ok := kindOf[name]
+	if !ok || k >= kinds || len(row.samples) == 0 {
+		return
 	}
-	v := s.samples[len(s.samples)-1].value
-	r := reading{device: key, pod: podOf(s.labels, exporters), kind: m.kind}
-	if v >= m.min && v <= m.max { // false for NaN
-		r.value = Reading{Value: v, Known: true}
+	s.tally.series[name]++
+	if t := s.labels.target(row.labels); t != (podKey{}) {
+		s.targets[t] = true
+		s.tally.exported = true
 	}
-	return r, true
-}
-
-// put notes a row. Of repeated rows the larger known value stays: they repeat one value, and adding them up would count it twice.
-func (d *device) put(r reading) {
+	key, ok := s.labels.device(row.labels)
+	if !ok {
+		s.tally.nameless++
+		return
+	}
+	v := metrics[k].value(row.samples[len(row.samples)-1].value)
+	s.count(k, v)
+	if k >= firstCardKind {
+		key = key.card()
+	}
+	d := s.devices[key]
+	if d == nil && k >= firstCardKind {
+		d = s.cardOf(key) // a cut card, which has no row of its own but in this query
+	}
+	if d == nil {
+		s.tally.orphans++
+		return
+	}
+	pod, doubtful := s.labels.holder(row.labels)
 	into := &d.known
-	if r.pod != (podKey{}) {
-		if d.pods[r.pod] == nil {
-			d.pods[r.pod] = &[kinds]Reading{}
-		}
-		into = d.pods[r.pod]
+	if pod != (podKey{}) {
+		into = d.rowsOf(pod, doubtful)
 	}
-	if old := into[r.kind]; !old.Known || r.value.Known && r.value.Value > old.Value {
-		into[r.kind] = r.value
+	into[k] = into[k].better(v)
+}
+
+func (s *shot) count(k kind, v value) {
+	switch v.state {
+	case odd:
+		s.tally.odd[k]++
+	case good:
+		s.tally.samples[k] = struct{}{}
 	}
 }
 
-// byPod gives each pod its devices, in a steady order.
-func byPod(all map[deviceKey]*device) map[podKey][]Device {
+// cardOf makes an entry for a card that is known by its slices only. It holds what is the card's, and is no device of anybody's.
+func (s *shot) cardOf(key deviceKey) *device {
+	d := &device{only: true}
+	d.UUID = key.uuid
+	s.devices[key] = d
+	return d
+}
+
+func (d *device) rowsOf(pod podKey, doubtful bool) *[kinds]value {
+	for i := range d.pods {
+		if d.pods[i].pod == pod {
+			return &d.pods[i].rows
+		}
+	}
+	d.pods = append(d.pods, podRows{pod: pod, doubtful: doubtful})
+	return &d.pods[len(d.pods)-1].rows
+}
+
+// close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of the devices themselves.
+func (s *shot) close(at time.Time) *shot {
+	s.at = at
 	holders := map[string]map[podKey]bool{}
-	for key, d := range all {
-		for pod := range d.pods {
+	for key, d := range s.devices {
+		d.pods = slices.DeleteFunc(d.pods, func(p podRows) bool {
+			exporter := p.doubtful && (s.targets[p.pod] || exporterPod(p.pod.pod))
+			for k := range p.rows {
+				if exporter {
+					d.known[k] = d.known[k].better(p.rows[k])
+				}
+			}
+			return exporter
+		})
+		slices.SortFunc(d.pods, func(a, b podRows) int {
+			return cmp.Or(cmp.Compare(a.pod.namespace, b.pod.namespace), cmp.Compare(a.pod.pod, b.pod.pod))
+		})
+		d.Pods = len(d.pods)
+		for _, p := range d.pods {
 			if holders[key.uuid] == nil {
 				holders[key.uuid] = map[podKey]bool{}
 			}
-			holders[key.uuid][pod] = true
+			holders[key.uuid][p.pod] = true
 		}
 	}
-	out := map[podKey][]Device{}
-	for key, d := range all {
-		shared := len(holders[key.uuid]) > 1 || key.instance != "" // the rest of a cut card is there for others, if not now then soon
-		card := all[deviceKey{key.uuid, ""}]
-		for pod := range d.pods {
-			out[pod] = append(out[pod], d.forPod(pod, card, shared))
+	s.pods, s.claimed = map[podKey][]*device{}, map[string]int{}
+	for key, d := range s.devices {
+		s.claimed[key.uuid] += computeSlices(d.Profile)
+		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != "" // the rest of a cut card is there for others, if not now then soon
+		for _, p := range d.pods {
+			s.pods[p.pod] = append(s.pods[p.pod], d)
 		}
 	}
-	for _, devices := range out {
-		slices.SortFunc(devices, func(a, b Device) int {
-			return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.UUID, b.UUID), cmp.Compare(len(a.Instance), len(b.Instance)), cmp.Compare(a.Instance, b.Instance))
-		})
+	for _, devices := range s.pods {
+		slices.SortFunc(devices, inOrder)
 	}
-	return out
+	return s
 }
 
-// forPod says what a device does. On a card that several pods share, the device's own row tells of the whole card and the pod's row of the pod; metrics
-// that are repeated for each pod are the whole card's.
-func (d *device) forPod(pod podKey, card *device, shared bool) Device {
-	out := d.Device
-	whole := d.whole()
-	out.Engine = whole[engineRatio]
-	out.Engine.Value = min(100, out.Engine.Value*100)
-	if !out.Engine.Known && d.Instance == "" {
-		out.Engine = whole[utilPercent]
+// inOrder sorts by place, and slices of a card by their number.
+func inOrder(a, b *device) int {
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.UUID, b.UUID), cmp.Compare(len(a.Instance), len(b.Instance)), cmp.Compare(a.Instance, b.Instance))
+}
+
+// live is what is known of a pod's devices.
+func (s *shot) live(pod podKey) Live {
+	live := Live{At: s.at}
+	for _, d := range s.pods[pod] {
+		live.Devices = append(live.Devices, s.of(d, pod))
 	}
-	out.MemoryUsed, out.MemoryTotal = whole[memUsed], total(whole)
-	out.Power, out.Temperature = whole[power], whole[temperature]
-	if card != nil && card != d { // whole-card rows beside those of its slices
-		of := card.whole()
-		out.Power, out.Temperature = known(out.Power, of[power]), known(out.Temperature, of[temperature])
+	return live
+}
+
+// of says what a device does, and which part of that a pod does.
+func (s *shot) of(d *device, pod podKey) Device {
+	out, whole := d.Device, d.whole()
+	engine := whole[engineRatio]
+	engine.v = min(100, engine.v*100)
+	out.Engine = engine.reading(engineRatio, Measured)
+	if !out.Engine.Known() && d.Instance == "" { // of a slice, utilisation says nothing
+		if util := whole[utilPercent]; util.state != absent {
+			out.Engine = util.reading(utilPercent, Measured)
+		}
 	}
-	out.CardShared = shared
-	if own := d.pods[pod]; len(d.pods) > 1 {
-		// A row of the device itself beside the pods' rows is how the exporter shows that the latter are the pods' own.
-		out.OwnEngine = ownValue(own[utilPercent], d.known[utilPercent])
-		out.OwnMemory = ownValue(own[memUsed], d.known[memUsed])
-	}
+	out.MemoryUsed, out.MemoryTotal = whole[memUsed].reading(memUsed, Measured), total(whole).reading(memUsed, Measured)
+	card := s.card(d)
+	out.Power, out.Temperature = card[power].reading(power, Measured), card[temperature].reading(temperature, Measured)
+	s.own(&out, d, pod)
 	for _, r := range out.readings() {
-		r.At = d.at
-		if !r.Known {
-			r.Value = 0
+		if r.Known() || r.Why != NoSeries { // what never was has no time
+			r.At = d.at
+		}
+		if r.Known() && s.now.Sub(d.at) > s.stale {
+			*r = r.without(TooOld)
 		}
 	}
 	return out
 }
 
-func ownValue(own, device Reading) Reading {
-	if device == (Reading{}) {
-		return Reading{}
+// card is what is known of the whole card that a device is, or is cut from.
+func (s *shot) card(d *device) [kinds]value {
+	if c := s.devices[deviceKey{uuid: d.UUID}]; c != nil {
+		return c.whole()
 	}
-	return own
-}
-
-func known(a, b Reading) Reading {
-	if a.Known {
-		return a
-	}
-	return b
+	return [kinds]value{}
 }
 
 // whole is what is known of the device as a whole: its own row, else the largest of the rows repeated for its pods.
-func (d *device) whole() [kinds]Reading {
+func (d *device) whole() [kinds]value {
 	out := d.known
 	for k := range out {
-		if out[k].Known {
+		if out[k].state == good {
 			continue
 		}
-		for _, rows := range d.pods {
-			if r := rows[k]; r.Known && (!out[k].Known || r.Value > out[k].Value) {
-				out[k] = r
-			}
+		for i := range d.pods {
+			out[k] = out[k].better(d.pods[i].rows[k])
 		}
 	}
 	return out
 }
 
 // total is all memory of the device: DCGM's list has no such field. Old lists lack the reserved part, which is small.
-func total(r [kinds]Reading) Reading {
-	if !r[memUsed].Known || !r[memFree].Known {
-		return Reading{}
+func total(r [kinds]value) value {
+	worst := min(r[memUsed].state, r[memFree].state)
+	if r[memUsed].state == odd || r[memFree].state == odd || r[memReserved].state == odd {
+		worst = min(worst, odd)
 	}
-	return Reading{Value: r[memUsed].Value + r[memFree].Value + r[memReserved].Value, Known: true}
+	if worst != good {
+		return value{state: worst}
+	}
+	return value{r[memUsed].v + r[memFree].v + r[memReserved].v, good}
+}
+
+func (d *Device) readings() []*Reading {
+	return []*Reading{&d.Engine, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine, &d.OwnMemory, &d.OwnPower, &d.Licence}
 }

@@ -20,19 +20,53 @@ func FuzzAnswer(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		var rows []series
-		if err := decode(strings.NewReader(text), 1<<16, func(s series) { rows = append(rows, s) }); err != nil {
-			return
-		}
-		means(rows)
-		for _, devices := range arrange(rows, rows, now, time.Minute).pods {
-			for _, d := range devices {
-				for _, r := range d.readings() {
-					if r.Known && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || math.Abs(r.Value) > 4<<30) || !r.Known && r.Value != 0 {
-						t.Errorf("%+v cannot be", *r)
-					}
-				}
+		labels := DefaultLabels()
+		shot, health, history := newShot(labels, now, time.Minute), newHealthShot(labels), newMeans(labels)
+		for _, take := range []func(series){shot.describe, shot.put, health.put, history.put} {
+			if _, err := decode(strings.NewReader(text), limits{1 << 16, 1000}, newTexts(), take); err != nil {
+				return
 			}
 		}
+		shot.close(now)
+		history.of()
+		checkShot(t, shot, health)
 	})
+}
+
+// checkShot asks of anything that came from anywhere that what is called known can be, that what is unknown has no value, and that the parts of a card are no more than it.
+func checkShot(t *testing.T, s *shot, h *healthShot) {
+	t.Helper()
+	engine, memory, watts := map[deviceKey]float64{}, map[deviceKey]float64{}, map[string]float64{}
+	for pod := range s.pods {
+		for i, d := range s.live(pod).Devices {
+			for _, r := range d.readings() {
+				checkReading(t, *r)
+			}
+			key := deviceKey{d.UUID, d.Instance}
+			engine[key] += d.OwnEngine.Value
+			memory[key] += d.OwnMemory.Value
+			watts[d.UUID] += d.OwnPower.Value
+			util := s.pods[pod][i].known[utilPercent].v
+			exceeds := func(what string, parts, whole float64) {
+				if parts > whole*(1+1e-9)+1e-9 {
+					t.Errorf("%s of %v: the parts add up to %v of %v", what, key, parts, whole)
+				}
+			}
+			exceeds("engine", engine[key], max(d.Engine.Value, util))
+			exceeds("memory", memory[key], max(d.MemoryUsed.Value, 0))
+			exceeds("power", watts[d.UUID], d.Power.Value)
+		}
+	}
+	for _, c := range h.healthOf(s) {
+		for _, r := range []Reading{c.ECCCorrected, c.ECCUncorrected, c.RemapCorrected, c.RemapUncorrected, c.RemapFailed, c.Throttle, c.MemoryTemperature, c.PCIeReplays, c.NVLinkRate, c.NVLinkErrors} {
+			checkReading(t, r)
+		}
+	}
+}
+
+func checkReading(t *testing.T, r Reading) {
+	t.Helper()
+	if r.Known() && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || math.Abs(r.Value) > 1e15) || !r.Known() && r.Value != 0 {
+		t.Errorf("%+v cannot be", r)
+	}
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +27,7 @@ type fakePrometheus struct {
 	t *testing.T
 
 	mu       sync.Mutex
+	labels   Labels
 	rows     []map[string]string // labels with "__name__" and the value under "="
 	scraped  time.Time
 	clock    func() time.Time
@@ -33,7 +36,7 @@ type fakePrometheus struct {
 }
 
 func newFake(t *testing.T, clock func() time.Time) *fakePrometheus {
-	f := &fakePrometheus{t: t, clock: clock}
+	f := &fakePrometheus{t: t, clock: clock, labels: DefaultLabels()}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f
@@ -93,24 +96,87 @@ func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	kind, result := "vector", []any{}
-	for _, row := range f.rows {
-		labels := maps.Clone(row)
-		value := labels["="]
-		delete(labels, "=")
-		name := labels["__name__"]
-		switch {
-		case query == valuesQuery && metrics[name] != (metric{}):
-			result = append(result, map[string]any{"metric": labels, "value": []any{seconds(f.clock()), value}})
-		case query == devicesQuery && name == "DCGM_FI_DEV_FB_USED":
-			delete(labels, "__name__")
-			result = append(result, map[string]any{"metric": labels, "value": []any{seconds(f.clock()), fmt.Sprint(seconds(f.scraped))}})
-		case strings.HasSuffix(r.URL.Path, "query_range") && name == "DCGM_FI_PROF_GR_ENGINE_ACTIVE":
-			kind = "matrix"
-			delete(labels, "__name__")
-			result = append(result, map[string]any{"metric": labels, "values": rangeOf(f.t, r, value)})
+	if strings.HasSuffix(r.URL.Path, "query_range") {
+		kind = "matrix"
+		for _, row := range f.max("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slices.Concat(f.labels.UUID, f.labels.Instance, f.labels.Namespace, f.labels.Pod), "") {
+			result = append(result, map[string]any{"metric": row.labels, "values": rangeOf(f.t, r, row.value)})
+		}
+	} else {
+		for _, row := range f.instant(query) {
+			result = append(result, map[string]any{"metric": row.labels, "value": []any{seconds(f.clock()), row.value}})
 		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": kind, "result": result}})
+}
+
+// answered is one row of an answer.
+type answered struct {
+	labels map[string]string
+	value  string
+}
+
+// instant evaluates the three queries by what they mean; TestRealPrometheus asks whether they say it.
+func (f *fakePrometheus) instant(query string) (rows []answered) {
+	l := f.labels
+	q := newQueries(l)
+	device := slices.Concat(l.UUID, l.Instance)
+	switch query {
+	case q.devices:
+		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE"} {
+			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels), "") {
+				rows = append(rows, answered{row.labels, fmt.Sprint(seconds(f.scraped))})
+			}
+		}
+	case q.values:
+		for name, k := range kindOf {
+			switch {
+			case k < firstCardKind:
+				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod), "")...)
+			case k < kinds:
+				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, l.UUID), partCard)...)
+			}
+		}
+	case q.health:
+		for name, k := range kindOf {
+			switch {
+			case k < kinds:
+			case k == nvlinkRate: // nothing moves between two scrapes of a file
+				for _, row := range f.max(name, l.UUID, partNVLink) {
+					rows = append(rows, answered{row.labels, "0"})
+				}
+			case metrics[k].slice:
+				rows = append(rows, f.max(name, slices.Concat([]string{"__name__", "xid"}, device), "")...)
+			default:
+				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, l.UUID), partCard)...)
+			}
+		}
+	}
+	return rows
+}
+
+// max is "max by (…)" over the series of a name.
+func (f *fakePrometheus) max(name string, by []string, part string) []answered {
+	groups := map[string]answered{}
+	for _, row := range f.rows {
+		if row["__name__"] != name {
+			continue
+		}
+		kept := map[string]string{}
+		for _, l := range by {
+			if row[l] != "" {
+				kept[l] = row[l]
+			}
+		}
+		if part != "" {
+			kept[partLabel] = part
+		}
+		key := fmt.Sprint(kept)
+		old, seen := groups[key]
+		if !seen || number([]byte(row["="])) > number([]byte(old.value)) || math.IsNaN(number([]byte(old.value))) {
+			groups[key] = answered{kept, row["="]}
+		}
+	}
+	return slices.Collect(maps.Values(groups))
 }
 
 // rangeOf repeats a ratio as per cent over the range, with a gap of ten minutes in the middle.

@@ -119,15 +119,15 @@ func (p *Poller) fetch(call chan struct{}, now time.Time) {
 	until := now.Truncate(historyStep)
 	seconds := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 	var namespaces []string
-	rows, err := []series(nil), error(nil)
+	m, err := newMeans(p.queries.labels), error(nil)
 	if p.cfg.Namespaces != nil {
 		namespaces = p.cfg.Namespaces()
 	}
 	if p.cfg.Namespaces == nil || len(namespaces) > 0 {
-		rows, err = p.query(context.Background(), "query_range", url.Values{
-			"query": {historyQuery(namespaces)}, "start": {seconds(until.Add(-historySpan))}, "end": {seconds(until)},
+		_, err = p.query(context.Background(), "query_range", url.Values{
+			"query": {p.queries.history(namespaces)}, "start": {seconds(until.Add(-historySpan))}, "end": {seconds(until)},
 			"step": {strconv.Itoa(int(historyStep.Seconds()))},
-		})
+		}, newTexts(), m.put)
 	}
 	h := &p.history
 	h.mu.Lock()
@@ -135,7 +135,7 @@ func (p *Poller) fetch(call chan struct{}, now time.Time) {
 	first = h.until.IsZero() && err == nil
 	h.call, h.err = nil, err
 	if err == nil {
-		h.pods, h.until = means(rows), until
+		h.pods, h.until = m.of(), until
 	} else {
 		p.cfg.Logger.Warn("no history from Prometheus", "error", err.Error())
 	}
@@ -143,40 +143,61 @@ func (p *Poller) fetch(call chan struct{}, now time.Time) {
 }
 
 // means turns the rows of all devices into one value for each pod and minute. A value that cannot be is a gap.
-func means(rows []series) map[podKey]map[int64]float64 {
-	exporters := exporterPods(rows)
+type means struct {
+	labels  Labels
+	targets map[podKey]bool
+	pods    map[podKey]*track
+}
+
+// track is the values of one pod's devices: one device may come in several rows (two scrapes, two spellings), and then the first one counts.
+type track struct {
+	doubtful bool
+	values   map[deviceKey]map[int64]float64
+}
+
+func newMeans(l Labels) *means {
+	return &means{labels: l, targets: map[podKey]bool{}, pods: map[podKey]*track{}}
+}
+
+func (m *means) put(s series) {
+	if t := m.labels.target(s.labels); t != (podKey{}) {
+		m.targets[t] = true
+	}
+	pod, doubtful := m.labels.holder(s.labels)
+	device, ok := m.labels.device(s.labels)
+	if pod == (podKey{}) || !ok {
+		return
+	}
+	if m.pods[pod] == nil {
+		m.pods[pod] = &track{doubtful, map[deviceKey]map[int64]float64{}}
+	}
+	values := m.pods[pod].values
+	if values[device] == nil {
+		values[device] = make(map[int64]float64, len(s.samples))
+	}
+	for _, v := range s.samples {
+		if _, seen := values[device][v.at.Unix()]; !seen && v.value >= 0 && v.value <= 105 {
+			values[device][v.at.Unix()] = min(100, v.value)
+		}
+	}
+}
+
+func (m *means) of() map[podKey]map[int64]float64 {
 	type slot struct {
 		sum float64
 		n   int
 	}
-	// One device may come in several rows (two scrapes, two spellings): the first one counts.
-	type place struct {
-		device deviceKey
-		at     int64
-	}
-	pods := map[podKey]map[place]float64{}
-	for _, s := range rows {
-		pod := podOf(s.labels, exporters)
-		device, ok := deviceOf(s.labels)
-		if pod == (podKey{}) || !ok {
+	out := make(map[podKey]map[int64]float64, len(m.pods))
+	for pod, t := range m.pods {
+		if t.doubtful && (m.targets[pod] || exporterPod(pod.pod)) {
 			continue
 		}
-		if pods[pod] == nil {
-			pods[pod] = make(map[place]float64, len(s.samples))
-		}
-		for _, v := range s.samples {
-			at := place{device, v.at.Unix()}
-			if _, seen := pods[pod][at]; !seen && v.value >= 0 && v.value <= 105 {
-				pods[pod][at] = min(100, v.value)
-			}
-		}
-	}
-	out := make(map[podKey]map[int64]float64, len(pods))
-	for pod, values := range pods {
 		sums := map[int64]slot{}
-		for at, v := range values {
-			s := sums[at.at]
-			sums[at.at] = slot{s.sum + v, s.n + 1}
+		for _, values := range t.values {
+			for at, v := range values {
+				s := sums[at]
+				sums[at] = slot{s.sum + v, s.n + 1}
+			}
 		}
 		out[pod] = make(map[int64]float64, len(sums))
 		for at, s := range sums {

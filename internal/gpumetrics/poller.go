@@ -20,6 +20,9 @@ import (
 type Config struct {
 	URL        string       // base URL of the query API, "https://prometheus.example.org"; with or without /api/v1
 	TokenFile  string       // a bearer token, read anew for each call; "" for none
+	Params     url.Values   // sent with each call: "namespace" for the tenancy port of OpenShift's querier, "extra_label" for VictoriaMetrics, "dedup" for Thanos
+	Header     http.Header  // likewise: "X-Scope-OrgID" for Mimir
+	Labels     Labels       // DefaultLabels
 	HTTPClient *http.Client // http.DefaultClient
 	Logger     *slog.Logger
 	Now        func() time.Time
@@ -27,26 +30,34 @@ type Config struct {
 	Namespaces func() []string // whose history is kept; nil: every namespace's
 	OnFresh    func()          // called after each poll, also after one that failed
 
-	Always   bool          // poll also while nobody watches
-	Every    time.Duration // 5 s
-	Timeout  time.Duration // 4 s, for each call
-	Stale    time.Duration // 2 min: older samples are unknown. The exporter itself looks every 30 s only
-	KeepFor  time.Duration // 15 min: how long last values are shown, with their age, while Prometheus does not answer
-	MaxBytes int64         // 16 MiB, of one answer
+	Always      bool          // poll also while nobody watches
+	Every       time.Duration // 5 s, and never more than a tenth of the time: a poll that takes 3 s is made every 30 s
+	HealthEvery time.Duration // 30 s, as often as the exporter looks
+	Timeout     time.Duration // 10 s, for each call
+	Stale       time.Duration // 2 min: older samples are unknown. The exporter itself looks every 30 s only
+	KeepFor     time.Duration // 15 min: how long last values are shown, with their age, while Prometheus does not answer
+	MaxBytes    int64         // 64 MiB, of one answer
+	MaxRows     int           // 400,000, of one answer
 }
 
 // Poller reads the GPUs of one cluster.
 type Poller struct {
 	cfg     Config
 	base    string
+	queries queries
 	history history
 	wake    chan struct{}
 
 	mu       sync.Mutex
 	watchers int
-	shot     shot
+	shot     *shot // nil before the first answer
+	health   *healthShot
 	status   Status
-	asked    time.Time // when the last poll began
+	asked    time.Time     // when the last poll began
+	felt     time.Time     // when the health query was last made
+	took     time.Duration // by the last poll
+	rows     int
+	bytes    int64
 }
 
 // Status says whether Prometheus answers.
@@ -72,11 +83,18 @@ func New(cfg Config) (*Poller, error) {
 		}
 	}
 	orDuration(&cfg.Every, 5*time.Second)
-	orDuration(&cfg.Timeout, 4*time.Second)
+	orDuration(&cfg.Timeout, 10*time.Second)
 	orDuration(&cfg.Stale, 2*time.Minute)
 	orDuration(&cfg.KeepFor, 15*time.Minute)
+	orDuration(&cfg.HealthEvery, 30*time.Second)
 	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = 16 << 20
+		cfg.MaxBytes = 64 << 20
+	}
+	if cfg.MaxRows == 0 {
+		cfg.MaxRows = 400_000
+	}
+	if name := cfg.Labels.Problem(); name != "" {
+		return nil, fmt.Errorf("gpumetrics: %q is no name of a label", name)
 	}
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = http.DefaultClient
@@ -87,7 +105,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{cfg: cfg, base: base, wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
+	return &Poller{cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
 // Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.
@@ -126,44 +144,89 @@ func (p *Poller) Run(ctx context.Context) error {
 	}
 }
 
+// A poll, answered or not, may take one part in ten of the time, until that would make readings older than the exporter does.
+const (
+	busyShare   = 10
+	longestWait = 30 * time.Second
+)
+
 // due reports whether somebody wants values and the last ones are not from just now: watchers that come and go must not make calls more frequent.
 func (p *Poller) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	wanted := p.watchers > 0 || p.cfg.Always
-	return wanted && p.cfg.Now().Sub(p.asked) >= p.cfg.Every/2
+	return wanted && p.cfg.Now().Sub(p.asked) >= max(p.cfg.Every/2, min(busyShare*p.took, longestWait))
 }
 
-// Poll asks once: two queries, however many GPUs and pages there are.
+// Poll asks once: two queries, and now and then a third, however many GPUs and pages there are.
 func (p *Poller) Poll(ctx context.Context) error {
 	p.mu.Lock()
-	p.asked = p.cfg.Now()
+	began := p.cfg.Now()
+	p.asked = began
+	feel := p.felt.IsZero() || began.Sub(p.felt) >= p.cfg.HealthEvery
 	p.mu.Unlock()
-	next, err := p.ask(ctx)
+	start := time.Now() // what a poll costs is real time, whatever clock readings are dated by
+	next, cost, err := p.ask(ctx, began)
+	cost.took = time.Since(start)
+	if err == nil && feel {
+		p.askHealth(ctx, began)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.note(ctx, next, err)
+	p.note(ctx, next, cost, err)
 	if p.cfg.OnFresh != nil {
 		p.cfg.OnFresh()
 	}
 	return err
 }
 
-func (p *Poller) ask(ctx context.Context) (shot, error) {
-	values, err := p.query(ctx, "query", url.Values{"query": {valuesQuery}})
-	if err != nil {
-		return shot{}, err
+// cost is what a poll took.
+type cost struct {
+	took  time.Duration
+	rows  int
+	bytes int64
+}
+
+func (c *cost) add(a answer) { c.rows, c.bytes = c.rows+a.rows, c.bytes+a.bytes }
+
+func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) {
+	s, pool, c := newShot(p.queries.labels, began, p.cfg.Stale), newTexts(), cost{}
+	for _, q := range []struct {
+		query string
+		take  func(series)
+	}{{p.queries.devices, s.describe}, {p.queries.values, s.put}} {
+		a, err := p.query(ctx, "query", url.Values{"query": {q.query}}, pool, q.take)
+		if err != nil {
+			return nil, c, err
+		}
+		c.add(a)
+		s.tally.warn(a.warnings)
 	}
-	devices, err := p.query(ctx, "query", url.Values{"query": {devicesQuery}})
-	if err != nil {
-		return shot{}, err
+	return s.close(p.cfg.Now()), c, nil
+}
+
+// askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it nothing but that is unknown.
+func (p *Poller) askHealth(ctx context.Context, now time.Time) {
+	h := newHealthShot(p.queries.labels)
+	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.health}}, newTexts(), h.put)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.felt = now
+	switch {
+	case err == nil:
+		h.at = p.cfg.Now()
+		p.health = h
+	case ctx.Err() == nil:
+		p.cfg.Logger.WarnContext(ctx, "no health of cards from Prometheus", "error", err.Error())
+		if p.health != nil && now.Sub(p.health.at) > p.cfg.KeepFor {
+			p.health = nil
+		}
 	}
-	return arrange(values, devices, p.cfg.Now(), p.cfg.Stale), nil
 }
 
 // note keeps what came. After a failure the last values stay.
-func (p *Poller) note(ctx context.Context, next shot, err error) {
+func (p *Poller) note(ctx context.Context, next *shot, c cost, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -172,11 +235,13 @@ func (p *Poller) note(ctx context.Context, next shot, err error) {
 	case err != nil && (p.status.OK || errors.Is(p.status.Err, errNever)):
 		p.cfg.Logger.WarnContext(ctx, "Prometheus does not answer; last readings stay, with their age", "url", p.base, "error", err.Error())
 	}
+	p.took = c.took
 	if err != nil {
 		p.status.OK, p.status.Err = false, err
 		return
 	}
 	p.shot, p.status = next, Status{OK: true, Since: next.at}
+	p.rows, p.bytes = c.rows, c.bytes
 }
 
 // Status says whether Prometheus answers now, and when it last did.
@@ -189,57 +254,68 @@ func (p *Poller) Status() Status {
 // Live is what is known of a pod's devices. It never waits. A pod that no row names has no devices: that says nothing about what it uses.
 func (p *Poller) Live(namespace, pod string) Live {
 	p.mu.Lock()
-	devices, at := p.shot.pods[podKey{namespace, pod}], p.shot.at
+	s, h := p.shot, p.health
 	p.mu.Unlock()
-	live := Live{At: at, Devices: slices.Clone(devices)}
-	if !at.IsZero() && p.cfg.Now().Sub(at) > p.cfg.KeepFor {
-		for i := range live.Devices {
-			forget(&live.Devices[i])
+	if s == nil {
+		return Live{}
+	}
+	key := podKey{namespace, pod}
+	live := s.live(key)
+	gone := p.cfg.Now().Sub(s.at) > p.cfg.KeepFor
+	for i, d := range s.pods[key] {
+		out := &live.Devices[i]
+		if out.Licence = h.licenceOf(d); out.Licence.Known() {
+			out.Licence.At = d.at
+		}
+		for _, r := range out.readings() {
+			if gone && r.Known() {
+				*r = r.without(NoAnswer)
+			}
 		}
 	}
 	return live
 }
 
-// forget makes every value unknown; its time stays.
-func forget(d *Device) {
-	for _, r := range d.readings() {
-		r.Known, r.Value = false, 0
-	}
-}
-
-func (d *Device) readings() []*Reading {
-	return []*Reading{&d.Engine, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine, &d.OwnMemory}
-}
-
 // query makes one call of the query API. It is a POST, as queries may be longer than a URL may be; it changes nothing there.
-func (p *Poller) query(ctx context.Context, what string, form url.Values) ([]series, error) {
+func (p *Poller) query(ctx context.Context, what string, form url.Values, pool *texts, keep func(series)) (answer, error) {
 	ctx, stop := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer stop()
+	for name, values := range p.cfg.Params {
+		form[name] = append(form[name], values...)
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/api/v1/"+what, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, err
+		return answer{}, err
+	}
+	for name, values := range p.cfg.Header {
+		r.Header[name] = slices.Clone(values)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
 	if err := p.authorize(r); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	res, err := p.cfg.HTTPClient.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("ask Prometheus: %w", err)
+		return answer{}, fmt.Errorf("ask Prometheus: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 200))
-		return nil, fmt.Errorf("%w: status %d: %q", errAnswer, res.StatusCode, text)
+		return answer{}, fmt.Errorf("%w: status %d: %q", errAnswer, res.StatusCode, text)
 	}
 	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media != "application/json" {
-		return nil, fmt.Errorf("%w is %.60q, not JSON", errAnswer, media)
+		return answer{}, fmt.Errorf("%w is %.60q, not JSON", errAnswer, media)
 	}
-	var rows []series
-	err = decode(res.Body, p.cfg.MaxBytes, func(s series) { rows = append(rows, s) })
-	return rows, err
+	a, err := decode(res.Body, limits{p.cfg.MaxBytes, p.cfg.MaxRows}, pool, keep)
+	if want := resultType[what]; err == nil && a.kind != "" && a.kind != want {
+		err = fmt.Errorf("%w is a %.20q, not a %s", errAnswer, a.kind, want)
+	}
+	return a, err
 }
+
+// resultType is what each call answers with.
+var resultType = map[string]string{"query": "vector", "query_range": "matrix"}
 
 func (p *Poller) authorize(r *http.Request) error {
 	if p.cfg.TokenFile == "" {

@@ -29,11 +29,14 @@ func newPoller(t *testing.T, url string, c *clock, change ...func(*Config)) *Pol
 	return p
 }
 
-// brief is a device in one line, "?" for what is unknown.
+// brief is a device in one line, "?" for what is unknown, "~" before what is apportioned.
 func brief(d Device) string {
 	value := func(r Reading) string {
-		if !r.Known {
+		switch r.Source {
+		case Unknown:
 			return "?"
+		case Apportioned:
+			return fmt.Sprintf("~%.0f", r.Value)
 		}
 		return fmt.Sprintf("%.0f", r.Value)
 	}
@@ -42,8 +45,8 @@ func brief(d Device) string {
 	if d.CardShared {
 		out += " shared"
 	}
-	if d.OwnEngine.Known || d.OwnMemory.Known {
-		out += fmt.Sprintf(" own %s %s", value(d.OwnEngine), value(d.OwnMemory))
+	if d.Pods > 1 {
+		out += fmt.Sprintf(" own %s %s %s of %d", value(d.OwnEngine), value(d.OwnMemory), value(d.OwnPower), d.Pods)
 	}
 	return out
 }
@@ -68,9 +71,9 @@ var recordedCases = []struct {
 	{"a MIG slice", "dcgm-mig.prom", "tenant-red", "nb-jonas-0", []string{"1f0e worker-h100-03 2g.20gb#3 engine 12 memory 2666/20096 power 232 temp 45 shared"}},
 	{"a whole card beside a cut one", "dcgm-mig.prom", "tenant-green", "train-0", []string{"7c9d worker-h100-03 # engine 99 memory 78822/81559 power 688 temp 61"}},
 	{"a time-sliced card", "dcgm-timeslicing.prom", "tenant-red", "nb-anna-0",
-		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 51 6144"}},
+		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 51 6144 ~21 of 3"}},
 	{"an idle pod on a time-sliced card", "dcgm-timeslicing.prom", "tenant-blue", "nb-lea-0",
-		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 0 0"}},
+		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 0 0 ~21 of 3"}},
 	{"a vGPU has neither power nor profiling", "dcgm-vgpu.prom", "tenant-red", "viz-0",
 		[]string{"1f0e vm-vgpu-node-01 # engine 33 memory 3168/12288 power ? temp ?"}},
 	{"a DRA claim on a slice", "dcgm-dra.prom", "tenant-red", "nb-anna-0", []string{"1f0e worker-h100-04 1g.10gb#7 engine 44 memory 2974/9984 power 140 temp 44 shared"}},
@@ -95,7 +98,7 @@ func TestRecordedExpositions(t *testing.T) {
 					t.Errorf("devices (-want +got):\n%s", diff)
 				}
 				for _, d := range live.Devices {
-					if d.Engine.Known && !d.Engine.At.Equal(clock.Now()) {
+					if d.Engine.Known() && !d.Engine.At.Equal(clock.Now()) {
 						t.Errorf("want the reading from %s, got %s", clock.Now(), d.Engine.At)
 					}
 				}
@@ -206,14 +209,14 @@ func TestStaleSamplesAreUnknownAndKeepTheirTime(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; !e.Known || !e.At.Equal(scraped) {
+	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; !e.Known() || !e.At.Equal(scraped) {
 		t.Errorf("want 50 %% of %s, got %+v", scraped, e)
 	}
 	clock.pass(31 * time.Second)
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; e.Known || e.Value != 0 || !e.At.Equal(scraped) {
+	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; e.Known() || e.Value != 0 || !e.At.Equal(scraped) {
 		t.Errorf("want unknown since %s, got %+v", scraped, e)
 	}
 }
@@ -229,7 +232,7 @@ func TestAgeIsTakenByOneClock(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; !e.Known || !e.At.Equal(here.Now().Add(-10*time.Second)) {
+	if e := p.Live("tenant-a", "nb-0").Devices[0].Engine; !e.Known() || !e.At.Equal(here.Now().Add(-10*time.Second)) {
 		t.Errorf("want 50 %% as of ten seconds ago, got %+v", e)
 	}
 }
@@ -483,7 +486,7 @@ func TestHistoryWhilePrometheusIsDown(t *testing.T) {
 
 // Names of namespaces come from people. None of them may end the string it stands in.
 func TestQueriesQuoteNames(t *testing.T) {
-	got := historyQuery([]string{`a"} or vector(1) or {x="`, `b\`, "c\n", ".*"})
+	got := newQueries(DefaultLabels()).history([]string{`a"} or vector(1) or {x="`, `b\`, "c\n", ".*"})
 	if strings.Contains(got, `"} or vector`) || strings.Contains(got, "\n") || strings.Contains(got, `|.*"`) {
 		t.Errorf("a name escaped into the query: %s", got)
 	}

@@ -7,85 +7,96 @@ import (
 	"strings"
 )
 
-// kind is what a series measures, whatever name it goes by.
-type kind int
-
-const (
-	engineRatio kind = iota // 0..1, of the card or of the slice
-	utilPercent             // 0..100, of the card only
-	memUsed
-	memFree
-	memReserved
-	power
-	temperature
-	kinds // how many
-)
-
-// metric is one name that a kind goes by, and what values are possible. DCGM marks a missing value by a huge number (9223372036854775794 and its
-// like for other types); whatever lies outside the range is unknown.
-type metric struct {
-	kind     kind
-	min, max float64
+// queries are all that is ever asked, made once. They name the labels that are kept: without the others (driver version, bus id, pod labels …) the answer
+// of a large site is a fifth of its size, and rows that two Prometheus replicas or a second scrape repeat become one.
+type queries struct {
+	labels  Labels
+	devices string // what each device is, with the time of its last sample as the value
+	values  string // what each device does, and for each pod on it; what the card does, once
+	health  string // what is the matter with cards
 }
 
-// metrics are the names before and since DCGM 4.6. Values do not change with the name: GPU_UTIL_RATIO is per cent as well.
-var metrics = map[string]metric{
-	"DCGM_FI_PROF_GR_ENGINE_ACTIVE":     {engineRatio, 0, 1.05}, // may overshoot a little
-	"DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": {engineRatio, 0, 1.05},
-	"DCGM_FI_DEV_GPU_UTIL":              {utilPercent, 0, 100},
-	"DCGM_FI_DEV_GPU_UTIL_RATIO":        {utilPercent, 0, 100},
-	"DCGM_FI_DEV_FB_USED":               {memUsed, 0, 1 << 30},
-	"DCGM_FI_DEV_FB_FREE":               {memFree, 0, 1 << 30},
-	"DCGM_FI_DEV_FB_RESERVED":           {memReserved, 0, 1 << 30},
-	"DCGM_FI_DEV_POWER_USAGE":           {power, 0, 1e5},
-	"DCGM_FI_DEV_BOARD_POWER_WATTS":     {power, 0, 1e5},
-	"DCGM_FI_DEV_GPU_TEMP":              {temperature, -50, 250},
-	"DCGM_FI_DEV_GPU_TEMP_CELSIUS":      {temperature, -50, 250},
-}
-
-// Labels kept: without the others (driver version, bus id, pod labels …) the answer of a large site is a fifth of its size, and rows that two
-// Prometheus replicas or a second scrape repeat become one. "uuid", "pod_name" and "pod_namespace" are the exporter's old spelling.
-const (
-	deviceLabels = "UUID, uuid, GPU_I_ID"
-	podLabels    = "exported_namespace, exported_pod, namespace, pod, pod_namespace, pod_name"
-)
-
-// valuesQuery gives every metric of every device, and for each pod that holds one.
-var valuesQuery = "max by (__name__, " + deviceLabels + ", " + podLabels + ") ({__name__=~" + quote(strings.Join(metricNames(), "|")) + "})"
-
-// devicesQuery gives what each device is, with the time of its last sample as the value: an instant query stamps samples with its own time. All metrics
-// of a device come from one scrape, so one of them tells the time for all.
-var devicesQuery = "max by (" + deviceLabels + ", GPU_I_PROFILE, modelName, Hostname, hostname) (" +
-	"timestamp(DCGM_FI_DEV_FB_USED) or timestamp(DCGM_FI_PROF_GR_ENGINE_ACTIVE) or timestamp(DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO) " +
-	"or timestamp(DCGM_FI_DEV_GPU_UTIL) or timestamp(DCGM_FI_DEV_GPU_UTIL_RATIO))"
-
-func metricNames() []string {
-	names := make([]string, 0, len(metrics))
-	for n := range metrics {
-		names = append(names, n)
+func newQueries(l Labels) queries {
+	device := slices.Concat(l.UUID, l.Instance)
+	of := func(wanted func(kind, metric) bool) string {
+		return "{__name__=~" + quote(strings.Join(namesOf(wanted), "|")) + "}"
 	}
-	slices.Sort(names)
-	return names
+	return queries{
+		labels: l,
+		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device come from one scrape: one of them
+		// tells the time for all. Each stands for devices that lack those before it.
+		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels)) + "(" + strings.Join(clocks(), " or ") + ")",
+		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" + of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +
+			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+of(func(k kind, _ metric) bool { return k >= firstCardKind && k < kinds })+")"),
+		// A counter that starts again is no negative number of anything: rate() knows, and it comes before max.
+		health: maxBy(slices.Concat([]string{"__name__", "xid"}, device)) + "(" + of(func(k kind, m metric) bool { return k > kinds && m.slice }) + ") or " +
+			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+of(func(k kind, m metric) bool { return k > kinds && !m.slice && k != nvlinkRate })+")") + " or " +
+			part(partNVLink, maxBy(l.UUID)+"("+nvlink()+")"),
+	}
 }
 
-// historyQuery gives the engine use of every pod's devices, in per cent, for the given namespaces (all when there are none). Utilisation stands in where the
-// profiling metrics are missing (vGPU, old cards), but never for a slice: some versions report 0 there.
-func historyQuery(namespaces []string) string {
+// claimLabels are the exporter's with --kubernetes-enable-dra.
+var claimLabels = []string{"dra_claim_namespace", "dra_claim_name"}
+
+func maxBy(names []string) string { return "max by (" + strings.Join(names, ", ") + ") " }
+
+// clocks are the series that tell the time of a device.
+func clocks() []string {
 	var parts []string
-	for _, part := range []struct{ factor, name, slices string }{
-		{"100 * ", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", ""}, {"100 * ", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", ""},
-		{"", "DCGM_FI_DEV_GPU_UTIL", `GPU_I_ID=""`}, {"", "DCGM_FI_DEV_GPU_UTIL_RATIO", `GPU_I_ID=""`},
-	} {
-		for _, in := range namespaceMatchers(namespaces) {
-			matchers := strings.Trim(part.slices+","+in, ",")
-			parts = append(parts, part.factor+"max by ("+deviceLabels+", "+podLabels+") ("+part.name+"{"+matchers+"})")
+	for _, k := range []kind{memUsed, engineRatio, utilPercent, power, temperature} {
+		for _, n := range metrics[k].names {
+			parts = append(parts, "timestamp("+n+")")
+		}
+	}
+	return parts
+}
+
+// partLabel tells the parts of a query apart. "or" compares rows without regard to their metric names, so that the power of a free card would be taken for
+// another row of its memory, and be dropped.
+const (
+	partLabel  = "portal_part"
+	partCard   = "card"
+	partNVLink = "nvlink"
+)
+
+func part(name, query string) string {
+	return "label_replace(" + query + `, "` + partLabel + `", "` + name + `", "", "")`
+}
+
+// nvlink is the rate of the counters over all lanes.
+func nvlink() string {
+	var parts []string
+	for _, n := range metrics[nvlinkRate].names {
+		parts = append(parts, "rate("+n+"[5m])")
+	}
+	return strings.Join(parts, " or ")
+}
+
+// history gives the engine use of every pod's devices, in per cent, for the given namespaces (all when there are none). Utilisation stands in where the
+// profiling metrics are missing (vGPU, old cards), but never for a slice: some versions report 0 there.
+func (q queries) history(namespaces []string) string {
+	var parts []string
+	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
+	var whole []string
+	for _, n := range q.labels.Instance {
+		whole = append(whole, n+`=""`)
+	}
+	for _, k := range []kind{engineRatio, utilPercent} {
+		factor, slices := "100 * ", ""
+		if k == utilPercent {
+			factor, slices = "", strings.Join(whole, ",")
+		}
+		for _, name := range metrics[k].names {
+			for _, in := range q.namespaceMatchers(namespaces) {
+				parts = append(parts, factor+by+"("+name+"{"+strings.Trim(slices+","+in, ",")+"})")
+			}
 		}
 	}
 	return strings.Join(parts, " or ")
 }
 
-// namespaceMatchers are two when asked for namespaces: a row names its tenant as exported_namespace, or, where labels are honoured, as namespace.
-func namespaceMatchers(namespaces []string) []string {
+// namespaceMatchers are one for each name that a row may call its tenant by; a later one counts where those before it are not there.
+func (q queries) namespaceMatchers(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{""}
 	}
@@ -94,8 +105,14 @@ func namespaceMatchers(namespaces []string) []string {
 		names[i] = regexp.QuoteMeta(n)
 	}
 	any := quote(strings.Join(names, "|"))
-	return []string{"exported_namespace=~" + any, `exported_namespace="",namespace=~` + any}
+	var matchers []string
+	before := ""
+	for _, label := range q.labels.Namespace {
+		matchers = append(matchers, before+label+"=~"+any)
+		before += label + `="",`
+	}
+	return matchers
 }
 
-// quote writes a string of PromQL; its escapes are those of Go. Nothing reaches a query but through here.
+// quote writes a string of PromQL; its escapes are those of Go. Nothing that comes from outside reaches a query but through here.
 func quote(text string) string { return strconv.Quote(strings.ToValidUTF8(text, "\uFFFD")) }

@@ -83,7 +83,7 @@ func (w words) at(t time.Time) ui.TimeModel     { return ui.Exact(w.Localizer, t
 
 // reading is a value with its unit, or the word for unknown: never a zero that nobody measured.
 func (w words) reading(r gpumetrics.Reading, unit string) string {
-	if !r.Known {
+	if !r.Known() {
 		return w.S("web.unknown")
 	}
 	if unit == "%" {

@@ -43,14 +43,14 @@ func TestMoney(t *testing.T) {
 
 func TestReadingsAreNeverASilentZero(t *testing.T) {
 	t.Parallel()
-	unknown, zero := gpumetrics.Reading{}, gpumetrics.Reading{Known: true, At: now}
+	unknown, zero := gpumetrics.Reading{}, gpumetrics.Reading{Source: gpumetrics.Measured, At: now}
 	if got := in("en").reading(unknown, "W"); got != "unknown" {
 		t.Errorf("want unknown, got %q", got)
 	}
 	if got := in("en").reading(zero, "W"); got != "0 W" {
 		t.Errorf("a measured zero is a zero, got %q", got)
 	}
-	if got := in("de").reading(gpumetrics.Reading{Value: 1234.4, Known: true}, "W"); got != "1.234 W" {
+	if got := in("de").reading(gpumetrics.Reading{Value: 1234.4, Source: gpumetrics.Measured}, "W"); got != "1.234 W" {
 		t.Errorf("want whole watts with their separator, got %q", got)
 	}
 }

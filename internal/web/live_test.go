@@ -128,7 +128,7 @@ func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 	w.Hub.Publish(live.Change{Topic: "metrics"})
 	quiet(t, events, "nothing is different")
 	r := w.Readings["train-resnet-0"]
-	r.Live.Devices = []gpumetrics.Device{{Engine: gpumetrics.Reading{Value: 12, At: webtest.Now, Known: true}}}
+	r.Live.Devices = []gpumetrics.Device{{Engine: gpumetrics.Reading{Value: 12, At: webtest.Now, Source: gpumetrics.Measured}}}
 	w.Readings["train-resnet-0"] = r
 	w.Hub.Publish(live.Change{Topic: "metrics"})
 	got := next(t, events).fragments(t)

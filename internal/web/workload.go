@@ -258,7 +258,7 @@ const staleReading = time.Minute
 func sampleTime(l gpumetrics.Live) time.Time {
 	at := l.At
 	for _, d := range l.Devices {
-		if d.Engine.Known && d.Engine.At.Before(at) {
+		if d.Engine.Known() && d.Engine.At.Before(at) {
 			at = d.Engine.At
 		}
 	}
@@ -287,11 +287,11 @@ func deviceModel(say words, d gpumetrics.Device) workloadview.DeviceModel {
 
 func memoryTile(say words, d gpumetrics.Device) ui.TileModel {
 	t := ui.TileModel{Label: say.S("workload.memory"), Value: say.S("web.unknown"), Test: "memory"}
-	if !d.MemoryUsed.Known {
+	if !d.MemoryUsed.Known() {
 		return t
 	}
 	t.Value = say.gib(d.MemoryUsed.Value / 1024)
-	if d.MemoryTotal.Known && d.MemoryTotal.Value > 0 {
+	if d.MemoryTotal.Known() && d.MemoryTotal.Value > 0 {
 		t.Detail = say.S("workload.memory_of", "Total", say.gib(d.MemoryTotal.Value/1024))
 		t.Meter = readingBar(t.Label, d.MemoryUsed, d.MemoryTotal.Value)
 	}
@@ -300,7 +300,7 @@ func memoryTile(say words, d gpumetrics.Device) ui.TileModel {
 
 // readingBar is nil where there is nothing to draw: an empty bar would look like a zero.
 func readingBar(label string, r gpumetrics.Reading, most float64) *ui.MeterModel {
-	if !r.Known || most <= 0 {
+	if !r.Known() || most <= 0 {
 		return nil
 	}
 	return &ui.MeterModel{Label: label, Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: r.Value / most}}}

@@ -108,7 +108,7 @@ func (w *Web) useModel(k call, item workload.Workload) workloadview.UseModel {
 	points := w.Metrics.History(k.ctx, item.Cluster, item.Namespace, item.Observed.Pod)
 	now := engine(w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod))
 	m.Spark = sparkline(k.words, points, now)
-	if !now.Known && !anyKnown(points) {
+	if !now.Known() && !anyKnown(points) {
 		m.Words = k.words.S("web.use_unknown")
 	}
 	return m
@@ -119,10 +119,10 @@ func engine(l gpumetrics.Live) gpumetrics.Reading {
 	var mean gpumetrics.Reading
 	n := 0.0
 	for _, d := range l.Devices {
-		if d.Engine.Known {
+		if d.Engine.Known() {
 			n++
 			mean.Value += d.Engine.Value
-			mean.At, mean.Known = d.Engine.At, true
+			mean.At, mean.Unit, mean.Source = d.Engine.At, d.Engine.Unit, max(mean.Source, d.Engine.Source)
 		}
 	}
 	if n > 0 {

@@ -83,7 +83,7 @@ func (b *Work) Running(node string, since, left time.Duration) *Work {
 }
 
 func known(v float64) gpumetrics.Reading {
-	return gpumetrics.Reading{Value: v, At: Now.Add(-4 * time.Second), Known: true}
+	return gpumetrics.Reading{Value: v, At: Now.Add(-4 * time.Second), Source: gpumetrics.Measured}
 }
 
 // reading is a device that works in waves; the hour has a gap in it.

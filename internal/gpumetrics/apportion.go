@@ -1,0 +1,118 @@
+package gpumetrics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// exporterPod knows the exporter by the name that its chart and the GPU Operator give it, for sites where nothing else tells it from a workload: a free card of a
+// scrape that does not honour labels has no labels but the exporter's.
+func exporterPod(name string) bool { return strings.Contains(name, "dcgm-exporter") }
+
+// own says which part of a device one of its pods uses. The only pod on a device uses all of it. Where several do, the exporter either tells each one's part, or one
+// value for all, of which each gets the same part. Parts never add up to more than there is.
+func (s *shot) own(out *Device, d *device, pod podKey) {
+	out.OwnEngine, out.OwnMemory, out.OwnPower = out.Engine, out.MemoryUsed, s.ownPower(out.Power, d)
+	if len(d.pods) < 2 {
+		return
+	}
+	out.OwnEngine = d.part(utilPercent, pod, out.Engine)
+	out.OwnMemory = d.part(memUsed, pod, out.MemoryUsed)
+}
+
+// part of a pod in what the device does. A row of the device itself beside the pods' rows is how the exporter shows that the latter are the pods' own. They come from
+// the driver's list of processes, at another moment than the device's: when they add up to more than that, they are measures of nothing, and are scaled.
+func (d *device) part(k kind, pod podKey, whole Reading) Reading {
+	if !whole.Known() {
+		return whole
+	}
+	told := slices.ContainsFunc(d.pods, func(p podRows) bool { return p.rows[k].state == good })
+	if d.known[k].state != good || !told {
+		return apportioned(whole, 1/float64(len(d.pods)))
+	}
+	var own, sum float64
+	for i := range d.pods {
+		row := d.pods[i].rows[k]
+		if row.state != good {
+			if d.pods[i].pod == pod {
+				return row.reading(k, Measured)
+			}
+			continue
+		}
+		sum += row.v
+		if d.pods[i].pod == pod {
+			own = row.v
+		}
+	}
+	if sum > whole.Value && sum > d.known[k].v {
+		return apportioned(whole, own/sum)
+	}
+	r := whole
+	r.Value = own
+	return r
+}
+
+func apportioned(r Reading, part float64) Reading {
+	r.Value *= part
+	r.Source = Apportioned
+	return r
+}
+
+// ownPower is the part of the card's power that one pod answers for: the slice's part of the card, and of that the pod's. Nobody measures it.
+func (s *shot) ownPower(card Reading, d *device) Reading {
+	if !card.Known() {
+		return card
+	}
+	part := 1.0
+	if d.Instance != "" {
+		if part = s.sliceOf(d); part == 0 {
+			return card.without(OneForAll)
+		}
+	}
+	if n := len(d.pods); n > 1 {
+		part /= float64(n)
+	}
+	if part == 1 {
+		return card
+	}
+	return apportioned(card, part)
+}
+
+// sliceOf is the part of its card's compute that a slice has; 0 where the profile does not say. A card whose slices claim more than it has, as happens while it is being
+// cut anew, is as large as they claim.
+func (s *shot) sliceOf(d *device) float64 {
+	mine := computeSlices(d.Profile)
+	if mine == 0 {
+		return 0
+	}
+	return float64(mine) / float64(max(cardSlices(d.Model), s.claimed[d.UUID]))
+}
+
+// computeSlices reads "3" from "3g.20gb", and from "1c.3g.20gb".
+func computeSlices(profile string) int {
+	for part := range strings.SplitSeq(profile, ".") {
+		if g, ok := strings.CutSuffix(part, "g"); ok {
+			if n, err := strconv.Atoi(g); err == nil && n > 0 && n < 8 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// Compute slices of the cards that have fewer than seven (NVIDIA MIG User Guide, supported profiles).
+var fewSlices = []struct {
+	model string
+	n     int
+}{{"A30", 4}, {"RTX PRO 6000", 4}, {"RTX PRO 5000", 2}, {"RTX PRO 4500", 2}}
+
+func cardSlices(model string) int {
+	model = strings.ReplaceAll(model, "-", " ")
+	for _, c := range fewSlices {
+		if strings.Contains(model+" ", c.model+" ") {
+			return c.n
+		}
+	}
+	return 7
+}

@@ -1,0 +1,125 @@
+package gpumetrics
+
+import (
+	"slices"
+	"strings"
+)
+
+// Labels are the names that a site's series use, each in order of preference. What is empty gets the exporter's own names, old and new; a site
+// whose relabelling rules rename labels lists its names.
+type Labels struct {
+	UUID      []string // of the physical card
+	Instance  []string // number of a MIG slice
+	Profile   []string // name of a MIG profile
+	Model     []string
+	Node      []string
+	Namespace []string // of the pod that holds the device; Pod has its counterpart at the same place
+	Pod       []string
+}
+
+// DefaultLabels are those of dcgm-exporter. Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are its spelling with
+// --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own pod in namespace and pod, and the holder moves to exported_*.
+func DefaultLabels() Labels {
+	return Labels{UUID: []string{"UUID", "uuid"}, Instance: []string{"GPU_I_ID"}, Profile: []string{"GPU_I_PROFILE", "dra_mig_profile"},
+		Model: []string{"modelName"}, Node: []string{"Hostname", "hostname"},
+		Namespace: []string{"exported_namespace", "pod_namespace", "namespace"}, Pod: []string{"exported_pod", "pod_name", "pod"}}
+}
+
+// orDefaults fills in what is empty. Names are those of PromQL without quotes; others would not be a query, and are left out.
+func (l Labels) orDefaults() Labels {
+	d := DefaultLabels()
+	for _, pair := range []struct{ own, standard *[]string }{
+		{&l.UUID, &d.UUID}, {&l.Instance, &d.Instance}, {&l.Profile, &d.Profile}, {&l.Model, &d.Model}, {&l.Node, &d.Node},
+	} {
+		if *pair.own = slices.DeleteFunc(slices.Clone(*pair.own), func(n string) bool { return !labelName(n) }); len(*pair.own) == 0 {
+			*pair.own = *pair.standard
+		}
+	}
+	bad := func(n string) bool { return !labelName(n) }
+	if len(l.Namespace) == 0 || len(l.Namespace) != len(l.Pod) || slices.ContainsFunc(l.Namespace, bad) || slices.ContainsFunc(l.Pod, bad) {
+		l.Namespace, l.Pod = d.Namespace, d.Pod
+	}
+	return l
+}
+
+// Problem names the first label name that no series could have, or "".
+func (l Labels) Problem() string {
+	for _, names := range [][]string{l.UUID, l.Instance, l.Profile, l.Model, l.Node, l.Namespace, l.Pod} {
+		for _, n := range names {
+			if !labelName(n) {
+				return n
+			}
+		}
+	}
+	return ""
+}
+
+func labelName(n string) bool {
+	for i, r := range n {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return n != "" && !strings.HasPrefix(n, "__")
+}
+
+// label is one of a row.
+type label struct{ name, value string }
+
+// labels are those of one row.
+type labels []label
+
+// get is the value of a label, "" for none. Of a name that is there twice the last one counts, as everywhere in JSON.
+func (l labels) get(name string) string {
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].name == name {
+			return l[i].value
+		}
+	}
+	return ""
+}
+
+// first is the value of the first of the names that the row has.
+func (l labels) first(names []string) string {
+	for _, n := range names {
+		if v := l.get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// podKey names a pod of the cluster.
+type podKey struct{ namespace, pod string }
+
+// deviceKey names a card, or a MIG slice of it. Rows of slices carry the card's UUID, so neither alone is a key.
+type deviceKey struct{ uuid, instance string }
+
+func (k deviceKey) card() deviceKey { return deviceKey{uuid: k.uuid} }
+
+func (l Labels) device(row labels) (deviceKey, bool) {
+	k := deviceKey{row.first(l.UUID), row.first(l.Instance)}
+	return k, k.uuid != ""
+}
+
+// holder is the pod that a row names, and whether that may be the exporter's own: the last names are those which Prometheus gives to its target.
+func (l Labels) holder(row labels) (k podKey, doubtful bool) {
+	last := len(l.Namespace) - 1
+	for i := range l.Namespace {
+		k = podKey{row.get(l.Namespace[i]), row.get(l.Pod[i])}
+		if k.namespace != "" && k.pod != "" {
+			return k, i == last
+		}
+	}
+	return podKey{}, false
+}
+
+// target is the pod that stands as scrape target beside an exported one; every row that names it as its pod is the exporter's own.
+func (l Labels) target(row labels) podKey {
+	last := len(l.Namespace) - 1
+	if k, doubtful := l.holder(row); k == (podKey{}) || doubtful {
+		return podKey{}
+	}
+	return podKey{row.get(l.Namespace[last]), row.get(l.Pod[last])}
+}

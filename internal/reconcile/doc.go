@@ -18,6 +18,9 @@
 // quota had refused, status.go says whether a cluster answers. While it does not, nothing is concluded from the caches: observations keep their time,
 // meters stay as they are, and wishes wait.
 //
+// Claims for devices take an API that not every cluster serves (kinds.go, cluster.go): where it is absent everything else goes on, and a workload that needs it
+// says so. A changed claim is an object of another name, for Kubernetes does not let one be changed; the old one goes after the pod has.
+//
 // Who leads is decided outside: Run is called by the one controller that does. Two at once would be harmless though untidy: rows carry a version, objects
 // the generation of the wish, and deletion reads the row again.
 package reconcile

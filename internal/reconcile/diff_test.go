@@ -282,7 +282,10 @@ func TestFits(t *testing.T) {
 		"just enough":            {[]*corev1.ResourceQuota{quota("4", "2")}, true},
 		"one too few":            {[]*corev1.ResourceQuota{quota("4", "3")}, false},
 		"one of two has no room": {[]*corev1.ResourceQuota{quota("9", "0"), quota("4", "4")}, false},
-		"lowered below its use":  {[]*corev1.ResourceQuota{quota("1", "4")}, false},
+		"another line is overdrawn": {[]*corev1.ResourceQuota{quota("4", "2"), {Status: corev1.ResourceQuotaStatus{
+			Hard: corev1.ResourceList{"requests.nvidia.com/mig-1g.10gb": resource.MustParse("0")},
+			Used: corev1.ResourceList{"requests.nvidia.com/mig-1g.10gb": resource.MustParse("3")}}}}, true},
+		"lowered below its use": {[]*corev1.ResourceQuota{quota("1", "4")}, false},
 	} {
 		if got := reconcile.Fits(pod, c.quotas); got != c.want {
 			t.Errorf("%s: want %t, got %t", name, c.want, got)

@@ -123,12 +123,14 @@ func fits(pod corev1.PodSpec, quotas []*corev1.ResourceQuota) bool {
 			if !counts {
 				continue
 			}
-			left := hard.DeepCopy()
+			left, asked := hard.DeepCopy(), false
 			left.Sub(q.Status.Used[name])
 			for _, c := range pod.Containers {
-				left.Sub(c.Resources.Requests[corev1.ResourceName(resource)])
+				request, asks := c.Resources.Requests[corev1.ResourceName(resource)]
+				left.Sub(request)
+				asked = asked || asks
 			}
-			if left.Sign() < 0 {
+			if asked && left.Sign() < 0 { // a line that was lowered below its use keeps only those out who ask for more of it
 				return false
 			}
 		}

@@ -93,6 +93,7 @@ needs-go:
 .PHONY: needs
 needs: needs-go
 	@command -v node >/dev/null || { echo "Node is missing: install Node 20 or newer"; exit 1; }
+	@command -v cc >/dev/null || { echo "A C compiler is missing: apt-get install gcc libc6-dev"; exit 1; }
 	@command -v chromium >/dev/null || { echo "Chromium is missing: apt-get install chromium"; exit 1; }
 	@command -v jupyter-notebook >/dev/null || { echo "jupyter-notebook is missing: apt-get install jupyter-notebook"; exit 1; }
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "postgres is missing: apt-get install postgresql"; exit 1; }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // Unit is what one of a resource is. Units are never added to each other.
@@ -20,6 +22,14 @@ const (
 	Network     Unit = "network"
 	Other       Unit = "other" // an accelerator's resource of which no more is known
 )
+
+// Units are all of them, in the order in which a page shows them.
+func Units() []Unit {
+	return []Unit{Card, Slice, Share, VirtualCard, VMDevice, Quantity, Network, Other}
+}
+
+// Word says to people what one of the unit is.
+func (u Unit) Word() i18n.Text { return i18n.T("inventory.unit_" + string(u)) }
 
 // Kind says what a resource of a node, or a device of a driver, is.
 type Kind struct {

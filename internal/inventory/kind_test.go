@@ -13,6 +13,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 const (
@@ -115,6 +116,30 @@ func TestWhatAResourceIs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each unit that the tables name is in the list, and has words in each language.
+func TestUnitsHaveWords(t *testing.T) {
+	listed := map[Unit]bool{}
+	texts := i18n.MustLoad()
+	for _, u := range Units() {
+		listed[u] = true
+		for _, lang := range []string{"en", "de"} {
+			if said := texts.For(lang).Say(u.Word()); said == "" || said == u.Word().ID {
+				t.Errorf("%s has no word in %s", u, lang)
+			}
+		}
+	}
+	for _, row := range namings {
+		if !listed[row.unit] {
+			t.Errorf("%s is not listed", row.unit)
+		}
+	}
+	for _, u := range deviceTypes {
+		if !listed[u] {
+			t.Errorf("%s is not listed", u)
+		}
 	}
 }
 

@@ -209,3 +209,34 @@ func TestHostileNode(t *testing.T) {
 	}
 	checkTotals(t, got)
 }
+
+// BenchmarkTotals is what a page of the fleet needs of a thousand nodes.
+func BenchmarkTotals(b *testing.B) {
+	for name, withDRA := range map[string]bool{"plugin": false, "dra": true} {
+		b.Run(name, func(b *testing.B) {
+			s := Build("main", now, bigWorld(withDRA), ours)
+			b.ReportAllocs()
+			for b.Loop() {
+				Totals(s)
+			}
+		})
+	}
+}
+
+// BenchmarkJSON is a snapshot on its way into the database; MB is its size there.
+func BenchmarkJSON(b *testing.B) {
+	for name, withDRA := range map[string]bool{"plugin": false, "dra": true} {
+		b.Run(name, func(b *testing.B) {
+			s := Build("main", now, bigWorld(withDRA), ours)
+			size := 0
+			for b.Loop() {
+				text, err := json.Marshal(s)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = len(text)
+			}
+			b.ReportMetric(float64(size)/1e6, "MB")
+		})
+	}
+}

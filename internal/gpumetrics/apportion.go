@@ -65,7 +65,7 @@ func (s *shot) ownPower(card Reading, d *device) Reading {
 		return card
 	}
 	part := 1.0
-	if d.Instance != "" {
+	if d.Instance != "" || s.cut[d.UUID] { // a card that is held whole and cut at once contradicts itself
 		if part = s.sliceOf(d); part == 0 {
 			return card.without(OneForAll)
 		}

@@ -35,6 +35,7 @@ type shot struct {
 	pods    map[podKey][]*device
 	targets map[podKey]bool // pods that are scrape targets: exporters
 	claimed map[string]int  // compute slices of all slices of a card
+	cut     map[string]bool // cards that have slices
 	tally   tally
 }
 
@@ -191,8 +192,9 @@ func (s *shot) close(at time.Time) *shot {
 			holders[key.uuid][p.pod] = true
 		}
 	}
-	s.pods, s.claimed = map[podKey][]*device{}, map[string]int{}
+	s.pods, s.claimed, s.cut = map[podKey][]*device{}, map[string]int{}, map[string]bool{}
 	for key, d := range s.devices {
+		s.cut[key.uuid] = s.cut[key.uuid] || key.instance != ""
 		s.claimed[key.uuid] += computeSlices(d.Profile)
 		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != "" // the rest of a cut card is there for others, if not now then soon
 		for _, p := range d.pods {

@@ -8,7 +8,7 @@ STACK   := .cache/devstack/bin
 STAGE   := .ci/progress
 LD      := -s -w -X main.version=$(VERSION)
 PORT    ?=
-NODES   ?= 12
+NODES   ?= 27
 
 .PHONY: help
 help: ## list the targets

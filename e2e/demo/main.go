@@ -28,7 +28,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	port := flag.Int("port", 0, "port of the portal (default 8080, then the one of the last start)")
-	nodes := flag.Int("nodes", 12, "how many fake GPU nodes")
+	nodes := flag.Int("nodes", 27, "how many fake GPU nodes")
 	flag.Parse()
 	root, err := stack.Root()
 	if err != nil {
@@ -52,7 +52,11 @@ func run(ctx context.Context) error {
 	}
 	defer log.Close()
 	say("starting the portal")
-	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"), Ready: world.Ready, Port: *port, Out: log})
+	sizes, err := offer(filepath.Join(dir, "portal"))
+	if err != nil {
+		return err
+	}
+	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"), Ready: world.Ready, Port: *port, Out: log, Change: sizes})
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (s *stage) clusterPicture() []string {
 // fakeStage plays on the fake cluster; a goroutine makes and removes pods as the controllers of Kubernetes would.
 func fakeStage(t *testing.T) *stage {
 	c := newFakeCluster()
-	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: 20 * time.Second}
+	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: time.Minute}
 	s.cluster = func(f *fuse) reconcile.Cluster {
 		ask := func(string) error { return f.write() }
 		c.before.Store(&ask)

@@ -148,6 +148,9 @@ func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
 			continue
 		}
 		title := cardName(say, t.Model)
+		if t.Model == "" {
+			title = vendorName(say, t.Resource)
+		}
 		if len(groups) == 0 || groups[len(groups)-1].Title != title {
 			groups = append(groups, fleet.GroupModel{Title: title})
 		}
@@ -159,7 +162,7 @@ func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
 
 func totalBar(say words, t inventory.Total) ui.MeterModel {
 	share := func(n int64) float64 { return float64(n) / float64(max(t.Total, 1)) }
-	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total), Detail: totalDetail(say, t), Legend: true, Test: "fleet-bar",
+	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total), Detail: totalDetail(say, t), Legend: t.Held()+t.Broken > 0, Test: "fleet-bar",
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.Ours), Words: say.S("fleet.held", "Count", t.Ours)}}}
 	if t.Foreign > 0 {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign), Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
@@ -168,6 +171,20 @@ func totalBar(say words, t inventory.Total) ui.MeterModel {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken), Words: say.S("fleet.blocked", "Count", t.Broken)})
 	}
 	return m
+}
+
+// vendors are whose cards a resource is of, where no label names the card.
+var vendors = []struct{ prefix, name string }{
+	{"nvidia.com/", "NVIDIA"}, {"amd.com/", "AMD"}, {"habana.ai/", "Intel Gaudi"}, {"gpu.intel.com/", "Intel"},
+}
+
+func vendorName(say words, resource string) string {
+	for _, v := range vendors {
+		if strings.HasPrefix(resource, v.prefix) {
+			return say.S("fleet.model_unknown_of", "Vendor", v.name)
+		}
+	}
+	return say.S("fleet.model_unknown")
 }
 
 // totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and what is odd.
@@ -266,6 +283,9 @@ func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource, name
 		could = 0
 	}
 	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could, r.Capacity)}
+	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
+		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
+	}
 	for _, h := range r.Holders {
 		words := w.holderWords(k, h, names)
 		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+)
+
+// offer writes the demo's catalogue and lets the configuration name it: a size for each way of sharing a GPU. Sizes that need a scheduler which does not run here
+// are hidden; an administrator sees them.
+func offer(dir string) (func(config map[string]any), error) {
+	c := catalog.EveryRow()
+	c.Images = catalog.Default().Images
+	quota := map[string]int{}
+	for i, s := range c.Sizes {
+		c.Sizes[i].Hidden = s.Placement.SchedulerName != ""
+		quota[s.Name] = 4
+	}
+	quota["cpu"], quota["mig-1g.10gb"], quota["mig-3g.40gb"], quota["h100"], quota["vgpu-12q"] = 10, 7, 3, 2, 3
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "catalogue.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	var pools []any
+	for _, p := range catalog.EveryPools() {
+		pools = append(pools, map[string]any{"name": p.Name, "title": p.Title, "feature": p.Feature, "seats": 4})
+	}
+	return func(config map[string]any) {
+		config["catalogFile"], config["licencePools"] = file, pools
+		for _, t := range config["tenants"].([]any) {
+			team := t.(map[string]any)
+			if team["quota"] = quota; team["name"] != "vision" {
+				team["quota"] = map[string]int{"cpu": 4, "mig-1g.10gb": 2, "l40s-shared": 2}
+			}
+		}
+	}, nil
+}

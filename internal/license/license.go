@@ -1,15 +1,17 @@
-// Package license counts NVIDIA licence seats. In its smallest form a pool is a number in the configuration and a seat is taken by each
-// workload of a size that names the pool, from the decision until it has stopped.
 package license
 
 import "slices"
 
 // Pool is a number of seats of one feature.
 type Pool struct {
-	Name    string `json:"name"`
-	Title   string `json:"title"`
-	Feature string `json:"feature"` // as the licence server spells it, "NVIDIA RTX Virtual Workstation"
-	Seats   int    `json:"seats"`
+	Name    string  `json:"name"`
+	Title   string  `json:"title"`
+	Feature string  `json:"feature"`           // as the licence server spells it, "NVIDIA RTX Virtual Workstation"
+	Product Product `json:"product,omitempty"` // how seats are counted; guessed from the feature where absent
+	Server  string  `json:"server,omitempty"`  // the licence server that says how many there are; "" for none
+	Seats   int     `json:"seats"`             // while nothing else says how many
+	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool refuses nobody.
+	Unknown bool `json:"-"`
 }
 
 // Seats is a pool and how much of it is taken.
@@ -20,6 +22,9 @@ type Seats struct {
 
 // Free is what is left; never below zero, for a pool may have been made smaller than its use.
 func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
+
+// Has reports whether so many more may be taken. A number that nobody knows keeps nobody out.
+func (s Seats) Has(more int) bool { return s.Pool.Unknown || s.Free() >= more }
 
 // Count puts the number of seats that are taken, by the name of the pool, beside each pool.
 func Count(pools []Pool, taken map[string]int) []Seats {

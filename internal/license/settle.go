@@ -1,0 +1,182 @@
+package license
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Taking is one workload that seats are kept for, from the decision until its pod is gone.
+type Taking struct {
+	Pool     string
+	Workload string // id
+	Name     string
+	Tenant   string
+	Node     string // "" while it is on none: the seats are reserved, not used
+	Seats    int
+	Since    time.Time
+}
+
+// Account is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse is the server's. Neither is worked out of
+// the other.
+type Account struct {
+	Pool       Pool
+	Reserved   int // promised, on no node yet
+	Used       int // on a node
+	InUse      int // leased, as the server says; means nothing unless ServerKnown
+	ServerOK   bool
+	Tenants    []TenantSeats
+	Takings    []Taking
+	Difference []Difference
+}
+
+// Taken is what counts against the pool.
+func (a Account) Taken() int { return a.Reserved + a.Used }
+
+// Free is what is left, never below zero.
+func (a Account) Free() int { return max(0, a.Pool.Seats-a.Taken()) }
+
+// Over is by how much more was taken than there is: an entitlement has ended, or leases of others count too.
+func (a Account) Over() int {
+	if a.Pool.Unknown {
+		return 0
+	}
+	return max(0, a.Taken()-a.Pool.Seats)
+}
+
+// TenantSeats is a tenant's part. Leased are the server's seats that its workloads' machines hold; where leases are told, the sum of all rows is the number
+// of leases. Tenant is "" for what the portal knows nothing of.
+type TenantSeats struct {
+	Tenant   string
+	Reserved int
+	Used     int
+	Leased   int
+}
+
+// DifferenceKind is what does not agree.
+type DifferenceKind string
+
+// The differences.
+const (
+	NoLease      DifferenceKind = "no_lease" // a workload runs on a machine that has fewer leases than its seats
+	ForeignLease DifferenceKind = "foreign"  // a machine has leases that no workload of the portal is behind
+	MoreInUse    DifferenceKind = "more"     // the server counts more than the portal, and does not say whose
+	FewerInUse   DifferenceKind = "fewer"    // the server counts fewer
+	OverTaken    DifferenceKind = "over"     // more is taken than there is
+	ServerOver   DifferenceKind = "server"   // the server says more are leased than bought
+	LeaseExpired DifferenceKind = "expired"  // the server lists a lease whose time is over
+)
+
+// Difference is one thing on which portal, server and machines do not agree, as closely named as is known.
+type Difference struct {
+	Kind     DifferenceKind
+	Node     string // or the client's host name
+	Workload string
+	Name     string
+	Tenant   string
+	Count    int
+}
+
+// Settle puts what the portal has given out beside what the licence server says. Machines are compared by host name alone: no licence server knows of pods.
+func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
+	a := Account{Pool: p}
+	for _, t := range takings {
+		if t.Pool != p.Name {
+			continue
+		}
+		t.Seats = max(0, t.Seats)
+		a.Takings = append(a.Takings, t)
+		if t.Node == "" {
+			a.Reserved += t.Seats
+		} else {
+			a.Used += t.Seats
+		}
+	}
+	slices.SortFunc(a.Takings, func(x, y Taking) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Workload, y.Workload)) })
+	a.InUse, a.ServerOK = answer.InUse(p)
+	rows := map[string]*TenantSeats{}
+	for _, t := range a.Takings {
+		row := rowOf(rows, t.Tenant)
+		if t.Node == "" {
+			row.Reserved += t.Seats
+		} else {
+			row.Used += t.Seats
+		}
+	}
+	if answer.LeasesKnown && !answer.At.IsZero() {
+		a.attribute(rows, answer.leases(p), now)
+	} else if a.ServerOK && a.InUse != a.Used {
+		kind := MoreInUse
+		if a.InUse < a.Used {
+			kind = FewerInUse
+		}
+		a.Difference = append(a.Difference, Difference{Kind: kind, Count: max(a.InUse, a.Used) - min(a.InUse, a.Used)})
+	}
+	if a.ServerOK && !p.Unknown && a.InUse > p.Seats {
+		a.Difference = append(a.Difference, Difference{Kind: ServerOver, Count: a.InUse - p.Seats})
+	}
+	if a.Over() > 0 {
+		a.Difference = append(a.Difference, Difference{Kind: OverTaken, Count: a.Over()})
+	}
+	for _, r := range rows {
+		a.Tenants = append(a.Tenants, *r)
+	}
+	slices.SortFunc(a.Tenants, func(x, y TenantSeats) int { return cmp.Compare(x.Tenant, y.Tenant) })
+	return a
+}
+
+func rowOf(rows map[string]*TenantSeats, tenant string) *TenantSeats {
+	if rows[tenant] == nil {
+		rows[tenant] = &TenantSeats{Tenant: tenant}
+	}
+	return rows[tenant]
+}
+
+// attribute gives each lease of a machine to the workloads on it, the oldest first, and what is left over to nobody. A machine with one seat for all its
+// users leases less than the workloads on it: that is no difference as long as it leases something.
+func (a *Account) attribute(rows map[string]*TenantSeats, leases []Lease, now time.Time) {
+	left := map[string]int{}
+	for _, l := range leases {
+		left[host(l.Client)] += max(0, l.Count)
+		if !l.Until.IsZero() && !now.Before(l.Until) {
+			a.Difference = append(a.Difference, Difference{Kind: LeaseExpired, Node: l.Client, Count: max(0, l.Count)})
+		}
+	}
+	had := map[string]bool{}
+	for client, n := range left {
+		had[client] = n > 0
+	}
+	shared := RuleOf(a.Pool.Product, TimeSlicedVGPU).Unit == PerMachine
+	for _, t := range a.Takings {
+		if t.Node == "" {
+			continue
+		}
+		got := min(t.Seats, left[host(t.Node)])
+		left[host(t.Node)] -= got
+		rowOf(rows, t.Tenant).Leased += got
+		if missing := t.Seats - got; missing > 0 && !(shared && had[host(t.Node)]) {
+			a.Difference = append(a.Difference, Difference{Kind: NoLease, Node: t.Node, Workload: t.Workload, Name: t.Name, Tenant: t.Tenant, Count: missing})
+		}
+	}
+	total := 0
+	for _, l := range leases {
+		total += max(0, l.Count)
+		h := host(l.Client)
+		if left[h] > 0 {
+			rowOf(rows, "").Leased += left[h]
+			a.Difference = append(a.Difference, Difference{Kind: ForeignLease, Node: l.Client, Count: left[h]})
+			left[h] = 0
+		}
+	}
+	if a.ServerOK && a.InUse > total { // counted, and listed for nobody
+		rowOf(rows, "").Leased += a.InUse - total
+		a.Difference = append(a.Difference, Difference{Kind: MoreInUse, Count: a.InUse - total})
+	}
+}
+
+// host is a machine's name without its domain, as both sides may or may not write it.
+func host(name string) string {
+	short, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), ".")
+	return short
+}

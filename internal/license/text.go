@@ -1,0 +1,21 @@
+package license
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// WhyOf is what people read of a source that gave nothing.
+func WhyOf(err error) i18n.Text {
+	var f *Failure
+	switch {
+	case errors.As(err, &f):
+		return f.Why
+	case errors.Is(err, context.DeadlineExceeded):
+		return i18n.T("licences.why_slow")
+	default:
+		return i18n.T("licences.why_away")
+	}
+}

@@ -36,6 +36,7 @@ type Deps struct {
 	Requests  *request.Service
 	Workloads *workload.Service
 	Metrics   Metrics
+	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Events    Events
 	AppURL    func(workload string) string // where a workload is opened
 	Now       func() time.Time

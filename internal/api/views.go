@@ -367,24 +367,30 @@ type Device struct {
 	MemoryTotal *Reading `json:"memoryTotalMiB,omitempty"`
 	Power       *Reading `json:"powerWatts,omitempty"`
 	Temperature *Reading `json:"temperatureCelsius,omitempty"`
+	OwnEngine   *Reading `json:"ownEnginePercent,omitempty" doc:"What this workload alone uses; source apportioned where one value stands for several"`
+	OwnMemory   *Reading `json:"ownMemoryMiB,omitempty"`
+	OwnPower    *Reading `json:"ownPowerWatts,omitempty"`
+	Licensed    *Reading `json:"vgpuLicensed,omitempty" doc:"1 while a vGPU guest has its licence"`
 }
 
 // Reading is one value with its time.
 type Reading struct {
-	Value float64   `json:"value"`
-	At    time.Time `json:"at"`
+	Value  float64   `json:"value"`
+	Source string    `json:"source" enum:"measured,apportioned" doc:"apportioned: worked out from one value that stands for several workloads or slices"`
+	At     time.Time `json:"at"`
 }
 
 func deviceView(d gpumetrics.Device) Device {
 	return Device{UUID: d.UUID, Model: d.Model, Profile: d.Profile, Node: d.Node, CardShared: d.CardShared, Engine: reading(d.Engine),
-		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power), Temperature: reading(d.Temperature)}
+		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power), Temperature: reading(d.Temperature),
+		OwnEngine: reading(d.OwnEngine), OwnMemory: reading(d.OwnMemory), OwnPower: reading(d.OwnPower), Licensed: reading(d.Licence)}
 }
 
 func reading(r gpumetrics.Reading) *Reading {
 	if !r.Known() {
 		return nil
 	}
-	return &Reading{Value: r.Value, At: r.At}
+	return &Reading{Value: r.Value, Source: r.Source.String(), At: r.At}
 }
 
 // Cluster is the inventory of one cluster.

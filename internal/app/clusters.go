@@ -130,6 +130,15 @@ func (m metrics) History(_ context.Context, cluster, namespace, pod string) []gp
 	return nil
 }
 
+// report says how well a cluster's metrics are.
+func (m metrics) report(cluster string) (gpumetrics.Report, bool) {
+	p, ok := m[cluster]
+	if !ok {
+		return gpumetrics.Report{}, false
+	}
+	return p.Report(), true
+}
+
 // secrets derives each workload's own secret from the portal's key, so that none is stored.
 type secrets struct{ key []byte }
 

@@ -27,6 +27,7 @@ const (
 	ReadLicences    Action = "licence.read"
 	ManageTokens    Action = "token.manage"
 	ReadAudit       Action = "audit.read"
+	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
 	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
 	ChangeOffer     Action = "offer.change"
@@ -87,6 +88,7 @@ var table = map[Action][]rule{
 	ReadLicences:    {signedIn},
 	ManageTokens:    {self},
 	ReadAudit:       {seesAll},
+	ReadMetrics:     {seesAll},
 	ReadHolders:     {seesAll},
 	ReadOffer:       {seesAll},
 	ChangeOffer:     {admin},

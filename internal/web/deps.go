@@ -23,6 +23,7 @@ type Deps struct {
 	Workloads    *workload.Service
 	Snapshots    request.Snapshots
 	Metrics      Metrics
+	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Hub          *live.Hub
 	Site         func() request.Site
 	Health       func() []Outage                // what is away now; nil: nothing ever is
@@ -84,6 +85,9 @@ func New(d Deps) *Web {
 	}
 	if d.SessionAlive == nil {
 		d.SessionAlive = func(context.Context) bool { return true }
+	}
+	if d.Reports == nil {
+		d.Reports = func(string) (gpumetrics.Report, bool) { return gpumetrics.Report{}, false }
 	}
 	if d.MaxStreams == 0 {
 		d.MaxStreams = 32

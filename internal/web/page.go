@@ -166,7 +166,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 	main = append(main, item("storage", "/storage", "storage"), item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
 	if identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
-		groups = append(groups, layout.NavGroupModel{Title: k.words.S("web.nav.admin"), Items: []layout.NavItemModel{item("audit", "/audit", "audit")}})
+		groups = append(groups, layout.NavGroupModel{Title: k.words.S("web.nav.admin"), Items: []layout.NavItemModel{item("metrics", "/admin/metrics", "pulse"), item("audit", "/audit", "audit")}})
 	}
 	return groups
 }

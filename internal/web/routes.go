@@ -56,6 +56,7 @@ func (w *Web) Routes() []Route {
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
 		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
+		{get, "/admin/metrics", identity.ReadMetrics, w.show(metricsHealthPage)},
 		{get, "/audit/export", identity.ReadAudit, w.auditExport},
 
 		{get, "/live", identity.ReadWorkload, w.live},
@@ -91,13 +92,15 @@ var (
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}
 	accountPage      = page{"account", nil, (*Web).account}
 	auditPage        = page{"audit", nil, (*Web).audit}
+
+	metricsHealthPage = page{"metrics", []string{"inventory"}, (*Web).metricsHealth}
 )
 
 // livePages are those that a stream can be opened for.
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage} {
+		fleetPage, licencesPage, teamPage, metricsHealthPage} {
 		named[p.name] = p
 	}
 	return named

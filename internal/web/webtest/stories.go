@@ -66,6 +66,11 @@ func Scenes() []Scene {
 		return w
 	}
 	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
+	unanswered := func() *World { // Prometheus has never answered
+		w := Busy()
+		w.Reports = map[string]gpumetrics.Report{"local": {}}
+		return w
+	}
 	ended := func() *World {
 		w := Busy()
 		b := w.Workload("gone", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-9 * time.Hour), Until: Now.Add(-time.Hour)})
@@ -129,6 +134,9 @@ func Scenes() []Scene {
 		{"account", "without", Carla, Busy, "/account", nil},
 		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},
 		{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
+		{"metrics", "with troubles", Dora, Troubled, "/admin/metrics", nil},
+		{"metrics", "away", Eli, unanswered, "/admin/metrics", nil},
+		{"metrics", "none set up", Dora, Busy, "/admin/metrics", nil},
 		{"audit", "all", Eli, Busy, "/audit", nil},
 		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
 	}

@@ -55,6 +55,7 @@ type World struct {
 	RequestService  *request.Service
 	WorkloadService *workload.Service
 	Readings        Readings
+	Reports         map[string]gpumetrics.Report // by cluster
 	away            []web.Outage
 	Site            request.Site
 	Hub             *live.Hub
@@ -105,10 +106,15 @@ func Empty() *World {
 	now, site := func() time.Time { return w.Clock }, func() request.Site { return w.Site }
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Snapshots: w.Store, Metrics: metrics{w}, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w
+}
+
+func (w *World) report(cluster string) (gpumetrics.Report, bool) {
+	r, ok := w.Reports[cluster]
+	return r, ok
 }
 
 // SetAway says what does not answer from now on.

@@ -1,0 +1,2 @@
+// Package metrics draws how well the GPU metrics of each cluster are.
+package metrics

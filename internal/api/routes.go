@@ -14,6 +14,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"), identity.ReadTenant, a.tenants)
 
 	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need", "Catalogue"), identity.ReadCatalog, a.sizes)
+	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
 	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
 	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
 	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools and their use", "Catalogue"), identity.ReadLicences, a.licences)

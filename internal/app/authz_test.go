@@ -69,6 +69,8 @@ func (w *world) body(route string) any {
 		return nil
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
 		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h", "name": fmt.Sprintf("body-%d", w.next())}
+	case path == "/api/v1/sizing":
+		return map[string]any{"work": "train"}
 	case strings.HasSuffix(path, "/extend"):
 		return map[string]any{"lease": "1h"}
 	case strings.HasSuffix(path, "/share"):

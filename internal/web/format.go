@@ -105,6 +105,11 @@ func (w words) argument(name string, value any) any {
 	switch v := value.(type) {
 	case i18n.Text:
 		return w.say(v)
+	case float64:
+		if name == "Count" {
+			return v // chooses the plural form
+		}
+		return w.number(v)
 	case string:
 		if at, err := time.Parse(time.RFC3339, v); err == nil {
 			return w.at(at).Exact

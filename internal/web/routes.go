@@ -25,6 +25,7 @@ func (w *Web) Routes() []Route {
 		{post, "/start", identity.SubmitRequest, w.startSubmit},
 		{get, "/start/summary", identity.SubmitRequest, w.startSummary},
 		{post, "/start/summary", identity.SubmitRequest, w.startSummary},
+		{get, "/start/size", identity.SubmitRequest, w.show(sizingPage)},
 		{post, "/start/form", identity.SubmitRequest, w.startForm},
 
 		{get, "/workloads/:id", identity.ReadWorkload, w.show(workloadPage)},
@@ -77,6 +78,7 @@ type page struct {
 var (
 	homePage         = page{"home", []string{"workload", "request"}, (*Web).home}
 	startPage        = page{"start", []string{"inventory", "workload"}, (*Web).start}
+	sizingPage       = page{"sizing", nil, (*Web).sizing}
 	workloadPage     = page{"workload", []string{"workload", "request", "volume"}, (*Web).workloadOverview}
 	objectsPage      = page{"objects", []string{"workload"}, (*Web).workloadObjects}
 	historyPage      = page{"history", []string{"workload", "request"}, (*Web).workloadHistory}

@@ -411,12 +411,15 @@ func presets(say words, form StartForm, offers []request.Offer) []start.PresetMo
 // sizes is the price list, narrowed by the filters; the chosen size always stays in it.
 func (w *Web) sizes(k call, form StartForm, offers []request.Offer, problem string) start.SizesModel {
 	say := k.words
-	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form), Attrs: formAgain()}
+	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form), Attrs: formAgain(), Wizard: sizingButton(say)}
+	var shown []catalog.Size
 	for _, o := range offers {
 		if o.Size.Name == form.Size || passes(form, o) {
 			m.Rows = append(m.Rows, w.sizeRow(k, form, o))
+			shown = append(shown, o.Size)
 		}
 	}
+	groupSizes(say, m.Rows, shown)
 	if len(m.Rows) < len(offers) {
 		m.Shown = say.S("start.shown", "Shown", len(m.Rows), "All", len(offers))
 	}

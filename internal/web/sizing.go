@@ -1,0 +1,253 @@
+package web
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/sizing"
+	views "github.com/gpu-portal/gpu-portal/views/sizing"
+	"github.com/gpu-portal/gpu-portal/views/start"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// mostProposals are shown; more would be the price list again.
+const mostProposals = 3
+
+// SizingForm is what was answered, as it was typed. The names differ from those of the start form but for the length of time, which is the same question.
+type SizingForm struct {
+	Work, Sharing, Model, Precision, Lease string
+	Billions, Memory, Tokens, Batch        string
+}
+
+func readSizingForm(v url.Values) SizingForm {
+	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"), Lease: v.Get("lease"),
+		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch")}
+}
+
+// Answers are what was typed as values; what is no number is told of beside its field.
+func (f SizingForm) Answers() (sizing.Answers, []fault.Field) {
+	var problems []fault.Field
+	number := func(field, text string) float64 {
+		text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".") // as Germans write it
+		if text == "" {
+			return 0
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+			problems = append(problems, fault.Field{Name: field, Reason: i18n.T("sizing.no_number")})
+			return 0
+		}
+		return v
+	}
+	whole := func(field, text string) int { return int(min(number(field, text), 1e12)) }
+	a := sizing.Answers{Work: sizing.Work(f.Work), Sharing: sizing.Sharing(f.Sharing), Model: f.Model, Precision: sizing.Precision(f.Precision), Billions: number("billions", f.Billions),
+		MemoryGiB: number("memory", f.Memory), Tokens: whole("tokens", f.Tokens), Batch: whole("batch", f.Batch)}
+	if f.Lease != "" {
+		lease, err := catalog.ParseDuration(f.Lease)
+		if err != nil {
+			problems = append(problems, fault.Field{Name: "lease", Reason: i18n.T("sizing.lease")})
+		}
+		a.Lease = lease
+	}
+	return a, problems
+}
+
+// sizing answers: which size does my work need?
+func (w *Web) sizing(k call) (view, error) {
+	teams := w.startable(k)
+	if len(teams) == 0 {
+		return w.start(k)
+	}
+	kept := readStartForm(k.query)
+	if !offered(teams, kept.Tenant) {
+		kept.Tenant = chooseTeam(k, teams)
+	}
+	form, say := readSizingForm(k.query), k.words
+	answers, problems := form.Answers()
+	m := views.PageModel{Header: ui.HeaderModel{Crumbs: []ui.CrumbModel{{Label: say.S("start.title"), Href: "/start?" + kept.values().Encode()}, {Label: say.S("sizing.title")}},
+		Title: say.S("sizing.title"), Lead: say.S("sizing.lead")},
+		Form: ui.FormModel{ID: "sizing", Action: "/start/size", Get: true, Test: "sizing", Hidden: hiddenOf(kept.values())},
+		Ask:  ui.ButtonModel{Label: say.S("sizing.ask"), Kind: ui.Primary, Test: "ask"}}
+	if form.Work != "" && len(problems) == 0 {
+		advice, err := w.Requests.Advise(k.ctx, k.actor, kept.Tenant, answers)
+		switch {
+		case fault.Is(err, fault.Invalid):
+			problems = named(problemsOf(err))
+		case err != nil:
+			return view{}, err
+		default:
+			m.Advice = w.adviceModel(say, advice, kept, form)
+		}
+	}
+	m.Fields = sizingFields(say, form, problems)
+	if len(problems) > 0 {
+		m.Errors = formErrors(say, problems)
+	}
+	return view{title: m.Header.Title, nav: "/start", body: views.Page(m), startOff: true}, nil
+}
+
+// named calls fields as the page does.
+func named(problems []fault.Field) []fault.Field {
+	for i := range problems {
+		problems[i].Name = strings.Replace(problems[i].Name, "memoryGiB", "memory", 1)
+	}
+	return problems
+}
+
+// values is the form as an address keeps it. The length of time is asked anew, and the key belongs to one page.
+func (f StartForm) values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{"tenant": f.Tenant, "kind": f.Kind, "size": f.Size, "image": f.Image, "storage": f.Storage, "volume": f.Volume, "reason": f.Reason, "name": f.Name} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+func hiddenOf(v url.Values) []ui.HiddenModel {
+	var list []ui.HiddenModel
+	for _, name := range []string{"tenant", "kind", "size", "image", "storage", "volume", "reason", "name"} {
+		if value := v.Get(name); value != "" {
+			list = append(list, ui.HiddenModel{Name: name, Value: value})
+		}
+	}
+	return list
+}
+
+func sizingFields(say words, f SizingForm, problems []fault.Field) views.FieldsModel {
+	wrong := map[string]string{}
+	for _, p := range problems {
+		wrong[p.Name] = say.say(p.Reason)
+	}
+	field := func(name string, kind ui.FieldKind, value string) ui.FieldModel {
+		return ui.FieldModel{Name: name, Kind: kind, Label: say.S("sizing.q." + name), Value: value, Error: wrong[name], Test: "q-" + name}
+	}
+	number := func(name, value, hint string) ui.FieldModel {
+		m := field(name, "", value)
+		m.InputMode, m.Autocomplete, m.Short, m.MaxLength, m.Hint = "decimal", "off", true, 12, hint
+		return m
+	}
+	m := views.FieldsModel{Work: field("work", ui.RadiosField, orElse(f.Work, string(sizing.Explore))), Sharing: field("sharing", ui.RadiosField, orElse(f.Sharing, string(sizing.Team))),
+		Lease: field("lease", ui.SelectField, orElse(f.Lease, "8h")), Open: f.Tokens != "" || f.Batch != ""}
+	for _, work := range sizing.Works() {
+		m.Work.Options = append(m.Work.Options, ui.OptionModel{Value: string(work), Label: say.S("sizing.work." + string(work)), Hint: say.S("sizing.work_hint." + string(work)), Test: "work-" + string(work)})
+	}
+	for _, s := range sizing.Sharings() {
+		m.Sharing.Options = append(m.Sharing.Options, ui.OptionModel{Value: string(s), Label: say.S("sizing.sharing." + string(s)), Test: "sharing-" + string(s)})
+	}
+	model := field("model", ui.SelectField, f.Model)
+	model.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_model")}}
+	for _, known := range sizing.Models() {
+		model.Options = append(model.Options, ui.OptionModel{Value: known.Name, Label: known.Name})
+	}
+	precision := field("precision", ui.SelectField, orElse(f.Precision, string(sizing.FP16)))
+	for _, p := range sizing.Precisions() {
+		precision.Options = append(precision.Options, ui.OptionModel{Value: string(p), Label: say.S("sizing.precision." + string(p))})
+	}
+	m.Memory = []ui.FieldModel{model, number("billions", f.Billions, say.S("sizing.billions_hint")), precision, number("memory", f.Memory, say.S("sizing.memory_hint"))}
+	m.Serving = []ui.FieldModel{number("tokens", f.Tokens, say.S("sizing.tokens_hint")), number("batch", f.Batch, say.S("sizing.batch_hint"))}
+	m.Lease.Short = true
+	m.Lease.Options = leases(say, m.Lease.Value)
+	return m
+}
+
+// leases are the usual lengths of time, and the one that was typed on the start page.
+func leases(say words, chosen string) []ui.OptionModel {
+	var list []ui.OptionModel
+	known := false
+	for _, text := range []string{"2h", "8h", "1d", "3d", "7d", "30d"} {
+		d, _ := catalog.ParseDuration(text)
+		list = append(list, ui.OptionModel{Value: text, Label: say.duration(d.Std())})
+		known = known || text == chosen
+	}
+	if d, err := catalog.ParseDuration(chosen); err == nil && !known {
+		list = append(list, ui.OptionModel{Value: chosen, Label: say.duration(d.Std())})
+	}
+	return list
+}
+
+func (w *Web) adviceModel(say words, adv sizing.Advice, kept StartForm, form SizingForm) *views.AdviceModel {
+	m := &views.AdviceModel{Title: say.S("sizing.proposals"), Estimate: estimateModel(say, adv.Estimate), Remarks: sayAll(say, adv.Remarks)}
+	if !adv.Nothing.IsZero() {
+		m.Nothing = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizing.none"), Body: say.say(adv.Nothing), Test: "nothing"}
+	}
+	for i, p := range adv.Proposals {
+		if i == mostProposals {
+			m.Others = say.S("sizing.others", "Count", len(adv.Proposals)-mostProposals)
+			break
+		}
+		row := w.proposalModel(say, p, kept, form)
+		if i == 0 {
+			row.Rank = say.S("sizing.best")
+		}
+		m.Proposals = append(m.Proposals, row)
+	}
+	return m
+}
+
+func estimateModel(say words, e sizing.Estimate) views.EstimateModel {
+	m := views.EstimateModel{Total: say.gib(math.Ceil(e.GiB*10) / 10), Note: say.S("sizing.gigabytes", "GB", say.number(math.Ceil(e.GB()*10)/10))}
+	if e.Given {
+		m.Note = say.S("sizing.given")
+	}
+	for _, p := range e.Parts {
+		formula := p.Formula
+		if say.german() {
+			formula = strings.ReplaceAll(formula, ".", ",")
+		}
+		m.Parts = append(m.Parts, views.PartModel{What: say.say(p.What), Formula: formula, Amount: say.gib(math.Round(p.GiB*100) / 100)})
+	}
+	return m
+}
+
+func (w *Web) proposalModel(say words, p sizing.Proposal, kept StartForm, form SizingForm) views.ProposalModel {
+	s := p.Offer.Size
+	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit})
+	m := views.ProposalModel{Name: s.Name, Size: sizeModel(say, s), Free: ui.StateModel{Kind: free.Kind, Word: freeWords(say, free)}, Price: say.moneyPerHour(s.PricePerHour),
+		Reasons: sayAll(say, p.Reasons), Beware: sayAll(say, p.Beware)}
+	m.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
+	if !p.Offer.Problem.IsZero() {
+		m.Why = say.say(p.Offer.Problem)
+		return m
+	}
+	take := kept.values()
+	take.Set("size", s.Name)
+	if form.Lease != "" && (s.MaxLease == 0 || leaseOf(form) <= s.MaxLease) {
+		take.Set("lease", form.Lease)
+	}
+	if sizing.Work(form.Work) == sizing.Inference {
+		take.Set("kind", string(catalog.Endpoint)) // a served model is one; the image follows the kind
+	}
+	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", s.Title), Href: "/start?" + take.Encode(), Kind: ui.Secondary, Test: "take"}
+	return m
+}
+
+func leaseOf(f SizingForm) catalog.Duration {
+	d, _ := catalog.ParseDuration(f.Lease)
+	return d
+}
+
+// freeWords says of what the number is, for it does not stand under a heading here.
+func freeWords(say words, m start.FreeModel) string { return say.S("sizing.free", "Free", m.Words) }
+
+func sayAll(say words, texts []i18n.Text) []string {
+	var list []string
+	for _, t := range texts {
+		list = append(list, say.say(t))
+	}
+	return list
+}
+
+// sizingButton leads from the start form to the questions, with all that was typed.
+func sizingButton(say words) ui.ButtonModel {
+	return ui.ButtonModel{Label: say.S("sizing.open"), Kind: ui.LinkLike, FormAction: "/start/size", Test: "sizing-open", Attrs: templ.Attributes{"formmethod": "get", "formnovalidate": true}}
+}

@@ -1,0 +1,90 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?tenant=vision&kind=notebook&reason=the+demo&lease=3d&name=mine&image=jupyterlab&key=k-1"), http.StatusOK)
+	for name, want := range map[string]string{"tenant": "vision", "reason": "the demo", "name": "mine", "image": "jupyterlab"} {
+		if got, _ := doc.Find(`#sizing input[type=hidden][name="` + name + `"]`).Attr("value"); got != want {
+			t.Errorf("%s: want %q kept, got %q", name, want, got)
+		}
+	}
+	if got, _ := doc.Find("#lease option[selected]").Attr("value"); got != "3d" {
+		t.Errorf("how long is the same question on both pages, got %q", got)
+	}
+	if part(doc, "advice").Length() != 0 {
+		t.Error("nothing was asked yet")
+	}
+}
+
+func TestTheAnswerFillsTheForm(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/start/size?tenant=vision&reason=the+demo&work=inference&model=Llama+3.1+8B&sharing=tenants&lease=2h"), http.StatusOK)
+	first := part(doc, "proposal").First()
+	if name, _ := first.Attr("data-size"); name != "mig-3g.40gb" {
+		t.Fatalf("want the slice that holds 17 GiB, got %q", name)
+	}
+	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Free now: ", "proposal-price": "/h"} {
+		if got := said(in(first, test)); !strings.Contains(got, words) {
+			t.Errorf("%s: want %q, got %q", test, words, got)
+		}
+	}
+	wantSaid(t, doc, "estimate", "17.3 GiB", "8.03 × 10⁹ × 2 bytes")
+	wantSaid(t, doc, "remarks", "CUDA streams")
+	href, _ := in(first, "take").Attr("href")
+	back := read(t, w.Get(webtest.Anna, href), http.StatusOK)
+	if got, _ := back.Find("input[name=size][checked]").Attr("value"); got != "mig-3g.40gb" {
+		t.Errorf("the size is chosen, got %q", got)
+	}
+	if got := back.Find("textarea[name=reason]").Text(); got != "the demo" {
+		t.Errorf("the rest is kept, got %q", got)
+	}
+	if got, _ := back.Find("input[name=lease]").Attr("value"); got != "2h" {
+		t.Errorf("how long was answered, got %q", got)
+	}
+	if got, _ := back.Find("input[name=kind][checked]").Attr("value"); got != "endpoint" {
+		t.Errorf("serving is an endpoint, got %q", got)
+	}
+}
+
+func TestNoSizeWillDo(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?work=train&billions=70"), http.StatusOK)
+	wantSaid(t, doc, "nothing", "GiB")
+	if part(doc, "proposal").Length() != 0 {
+		t.Error("nothing is proposed that would not do")
+	}
+}
+
+func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
+	t.Parallel()
+	for field, query := range map[string]string{"billions": "billions=many", "memory": "memory=-1", "work": "work=sleep", "sharing": "sharing=all", "model": "model=HAL", "tokens": "tokens=1e99", "lease": "lease=ages"} {
+		values, _ := url.ParseQuery("work=train&" + query)
+		if field == "work" {
+			values.Set("work", "sleep")
+		}
+		doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?"+values.Encode()), http.StatusOK)
+		if href, _ := part(doc, "form-errors").Find("a").Attr("href"); href != "#"+field {
+			t.Errorf("%s: want the problem to lead there, got %q", field, href)
+		}
+		if part(doc, "advice").Length() != 0 {
+			t.Errorf("%s: no answer is given", field)
+		}
+	}
+}
+
+func TestGermansWriteCommas(t *testing.T) {
+	t.Parallel()
+	doc := read(t, webtest.Busy().Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/start/size?work=train&billions=0,5", nil)), http.StatusOK)
+	wantSaid(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
+}

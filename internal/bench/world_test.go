@@ -172,7 +172,9 @@ type metrics struct{}
 
 func (metrics) Live(_, _, pod string) gpumetrics.Live {
 	now := time.Now()
-	value := func(v float64) gpumetrics.Reading { return gpumetrics.Reading{Value: v, At: now, Source: gpumetrics.Measured} }
+	value := func(v float64) gpumetrics.Reading {
+		return gpumetrics.Reading{Value: v, At: now, Source: gpumetrics.Measured}
+	}
 	return gpumetrics.Live{At: now, Devices: []gpumetrics.Device{{UUID: "GPU-" + pod, Model: "NVIDIA H100 80GB HBM3", Profile: "1g.10gb", Node: "gpu-0001", Engine: value(63),
 		MemoryUsed: value(7000), MemoryTotal: value(10240), Power: value(312), Temperature: value(58), CardShared: true}}}
 }

@@ -36,7 +36,7 @@ func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free
 	all := min(node.CPU.Allocatable/n.milliCPU, node.Memory.Allocatable/n.bytes)
 	now := min(node.CPU.Free()/n.milliCPU, node.Memory.Free()/n.bytes)
 	for name, count := range n.resources {
-		devices := find(node.Resources, name)
+		devices := find(node, name)
 		all, now = min(all, devices.Allocatable/count), min(now, devices.Free()/count)
 	}
 	if n.claim == nil || all <= 0 {

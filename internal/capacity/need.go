@@ -59,7 +59,7 @@ func (n *need) takes(a catalog.Accelerator, devices int64) (ok bool) {
 // advertised reports whether the node has all that is counted, or something of an uncountable system.
 func (n need) advertised(node *inventory.Node) bool {
 	for name := range n.resources {
-		if find(node.Resources, name).Capacity <= 0 {
+		if find(node, name).Capacity <= 0 {
 			return false
 		}
 	}

@@ -130,7 +130,7 @@ func missing(nodes []*inventory.Node, n need) string {
 		return strings.Join(n.any, ", ")
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node.Resources, name).Capacity > 0 }) {
+		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node, name).Capacity > 0 }) {
 			return name
 		}
 	}
@@ -179,7 +179,7 @@ func unborne(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
 
 func enough(node *inventory.Node, n need) bool {
 	for name, count := range n.resources {
-		if find(node.Resources, name).Capacity < count {
+		if find(node, name).Capacity < count {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func tooFew(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
 	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
 		most := int64(0)
 		for _, node := range nodes {
-			most = max(most, find(node.Resources, name).Capacity)
+			most = max(most, find(node, name).Capacity)
 		}
 		if most < n.resources[name] {
 			return i18n.T("capacity.too_few", "Resource", name, "Want", n.resources[name], "Has", most)

@@ -90,11 +90,15 @@ func lasting(taints []inventory.Taint) []inventory.Taint {
 	return kept
 }
 
-func find(resources []inventory.Resource, name string) inventory.Resource {
-	for i := range resources {
-		if resources[i].Name == name {
-			return resources[i]
+// find gives what a node has of a resource; of huge pages as if one holder had all that is taken.
+func find(node *inventory.Node, name string) inventory.Resource {
+	for i := range node.Resources {
+		if node.Resources[i].Name == name {
+			return node.Resources[i]
 		}
+	}
+	if pages, ok := node.HugePages[name]; ok {
+		return inventory.Resource{Name: name, Capacity: pages.Allocatable, Allocatable: pages.Allocatable, Holders: []inventory.Holder{{Count: pages.Requested}}}
 	}
 	return inventory.Resource{}
 }

@@ -73,7 +73,7 @@ func (t *tally) add(node *inventory.Node, n need, place catalog.Placement) {
 func devices(node *inventory.Node, n need) (all, now int64, ok bool) {
 	all, now = math.MaxInt32, math.MaxInt32
 	for name, count := range n.resources {
-		r := find(node.Resources, name)
+		r := find(node, name)
 		all, now = min(all, r.Allocatable/count), min(now, r.Free()/count)
 	}
 	if n.claim == nil {

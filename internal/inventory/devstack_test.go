@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -64,6 +66,32 @@ func TestDevstackNodes(t *testing.T) {
 	for _, x := range inventory.Totals(s) {
 		if x.Held()+x.Free+x.Broken != x.Total || x.Total == 0 || x.Broken > 0 {
 			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// Of each size of the catalogue with every row, the world with a node of every kind has some, unless its nodes cannot tell; nothing can never run, and the numbers of the portal agree
+// with what the scheduler binds (internal/kube tries each).
+func TestDevstackHasAPlaceForEverySize(t *testing.T) {
+	every := catalog.EveryRow()
+	var keep []string // what sizes select on, as the controller says
+	for _, size := range every.Sizes {
+		keep = slices.AppendSeq(keep, maps.Keys(size.Placement.NodeSelector))
+	}
+	s := inventory.Build("main", time.Now(), look(t), func(*corev1.Pod) string { return "" }, keep...)
+	if len(s.Nodes) < 27 {
+		t.Skip("this devstack has not a node of each kind: start it with --nodes 27")
+	}
+	for _, size := range every.Sizes {
+		rule, _ := catalog.Rule(size.Technology)
+		fit := capacity.Fit(s, size)
+		if fit.Known == rule.Uncountable || fit.Known && fit.Free == 0 {
+			t.Errorf("%s: %+v", size.Name, fit)
+		}
+	}
+	for _, f := range capacity.Compare(every, []inventory.Snapshot{s}) {
+		if f.Kind == capacity.NeverRuns {
+			t.Errorf("%s can never run: %s", f.Size, i18n.MustLoad().For("en").Say(f.Reason))
 		}
 	}
 }

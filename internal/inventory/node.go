@@ -12,7 +12,7 @@ import (
 func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, keep []string) Node {
 	node := Node{
 		Name: clean(n.Name, longestName), Ready: ready(n), Cordoned: n.Spec.Unschedulable, Model: model(n.Labels), Labels: relevant(n.Labels, keep), Taints: taints(n),
-		System: system(n), Devices: found.devices, Counters: found.counters,
+		System: system(n), Devices: found.devices, Counters: found.counters, HugePages: pagesOf(n),
 		CPU: Amount{Allocatable: n.Status.Allocatable.Cpu().MilliValue()}, Memory: Amount{Allocatable: n.Status.Allocatable.Memory().Value()},
 	}
 	if node.Model == "" {
@@ -23,7 +23,12 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 		node.CPU.Requested += p.use.milliCPU
 		node.Memory.Requested += p.use.bytes
 		for name, count := range p.use.devices {
-			if count > 0 {
+			if hugePages(name) {
+				if pages, ok := node.HugePages[name]; ok {
+					pages.Requested += count
+					node.HugePages[name] = pages
+				}
+			} else if count > 0 {
 				held[name] = append(held[name], p.holder(count))
 			}
 		}
@@ -35,6 +40,20 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 	}
 	node.Odd = oddities(n, node, found)
 	return node
+}
+
+// pagesOf is nil on a node that reserves none, as nearly every node.
+func pagesOf(n *corev1.Node) map[string]Amount {
+	var pages map[string]Amount
+	for name, q := range n.Status.Allocatable {
+		if hugePages(string(name)) && q.Value() > 0 {
+			if pages == nil {
+				pages = map[string]Amount{}
+			}
+			pages[clean(string(name), longestKey)] = Amount{Allocatable: q.Value()}
+		}
+	}
+	return pages
 }
 
 func ended(p *corev1.Pod) bool {

@@ -24,12 +24,13 @@ type Node struct {
 	Labels    map[string]string `json:"labels"` // the ones that sizes select on and GFD, NFD and MIG manager write
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
-	System    System            `json:"system,omitempty"`   // who hands out shares of the cards, where it is not the vendor's device plugin
-	Cards     Cards             `json:"cards"`              // the physical ones
-	Devices   Devices           `json:"devices,omitempty"`  // published by DRA drivers as ResourceSlices
-	Counters  []CounterSet      `json:"counters,omitempty"` // what partitions of one card share
-	CPU       Amount            `json:"cpu"`                // milli CPUs
-	Memory    Amount            `json:"memory"`             // bytes
+	System    System            `json:"system,omitempty"`    // who hands out shares of the cards, where it is not the vendor's device plugin
+	Cards     Cards             `json:"cards"`               // the physical ones
+	Devices   Devices           `json:"devices,omitempty"`   // published by DRA drivers as ResourceSlices
+	Counters  []CounterSet      `json:"counters,omitempty"`  // what partitions of one card share
+	CPU       Amount            `json:"cpu"`                 // milli CPUs
+	Memory    Amount            `json:"memory"`              // bytes
+	HugePages map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
 	Odd       []i18n.Text       `json:"odd"`
 }
 

@@ -15,6 +15,9 @@ var vendors = []string{
 	"aws.amazon.com/neuron", "google.com/tpu",
 }
 
+// hugePages are no accelerator, but some cards cannot be used without (Gaudi), and a size may ask for them.
+func hugePages(name string) bool { return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) }
+
 func accelerator(name string) bool {
 	for _, v := range vendors {
 		if strings.HasPrefix(name, v) {
@@ -78,7 +81,7 @@ func (u *use) add(list corev1.ResourceList) {
 			u.milliCPU += q.MilliValue()
 		case name == corev1.ResourceMemory:
 			u.bytes += q.Value()
-		case accelerator(string(name)):
+		case accelerator(string(name)) || hugePages(string(name)):
 			if u.devices == nil {
 				u.devices = map[string]int64{}
 			}

@@ -145,7 +145,9 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 func TestFleetIsFilteredByCardAndState(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	rows := func(path string) int { return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length() }
+	rows := func(path string) int {
+		return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
+	}
 	all := rows("/fleet")
 	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1, "/fleet?model=A40+12Q&state=trouble": 0, "/fleet?model=%3Cb%3E": 0, "/fleet?state=odd": all} {
 		if got := rows(path); got != want {

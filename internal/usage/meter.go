@@ -25,6 +25,9 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 	case open != nil && !h.Placed:
 		closed := *open
 		closed.Until = later(open.From, lastHeld(h, now))
+		if closed.Until.Before(now) {
+			closed.UnknownUntil = now
+		}
 		return &closed
 	case open != nil && (open.Size != h.Size || open.PerHour != h.PerHour):
 		closed := *open // the next observation opens one at the new price

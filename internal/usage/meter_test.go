@@ -15,6 +15,7 @@ func TestMeter(t *testing.T) {
 	held := usage.Held{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: price, Placed: true, SeenAt: now.Add(-time.Minute)}
 	open := usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10", PerHour: price, From: now.Add(-time.Hour)}
 	until := func(i usage.Interval, at time.Time) *usage.Interval { i.Until = at; return &i }
+	unknown := func(i *usage.Interval) *usage.Interval { i.UnknownUntil = now; return i }
 	from := func(i usage.Interval, at time.Time) *usage.Interval { i.From = at; return &i }
 	gone := func(seen time.Time) usage.Held { h := held; h.Placed, h.SeenAt = false, seen; return h }
 
@@ -27,9 +28,9 @@ func TestMeter(t *testing.T) {
 		"it is still there: nothing changes":                              {&open, held, nil},
 		"no pod and none before: nothing changes":                         {nil, gone(now), nil},
 		"the pod is gone: the interval ends now":                          {&open, gone(now.Add(-time.Minute)), until(open, now)},
-		"gone after a long silence: it ends when last seen":               {&open, gone(now.Add(-20 * time.Minute)), until(open, now.Add(-20*time.Minute))},
+		"gone after a long silence: it ends when last seen":               {&open, gone(now.Add(-20 * time.Minute)), unknown(until(open, now.Add(-20*time.Minute)))},
 		"gone and never confirmed before: it ends now":                    {&open, gone(time.Time{}), until(open, now)},
-		"last seen before it opened: never a negative length":             {&open, gone(now.Add(-2 * time.Hour)), until(open, open.From)},
+		"last seen before it opened: never a negative length":             {&open, gone(now.Add(-2 * time.Hour)), unknown(until(open, open.From))},
 		"the clock was turned back: never a negative length":              {from(open, now.Add(time.Hour)), gone(now), until(*from(open, now.Add(time.Hour)), now.Add(time.Hour))},
 		"another price: the old interval ends, next time a new one opens": {&open, func() usage.Held { h := held; h.PerHour.Minor = 300; return h }(), until(open, now)},
 	}

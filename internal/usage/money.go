@@ -48,32 +48,24 @@ func (m Money) For(d time.Duration) Money {
 
 // Interval is a stretch of time in which a workload held its size. Until is zero while it still does.
 type Interval struct {
-	Workload string
-	Tenant   string
-	Size     string
-	PerHour  Money
-	From     time.Time
-	Until    time.Time
+	Workload     string
+	Tenant       string
+	Size         string
+	PerHour      Money
+	From         time.Time
+	Until        time.Time
+	UnknownUntil time.Time // after Until: up to here nobody can tell whether it was still held, see LostFor. It is not charged. Zero: no such time
 }
 
-// Cost is what the intervals cost up to now: seconds are added per price first, so that many short ones do not gather rounding.
+// Cost is what the intervals cost up to now: time is added per line of the ledger first, so that many short ones do not gather rounding. It is what the statements of
+// all months add up to.
 func Cost(intervals []Interval, now time.Time) Money {
-	seconds := map[Money]time.Duration{}
 	var total Money
-	for _, i := range intervals {
-		until := i.Until
-		if until.IsZero() {
-			until = now
-		}
-		if until.After(i.From) {
-			seconds[i.PerHour] += until.Sub(i.From)
-		}
-		if total.Currency == "" {
-			total.Currency = i.PerHour.Currency
-		}
+	for _, u := range Uses(intervals, Span{Until: now}) {
+		total = total.Add(u.Cost())
 	}
-	for price, d := range seconds {
-		total = total.Add(price.For(d))
+	if total.Currency == "" && len(intervals) > 0 {
+		total.Currency = intervals[0].PerHour.Currency
 	}
 	return total
 }

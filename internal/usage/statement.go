@@ -1,0 +1,170 @@
+package usage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Use is what one workload held of one size at one price: a line of the ledger, cut to a span.
+//
+// Amounts are whole minor units, and yet every part must add up to its whole. So a line is never rounded by itself: it costs what has been held up to the end of the
+// span, rounded, less what had been held before it, rounded. What one month loses in rounding the next one carries, and months, days or hours of a line always add up
+// to what the line costs as a whole. All sums (by person, by team, of everything) are sums of lines, so they agree to the minor unit whichever way they are grouped.
+type Use struct {
+	Workload string
+	Tenant   string
+	Size     string
+	PerHour  Money
+	Before   time.Duration // held before the span
+	Held     time.Duration // held in the span
+	Unknown  time.Duration // of the span: the cluster was silent, and nobody can tell whether it was held. Not charged
+}
+
+// Cost is what the time in the span costs.
+func (u Use) Cost() Money {
+	before, all := u.PerHour.For(u.Before), u.PerHour.For(u.Before+u.Held)
+	return Money{Minor: all.Minor - before.Minor, Currency: all.Currency}
+}
+
+// useKey is what makes a line its own.
+type useKey struct {
+	workload, tenant, size string
+	perHour                Money
+}
+
+// Uses cuts intervals to a span, in the order workload, size, price. What is still open is held until the end of the span: end it now with Span.To.
+func Uses(intervals []Interval, s Span) []Use {
+	lines := map[useKey]*Use{}
+	past := Span{Until: s.From}
+	for _, i := range intervals {
+		until := i.Until
+		if until.IsZero() {
+			until = later(i.From, s.Until)
+		}
+		before, held := past.overlap(i.From, until), s.overlap(i.From, until)
+		unknown := s.overlap(until, later(until, i.UnknownUntil))
+		key := useKey{i.Workload, i.Tenant, i.Size, i.PerHour}
+		if lines[key] == nil {
+			lines[key] = &Use{Workload: i.Workload, Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour}
+		}
+		lines[key].Before += before
+		lines[key].Held += held
+		lines[key].Unknown += unknown
+	}
+	uses := make([]Use, 0, len(lines))
+	for _, u := range lines {
+		if u.Held > 0 || u.Unknown > 0 {
+			uses = append(uses, *u)
+		}
+	}
+	slices.SortFunc(uses, compareUses)
+	return uses
+}
+
+func compareUses(a, b Use) int {
+	return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Size, b.Size), strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
+		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant))
+}
+
+// Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a GPU.
+type Kind struct {
+	Technology string `json:"technology"` // as in the catalogue: "full", "mig", "time-slicing"
+	Model      string `json:"model"`      // the card: "H100 80GB"
+	Profile    string `json:"profile"`    // of a slice or a vGPU: "1g.10gb"
+	Known      bool   `json:"known"`      // false: the workload's size has changed since, and what it was is not on record
+}
+
+// Line is a Use with what people want to know of it.
+type Line struct {
+	Use
+	Name      string // of the workload
+	Owner     string // id of the person
+	OwnerName string
+	SizeTitle string
+	Kind      Kind
+	Devices   int // GPUs or parts of one that it held at a time; 0 without a GPU, 1 where it is not known
+}
+
+// GPUTime is device time of the line's kind: two GPUs for an hour are two hours.
+func (l Line) GPUTime() time.Duration { return time.Duration(l.Devices) * l.Held }
+
+// Statement is what was held in a span, and what it costs.
+type Statement struct {
+	Span  Span
+	Lines []Line
+}
+
+// Sum is what several lines come to. Money of different currencies stays apart, as hours of different kinds do.
+type Sum struct {
+	Key     string
+	Lines   []Line
+	Cost    []Money // one for each currency, in the order of their codes
+	GPU     []KindTime
+	Unknown time.Duration
+}
+
+// KindTime is device time of one kind.
+type KindTime struct {
+	Kind Kind
+	Time time.Duration
+}
+
+// Total sums the whole statement.
+func (s Statement) Total() Sum { return sum("", s.Lines) }
+
+// By groups the statement, dearest group first. The groups add up to Total.
+func (s Statement) By(key func(Line) string) []Sum {
+	groups := map[string][]Line{}
+	for _, l := range s.Lines {
+		groups[key(l)] = append(groups[key(l)], l)
+	}
+	sums := make([]Sum, 0, len(groups))
+	for k, lines := range groups {
+		sums = append(sums, sum(k, lines))
+	}
+	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Or(cmp.Compare(minor(b), minor(a)), strings.Compare(a.Key, b.Key)) })
+	return sums
+}
+
+// Groupings are what a statement can be grouped by.
+var Groupings = map[string]func(Line) string{
+	"workload": func(l Line) string { return l.Workload },
+	"person":   func(l Line) string { return l.Owner },
+	"team":     func(l Line) string { return l.Tenant },
+	"size":     func(l Line) string { return l.Size },
+}
+
+func minor(s Sum) (all int64) {
+	for _, m := range s.Cost {
+		all += m.Minor
+	}
+	return all
+}
+
+func sum(key string, lines []Line) Sum {
+	s := Sum{Key: key, Lines: lines}
+	cost, times := map[string]Money{}, map[Kind]time.Duration{}
+	for _, l := range lines {
+		c := l.Cost()
+		cost[c.Currency] = cost[c.Currency].Add(c)
+		s.Unknown += l.Unknown
+		if l.Devices > 0 {
+			times[l.Kind] += l.GPUTime()
+		}
+	}
+	for _, m := range cost {
+		s.Cost = append(s.Cost, m)
+	}
+	for kind, t := range times {
+		s.GPU = append(s.GPU, KindTime{kind, t})
+	}
+	slices.SortFunc(s.Cost, func(a, b Money) int { return strings.Compare(a.Currency, b.Currency) })
+	slices.SortFunc(s.GPU, func(a, b KindTime) int { return compareKinds(a.Kind, b.Kind) })
+	return s
+}
+
+func compareKinds(a, b Kind) int {
+	return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Technology, b.Technology), strings.Compare(a.Profile, b.Profile))
+}

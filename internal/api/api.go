@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -35,6 +36,7 @@ type Events interface {
 type Deps struct {
 	Requests  *request.Service
 	Workloads *workload.Service
+	Offer     *offer.Service
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Events    Events
@@ -113,7 +115,9 @@ func add[I, O any](a *API, op huma.Operation, action identity.Action, handler fu
 	if op.Method != http.MethodGet {
 		op.Errors = append(op.Errors, http.StatusForbidden, http.StatusConflict)
 	}
-	op.MaxBodyBytes = maxBody
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody
+	}
 	op.Responses = map[string]*huma.Response{}
 	a.ops = append(a.ops, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Action: action})
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {

@@ -57,7 +57,9 @@ func (a *API) sizes(ctx context.Context, actor identity.Actor, in *sizesInput) (
 	var views []Size
 	if name == "" { // an approver or auditor without a team sees what is on offer
 		for _, s := range a.deps.Requests.Site().Catalog.Sizes {
-			views = append(views, sizeView(s, l))
+			if !s.Hidden {
+				views = append(views, sizeView(s, l))
+			}
 		}
 		return reply(list(views, ""), nil)
 	}
@@ -78,7 +80,7 @@ func (a *API) images(_ context.Context, actor identity.Actor, in *sizesInput) (*
 		for _, t := range actor.TenantNames() {
 			offered = offered || i.OfferedTo(t) && (in.Tenant == "" || in.Tenant == t)
 		}
-		if offered {
+		if offered && !i.Hidden {
 			views = append(views, imageView(i))
 		}
 	}

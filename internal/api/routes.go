@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 )
 
 // register is the whole surface on one screen.
@@ -18,6 +19,13 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
 	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
 	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools and their use", "Catalogue"), identity.ReadLicences, a.licences)
+
+	add(a, op(http.MethodGet, "/catalogue", "get-catalogue", "The catalogue as it is written; for admins and auditors", "Catalogue"), identity.ReadOffer, a.catalogue)
+	add(a, long(op(http.MethodPut, "/catalogue", "save-catalogue", "Save it as the next version, and go by it at once", "Catalogue")), identity.ChangeOffer, a.saveCatalogue)
+	add(a, long(op(http.MethodPost, "/catalogue/check", "check-catalogue", "What is wrong with a text, and what it would change; writes nothing", "Catalogue")), identity.ChangeOffer, a.checkCatalogue)
+	add(a, op(http.MethodGet, "/catalogue/versions", "list-catalogue-versions", "Versions, newest first; 0 is the configuration's", "Catalogue"), identity.ReadOffer, a.catalogueVersions)
+	add(a, op(http.MethodGet, "/catalogue/versions/{version}", "get-catalogue-version", "One version with its text", "Catalogue"), identity.ReadOffer, a.catalogueVersion)
+	add(a, op(http.MethodGet, "/catalogue/findings", "list-catalogue-findings", "Where the catalogue and the nodes do not agree, and what to offer instead", "Catalogue"), identity.ReadOffer, a.catalogueFindings)
 
 	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")), identity.SubmitRequest, a.submit)
 	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
@@ -46,6 +54,12 @@ func (a *API) register() {
 
 func op(method, path, id, summary, tag string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag}}
+}
+
+// long lets a whole catalogue in.
+func long(o huma.Operation) huma.Operation {
+	o.MaxBodyBytes = offer.MaxText
+	return o
 }
 
 func created(o huma.Operation) huma.Operation {

@@ -64,6 +64,21 @@ type Size struct {
 	Decision      *Decision `json:"decision,omitempty" doc:"What the rules would say to a request for the default lease"`
 	StartsNow     bool      `json:"startsNow"`
 	Problem       string    `json:"problem,omitempty" doc:"Why it cannot be asked for now"`
+
+	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
+}
+
+// Deprecation says that an entry of the catalogue will go.
+type Deprecation struct {
+	Message   string `json:"message"`
+	Successor string `json:"successor,omitempty" doc:"Name of the entry to take instead"`
+}
+
+func deprecationView(d *catalog.Deprecation) *Deprecation {
+	if d == nil {
+		return nil
+	}
+	return &Deprecation{Message: d.Message, Successor: d.Successor}
 }
 
 // Capacity is how many of a size exist and are free. Known is false while the cluster has not been seen.
@@ -184,6 +199,7 @@ func sizeView(s catalog.Size, l *i18n.Localizer) Size {
 		Model: s.Accelerator.Model, Profile: s.Accelerator.Profile, Resource: s.Accelerator.Resource, Devices: s.Devices(),
 		MemoryGiB: s.Accelerator.MemoryGiB, Share: s.Accelerator.Share, CPU: s.CPU, Memory: s.Memory, PricePerHour: money(s.PricePerHour),
 		DefaultLease: s.DefaultLease.String(), MaxLease: s.MaxLease.String(), LicencePool: s.LicencePool,
+		Deprecated: deprecationView(s.Deprecated),
 	}
 }
 
@@ -207,10 +223,12 @@ type Image struct {
 	Kind      string `json:"kind" enum:"notebook,endpoint"`
 	Reference string `json:"reference"`
 	Port      int32  `json:"port"`
+
+	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
 }
 
 func imageView(i catalog.Image) Image {
-	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port}
+	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port, Deprecated: deprecationView(i.Deprecated)}
 }
 
 // Tenant is a team as the caller may see it.

@@ -65,6 +65,8 @@ func (w *world) form(route string) url.Values {
 func (w *world) body(route string) any {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
+	case strings.HasPrefix(path, "/api/v1/catalogue") && method != http.MethodGet:
+		return `{"sizes": []}`
 	case method != http.MethodPost:
 		return nil
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
@@ -85,6 +87,8 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
 	}
 	switch {
+	case strings.Contains(path, "/versions/"):
+		return strings.NewReplacer(":version", "0", "{version}", "0").Replace(path)
 	case strings.Contains(path, "/workloads/"):
 		return id(string(w.running(subject, team).ID))
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):

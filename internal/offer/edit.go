@@ -9,6 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // List is one of the lists of a catalogue.
@@ -318,4 +320,29 @@ func plain(n *yaml.Node) (width int) {
 
 func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+}
+
+// FromJSON is a catalogue that came as JSON, written as YAML; Invalid when it is none.
+func FromJSON(text string) (string, error) {
+	out, err := fromJSON(text)
+	if err != nil {
+		return "", fault.Wrap(fault.Invalid, err, i18n.T("offer.no_json"))
+	}
+	return out, nil
+}
+
+// Written is the proposal as an entry of the list of sizes, "" where there is none.
+func (f Finding) Written() string {
+	if f.Proposal == nil {
+		return ""
+	}
+	item, err := sizeNode(*f.Proposal)
+	if err != nil {
+		return ""
+	}
+	text, err := encode(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}})
+	if err != nil {
+		return ""
+	}
+	return text
 }

@@ -161,6 +161,19 @@ func (s *Service) Standing(a identity.Actor) (Standing, error) {
 	return *s.standing.Load(), nil
 }
 
+// MayChange is why the actor may not change the catalogue; nil for those who may.
+func (s *Service) MayChange(a identity.Actor) error { return permit(a, identity.ChangeOffer) }
+
+// Differ tells what differs between two versions, entry by entry; readable is false where one of them cannot be read.
+func (s *Service) Differ(before, after Revision) (changes []EntryChange, readable bool) {
+	old, wrong := catalog.Parse([]byte(before.Text), s.o.First.pools...)
+	new, bad := catalog.Parse([]byte(after.Text), s.o.First.pools...)
+	if len(wrong)+len(bad) > 0 {
+		return nil, false
+	}
+	return Compare(old, new), true
+}
+
 // Revision gives one version; 0 is the configuration's.
 func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64) (Revision, error) {
 	if err := permit(a, identity.ReadOffer); err != nil {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ func (c *checker) size(name string) catalog.Size {
 	switch {
 	case strings.TrimSpace(name) == "":
 		c.problem("size", i18n.T("request.size_missing"))
+	case ok && s.Hidden && offered(s.Tenants, c.offering.Tenant.Name):
+		c.problem("size", i18n.T("request.no_longer", "Name", s.Title))
+		return catalog.Size{}
 	case !ok || !s.OfferedTo(c.offering.Tenant.Name):
 		c.problem("size", i18n.T("request.size_unknown", "Size", clip(name)))
 		return catalog.Size{}
@@ -80,11 +84,19 @@ func (c *checker) size(name string) catalog.Size {
 	return s
 }
 
+// offered: what is hidden may still be named to those who could see it before.
+func offered(tenants []string, tenant string) bool {
+	return len(tenants) == 0 || slices.Contains(tenants, tenant)
+}
+
 func (c *checker) image(name string, kind catalog.WorkloadKind) catalog.Image {
 	i, ok := c.offering.Catalog.Image(strings.TrimSpace(name))
 	switch {
 	case strings.TrimSpace(name) == "":
 		c.problem("image", i18n.T("request.image_missing"))
+	case ok && i.Hidden && offered(i.Tenants, c.offering.Tenant.Name):
+		c.problem("image", i18n.T("request.no_longer", "Name", i.Title))
+		return catalog.Image{}
 	case !ok || !i.OfferedTo(c.offering.Tenant.Name):
 		c.problem("image", i18n.T("request.image_unknown", "Image", clip(name)))
 		return catalog.Image{}

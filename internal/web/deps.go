@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -21,6 +22,7 @@ import (
 type Deps struct {
 	Requests     *request.Service
 	Workloads    *workload.Service
+	Offer        *offer.Service
 	Snapshots    request.Snapshots
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any

@@ -60,6 +60,17 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/metrics", identity.ReadMetrics, w.show(metricsHealthPage)},
 		{get, "/audit/export", identity.ReadAudit, w.auditExport},
 
+		{get, "/admin/sizes", identity.ReadOffer, w.show(sizesPage)},
+		{get, "/admin/images", identity.ReadOffer, w.show(imagesPage)},
+		{get, "/admin/sizes/edit", identity.ChangeOffer, w.show(editPage)},
+		{post, "/admin/sizes/edit", identity.ChangeOffer, w.catalogueSave},
+		{post, "/admin/sizes/change", identity.ChangeOffer, w.catalogueChange},
+		{get, "/admin/sizes/deprecate", identity.ChangeOffer, w.show(deprecatePage)},
+		{post, "/admin/sizes/deprecate", identity.ChangeOffer, w.deprecate},
+		{post, "/admin/sizes/accept", identity.ChangeOffer, w.catalogueAccept},
+		{get, "/admin/sizes/versions/:version", identity.ReadOffer, w.show(versionPage)},
+		{post, "/admin/sizes/versions/:version/revert", identity.ChangeOffer, w.catalogueRevert},
+
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
 		{post, "/settings/theme", identity.ReadCatalog, w.setTheme},
@@ -94,15 +105,27 @@ var (
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}
 	accountPage      = page{"account", nil, (*Web).account}
 	auditPage        = page{"audit", nil, (*Web).audit}
+<<<<<<< HEAD
 
 	metricsHealthPage = page{"metrics", []string{"inventory"}, (*Web).metricsHealth}
+=======
+	sizesPage        = page{"sizes", []string{"catalogue", "inventory", "workload"}, (*Web).sizesAdmin}
+	imagesPage       = page{"images", []string{"catalogue", "workload"}, (*Web).imagesAdmin}
+	editPage         = page{"sizes-edit", nil, (*Web).catalogueEdit}
+	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
+	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
+>>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 )
 
 // livePages are those that a stream can be opened for.
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
+<<<<<<< HEAD
 		fleetPage, licencesPage, teamPage, metricsHealthPage} {
+=======
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage} {
+>>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 		named[p.name] = p
 	}
 	return named

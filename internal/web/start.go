@@ -541,6 +541,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	if !badLease(p) {
 		m.Cost, m.CostNote = say.money(p.Price), say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
 	}
+	m.Going = w.going(say, form, offers, p.Wish)
 	m.Items = summaryItems(say, p)
 	if p.Quota.Limit > 0 {
 		m.Quota = quotaAfter(say, p.Quota, p.Wish.Size.Title)

@@ -39,6 +39,9 @@ func readStartForm(v url.Values) StartForm {
 	if instead := v.Get("instead"); instead != "" {
 		f.Size = instead
 	}
+	if instead := v.Get("instead_image"); instead != "" {
+		f.Image = instead
+	}
 	return f
 }
 

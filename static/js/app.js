@@ -3,6 +3,7 @@ import './copy.js';
 import './dialog.js';
 import './filter.js';
 import './keys.js';
+import './lines.js';
 import './live.js';
 import './menu.js';
 import './sort.js';

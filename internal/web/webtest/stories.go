@@ -12,9 +12,11 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/story"
@@ -78,6 +80,34 @@ func Scenes() []Scene {
 		w.Add(b)
 		return w
 	}
+	edited := func() *World { // a history with a price, a hidden size and one that goes
+		w := Busy()
+		dora := w.Actor(Dora)
+		w.Clock = Now.Add(-3 * time.Hour)
+		save := func(_ offer.Revision, err error) {
+			if err != nil {
+				panic(err)
+			}
+			w.Clock = w.Clock.Add(time.Hour)
+		}
+		ctx := context.Background()
+		save(w.Offer.Save(ctx, dora, offer.Draft{Text: strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60", 1), Note: "Power has become dearer."}))
+		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "gpu-shared"}, 1))
+		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q", Message: "The A40 leave in May; a slice does the same work.", Successor: "mig-1g.10gb"}, 2))
+		w.Clock = Now
+		return w
+	}
+	unreadable := func() *World { // after an upgrade
+		w := edited()
+		w.Catalogues.Revisions = append(w.Catalogues.Revisions, offer.Revision{Version: 4, Text: "sizes:\n- name: cpu\n  colour: red\n", Name: "Dora Dahl", At: Now.Add(-time.Minute)})
+		if err := w.Offer.Refresh(context.Background()); err != nil {
+			panic(err)
+		}
+		return w
+	}
+	broken := url.Values{"base": {"3"}, "do": {"save"}, "text": {strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi", "memory: lots").Replace(string(catalog.DefaultYAML()))}}
+	dearer := url.Values{"do": {"check"}, "text": {strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60", 1)}}
+	stale := url.Values{"base": {"1"}, "do": {"save"}, "text": {string(catalog.DefaultYAML())}}
 	wrong := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"}, "lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}
 	return []Scene{
 		{"home", "busy", Anna, Busy, "/", nil},
@@ -138,9 +168,27 @@ func Scenes() []Scene {
 		{"account", "without", Carla, Busy, "/account", nil},
 		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},
 		{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
+<<<<<<< HEAD
 		{"metrics", "with troubles", Dora, Troubled, "/admin/metrics", nil},
 		{"metrics", "away", Eli, unanswered, "/admin/metrics", nil},
 		{"metrics", "none set up", Dora, Busy, "/admin/metrics", nil},
+=======
+		{"sizes", "as configured", Dora, Busy, "/admin/sizes", nil},
+		{"sizes", "edited", Dora, edited, "/admin/sizes", nil},
+		{"sizes", "an auditor's look", Eli, edited, "/admin/sizes", nil},
+		{"sizes", "nothing known of the cluster", Dora, vanished, "/admin/sizes", nil},
+		{"sizes", "the newest cannot be used", Dora, unreadable, "/admin/sizes", nil},
+		{"sizes", "images", Dora, edited, "/admin/images", nil},
+		{"sizes", "editor", Dora, edited, "/admin/sizes/edit", nil},
+		{"sizes", "editor, checked", Dora, Busy, "/admin/sizes/edit", dearer},
+		{"sizes", "editor, came back with problems", Dora, edited, "/admin/sizes/edit", broken},
+		{"sizes", "editor, somebody was faster", Dora, edited, "/admin/sizes/edit", stale},
+		{"sizes", "mark as going", Dora, edited, "/admin/sizes/deprecate?list=sizes&name=h100", nil},
+		{"sizes", "one version", Dora, edited, "/admin/sizes/versions/1", nil},
+		{"sizes", "the first version", Eli, edited, "/admin/sizes/versions/0", nil},
+		{"start", "a size that goes", Anna, edited, "/start?size=vgpu-12q", nil},
+		{"start", "a size that is hidden", Anna, edited, "/start?size=gpu-shared", nil},
+>>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 		{"audit", "all", Eli, Busy, "/audit", nil},
 		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
 	}

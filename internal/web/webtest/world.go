@@ -22,6 +22,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/offer/offertest"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -58,6 +60,8 @@ type World struct {
 	Reports         map[string]gpumetrics.Report // by cluster
 	away            []web.Outage
 	Site            request.Site
+	Offer           *offer.Service
+	Catalogues      *offertest.Store
 	Hub             *live.Hub
 	Dead            atomic.Bool // the session of every open stream has ended
 	Clock           time.Time
@@ -103,18 +107,49 @@ func Empty() *World {
 			}}}
 	w.Hub = live.NewHub(nil, time.Hour)
 	w.publish = w.Hub.Publish
-	now, site := func() time.Time { return w.Clock }, func() request.Site { return w.Site }
+	now := func() time.Time { return w.Clock }
+	site := func() request.Site {
+		s := w.Site
+		if w.Offer.Version() > 0 { // somebody has edited it
+			s.Catalog = w.Offer.Catalog()
+		}
+		return s
+	}
+	first, wrong := offer.NewFirst(string(catalog.DefaultYAML()), w.Site.Pools...)
+	if wrong != nil {
+		panic(wrong)
+	}
+	w.Catalogues = &offertest.Store{Uses: w.uses}
+	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
+<<<<<<< HEAD
 	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+=======
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Hub: w.Hub, Site: site, Health: w.outages,
+>>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w
 }
 
+<<<<<<< HEAD
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {
 	r, ok := w.Reports[cluster]
 	return r, ok
+=======
+// uses is what living workloads hold.
+func (w *World) uses() []offer.Use {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []offer.Use
+	for _, item := range w.Works {
+		if item.State != workload.Ended {
+			list = append(list, offer.Use{Size: item.Size, Image: item.Image, Count: 1})
+		}
+	}
+	return list
+>>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 }
 
 // SetAway says what does not answer from now on.

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// going warns of a size or an image that will go, in the administrator's own words, with a button for what to take instead.
+func (w *Web) going(say words, form StartForm, offers []request.Offer, wish request.Wish) []ui.NoticeModel {
+	var list []ui.NoticeModel
+	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
+		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.going", "Name", title), Body: d.Message, Test: test}
+		if instead != "" {
+			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true, Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
+				Attrs: templ.Attributes{"hx-post": "/start/form", "hx-target": "#start", "hx-swap": "outerMorph"}}}}
+		}
+		list = append(list, n)
+	}
+	if d := wish.Size.Deprecated; d != nil {
+		next := offerNamed(offers, d.Successor)
+		warn("going-size", wish.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
+	}
+	if d := wish.Image.Deprecated; d != nil {
+		title := ""
+		for _, i := range w.images(form) {
+			if i.Name == d.Successor {
+				title = i.Title
+			}
+		}
+		warn("going-image", wish.Image.Title, "instead_image", d.Successor, title, d)
+	}
+	return list
+}

@@ -211,15 +211,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-<<<<<<< HEAD
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Workloads: a.workloads, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Workloads: a.workloads, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Health: a.outages,
-=======
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Metrics: a.clusters.metrics, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
-	pages := web.New(web.Deps{
-		Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Hub: a.hub, Site: a.siteNow, Health: a.outages,
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
+		Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -165,22 +165,17 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 	}
 	main = append(main, item("storage", "/storage", "storage"), item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
-<<<<<<< HEAD
-	if identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
-		groups = append(groups, layout.NavGroupModel{Title: k.words.S("web.nav.admin"), Items: []layout.NavItemModel{item("metrics", "/admin/metrics", "pulse"), item("audit", "/audit", "audit")}})
-=======
 	var admin []layout.NavItemModel
 	for _, page := range []struct {
 		action         identity.Action
 		id, path, icon string
-	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
+	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
 		if identity.Can(k.actor, page.action, identity.Thing{}) {
 			admin = append(admin, item(page.id, page.path, page.icon))
 		}
 	}
 	if len(admin) > 0 {
 		groups = append(groups, layout.NavGroupModel{Title: k.words.S("web.nav.admin"), Items: admin})
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 	}
 	return groups
 }

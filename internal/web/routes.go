@@ -105,27 +105,20 @@ var (
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}
 	accountPage      = page{"account", nil, (*Web).account}
 	auditPage        = page{"audit", nil, (*Web).audit}
-<<<<<<< HEAD
-
-	metricsHealthPage = page{"metrics", []string{"inventory"}, (*Web).metricsHealth}
-=======
 	sizesPage        = page{"sizes", []string{"catalogue", "inventory", "workload"}, (*Web).sizesAdmin}
 	imagesPage       = page{"images", []string{"catalogue", "workload"}, (*Web).imagesAdmin}
 	editPage         = page{"sizes-edit", nil, (*Web).catalogueEdit}
 	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
 	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
+
+	metricsHealthPage = page{"metrics", []string{"inventory"}, (*Web).metricsHealth}
 )
 
 // livePages are those that a stream can be opened for.
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-<<<<<<< HEAD
-		fleetPage, licencesPage, teamPage, metricsHealthPage} {
-=======
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage} {
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage} {
 		named[p.name] = p
 	}
 	return named

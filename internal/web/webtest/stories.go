@@ -168,11 +168,9 @@ func Scenes() []Scene {
 		{"account", "without", Carla, Busy, "/account", nil},
 		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},
 		{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
-<<<<<<< HEAD
 		{"metrics", "with troubles", Dora, Troubled, "/admin/metrics", nil},
 		{"metrics", "away", Eli, unanswered, "/admin/metrics", nil},
 		{"metrics", "none set up", Dora, Busy, "/admin/metrics", nil},
-=======
 		{"sizes", "as configured", Dora, Busy, "/admin/sizes", nil},
 		{"sizes", "edited", Dora, edited, "/admin/sizes", nil},
 		{"sizes", "an auditor's look", Eli, edited, "/admin/sizes", nil},
@@ -188,7 +186,6 @@ func Scenes() []Scene {
 		{"sizes", "the first version", Eli, edited, "/admin/sizes/versions/0", nil},
 		{"start", "a size that goes", Anna, edited, "/start?size=vgpu-12q", nil},
 		{"start", "a size that is hidden", Anna, edited, "/start?size=gpu-shared", nil},
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 		{"audit", "all", Eli, Busy, "/audit", nil},
 		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
 	}

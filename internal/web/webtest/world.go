@@ -123,21 +123,17 @@ func Empty() *World {
 	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
-<<<<<<< HEAD
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
-=======
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Hub: w.Hub, Site: site, Health: w.outages,
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w
 }
 
-<<<<<<< HEAD
 func (w *World) report(cluster string) (gpumetrics.Report, bool) {
 	r, ok := w.Reports[cluster]
 	return r, ok
-=======
+}
+
 // uses is what living workloads hold.
 func (w *World) uses() []offer.Use {
 	w.mu.Lock()
@@ -149,7 +145,6 @@ func (w *World) uses() []offer.Use {
 		}
 	}
 	return list
->>>>>>> 4b2b667 (Administrators edit the catalogue: pages and API)
 }
 
 // SetAway says what does not answer from now on.

@@ -134,7 +134,7 @@ func (a *allocator) count(empty bool, most int64) int64 {
 	a.left = append(a.left[:0], a.budget...)
 	for i := range a.devices {
 		held := a.devices[i].Claim != "" && !empty
-		a.taken[i] = held || a.devices[i].Tainted
+		a.taken[i] = held || a.devices[i].Tainted || a.devices[i].Gone
 		if held {
 			a.spend(i, 1)
 		}
@@ -248,8 +248,8 @@ type cost struct {
 // costsOf numbers the counters of a node and says what each device takes from them. A counter that the pool does not publish has nothing to give.
 func (a *allocator) costsOf(n *inventory.Node) {
 	numbers := map[string]int{}
-	number := func(pool, set, counter string) int {
-		key := pool + "\x00" + set + "\x00" + counter
+	number := func(driver, pool, set, counter string) int {
+		key := driver + "\x00" + pool + "\x00" + set + "\x00" + counter
 		at, ok := numbers[key]
 		if !ok {
 			at = len(a.budget)
@@ -260,13 +260,13 @@ func (a *allocator) costsOf(n *inventory.Node) {
 	}
 	for _, set := range n.Counters {
 		for name, text := range set.Counters {
-			a.budget[number(set.Pool, set.Name, name)] = amountOf(text)
+			a.budget[number(set.Driver, set.Pool, set.Name, name)] = amountOf(text)
 		}
 	}
 	for i := range n.Devices {
 		for _, c := range n.Devices[i].Consumes {
 			for name, text := range c.Counters {
-				a.costs[i] = append(a.costs[i], cost{number(n.Devices[i].Pool, c.Set, name), amountOf(text)})
+				a.costs[i] = append(a.costs[i], cost{number(n.Devices[i].Driver, n.Devices[i].Pool, c.Set, name), amountOf(text)})
 			}
 		}
 	}

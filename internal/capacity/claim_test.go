@@ -53,7 +53,7 @@ func dynamic(i int) ([]inventory.Device, inventory.CounterSet) {
 		devices = append(devices, part(i, "1g.10gb", start, 1))
 	}
 	devices = append(devices, part(i, "3g.40gb", 0, 4), part(i, "3g.40gb", 4, 4))
-	return devices, inventory.CounterSet{Pool: "n1", Name: fmt.Sprintf("gpu-%d-counter-set", i), Counters: slots(0, 8)}
+	return devices, inventory.CounterSet{Driver: "gpu.nvidia.com", Pool: "n1", Name: fmt.Sprintf("gpu-%d-counter-set", i), Counters: slots(0, 8)}
 }
 
 func hold(devices []inventory.Device, name string) []inventory.Device {
@@ -95,6 +95,8 @@ func TestFitOfClaims(t *testing.T) {
 		"whole cards":                           {cards(4), nil, one("gpu.nvidia.com"), known(4, 4)},
 		"what a claim has":                      {hold(cards(4), "gpu-2"), nil, one("gpu.nvidia.com"), known(4, 3)},
 		"an ill device is none":                 {append(cards(3), dra(3, func(d *inventory.Device) { d.Tainted = true })), nil, one("gpu.nvidia.com"), known(3, 3)},
+		"one that is published no more":         {append(cards(3), dra(3, func(d *inventory.Device) { d.Gone, d.Claim = true, "t-vision/someone" })), nil, one("gpu.nvidia.com"), known(3, 3)},
+		"one for several claims":                {cards(2, func(d *inventory.Device) { d.Multiple = true }), nil, one("gpu.nvidia.com", `device.allowMultipleAllocations`), known(2, 2)},
 		"no slices among cards":                 {cards(4), nil, one("mig.nvidia.com"), known(0, 0)},
 		"at least 40 GB":                        {append(cards(1), part(1, "1g.10gb", 0, 1)), nil, one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0`), known(1, 1)},
 		"more than there is":                    {cards(4), nil, one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('100Gi'))`), known(0, 0)},
@@ -117,7 +119,7 @@ func TestFitOfClaims(t *testing.T) {
 		"the card takes the slices":            {hold(cut, "gpu-0"), []inventory.CounterSet{counters}, one("mig.nvidia.com"), known(7, 0)},
 		"a slice takes what it overlaps":       {hold(cut, "gpu-0-mig-1g.10gb-3"), []inventory.CounterSet{counters}, one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '3g.40gb'`), known(2, 1)},
 		"counters that nobody published":       {cut, nil, one("gpu.nvidia.com"), known(0, 0)},
-		"the first alternative, else the next": {append(cards(2), part(2, "1g.10gb", 0, 1), part(2, "1g.10gb", 1, 1), part(2, "1g.10gb", 2, 1)), []inventory.CounterSet{{Pool: "n1", Name: "gpu-2-counter-set", Counters: slots(0, 8)}}, cardOrTwoSlices, known(3, 3)},
+		"the first alternative, else the next": {append(cards(2), part(2, "1g.10gb", 0, 1), part(2, "1g.10gb", 1, 1), part(2, "1g.10gb", 2, 1)), []inventory.CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-2-counter-set", Counters: slots(0, 8)}}, cardOrTwoSlices, known(3, 3)},
 		"an unknown class":                     {cards(4), nil, one("portal-h200-full"), inventory.Fit{}},
 		"an expression that does not compile":  {cards(4), nil, one("gpu.nvidia.com", `device.`), inventory.Fit{}},
 	}

@@ -72,7 +72,7 @@ func machines() []inventory.Node {
 		machine("gaudi", map[string]string{"habana.ai/hpu.product": "gaudi3"}, map[string]int64{"habana.ai/gaudi": 8}),
 		machine("h100-dra", nil, nil, func(n *inventory.Node) {
 			n.Devices = []inventory.Device{dra(0), dra(1), part(2, "1g.10gb", 0, 1), part(2, "3g.40gb", 4, 4)}
-			n.Counters = []inventory.CounterSet{{Pool: "n1", Name: "gpu-2-counter-set", Counters: slots(0, 8)}}
+			n.Counters = []inventory.CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-2-counter-set", Counters: slots(0, 8)}}
 		}),
 		machine("cpu", nil, nil),
 	}
@@ -188,18 +188,20 @@ func TestWhatIsNotProposedSaysWhy(t *testing.T) {
 		node inventory.Node
 		want string // message id; "" for no finding at all
 	}{
-		"HAMi multiplies cards":      {machine("n", gfd("Tesla-V100-PCIE-32GB", "32768", "nvidia.com/gpu.count", "4"), map[string]int64{"nvidia.com/gpu": 40}), "capacity.multiplied"},
-		"no discovery":               {machine("n", map[string]string{"gpu": "on"}, map[string]int64{"nvidia.com/gpu": 40}), "capacity.no_labels"},
-		"Volcano":                    {machine("n", nil, map[string]int64{"volcano.sh/vgpu-number": 40, "volcano.sh/vgpu-memory": 131072}), "capacity.by_hand"},
-		"an invalid MIG layout":      {machine("n", gfd("NVIDIA-H100-80GB-HBM3-MIG-INVALID", "0"), map[string]int64{"nvidia.com/gpu": 1}), "inventory.mig_invalid"},
-		"shared, but how":            {machine("n", gfd("NVIDIA-L40S", "46068"), map[string]int64{"nvidia.com/gpu.shared": 4}), "capacity.sharing_unknown"},
-		"a Gaudi without its label":  {machine("n", nil, map[string]int64{"habana.ai/gaudi": 8}), "capacity.no_labels"},
-		"a card of unknown memory":   {machine("n", gfd("NVIDIA-X1", ""), map[string]int64{"nvidia.com/gpu": 8}), "capacity.memory_unknown"},
-		"an unknown vGPU":            {machine("n", gfd("NVIDIA-Z9-3X", "1", "nvidia.com/vgpu.present", "true"), map[string]int64{"nvidia.com/gpu": 8}), "capacity.profile_unreadable"},
-		"no processors beside it":    {machine("n", gfd("NVIDIA-L4", "23034"), map[string]int64{"nvidia.com/gpu": 8}, func(n *inventory.Node) { n.CPU.Allocatable = 100 }), "capacity.no_room"},
-		"virtual machines only":      {machine("n", map[string]string{"nvidia.com/gpu.workload.config": "vm-vgpu"}, map[string]int64{"nvidia.com/NVIDIA_A10-12Q": 4}), ""},
-		"passed through to machines": {machine("n", gfd("NVIDIA-A10", "23028", "nvidia.com/gpu.workload.config", "vm-passthrough"), map[string]int64{"nvidia.com/gpu": 2}), ""},
-		"a network alone":            {machine("n", nil, map[string]int64{"rdma/hca_a": 4}), ""},
+		"HAMi multiplies cards":         {machine("n", gfd("Tesla-V100-PCIE-32GB", "32768", "nvidia.com/gpu.count", "4"), map[string]int64{"nvidia.com/gpu": 40}), "capacity.multiplied"},
+		"HAMi by its register":          {machine("n", gfd("Tesla-V100-PCIE-32GB", "32768"), map[string]int64{"nvidia.com/gpu": 40}, func(n *inventory.Node) { n.System = inventory.HAMi }), "capacity.by_hand"},
+		"for machines by the inventory": {machine("n", nil, map[string]int64{"nvidia.com/gpu": 4}, func(n *inventory.Node) { n.Resources[0].NotForPods = true }), ""},
+		"no discovery":                  {machine("n", map[string]string{"gpu": "on"}, map[string]int64{"nvidia.com/gpu": 40}), "capacity.no_labels"},
+		"Volcano":                       {machine("n", nil, map[string]int64{"volcano.sh/vgpu-number": 40, "volcano.sh/vgpu-memory": 131072}), "capacity.by_hand"},
+		"an invalid MIG layout":         {machine("n", gfd("NVIDIA-H100-80GB-HBM3-MIG-INVALID", "0"), map[string]int64{"nvidia.com/gpu": 1}), "inventory.mig_invalid"},
+		"shared, but how":               {machine("n", gfd("NVIDIA-L40S", "46068"), map[string]int64{"nvidia.com/gpu.shared": 4}), "capacity.sharing_unknown"},
+		"a Gaudi without its label":     {machine("n", nil, map[string]int64{"habana.ai/gaudi": 8}), "capacity.no_labels"},
+		"a card of unknown memory":      {machine("n", gfd("NVIDIA-X1", ""), map[string]int64{"nvidia.com/gpu": 8}), "capacity.memory_unknown"},
+		"an unknown vGPU":               {machine("n", gfd("NVIDIA-Z9-3X", "1", "nvidia.com/vgpu.present", "true"), map[string]int64{"nvidia.com/gpu": 8}), "capacity.profile_unreadable"},
+		"no processors beside it":       {machine("n", gfd("NVIDIA-L4", "23034"), map[string]int64{"nvidia.com/gpu": 8}, func(n *inventory.Node) { n.CPU.Allocatable = 100 }), "capacity.no_room"},
+		"virtual machines only":         {machine("n", map[string]string{"nvidia.com/gpu.workload.config": "vm-vgpu"}, map[string]int64{"nvidia.com/NVIDIA_A10-12Q": 4}), ""},
+		"passed through to machines":    {machine("n", gfd("NVIDIA-A10", "23028", "nvidia.com/gpu.workload.config", "vm-passthrough"), map[string]int64{"nvidia.com/gpu": 2}), ""},
+		"a network alone":               {machine("n", nil, map[string]int64{"rdma/hca_a": 4}), ""},
 		"the control plane": {machine("n", gfd("NVIDIA-L4", "23034"), map[string]int64{"nvidia.com/gpu": 8}, func(n *inventory.Node) {
 			n.Taints = []inventory.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: "NoSchedule"}}
 		}), ""},

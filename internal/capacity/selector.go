@@ -101,7 +101,7 @@ func (d *device) field(name string) (ref.Val, bool) {
 	case "capacity":
 		return domains(d.capacity), true
 	case "allowMultipleAllocations":
-		return types.False, true
+		return types.Bool(d.Multiple), true
 	}
 	return nil, false
 }

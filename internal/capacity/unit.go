@@ -43,6 +43,14 @@ const (
 
 // unitOf is not ok for what nobody asks for by itself: companions of another resource, and devices that only virtual machines can take.
 func unitOf(n *inventory.Node, r inventory.Resource) (unit, bool) {
+	if r.NotForPods {
+		return unit{}, false
+	}
+	if n.System == inventory.HAMi && r.Name == "nvidia.com/gpu" {
+		u, ok := byHand(n, r)
+		u.resource = r.Name
+		return u, ok
+	}
 	for _, k := range kinds {
 		if !strings.HasPrefix(r.Name, k.prefix) {
 			continue

@@ -89,7 +89,7 @@ func suits(a Answers, e Estimate, s catalog.Size) bool {
 // liking says how well a technology goes with the work: 0 best, 3 last. What is not listed has 2.
 var liking = map[Work]map[catalog.Technology]int{
 	Explore:   {catalog.MIG: 0, catalog.TimeSlicing: 0, catalog.MPS: 0, catalog.VGPU: 1, catalog.DRA: 1, catalog.CPUOnly: 3, catalog.Full: 2},
-	Train:     {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 1, catalog.VGPU: 2, catalog.MPS: 3, catalog.TimeSlicing: 3},
+	Train:     {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 2, catalog.MPS: 3, catalog.TimeSlicing: 3},
 	FineTune:  {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 1, catalog.MPS: 2, catalog.TimeSlicing: 3},
 	Inference: {catalog.MIG: 0, catalog.MPS: 0, catalog.DRA: 0, catalog.Full: 1, catalog.VGPU: 1, catalog.TimeSlicing: 2},
 	Render:    {catalog.VGPU: 0, catalog.Full: 1, catalog.Passthrough: 1, catalog.TimeSlicing: 2},

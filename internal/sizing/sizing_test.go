@@ -48,7 +48,7 @@ func TestWhatIsProposedFirst(t *testing.T) {
 		"serving them in four bits":             {Answers{Work: Inference, Model: "Llama 3.1 8B", Precision: INT4}, "mps"},
 		"serving seventy billion":               {Answers{Work: Inference, Model: "Llama 3.1 70B"}, "h100x4"},
 		"training a small one":                  {Answers{Work: Train, Billions: 0.5}, "l4-spot"},
-		"training it for days":                  {Answers{Work: Train, Billions: 0.5, Lease: catalog.Duration(48 * time.Hour)}, "h100"},
+		"training it for days":                  {Answers{Work: Train, Billions: 0.5, Lease: catalog.Duration(48 * time.Hour)}, "mig-40"},
 		"training seven billion":                {Answers{Work: Train, Billions: 7}, "h100x4"},
 		"tuning seven billion":                  {Answers{Work: FineTune, Model: "Mistral 7B"}, "l4-spot"},
 		"a virtual workstation":                 {Answers{Work: Render}, "vgpu"},

@@ -1,0 +1,60 @@
+package e2e
+
+import "testing"
+
+// TestSizingLeadsFromAQuestionToANotebook: somebody does not know which size to take, answers four questions, and has a notebook running.
+func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
+	p := signIn(t, "dana", look{})
+	p.expecting("Failed to fetch") // the summary that was under way when the page was left
+	p.open("/start")
+	p.fill("[name=reason]", "first steps with a small model")
+	p.fill("[name=name]", "sized")
+	p.click("[data-test=sizing-open]")
+	p.sees("[data-test=sizing]")
+	p.accessible()
+	p.do(p.at("[data-test=work-explore]").Check())
+	p.fill("[name=memory]", "6")
+	p.do(p.at("[data-test=sharing-tenants]").Check())
+	p.click("[data-test=ask]")
+	p.reads("[data-test=advice] [data-test=proposal]", "Others cannot reach its memory")
+	p.reads("[data-test=proposal] [data-test=reasons]", "Needs about 6 GiB")
+	p.reads("[data-test=proposal] [data-test=proposal-free]", "Free now:")
+	p.reads("[data-test=remarks]", "CUDA streams")
+	p.accessible()
+	p.shot("sizing")
+	p.click("[data-test=proposal][data-size='mig-1g.10gb'] [data-test=take]")
+	p.do(p.assert.Locator(p.at("[data-test='size-mig-1g.10gb']")).ToBeChecked())
+	p.do(p.assert.Locator(p.at("[name=reason]")).ToHaveValue("first steps with a small model"))
+	p.reads("[data-test=summary]", "Starts now")
+	p.click("[data-test=send]")
+	p.sees("[data-test=workload-head]")
+	id := p.workloadAt()
+	t.Cleanup(func() { as(t, "dana").remove(id) })
+	p.reads("[data-test=workload-head] [data-test=state]", "Running")
+}
+
+// TestSizingWithoutScripts: the questions are a form that asks, so a browser without scripts has them all; in German, with the German comma, on a telephone.
+func TestSizingWithoutScripts(t *testing.T) {
+	p := signIn(t, "dana", look{NoScript: true, Language: "de-DE", Width: 360})
+	p.open("/start")
+	p.click("[data-test=sizing-open]")
+	p.do(p.at("[data-test=work-train]").Check())
+	p.fill("[name=billions]", "0,3")
+	p.click("[data-test=ask]")
+	p.reads("[data-test=estimate]", "0,3 × 10⁹ × 16")
+	p.reads("[data-test=proposal] [data-test=reasons]", "GPU-Speicher")
+	p.shot("telephone")
+	p.click("[data-test=take]")
+	p.sees("[data-test=summary]")
+}
+
+// TestSizingPictures keeps pictures of both pages in the dark.
+func TestSizingPictures(t *testing.T) {
+	p := signIn(t, "dana", look{Dark: true})
+	p.open("/start/size?work=inference&model=Llama+3.1+8B&sharing=tenants&lease=8h")
+	p.sees("[data-test=proposal]")
+	p.accessible()
+	p.shot("dark")
+	p.open("/start")
+	p.shot("start-dark")
+}

@@ -101,8 +101,9 @@ func findings(say words, o offer.Overview, may bool) sizes.FindingsModel {
 			item.Notice.Kind, item.Notice.Title = ui.Warning, say.S("sizes.never", "Size", sizeTitle(o.Catalog, f.Size))
 			item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.hide_it"), "eye", "hide-it")}
 		default:
-			item.Notice.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", cmp.Or(f.Model, f.Resource), "Cluster", f.Cluster)
+			item.Notice.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", strings.TrimSpace(f.Model+" "+f.Resource), "Cluster", f.Cluster)
 			if f.Proposal != nil {
+				item.Notice.Body = "" // the title says it
 				item.Proposal = ui.CodeModel{ID: "proposal-" + f.Key, Title: say.S("sizes.proposal", "Title", f.Proposal.Title, "Price", say.moneyPerHour(f.Proposal.PricePerHour)), Language: "YAML", Text: f.Written(), Folded: true}
 				item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.offer_it"), "plus", "offer-it"),
 					{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit_first"), Href: "/admin/sizes/edit?finding=" + f.Key, Kind: ui.LinkLike, Small: true, Test: "edit-first"}}}

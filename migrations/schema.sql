@@ -148,6 +148,7 @@ CREATE TABLE meter_intervals (
   price_currency TEXT   NOT NULL,
   from_at        BIGINT NOT NULL,
   until_at       BIGINT CHECK (until_at >= from_at),
+  unknown_until  BIGINT,
   PRIMARY KEY (workload, from_at)
 );
 CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;

@@ -16,6 +16,7 @@ type intervalRow struct {
 	PriceCurrency string
 	FromAt        moment
 	UntilAt       moment
+	UnknownUntil  moment
 }
 
 func (intervalRow) TableName() string { return "meter_intervals" }
@@ -23,14 +24,14 @@ func (intervalRow) TableName() string { return "meter_intervals" }
 func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 	return intervalRow{
 		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor, PriceCurrency: i.PerHour.Currency,
-		FromAt: momentOf(i.From), UntilAt: momentOf(i.Until),
+		FromAt: momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
 	}
 }
 
 func toInterval(row intervalRow) usage.Interval {
 	return usage.Interval{
 		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
-		From: row.FromAt.time(), Until: row.UntilAt.time(),
+		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
 	}
 }
 
@@ -70,8 +71,8 @@ func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval)
 	}
 	until := momentOf(i.Until)
 	// A clock that was set back must not make an interval of negative length.
-	return t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END
-		WHERE workload = ? AND until_at IS NULL`, until, until, string(id)).Error
+	return t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
+		WHERE workload = ? AND until_at IS NULL`, until, until, momentOf(i.UnknownUntil), string(id)).Error
 }
 
 // openInterval does nothing where one is open. Where one of no length began at the same moment, it is opened again.
@@ -84,6 +85,6 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
 			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
-		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL`,
+		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL`,
 		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt).Error
 }

@@ -168,3 +168,10 @@ func sum(key string, lines []Line) Sum {
 func compareKinds(a, b Kind) int {
 	return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Technology, b.Technology), strings.Compare(a.Profile, b.Profile))
 }
+
+// Filter chooses what a statement is about.
+type Filter struct {
+	Span    Span
+	Tenants []string // nil for all; an empty list for none
+	Owner   string   // id of a person; "" for all
+}

@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// meter writes intervals through the front door: one after the other is opened and closed.
+func meter(t *testing.T, s *store.Store, w workload.Workload, intervals []usage.Interval) {
+	t.Helper()
+	for _, i := range intervals {
+		open := i
+		open.Until, open.UnknownUntil = time.Time{}, time.Time{}
+		must(t, s.SaveObserved(context.Background(), w, nil, &open))
+		w.Version++
+		if !i.Until.IsZero() {
+			must(t, s.SaveObserved(context.Background(), w, nil, &i))
+			w.Version++
+		}
+	}
+}
+
+// metered draws the meter of a workload: stretches of minutes, sometimes at another price, sometimes lost from sight; the last one may be open.
+func metered(r *rand.Rand, w workload.Workload) []usage.Interval {
+	var list []usage.Interval
+	at := later(r.IntN(3600))
+	for n := range 8 {
+		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, From: at}
+		at = at.Add(time.Duration(1+r.IntN(1e9)) * time.Microsecond)
+		if n < 7 || r.IntN(2) == 0 {
+			i.Until = at
+		}
+		at = at.Add(time.Duration(1+r.IntN(1e9)) * time.Microsecond)
+		if !i.Until.IsZero() && r.IntN(3) == 0 {
+			i.UnknownUntil = at
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+func uses(s usage.Statement) []usage.Use {
+	list := make([]usage.Use, 0, len(s.Lines))
+	for _, l := range s.Lines {
+		list = append(list, l.Use)
+	}
+	return list
+}
+
+var usageCases = cases{
+	"a statement is what the meter says, cut to any span": func(t *testing.T, s *store.Store) {
+		r := rand.New(rand.NewPCG(5, 8))
+		var all []usage.Interval
+		for n := range 4 {
+			w := Workload(fmt.Sprint("w-", n))
+			list := metered(r, w)
+			meter(t, s, w, list)
+			all = append(all, list...)
+		}
+		for range 60 {
+			from := later(r.IntN(20_000) - 2000)
+			span := usage.Span{From: from, Until: from.Add(time.Duration(1+r.IntN(10_000)) * time.Second)}
+			equal(t, usage.Uses(all, span), uses(got(s.Statement(context.Background(), usage.Filter{Span: span}))(t)))
+		}
+	},
+	"a statement knows whose it is and what was held": func(t *testing.T, s *store.Store) {
+		ctx, w, i := context.Background(), Workload("w-1"), *interval(0, 3600)
+		i.UnknownUntil = later(4000)
+		meter(t, s, w, []usage.Interval{i})
+		span := usage.Span{From: later(1800), Until: later(5000)}
+		line := usage.Line{Use: usage.Use{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: i.PerHour, Before: 30 * time.Minute, Held: 30 * time.Minute, Unknown: 400 * time.Second},
+			Name: "name-of-w-1", Owner: "p-ada", OwnerName: "Ada Lovelace", SizeTitle: "MIG slice 10 GB", Devices: 1,
+			Kind: usage.Kind{Technology: "mig", Model: "H100 80GB", Profile: "1g.10gb", Known: true}}
+		equal(t, usage.Statement{Span: span, Lines: []usage.Line{line}}, got(s.Statement(ctx, usage.Filter{Span: span}))(t))
+		equal(t, 0, len(got(s.Statement(ctx, usage.Filter{Span: usage.Span{From: span.Until, Until: span.Until}}))(t).Lines))
+
+		resized := got(s.Workload(ctx, "w-1"))(t)
+		resized.Size = Size("whole")
+		must(t, s.SaveObserved(ctx, resized, nil, nil))
+		line.SizeTitle, line.Kind = "mig-10gb", usage.Kind{}
+		equal(t, []usage.Line{line}, got(s.Statement(ctx, usage.Filter{Span: span}))(t).Lines)
+	},
+	"a statement is of some teams, or of one person": func(t *testing.T, s *store.Store) {
+		for n, tenant := range []string{"vision", "vision", "speech"} {
+			w := Workload(fmt.Sprint("w-", n))
+			w.Tenant, w.Owner = tenant, identity.PersonID(fmt.Sprint("p-", n))
+			i := *interval(0, 60)
+			i.Workload, i.Tenant = string(w.ID), tenant
+			meter(t, s, w, []usage.Interval{i})
+		}
+		span := usage.Span{From: later(0), Until: later(60)}
+		for want, f := range map[string]usage.Filter{
+			"[w-0 w-1 w-2]": {}, "[w-0 w-1]": {Tenants: []string{"vision"}}, "[w-2]": {Owner: "p-2"}, "[]": {Tenants: []string{}}, "[w-1]": {Owner: "p-1", Tenants: []string{"vision", "speech"}},
+		} {
+			f.Span = span
+			ids := []string{}
+			for _, u := range uses(got(s.Statement(context.Background(), f))(t)) {
+				ids = append(ids, u.Workload)
+			}
+			slices.Sort(ids)
+			equal(t, want, fmt.Sprint(ids))
+		}
+	},
+}

@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// A million intervals: 20,000 workloads that each held a GPU 50 times. %d is over how many days they are spread.
+var million = map[string]string{
+	"SQLite":     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999) ` + millionRows + ` FROM n`,
+	"PostgreSQL": millionRows + ` FROM generate_series(CAST(0 AS BIGINT), 999999) AS n(i)`,
+}
+
+const millionRows = `INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, until_at)
+SELECT 'w-' || (i %% 20000), 'team-' || (i %% 40), 'mig-10gb', 75, 'EUR', %[1]d + (i / 20000) * %[2]d, %[1]d + (i / 20000) * %[2]d + 1000000 * (60 + i %% 600)`
+
+// BenchmarkStatement asks for a month of a table of a million intervals: once all of them are in that month, once they are spread over a year.
+// The bar: 500 ms on PostgreSQL.
+func BenchmarkStatement(b *testing.B) {
+	november := usage.Month{Year: 2026, Month: time.November}.Span(time.UTC)
+	for name, days := range map[string]int64{"a million in the month": 30, "a million in a year": 360} {
+		b.Run(name, func(b *testing.B) {
+			for name, d := range databases {
+				b.Run(name, func(b *testing.B) {
+					address := d.empty(b)
+					s := migrated(b, address)
+					if _, err := d.reach(b, address).Exec(fmt.Sprintf(million[name], november.Until.AddDate(0, 0, -int(days)).UnixMicro(), days*24*3600*1_000_000/50)); err != nil {
+						b.Fatal(err)
+					}
+					for b.Loop() {
+						if st, err := s.Statement(context.Background(), usage.Filter{Span: november}); err != nil || len(st.Lines) != 20_000 {
+							b.Fatal(len(st.Lines), err)
+						}
+					}
+				})
+			}
+		})
+	}
+}

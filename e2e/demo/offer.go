@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
 // offer writes the demo's catalogue and lets the configuration name it: a size for each way of sharing a GPU. Sizes that need a scheduler which does not run here
@@ -14,12 +15,10 @@ import (
 func offer(dir string) (func(config map[string]any), error) {
 	c := catalog.EveryRow()
 	c.Images = catalog.Default().Images
-	quota := map[string]int{}
 	for i, s := range c.Sizes {
 		c.Sizes[i].Hidden = s.Placement.SchedulerName != ""
-		quota[s.Name] = 4
 	}
-	quota["cpu"], quota["mig-1g.10gb"], quota["mig-3g.40gb"], quota["h100"], quota["vgpu-12q"] = 10, 7, 3, 2, 3
+	quota := map[string]int{"cpu": 10, "mig-1g.10gb": 7, "mig-3g.40gb": 3, "h100": 2, "vgpu-12q": 3, tenant.EverySize: 4}
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return nil, err

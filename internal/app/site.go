@@ -67,6 +67,9 @@ func (a *App) takeUpCatalogue(ctx context.Context) error {
 	var problems []error
 	for _, t := range a.site.Directory.Tenants {
 		for _, size := range slices.Sorted(maps.Keys(t.Quota)) {
+			if size == tenant.EverySize {
+				continue
+			}
 			_, was := first.Size(size)
 			if _, is := now.Size(size); is || was && edited {
 				continue
@@ -109,7 +112,7 @@ type limits struct{ site func() request.Site }
 
 func (l limits) QuotaLimit(name, size string) int {
 	t, _ := l.site().Directory.ByName(name)
-	return t.Quota[size]
+	return t.QuotaOf(size)
 }
 
 func (l limits) Pools() []license.Pool { return l.site().Pools }

@@ -163,7 +163,7 @@ func (n space) mayHold(s catalog.Size) int64 {
 	if n.tenant.Disabled || !s.OfferedTo(n.tenant.Name) || n.site.Cluster != "" && !s.OfferedOn(n.site.Cluster) {
 		return 0
 	}
-	return int64(max(0, n.tenant.Quota[s.Name]))
+	return int64(n.tenant.QuotaOf(s.Name))
 }
 
 // classLines are the two ways to a device of a class: by a claim, and by the name that each class has as an extended resource (from Kubernetes 1.36 on;

@@ -54,7 +54,7 @@ func (q Quota) Full() bool { return q.Used >= q.Limit }
 
 // QuotaOf counts a tenant's holdings of a size.
 func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
-	q := Quota{Limit: t.Quota[size]}
+	q := Quota{Limit: t.QuotaOf(size)}
 	for _, h := range holdings {
 		if h.Tenant == t.Name && h.Size == size {
 			q.Used += h.Count

@@ -13,8 +13,20 @@ type Tenant struct {
 	Title     string                     `json:"title,omitempty"`     // what people read
 	Namespace string                     `json:"namespace,omitempty"` // on every cluster; default "gpu-<name>"
 	Groups    map[identity.Role][]string `json:"groups"`              // group names as the sign-in provider spells them
-	Quota     map[string]int             `json:"quota"`               // how many of a size at once; a size that is not listed is not allowed
+	Quota     map[string]int             `json:"quota"`               // how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
 	Disabled  bool                       `json:"disabled,omitempty"`  // keeps its data, starts nothing
+}
+
+// EverySize is the entry of a quota that stands for each size without an entry of its own, also for one that is offered later.
+const EverySize = "*"
+
+// QuotaOf is how many of a size the tenant may hold at once.
+func (t Tenant) QuotaOf(size string) int {
+	limit, listed := t.Quota[size]
+	if !listed {
+		limit = t.Quota[EverySize]
+	}
+	return max(0, limit)
 }
 
 // Display is the title, or the name where there is none.

@@ -160,7 +160,7 @@ func (w *Web) sizeRows(say words, o offer.Overview, may bool) []sizes.RowModel {
 // noTeam is said of a size that nobody could start: quotas are by size, and none names it.
 func (w *Web) noTeam(say words, s catalog.Size) string {
 	for _, t := range w.Site().Directory.Tenants {
-		if t.Quota[s.Name] > 0 {
+		if t.QuotaOf(s.Name) > 0 {
 			return ""
 		}
 	}

@@ -374,7 +374,7 @@ type limits struct{ site func() request.Site }
 
 func (l limits) QuotaLimit(tenant, size string) int {
 	t, _ := l.site().Directory.ByName(tenant)
-	return t.Quota[size]
+	return t.QuotaOf(size)
 }
 
 func (l limits) TenantDisabled(tenant string) bool {

@@ -7,20 +7,24 @@ CREATE TABLE people (
   email       TEXT    NOT NULL,
   group_names TEXT    NOT NULL,
   seen_at     BIGINT,
-  disabled    BOOLEAN NOT NULL
+  disabled    BOOLEAN NOT NULL,
+  refused_at  BIGINT
 );
 CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
 
 CREATE TABLE sessions (
-  id          TEXT   NOT NULL PRIMARY KEY,
-  secret_hash TEXT   NOT NULL,
-  person      TEXT   NOT NULL REFERENCES people (id),
-  created_at  BIGINT NOT NULL,
-  seen_at     BIGINT NOT NULL,
-  ends_at     BIGINT NOT NULL,
-  id_token    TEXT   NOT NULL,
-  parent      TEXT   REFERENCES sessions (id) ON DELETE CASCADE,
-  workload    TEXT   NOT NULL
+  id            TEXT   NOT NULL PRIMARY KEY,
+  secret_hash   TEXT   NOT NULL,
+  person        TEXT   NOT NULL REFERENCES people (id),
+  created_at    BIGINT NOT NULL,
+  seen_at       BIGINT NOT NULL,
+  ends_at       BIGINT NOT NULL,
+  id_token      TEXT   NOT NULL,
+  parent        TEXT   REFERENCES sessions (id) ON DELETE CASCADE,
+  workload      TEXT   NOT NULL,
+  refresh_token TEXT   NOT NULL DEFAULT '',
+  groups_at     BIGINT,
+  asked_at      BIGINT
 );
 CREATE INDEX sessions_person ON sessions (person);
 CREATE INDEX sessions_parent ON sessions (parent);

@@ -7,7 +7,9 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
+	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
 // secretOf reads the client secret from the configuration or its file; config has checked that the file can be read.
@@ -20,6 +22,28 @@ func secretOf(c config.Config) string {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
+}
+
+// newRenewals keeps sessions at what the provider says, by the settings.
+func (a *App) newRenewals(key []byte) *renewal.Service {
+	c := a.config.OIDC
+	return &renewal.Service{Store: a.store, Provider: a.provider, Key: derive(key, "refresh tokens"), Now: a.now, Logger: a.log,
+		Limits: renewal.Limits{Refresh: c.Refresh.Std(), Grace: c.Grace.Std(), Overtime: c.Overtime.Std()}}
+}
+
+// sessions are the store's; one of the portal that the gateway looks at is in use, and its groups are read again when they are due.
+type sessions struct {
+	*store.Store
+	renewals *renewal.Service
+}
+
+// Session gives a session that has not been ended. Faults: NotFound; Unauthenticated when the provider has just ended it; Unavailable while nobody can say.
+func (s sessions) Session(ctx context.Context, id string) (identity.Session, error) {
+	session, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return session, err
+	}
+	return s.renewals.Fresh(ctx, session)
 }
 
 // people says who someone is now.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -52,6 +54,7 @@ type App struct {
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
 	provider   *oidc.Client
+	renewals   *renewal.Service
 	server     *serve.Server
 	now        func() time.Time
 	stopping   atomic.Bool
@@ -86,6 +89,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if a.store, err = OpenStore(ctx, c); err != nil {
 		return nil, err
 	}
+	a.renewals = a.newRenewals(key)
 	a.hub = live.NewHub(a.store, 500*time.Millisecond)
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
@@ -110,7 +114,7 @@ func (a *App) outside() error {
 	a.first, first = firstCatalogue(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, namespaces(a.site))
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
-		GroupsClaim: c.OIDC.GroupsClaim, AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
+		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess), AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
@@ -190,7 +194,7 @@ func (a *App) edge(version string, key []byte) error {
 	}
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
-		Provider: a.provider, Actor: a.actor, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
+		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
 	}
 	options.IsWorkload = a.gateway.Serves
@@ -241,7 +245,7 @@ func (a *App) appURL(name string) string {
 
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
-		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: a.store, Actors: people{a}, Tokens: people{a},
+		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals}, Actors: people{a}, Tokens: people{a},
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(), Idle: a.config.Session.Idle.Std(),
 		PortalCookies: []string{"__Host-gpu-portal", "__Host-gpu-portal-signin"}, ClientAddress: func(r *http.Request) string { return a.server.Address(r) },
 	})
@@ -294,11 +298,14 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 	switch actor.Via {
 	case identity.ViaSession:
 		session, err := a.store.Session(ctx, actor.Session)
-		until = session.SeenAt.Add(a.config.Session.Idle.Std())
-		if session.EndsAt.Before(until) {
-			until = session.EndsAt
+		if err != nil || !a.server.Alive(session) {
+			return until, false
 		}
-		return until, err == nil && a.server.Alive(session)
+		if session, err = a.renewals.Fresh(ctx, session); err != nil {
+			return until, false
+		}
+		ends := []time.Time{session.SeenAt.Add(a.config.Session.Idle.Std()), session.EndsAt, a.renewals.Limits.Until(session, a.now())}
+		return slices.MinFunc(ends, time.Time.Compare), true
 	case identity.ViaToken:
 		token, err := a.store.Token(ctx, actor.Session)
 		return token.ExpiresAt, err == nil && a.now().Before(token.ExpiresAt)

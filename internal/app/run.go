@@ -67,6 +67,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return a.lead(ctx) })
 	}
 	group.Go(func() error { return a.sweep(ctx) })
+	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })
 	}
@@ -116,6 +117,22 @@ func (a *App) sweep(ctx context.Context) error {
 		}
 		if err := a.store.PurgeOld(ctx, a.now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("could not forget what is over", "error", err)
+		}
+	}
+}
+
+// countRefusals writes down once a minute how many sign-ins were refused, and what is left at the end.
+func (a *App) countRefusals(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+			defer cancel()
+			return a.server.FlushRefusals(last, true)
+		case <-time.After(time.Minute):
+		}
+		if err := a.server.FlushRefusals(ctx, false); err != nil && ctx.Err() == nil {
+			a.log.Warn("could not record how many sign-ins were refused", "error", err)
 		}
 	}
 }

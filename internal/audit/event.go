@@ -33,6 +33,7 @@ const (
 	SignedIn         Kind = "session.started"
 	SignInRefused    Kind = "session.refused"
 	SignedOut        Kind = "session.ended"
+	SessionClosed    Kind = "session.closed" // by the portal, because the provider does not vouch for it any more
 	TokenCreated     Kind = "token.created"
 	TokenRevoked     Kind = "token.revoked"
 	CatalogueSaved   Kind = "catalogue.saved"
@@ -42,7 +43,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, TokenCreated, TokenRevoked, CatalogueSaved}
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

@@ -193,8 +193,8 @@ type nobody struct{}
 func (nobody) Begin(context.Context, string) (string, oidc.Flow, error) {
 	return "", oidc.Flow{}, nil
 }
-func (nobody) Finish(context.Context, oidc.Flow, url.Values) (identity.Person, string, error) {
-	return identity.Person{}, "", nil
+func (nobody) Finish(context.Context, oidc.Flow, url.Values) (oidc.SignedIn, error) {
+	return oidc.SignedIn{}, nil
 }
 func (nobody) LogoutURL(context.Context, string, string) string { return "" }
 

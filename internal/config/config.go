@@ -54,6 +54,12 @@ type OIDC struct {
 	GroupsClaim           string `json:"groupsClaim,omitempty"`           // default groups
 	Name                  string `json:"name,omitempty"`                  // on the sign-in button
 	AcceptUnverifiedEmail bool   `json:"acceptUnverifiedEmail,omitempty"` // show addresses that the provider does not call verified (Entra, Cognito)
+	// Groups of those who are signed in are read again with a refresh token. OfflineAccess says whether to ask for one with the scope offline_access: auto (default: when the
+	// provider lists it), always, never. Keycloak gives one in any case.
+	OfflineAccess string           `json:"offlineAccess,omitempty"`
+	Refresh       catalog.Duration `json:"refresh,omitempty"`  // how old groups may be before they are read again; default 10m
+	Grace         catalog.Duration `json:"grace,omitempty"`    // how old they may be while the provider does not answer; default 1h
+	Overtime      catalog.Duration `json:"overtime,omitempty"` // how much longer than the provider's token a session may last without a refresh token; default none
 }
 
 // Session says how long a sign-in lasts.
@@ -196,6 +202,13 @@ func (c *Config) defaults() {
 	if len(c.Roles) == 0 {
 		c.Roles = []string{RoleWeb, RoleGateway, RoleController}
 	}
+	setDefault(&c.OIDC.OfflineAccess, "auto")
+	if c.OIDC.Refresh == 0 {
+		c.OIDC.Refresh = catalog.Duration(10 * time.Minute)
+	}
+	if c.OIDC.Grace == 0 {
+		c.OIDC.Grace = max(catalog.Duration(time.Hour), c.OIDC.Refresh)
+	}
 	if c.Session.Idle == 0 {
 		c.Session.Idle = catalog.Duration(12 * time.Hour)
 	}
@@ -244,6 +257,7 @@ func (c Config) problems() []error {
 	if c.OIDC.Issuer == "" {
 		add("oidc.issuer: the address of the sign-in provider is missing (file, PORTAL_OIDC_ISSUER or --oidc-issuer)")
 	}
+	all = append(all, c.OIDC.renewalProblems()...)
 	if c.SecretKeyFile == "" && !strings.HasPrefix(c.Database, "sqlite:") {
 		add("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: openssl rand -hex 32")
 	}
@@ -260,6 +274,20 @@ func (c Config) problems() []error {
 	all = append(all, c.tenantProblems()...)
 	_, rules := policy.Compile(c.Rules)
 	return append(all, rules...)
+}
+
+func (o OIDC) renewalProblems() []error {
+	var all []error
+	if !slices.Contains([]string{"auto", "always", "never"}, o.OfflineAccess) {
+		all = append(all, fmt.Errorf("oidc.offlineAccess: %q is none of auto, always, never", o.OfflineAccess))
+	}
+	if o.Refresh < 0 || o.Overtime < 0 {
+		all = append(all, errors.New("oidc: refresh and overtime must not be below zero"))
+	}
+	if o.Grace < o.Refresh {
+		all = append(all, errors.New("oidc.grace: must not be shorter than oidc.refresh"))
+	}
+	return all
 }
 
 // secretProblems looks at the client secret now: a file that cannot be read would otherwise become a client without a secret.

@@ -21,6 +21,10 @@ type Session struct {
 	IDToken    string    // for the provider's end_session_endpoint; not a credential for the portal
 	Parent     string    // for a gateway session: the portal session that it hangs on
 	Workload   string    // for a gateway session: the only workload it opens
+	// RefreshToken asks the provider again, for the groups of now; sealed, "" when the provider gave none and the session ends with what it gave.
+	RefreshToken string
+	GroupsAt     time.Time // when the provider last told the groups
+	AskedAt      time.Time // when it was last asked for them without an answer so far
 }
 
 // Token is an API token. The person sees it once; the store keeps the secret's hash only.

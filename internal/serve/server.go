@@ -45,8 +45,16 @@ type Store interface {
 // Provider is the sign-in provider; see identity/oidc. Unavailable when it cannot be reached.
 type Provider interface {
 	Begin(ctx context.Context, returnTo string) (redirect string, flow oidc.Flow, err error)
-	Finish(ctx context.Context, flow oidc.Flow, query url.Values) (identity.Person, string, error)
+	Finish(ctx context.Context, flow oidc.Flow, query url.Values) (oidc.SignedIn, error)
 	LogoutURL(ctx context.Context, idToken, back string) string
+}
+
+// Renewals keeps sessions at what the provider says now; see identity/renewal.
+type Renewals interface {
+	// Begin makes a fresh session one that can be renewed, or one that ends with the provider's token.
+	Begin(n identity.Session, in oidc.SignedIn) (identity.Session, error)
+	// Fresh gives the session with groups that count. Unauthenticated when the provider has ended it, Unavailable while nobody can say.
+	Fresh(ctx context.Context, n identity.Session) (identity.Session, error)
 }
 
 // Pages draws what the edge itself shows to a person.
@@ -65,6 +73,7 @@ type Options struct {
 	Idle, Absolute time.Duration // limits of a session
 	Store          Store
 	Provider       Provider
+	Renewals       Renewals // nil: groups count as told at the sign-in
 	Actor          func(p identity.Person, via identity.Via) identity.Actor
 	Pages          Pages
 	Bundle         *i18n.Bundle
@@ -84,6 +93,8 @@ type Server struct {
 	echo   *echo.Echo
 	https  bool
 	origin string // of the portal, as browsers write it
+
+	refusals *refusals
 }
 
 // maxBody bounds what anyone may send; the largest honest form is some kilobytes.
@@ -95,7 +106,8 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host)}
+	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
+		refusals: newRefusals(o.Now, func(ctx context.Context, events ...audit.Event) error { return o.Store.Append(ctx, events...) })}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
@@ -152,8 +164,14 @@ func (s *Server) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 		if !identity.ActorFrom(c.Request().Context()).IsZero() {
 			return next(c)
 		}
+		if err, ok := c.Get(undecidedKey).(error); ok {
+			return err
+		}
 		if c.Request().Method == http.MethodGet && wantsPage(c.Request()) {
 			target := "/signin?return=" + url.QueryEscape(oidc.LocalPath(c.Request().URL.RequestURI()))
+			if _, err := c.Request().Cookie(sessionCookie); err == nil {
+				target += "&ended=1"
+			}
 			return c.Redirect(http.StatusSeeOther, target)
 		}
 		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -21,8 +22,12 @@ const (
 	flowCookie    = "__Host-gpu-portal-signin"
 )
 
+// undecidedKey marks a call with a session of which nobody can say now whether it holds.
+const undecidedKey = "undecided"
+
 // authenticate finds out who calls and puts the actor into the context. A call without or with a dead session goes on as nobody; a bad bearer
-// token is refused at once, so that a program hears of it.
+// token is refused at once, so that a program hears of it. While nobody can say whether a session holds, the call goes on as nobody too, for styles and the way
+// out need no name; what does need one answers with the reason.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		a, err := s.actor(c.Request())
@@ -31,6 +36,8 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			a.Address = s.Address(c.Request())
 			c.SetRequest(c.Request().WithContext(identity.WithActor(c.Request().Context(), a)))
 		case errors.Is(err, errNoCredential):
+		case errors.As(err, new(undecidedError)) && !strings.HasPrefix(c.Request().URL.Path, "/api/"):
+			c.Set(undecidedKey, errors.Unwrap(err))
 		default:
 			return err
 		}
@@ -42,20 +49,14 @@ func (s *Server) actor(r *http.Request) (identity.Actor, error) {
 	if token := bearer(r); token != "" {
 		return s.actorByToken(r, token)
 	}
-	cookie, err := r.Cookie(sessionCookie)
+	session, err := s.session(r)
 	if err != nil {
-		return identity.Actor{}, errNoCredential
+		return identity.Actor{}, err
 	}
-	credential, ok := identity.ParseCredential(cookie.Value)
-	if !ok {
-		return identity.Actor{}, errNoCredential
-	}
-	session, err := s.opts.Store.Session(r.Context(), credential.ID)
-	if err != nil {
-		return identity.Actor{}, nobodyIfGone(err)
-	}
-	if !credential.Matches(session.SecretHash) || session.Workload != "" || !s.Alive(session) {
-		return identity.Actor{}, errNoCredential
+	if s.opts.Renewals != nil { // before the person is read, whose groups it may change
+		if session, err = s.opts.Renewals.Fresh(r.Context(), session); err != nil {
+			return identity.Actor{}, undecided(err)
+		}
 	}
 	p, err := s.opts.Store.Person(r.Context(), session.Person)
 	if err != nil {
@@ -73,6 +74,43 @@ func (s *Server) actor(r *http.Request) (identity.Actor, error) {
 	a := s.opts.Actor(p, identity.ViaSession)
 	a.Session = session.ID
 	return a, nil
+}
+
+// session is the one whose cookie came with a call, within its limits. It says nothing of the person.
+func (s *Server) session(r *http.Request) (identity.Session, error) {
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return identity.Session{}, errNoCredential
+	}
+	credential, ok := identity.ParseCredential(cookie.Value)
+	if !ok {
+		return identity.Session{}, errNoCredential
+	}
+	session, err := s.opts.Store.Session(r.Context(), credential.ID)
+	if err != nil {
+		return identity.Session{}, nobodyIfGone(err)
+	}
+	if !credential.Matches(session.SecretHash) || session.Workload != "" || !s.Alive(session) {
+		return identity.Session{}, errNoCredential
+	}
+	return session, nil
+}
+
+// undecidedError is for a session whose person nobody vouches for now.
+type undecidedError struct{ cause error }
+
+func (e undecidedError) Error() string { return e.cause.Error() }
+func (e undecidedError) Unwrap() error { return e.cause }
+
+// undecided treats a session that the provider has ended as nobody.
+func undecided(err error) error {
+	switch {
+	case fault.Is(err, fault.Unauthenticated), fault.Is(err, fault.NotFound):
+		return errNoCredential
+	case fault.Is(err, fault.Unavailable):
+		return undecidedError{err}
+	}
+	return err
 }
 
 // nobodyIfGone treats a session that does not exist as nobody, and passes trouble with the store on.
@@ -101,7 +139,11 @@ func (s *Server) signInPage(c echo.Context) error {
 	if !identity.ActorFrom(c.Request().Context()).IsZero() {
 		return c.Redirect(http.StatusSeeOther, oidc.LocalPath(c.QueryParam("return")))
 	}
-	return s.opts.Pages.SignIn(c, oidc.LocalPath(c.QueryParam("return")), i18n.Text{})
+	reason := i18n.Text{}
+	if c.QueryParam("ended") != "" {
+		reason = i18n.T("store.session_over")
+	}
+	return s.opts.Pages.SignIn(c, oidc.LocalPath(c.QueryParam("return")), reason)
 }
 
 // signInStart sends the browser to the provider; state, nonce and verifier travel in one sealed cookie of ten minutes.
@@ -129,10 +171,11 @@ func (s *Server) signInCallback(c echo.Context) error {
 	if err != nil {
 		return s.signInFailed(c, err, "/")
 	}
-	p, idToken, err := s.opts.Provider.Finish(ctx, flow, c.QueryParams())
+	in, err := s.opts.Provider.Finish(ctx, flow, c.QueryParams())
 	if err != nil {
 		return s.signInFailed(c, err, flow.ReturnTo)
 	}
+	p := in.Person
 	p.SeenAt = now
 	if err := s.opts.Store.SavePerson(ctx, p); err != nil {
 		return err
@@ -146,7 +189,12 @@ func (s *Server) signInCallback(c echo.Context) error {
 	}
 	credential := identity.NewCredential()
 	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now, SeenAt: now,
-		EndsAt: now.Add(s.opts.Absolute), IDToken: idToken}
+		EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken}
+	if s.opts.Renewals != nil {
+		if session, err = s.opts.Renewals.Begin(session, in); err != nil {
+			return err
+		}
+	}
 	if err := s.opts.Store.CreateSession(ctx, session); err != nil {
 		return err
 	}
@@ -156,14 +204,14 @@ func (s *Server) signInCallback(c echo.Context) error {
 	if err := s.opts.Store.Append(ctx, audit.By(a, audit.SignedIn, now)); err != nil {
 		return err
 	}
-	c.SetCookie(hostCookie(sessionCookie, credential.String(), s.opts.Absolute))
+	c.SetCookie(hostCookie(sessionCookie, credential.String(), session.EndsAt.Sub(now)))
 	return c.Redirect(http.StatusSeeOther, oidc.LocalPath(flow.ReturnTo))
 }
 
 // endOld ends the session that the browser had before, so that no session outlives a change of person.
 func (s *Server) endOld(c echo.Context) {
-	if old := identity.ActorFrom(c.Request().Context()); old.Session != "" {
-		if err := s.opts.Store.EndSession(c.Request().Context(), old.Session); err != nil {
+	if old, err := s.session(c.Request()); err == nil {
+		if err := s.opts.Store.EndSession(c.Request().Context(), old.ID); err != nil {
 			s.opts.Logger.Warn("could not end the session before", "error", err)
 		}
 	}
@@ -172,8 +220,7 @@ func (s *Server) endOld(c echo.Context) {
 // signInFailed records a refused sign-in and shows the sign-in page again with the reason.
 func (s *Server) signInFailed(c echo.Context, err error, returnTo string) error {
 	f := problem.Fault(err)
-	e := audit.Event{Kind: audit.SignInRefused, At: s.opts.Now(), Address: s.Address(c.Request()), Detail: f.Sentence}
-	if appendErr := s.opts.Store.Append(c.Request().Context(), e); appendErr != nil {
+	if appendErr := s.refusals.note(c.Request().Context(), s.Address(c.Request()), f.Sentence); appendErr != nil {
 		s.opts.Logger.Warn("could not record a refused sign-in", "error", appendErr)
 	}
 	s.opts.Logger.Warn("sign-in refused", "request", RequestID(c), "error", err)
@@ -184,26 +231,34 @@ func (s *Server) signInFailed(c echo.Context, err error, returnTo string) error 
 // signOut ends the session, everything that hangs on it, and the provider's own session.
 func (s *Server) signOut(c echo.Context) error {
 	ctx := c.Request().Context()
-	a := identity.ActorFrom(ctx)
 	back := ""
-	if a.Session != "" && a.Via == identity.ViaSession {
-		session, err := s.opts.Store.Session(ctx, a.Session)
-		if err != nil {
+	session, err := s.session(c.Request())
+	switch {
+	case err == nil:
+		if err := s.opts.Store.EndSession(ctx, session.ID); err != nil {
 			return err
 		}
-		if err := s.opts.Store.EndSession(ctx, a.Session); err != nil {
-			return err
-		}
-		if err := s.opts.Store.Append(ctx, audit.By(a, audit.SignedOut, s.opts.Now())); err != nil {
+		if err := s.opts.Store.Append(ctx, s.signedOut(c, session)); err != nil {
 			return err
 		}
 		back = s.opts.Provider.LogoutURL(ctx, session.IDToken, s.opts.URL+"/signin")
+	case !errors.Is(err, errNoCredential):
+		return err
 	}
 	c.SetCookie(hostCookie(sessionCookie, "", -1))
 	if back == "" {
 		return c.Redirect(http.StatusSeeOther, "/signin")
 	}
 	return s.opts.Pages.Leave(c, back)
+}
+
+// signedOut is also for somebody whom nobody vouches for now: they leave all the same.
+func (s *Server) signedOut(c echo.Context, session identity.Session) audit.Event {
+	a := identity.ActorFrom(c.Request().Context())
+	if a.IsZero() {
+		a.Person.ID, a.Address = session.Person, s.Address(c.Request())
+	}
+	return audit.By(a, audit.SignedOut, s.opts.Now())
 }
 
 func hostCookie(name, value string, life time.Duration) *http.Cookie {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -24,6 +25,10 @@ type sessionRow struct {
 	IDToken    string `gorm:"column:id_token"`
 	Parent     sql.NullString
 	Workload   string
+	// RefreshToken is sealed before it comes here.
+	RefreshToken string
+	GroupsAt     moment
+	AskedAt      moment
 }
 
 func (sessionRow) TableName() string { return "sessions" }
@@ -32,13 +37,15 @@ func toSession(row sessionRow) identity.Session {
 	return identity.Session{
 		ID: row.ID, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person), CreatedAt: row.CreatedAt.time(), SeenAt: row.SeenAt.time(),
 		EndsAt: row.EndsAt.time(), IDToken: row.IDToken, Parent: row.Parent.String, Workload: row.Workload,
+		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
 	}
 }
 
 // CreateSession keeps a new session. One that hangs on a session that has ended meanwhile is Unauthenticated.
 func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt), SeenAt: momentOf(n.SeenAt),
-		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload}
+		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
+		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt)}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))
@@ -68,6 +75,48 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 // EndSessionsOf ends every session of a person.
 func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID) error {
 	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "person = ?", string(person)) })
+}
+
+// CloseSession ends a session as EndSession does, with the event that says why; nothing is written about one that has ended.
+func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		living, err := all[sessionRow](t.at(ctx).Where("id = ?", id))
+		if err != nil || len(living) == 0 {
+			return err
+		}
+		if err := t.endSessions(ctx, "id = ? OR parent = ?", id, id); err != nil {
+			return err
+		}
+		return t.Append(ctx, why)
+	})
+}
+
+// ClaimRenewal lets one caller ask the provider for the groups of a session, of all replicas that saw them told at the same time. Who claimed them and was not heard of
+// again loses the claim to whoever finds it older than a moment.
+func (s *Store) ClaimRenewal(ctx context.Context, id string, told, now, older time.Time) (claimed bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE sessions SET asked_at = ? WHERE id = ? AND groups_at = ? AND (asked_at IS NULL OR asked_at <= ?)",
+			momentOf(now), id, momentOf(told), momentOf(older))
+		claimed = done.RowsAffected == 1
+		return done.Error
+	})
+	return claimed && err == nil, err
+}
+
+// SaveRenewal writes what the provider answered to the one who claimed at the session's AskedAt: the session's tokens and when, and the person's groups. NotFound when
+// the session has ended meanwhile or the claim was lost; then nothing is written.
+func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []string) error {
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE sessions SET refresh_token = ?, id_token = ?, groups_at = ?, asked_at = NULL WHERE id = ? AND asked_at = ?",
+			n.RefreshToken, n.IDToken, momentOf(n.GroupsAt), n.ID, momentOf(n.AskedAt))
+		if done.Error != nil {
+			return done.Error
+		}
+		if done.RowsAffected == 0 {
+			return fault.New(fault.NotFound, i18n.T("store.session_over"))
+		}
+		return t.setGroups(ctx, string(n.Person), groups)
+	})
 }
 
 // endSessions deletes sessions, each with an outbox row, so that open streams end. Codes that were issued for them go with them, and so does a gateway session

@@ -63,7 +63,7 @@ func TestProviderGoesAwayInTheMiddle(t *testing.T) {
 			w := newWorld(t)
 			flow, query := w.visit(t)
 			w.Fail(oidctest.Breaks, path)
-			_, _, err := w.client.Finish(t.Context(), flow, query)
+			_, err := w.client.Finish(t.Context(), flow, query)
 			wantRefusal(t, err, fault.Unavailable, "oidc.unavailable")
 			if w.client.Healthy() {
 				t.Error("nobody noticed")
@@ -269,7 +269,7 @@ func TestUnknownKeyFlood(t *testing.T) {
 		for range 10 {
 			flow, query := w.visit(t)
 			all.Go(func() {
-				_, _, err := w.client.Finish(t.Context(), flow, query)
+				_, err := w.client.Finish(t.Context(), flow, query)
 				if !fault.Is(err, fault.Forbidden) {
 					t.Errorf("got %v", err)
 				}

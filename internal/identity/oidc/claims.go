@@ -43,9 +43,17 @@ func (c claims) when(name string) (t time.Time, ok bool) {
 	return time.Unix(int64(seconds), 0), true
 }
 
+// bound says whether the token is of this sign-in: it carries its nonce.
+func (c claims) bound(flow Flow) error {
+	if flow.Nonce == "" || subtle.ConstantTimeCompare([]byte(c.text("nonce")), []byte(flow.Nonce)) != 1 {
+		return errors.New("the nonce is another sign-in's, or missing")
+	}
+	return nil
+}
+
 // check looks at what go-oidc leaves to its caller or is generous with: exact issuer and audience, whom the token was made for,
-// this sign-in's nonce, a usable subject, and times within a minute.
-func (c claims) check(config Config, flow Flow, now time.Time) error {
+// a usable subject, and times within a minute.
+func (c claims) check(config Config, now time.Time) error {
 	party, named := c.text("azp"), c["azp"] != nil
 	switch {
 	case c.text("iss") != config.Issuer:
@@ -54,8 +62,6 @@ func (c claims) check(config Config, flow Flow, now time.Time) error {
 		return errors.New("made for another audience")
 	case (named || len(c.audience()) > 1) && party != config.ClientID:
 		return fmt.Errorf("made for the client %q", party)
-	case flow.Nonce == "" || subtle.ConstantTimeCompare([]byte(c.text("nonce")), []byte(flow.Nonce)) != 1:
-		return errors.New("the nonce is another sign-in's, or missing")
 	}
 	if subject := c.text("sub"); subject == "" || len(subject) > 255 {
 		return errors.New("no usable subject") // 255 is the bound of the specification

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +23,24 @@ type Config struct {
 	RedirectURL  string   // where the provider sends people back to
 	GroupsClaim  string   // default groups
 	Scopes       []string // default openid, profile, email, groups
+	Offline      Offline  // default OfflineIfListed
 	// AcceptUnverifiedEmail shows, and writes to, addresses that the provider says nothing about. Some never say (Microsoft), or say it
 	// as text (Amazon). An address that it calls unverified is never taken.
 	AcceptUnverifiedEmail bool
 	HTTPClient            *http.Client // default one that gives up after 10 seconds
 	Now                   func() time.Time
 }
+
+// Offline says whether to ask for a refresh token with the scope offline_access (OpenID Connect Core section 11). Some providers give one without
+// (Keycloak), some never do (Google).
+type Offline string
+
+// The ways: when the provider's document lists the scope; always; never.
+const (
+	OfflineIfListed Offline = "auto"
+	OfflineAlways   Offline = "always"
+	OfflineNever    Offline = "never"
+)
 
 // Client is the portal as the provider's client. It is safe for use by many goroutines.
 type Client struct {
@@ -57,6 +70,9 @@ func New(c Config) (*Client, error) {
 	if len(c.Scopes) == 0 {
 		c.Scopes = []string{goidc.ScopeOpenID, goidc.ScopeProfile, goidc.ScopeEmail, "groups"}
 	}
+	if c.Offline == "" {
+		c.Offline = OfflineIfListed
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -75,6 +91,9 @@ func (c Config) problems() error {
 	}
 	if c.ClientID == "" {
 		all = append(all, errors.New("client id: it is missing"))
+	}
+	if !slices.Contains([]Offline{"", OfflineIfListed, OfflineAlways, OfflineNever}, c.Offline) {
+		all = append(all, fmt.Errorf("offline access: %q is none of auto, always, never", c.Offline))
 	}
 	return errors.Join(all...)
 }

@@ -140,10 +140,19 @@ func (c *Client) fetch(ctx context.Context) (*found, error) {
 		Now: func() time.Time { return c.config.Now().Add(-leeway) },
 	})
 	f.oauth = oauth2.Config{
-		ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret, RedirectURL: c.config.RedirectURL, Scopes: c.config.Scopes,
+		ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret, RedirectURL: c.config.RedirectURL, Scopes: c.scopes(d),
 		Endpoint: oauth2.Endpoint{AuthURL: d.Authorization, TokenURL: d.Token, AuthStyle: d.style()},
 	}
 	return f, nil
+}
+
+// scopes are those of the settings, with offline_access where that is wanted.
+func (c *Client) scopes(d document) []string {
+	ask := c.config.Offline == OfflineAlways || c.config.Offline == OfflineIfListed && slices.Contains(d.Scopes, goidc.ScopeOfflineAccess)
+	if !ask || slices.Contains(c.config.Scopes, goidc.ScopeOfflineAccess) {
+		return c.config.Scopes
+	}
+	return append(slices.Clone(c.config.Scopes), goidc.ScopeOfflineAccess)
 }
 
 // calling gives a context that makes go-oidc and x/oauth2 use our HTTP client.
@@ -159,6 +168,7 @@ type document struct {
 	UserInfo      string   `json:"userinfo_endpoint"`
 	EndSession    string   `json:"end_session_endpoint"`
 	Methods       []string `json:"token_endpoint_auth_methods_supported"`
+	Scopes        []string `json:"scopes_supported"`
 	IssParam      bool     `json:"authorization_response_iss_parameter_supported"`
 }
 

@@ -27,11 +27,11 @@ func refused(id string, cause error) error {
 	return fault.Wrap(fault.Forbidden, cause, i18n.T(id))
 }
 
-// asFault keeps a fault as it is, and makes a refusal for unreadable groups of anything else.
-func asFault(err error) error {
+// asFault keeps a fault as it is, and makes a refusal with this sentence of anything else.
+func asFault(err error, id string) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return f
 	}
-	return refused("oidc.no_groups", err)
+	return refused(id, err)
 }

@@ -13,41 +13,48 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Finish turns the provider's answer, as the browser brought it in its query, into a person and their ID token (for LogoutURL). Every refusal is
-// a Forbidden fault with the cause for the log; Unavailable when the provider is away.
-func (c *Client) Finish(ctx context.Context, flow Flow, query url.Values) (identity.Person, string, error) {
-	p, raw, err := c.finish(ctx, flow, query)
-	if err != nil {
-		return identity.Person{}, "", err
-	}
-	return p, raw, nil
+// SignedIn is what a sign-in gave.
+type SignedIn struct {
+	Person       identity.Person
+	IDToken      string    // for LogoutURL
+	RefreshToken string    // for Renew; "" when the provider gave none
+	ExpiresAt    time.Time // how long the provider stands by it, unless asked again
 }
 
-func (c *Client) finish(ctx context.Context, flow Flow, query url.Values) (identity.Person, string, error) {
+// Finish turns the provider's answer, as the browser brought it in its query, into a person and what the provider gave with them. Every refusal is
+// a Forbidden fault with the cause for the log; Unavailable when the provider is away.
+func (c *Client) Finish(ctx context.Context, flow Flow, query url.Values) (SignedIn, error) {
 	if err := ofThisBrowser(flow, query, c.config.Now()); err != nil {
-		return identity.Person{}, "", err
+		return SignedIn{}, err
 	}
 	f := c.known() // it may be back: what was known is good enough to ask
 	if f == nil {
 		var err error
 		if f, err = c.discover(ctx); err != nil {
-			return identity.Person{}, "", err
+			return SignedIn{}, err
 		}
 	}
 	if err := c.checkAnswer(f, query); err != nil {
-		return identity.Person{}, "", err
+		return SignedIn{}, err
 	}
 	token, err := c.trade(ctx, f, flow, query.Get("code"))
 	if err != nil {
-		return identity.Person{}, "", err
+		return SignedIn{}, err
 	}
 	raw, _ := token.Extra("id_token").(string)
-	known, err := c.verify(ctx, f, flow, raw, token)
+	known, err := c.verify(ctx, f, raw, token)
 	if err != nil {
-		return identity.Person{}, "", err
+		return SignedIn{}, err
+	}
+	if err := known.bound(flow); err != nil {
+		return SignedIn{}, refused("oidc.token_refused", err)
 	}
 	p, err := c.person(ctx, f, known, token)
-	return p, raw, err
+	if err != nil {
+		return SignedIn{}, err
+	}
+	expires, _ := known.when("exp") // verify has seen it
+	return SignedIn{Person: p, IDToken: raw, RefreshToken: token.RefreshToken, ExpiresAt: expires}, nil
 }
 
 // ofThisBrowser compares the state: an empty one matches nothing, and one that comes twice neither. No call is made before.
@@ -108,8 +115,8 @@ func (c *Client) trade(ctx context.Context, f *found, flow Flow, code string) (*
 	return nil, refused("oidc.code_refused", short(fmt.Errorf("trade the code: %w", err)))
 }
 
-// verify gives the claims of an ID token that is the provider's, for us, of now and of this sign-in (OpenID Connect Core section 3.1.3.7).
-func (c *Client) verify(ctx context.Context, f *found, flow Flow, raw string, token *oauth2.Token) (claims, error) {
+// verify gives the claims of an ID token that is the provider's, for us and of now (OpenID Connect Core section 3.1.3.7).
+func (c *Client) verify(ctx context.Context, f *found, raw string, token *oauth2.Token) (claims, error) {
 	if raw == "" {
 		return nil, refused("oidc.token_refused", errors.New("no ID token came"))
 	}
@@ -124,7 +131,7 @@ func (c *Client) verify(ctx context.Context, f *found, flow Flow, raw string, to
 	if err := idToken.Claims(&all); err != nil {
 		return nil, refused("oidc.token_refused", short(err))
 	}
-	if err := all.check(c.config, flow, c.config.Now()); err != nil {
+	if err := all.check(c.config, c.config.Now()); err != nil {
 		return nil, refused("oidc.token_refused", short(err))
 	}
 	if idToken.AccessTokenHash != "" {

@@ -125,7 +125,7 @@ func TestBeginAsksForWhatIsNeeded(t *testing.T) {
 	}
 	delete(got, "code_challenge")
 	want := map[string]string{
-		"client_id": "gpu-portal", "redirect_uri": redirectURL, "response_type": "code", "scope": "openid profile email groups",
+		"client_id": "gpu-portal", "redirect_uri": redirectURL, "response_type": "code", "scope": "openid profile email groups offline_access",
 		"state": flow.State, "nonce": flow.Nonce, "code_challenge_method": "S256",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -140,10 +140,11 @@ func TestBeginAsksForWhatIsNeeded(t *testing.T) {
 func TestLogout(t *testing.T) {
 	w := newWorld(t)
 	flow, query := w.visit(t)
-	_, raw, err := w.client.Finish(t.Context(), flow, query)
+	in, err := w.client.Finish(t.Context(), flow, query)
 	if err != nil {
 		t.Fatal(err)
 	}
+	raw := in.IDToken
 	address := w.client.LogoutURL(t.Context(), raw, "http://localhost:8080/signin")
 	u, err := url.Parse(address)
 	if err != nil || u.Query().Get("id_token_hint") != raw || u.Query().Get("post_logout_redirect_uri") != "http://localhost:8080/signin" {

@@ -158,7 +158,7 @@ func TestSpoiledAnswersAreRefused(t *testing.T) {
 			w := newWorld(t)
 			flow, query := w.visit(t)
 			c.change(&flow, query)
-			_, _, err := w.client.Finish(t.Context(), flow, query)
+			_, err := w.client.Finish(t.Context(), flow, query)
 			wantRefusal(t, err, fault.Forbidden, c.id)
 		})
 	}
@@ -167,17 +167,17 @@ func TestSpoiledAnswersAreRefused(t *testing.T) {
 func TestCodeWorksOnce(t *testing.T) {
 	w := newWorld(t)
 	flow, query := w.visit(t)
-	if _, _, err := w.client.Finish(t.Context(), flow, query); err != nil {
+	if _, err := w.client.Finish(t.Context(), flow, query); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := w.client.Finish(t.Context(), flow, query)
+	_, err := w.client.Finish(t.Context(), flow, query)
 	wantRefusal(t, err, fault.Forbidden, "oidc.code_refused")
 }
 
 // A sign-in that came from nowhere must not make us call anybody.
 func TestForgedAnswerCausesNoCall(t *testing.T) {
 	w := newWorld(t)
-	_, _, err := w.client.Finish(t.Context(), Flow{}, url.Values{"code": {"x"}, "state": {"y"}})
+	_, err := w.client.Finish(t.Context(), Flow{}, url.Values{"code": {"x"}, "state": {"y"}})
 	wantRefusal(t, err, fault.Forbidden, "signin.flow_lost")
 	if got := w.Requests(oidctest.DiscoveryPath) + w.Requests(oidctest.TokenPath); got != 0 {
 		t.Errorf("%d calls were made", got)

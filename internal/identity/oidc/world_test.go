@@ -53,7 +53,7 @@ func newWorld(t *testing.T, changes ...func(*Config)) *world {
 func (w *world) newClient(t *testing.T, changes ...func(*Config)) *Client {
 	t.Helper()
 	config := Config{Issuer: w.Issuer(), ClientID: w.ClientID(), ClientSecret: w.ClientSecret(), RedirectURL: redirectURL, Now: w.clock.now,
-		HTTPClient: &http.Client{Timeout: 300 * time.Millisecond}}
+		HTTPClient: &http.Client{Timeout: time.Second}}
 	for _, change := range changes {
 		change(&config)
 	}
@@ -81,11 +81,11 @@ func (w *world) visit(t *testing.T) (Flow, url.Values) {
 func (w *world) signIn(t *testing.T) (identity.Person, error) {
 	t.Helper()
 	flow, query := w.visit(t)
-	p, raw, err := w.client.Finish(t.Context(), flow, query)
-	if err != nil && (p.ID != "" || raw != "") {
-		t.Errorf("a refused sign-in still gave %q", p.ID)
+	in, err := w.client.Finish(t.Context(), flow, query)
+	if err != nil && (in.Person.ID != "" || in.IDToken != "" || in.RefreshToken != "") {
+		t.Errorf("a refused sign-in still gave %q", in.Person.ID)
 	}
-	return p, err
+	return in.Person, err
 }
 
 // wantRefusal asks for a fault with this sentence and a cause for the log.

@@ -39,6 +39,7 @@ type Provider struct {
 
 	mu       sync.Mutex
 	users    []User
+	disabled map[string]bool // by subject
 	codes    map[string]*grant
 	access   map[string]*grant
 	refresh  map[string]*grant
@@ -86,8 +87,8 @@ func New(options Options) (*Provider, error) {
 	}
 	p := &Provider{
 		options: options, keys: options.Keys, path: strings.TrimSuffix(issuer.Path, "/"),
-		users: slices.Clone(options.Users),
-		codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, requests: map[string]int{},
+		users:    slices.Clone(options.Users),
+		disabled: map[string]bool{}, codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, requests: map[string]int{},
 	}
 	p.handler = p.routes()
 	return p, nil

@@ -34,6 +34,10 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		tokenError(w, http.StatusBadRequest, "invalid_grant")
 		return
 	}
+	if p.isDisabled(g.user) {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "User disabled"})
+		return
+	}
 	user, known := p.user(g.user)
 	if !known {
 		tokenError(w, http.StatusBadRequest, "invalid_grant")

@@ -3,6 +3,7 @@ package oidctest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 )
@@ -57,6 +58,33 @@ func (p *Provider) SetGroups(subject string, groups ...string) {
 		u.Groups = append([]string{}, groups...)
 		p.SetUser(u)
 	}
+}
+
+// DisableUser switches an account off at the provider, or on again: no refresh, told in Keycloak's words.
+func (p *Provider) DisableUser(subject string, disabled bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.disabled[subject] = disabled
+}
+
+func (p *Provider) isDisabled(subject string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.disabled[subject]
+}
+
+// RefreshTokens are those that are good now, for tests that look where they went.
+func (p *Provider) RefreshTokens() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.refresh))
+}
+
+// EndSignIns makes all refresh tokens that were given so far worthless, as when the provider's own sessions end.
+func (p *Provider) EndSignIns() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.refresh)
 }
 
 // RemoveUser makes the provider forget a person: no new sign-in, no refresh, no answer for their access tokens.

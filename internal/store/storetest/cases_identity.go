@@ -16,7 +16,7 @@ import (
 
 func session(id, parent string) identity.Session {
 	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1), EndsAt: later(3600), IDToken: "jwt",
-		Parent: parent, Workload: "w-1"}
+		Parent: parent, Workload: "w-1", RefreshToken: "sealed", GroupsAt: later(1), AskedAt: later(2)}
 }
 
 func token(id string, created int) identity.Token {
@@ -115,6 +115,81 @@ var identityCases = cases{
 			fails(t, kind, err)
 		}
 		equal(t, other, got(s.Session(ctx, "s-3"))(t))
+	},
+	"of many who see the groups told at the same time, one asks for them again": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		claim := func(told, now, older int) bool {
+			return got(s.ClaimRenewal(ctx, "s-1", later(told), later(now), later(older)))(t)
+		}
+		equal(t, false, claim(1, 31, 1)) // somebody has asked at 2
+		equal(t, false, claim(0, 40, 10))
+		var claimed atomic.Int32
+		var group sync.WaitGroup
+		for range 20 {
+			group.Go(func() {
+				if claim(1, 40, 10) {
+					claimed.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), claimed.Load())
+		equal(t, later(40), got(s.Session(ctx, "s-1"))(t).AskedAt)
+		equal(t, true, claim(1, 70, 40)) // the one before was never heard of again
+		equal(t, false, got(s.ClaimRenewal(ctx, "s-9", later(1), later(80), later(80)))(t))
+	},
+	"a renewal is saved by who claimed it, with the person's groups; open pages hear of other groups only": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		want := session("s-1", "")
+		want.RefreshToken, want.IDToken, want.GroupsAt = "sealed again", "jwt again", later(50)
+		lost := want
+		lost.AskedAt = later(3)
+		fails(t, fault.NotFound, s.SaveRenewal(ctx, lost, nil))
+		equal(t, Person("p-ada"), got(s.Person(ctx, "p-ada"))(t))
+		must(t, s.SaveRenewal(ctx, want, Person("p-ada").Groups))
+		equal(t, int64(0), got(s.LastChange(ctx))(t))
+		fails(t, fault.NotFound, s.SaveRenewal(ctx, want, nil)) // the claim was used up
+		want.AskedAt = time.Time{}
+		equal(t, want, got(s.Session(ctx, "s-1"))(t))
+		equal(t, true, got(s.ClaimRenewal(ctx, "s-1", later(50), later(60), later(0)))(t))
+		want.AskedAt = later(60)
+		must(t, s.SaveRenewal(ctx, want, []string{"others"}))
+		equal(t, []string{"others"}, got(s.Person(ctx, "p-ada"))(t).Groups)
+		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		must(t, s.EndSession(ctx, "s-1"))
+		fails(t, fault.NotFound, s.SaveRenewal(ctx, want, nil))
+	},
+	"a session that is closed tells why, once": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.CreateSession(ctx, session("s-2", "s-1")))
+		must(t, s.CloseSession(ctx, "s-1", Event(1)))
+		must(t, s.CloseSession(ctx, "s-1", Event(2)))
+		for _, id := range []string{"s-1", "s-2"} {
+			_, err := s.Session(ctx, id)
+			fails(t, fault.NotFound, err)
+		}
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 1, len(events))
+		equal(t, int64(2), got(s.LastChange(ctx))(t))
+	},
+	"who is shut out by the provider has no sessions, and is let in by it again": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.RefusePerson(ctx, "p-ada", Event(1)))
+		must(t, s.RefusePerson(ctx, "p-ada", Event(2)))
+		equal(t, true, got(s.Person(ctx, "p-ada"))(t).Disabled)
+		_, err := s.Session(ctx, "s-1")
+		fails(t, fault.NotFound, err)
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 1, len(events))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
+		must(t, s.SetDisabled(ctx, "p-ada", true))
+		must(t, s.RefusePerson(ctx, "p-ada", Event(3)))
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		equal(t, true, got(s.Person(ctx, "p-ada"))(t).Disabled)
 	},
 	"the use of sessions and tokens is noted once a minute": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)

@@ -281,9 +281,6 @@ func (o OIDC) renewalProblems() []error {
 	if !slices.Contains([]string{"auto", "always", "never"}, o.OfflineAccess) {
 		all = append(all, fmt.Errorf("oidc.offlineAccess: %q is none of auto, always, never", o.OfflineAccess))
 	}
-	if o.Refresh < 0 || o.Overtime < 0 {
-		all = append(all, errors.New("oidc: refresh and overtime must not be below zero"))
-	}
 	if o.Grace < o.Refresh {
 		all = append(all, errors.New("oidc.grace: must not be shorter than oidc.refresh"))
 	}

@@ -294,7 +294,7 @@ func findings(s *shot, h *healthShot, r Report) []Finding {
 		args     []any
 	}{
 		{"no_devices", Danger, c.devices == 0, true, nil},
-		{"no_pods", Danger, c.devices > 0 && r.Pods == 0, true, []any{"Number", c.devices}},
+		{"no_pods", Warning, c.devices > 0 && r.Pods == 0, true, []any{"Number", c.devices}},
 		{"stale", Warning, r.Stale > 0, true, []any{"Number", r.Stale}},
 		{"skew", Warning, max(r.Skew, -r.Skew) > mostSkew, true, []any{"Seconds", int(r.Skew.Seconds())}},
 		{"slices_unknown", Warning, c.sliceNoProfiling > 0, true, []any{"Number", c.sliceNoProfiling}},

@@ -151,10 +151,12 @@ func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
 		if t.Model == "" {
 			title = vendorName(say, t.Resource)
 		}
-		if len(groups) == 0 || groups[len(groups)-1].Title != title {
+		at := slices.IndexFunc(groups, func(g fleet.GroupModel) bool { return g.Title == title })
+		if at < 0 {
+			at = len(groups)
 			groups = append(groups, fleet.GroupModel{Title: title})
 		}
-		g := &groups[len(groups)-1]
+		g := &groups[at]
 		g.Bars = append(g.Bars, totalBar(say, t))
 	}
 	return groups

@@ -57,7 +57,7 @@ func metricsCluster(say words, name string, r gpumetrics.Report) metricsview.Clu
 	}
 	m.Facts = []ui.DefModel{
 		{Term: say.S("metrics.counts"), Value: say.S("metrics.counts_value", "Cards", r.Cards, "Slices", r.Slices, "Pods", r.Pods), Test: "counts"},
-		{Term: say.S("metrics.last"), Value: say.S("metrics.last_value", "Rows", r.Rows, "Size", say.number(float64(r.Bytes>>20)), "Took", r.Took/time.Millisecond), Test: "poll"},
+		{Term: say.S("metrics.last"), Value: say.S("metrics.last_value", "Rows", r.Rows, "Size", say.number(float64(r.Bytes>>20)), "Took", r.Took.Milliseconds()), Test: "poll"},
 	}
 	for _, v := range r.Views {
 		m.Views = append(m.Views, metricsview.ViewModel{Title: say.say(v.Title), State: coverageState(say, v.State), Missing: strings.Join(seriesNames(say, v.Missing), ", ")})

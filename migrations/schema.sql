@@ -116,15 +116,17 @@ CREATE TABLE workloads (
   observed     TEXT    NOT NULL,
   created_at   BIGINT  NOT NULL,
   updated_at   BIGINT  NOT NULL,
-  version      BIGINT  NOT NULL CHECK (version > 0)
+  version      BIGINT  NOT NULL CHECK (version > 0),
+  licence_seats BIGINT NOT NULL DEFAULT 1,
+  avoid_nodes  TEXT    NOT NULL DEFAULT 'null'
 );
 CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';
 CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
 CREATE INDEX workloads_newest ON workloads (created_at, id);
 CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
-CREATE INDEX workloads_holding ON workloads (tenant, size_name, licence_pool, desired, state) WHERE desired = 'running' OR state = 'stopping';
-CREATE INDEX workloads_seats ON workloads (licence_pool, tenant, desired, state) WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping');
+CREATE INDEX workloads_holding ON workloads (tenant, size_name, licence_pool, desired, state, licence_seats) WHERE desired = 'running' OR state = 'stopping';
+CREATE INDEX workloads_seats ON workloads (licence_pool, tenant, desired, state, licence_seats) WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
 CREATE TABLE volumes (
   name       TEXT    NOT NULL PRIMARY KEY,
@@ -156,6 +158,7 @@ CREATE TABLE meter_intervals (
   PRIMARY KEY (workload, from_at)
 );
 CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;
+CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
 
 CREATE TABLE audit_events (
   seq      BIGINT NOT NULL PRIMARY KEY,
@@ -241,3 +244,37 @@ CREATE TABLE settings (
   set_at BIGINT NOT NULL
 );
 
+-- Licences that were bought, as an administrator entered or imported them.
+CREATE TABLE licence_entitlements (
+  id          TEXT   NOT NULL PRIMARY KEY,
+  pool        TEXT   NOT NULL,
+  reference   TEXT   NOT NULL,
+  seats       BIGINT NOT NULL CHECK (seats > 0),
+  from_at     BIGINT,
+  until_at    BIGINT CHECK (until_at IS NULL OR from_at IS NULL OR until_at > from_at),
+  origin      TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
+-- What each licence server said last, and since when it says nothing.
+CREATE TABLE licence_answers (
+  source   TEXT   NOT NULL PRIMARY KEY,
+  answer   TEXT   NOT NULL,
+  tried_at BIGINT NOT NULL
+);
+
+-- What each vGPU was last known to say of its licence, and since when.
+CREATE TABLE licence_devices (
+  cluster    TEXT   NOT NULL,
+  node       TEXT   NOT NULL,
+  uuid       TEXT   NOT NULL,
+  gpu_index  TEXT   NOT NULL,
+  model      TEXT   NOT NULL,
+  state      TEXT   NOT NULL,
+  since      BIGINT NOT NULL,
+  seen_at    BIGINT NOT NULL,
+  expires_at BIGINT,
+  PRIMARY KEY (cluster, node, uuid)
+);

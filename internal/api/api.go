@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
@@ -37,6 +38,7 @@ type Deps struct {
 	Requests  *request.Service
 	Workloads *workload.Service
 	Offer     *offer.Service
+	Licences  *license.Service
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Events    Events

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
@@ -46,6 +47,7 @@ type App struct {
 	site       request.Site // without the catalogue, which is the offer's
 	first      offer.First
 	offer      *offer.Service
+	licences   *license.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -97,6 +99,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if err := a.takeUpCatalogue(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
+	if err := a.licences.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if err := a.edge(version, key); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -137,6 +142,7 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.Serve
 func (a *App) siteNow() request.Site {
 	site := a.site
 	site.Catalog = a.offer.Catalog()
+	site.Pools, site.Unlicensed = a.licences.Pools(), a.licences.Unlicensed()
 	return site
 }
 
@@ -148,8 +154,10 @@ func (a *App) freshMetrics() {
 
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
+	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Now: a.now, NewID: newID, Logger: a.log})
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
-	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now}
+	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
+		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -215,9 +223,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Licences: a.licences, Workloads: a.workloads, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Health: a.outages,
+		Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -60,6 +60,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.hub.Run(ctx) })
 	group.Go(func() error { return a.closeDoors(ctx) })
 	group.Go(func() error { return a.followCatalogue(ctx) })
+	group.Go(func() error { return a.followLicences(ctx) })
 	for _, p := range a.clusters.metrics {
 		group.Go(func() error { return p.Run(ctx) })
 	}
@@ -101,6 +102,15 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
 			cancel()
 		case <-ctx.Done():
 		}
+	}()
+	asking := make(chan struct{})
+	go func() {
+		defer close(asking)
+		_ = a.licences.Run(ctx, askLicencesEvery, askLicencesFor)
+	}()
+	defer func() {
+		cancel()
+		<-asking
 	}()
 	if err := a.controller.Run(ctx); err != nil {
 		a.log.Error("the controller stopped", "error", err)

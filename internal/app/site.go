@@ -88,9 +88,28 @@ func (a *App) takeUpCatalogue(ctx context.Context) error {
 
 // followCatalogue takes up what other processes save as soon as the outbox tells of it.
 func (a *App) followCatalogue(ctx context.Context) error {
-	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "catalogue" })
-	defer changes.Close()
-	changed := make(chan struct{}, 1)
+	changed, done := a.told(ctx, "catalogue")
+	defer done()
+	return a.offer.Follow(ctx, changed, 30*time.Second)
+}
+
+// A licence server is asked this often, and has this long to answer.
+const (
+	askLicencesEvery = time.Minute
+	askLicencesFor   = 20 * time.Second
+)
+
+// followLicences is followCatalogue for what is known of licences.
+func (a *App) followLicences(ctx context.Context) error {
+	changed, done := a.told(ctx, "licence")
+	defer done()
+	return a.licences.Follow(ctx, changed, 30*time.Second)
+}
+
+// told says that something of a topic changed, once for many changes.
+func (a *App) told(ctx context.Context, topic string) (changed chan struct{}, done func()) {
+	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == topic })
+	changed = make(chan struct{}, 1)
 	go func() {
 		for {
 			select {
@@ -104,7 +123,7 @@ func (a *App) followCatalogue(ctx context.Context) error {
 			}
 		}
 	}()
-	return a.offer.Follow(ctx, changed, 30*time.Second)
+	return changed, func() { changes.Close() }
 }
 
 // limits lets workload.Service ask what a team may hold.

@@ -25,6 +25,7 @@ const (
 	ReadVolume      Action = "volume.read"
 	DeleteVolume    Action = "volume.delete"
 	ReadLicences    Action = "licence.read"
+	ChangeLicences  Action = "licence.change"
 	ManageTokens    Action = "token.manage"
 	ReadAudit       Action = "audit.read"
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
@@ -86,6 +87,7 @@ var table = map[Action][]rule{
 	ReadVolume:      {self, member, seesAll},
 	DeleteVolume:    {self, owner},
 	ReadLicences:    {signedIn},
+	ChangeLicences:  {admin},
 	ManageTokens:    {self},
 	ReadAudit:       {seesAll},
 	ReadMetrics:     {seesAll},

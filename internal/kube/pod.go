@@ -58,7 +58,7 @@ func (r renderer) pod() corev1.PodSpec {
 		Containers:                    []corev1.Container{r.container()},
 		Volumes:                       r.volumes(),
 		ResourceClaims:                r.podClaims(),
-		Affinity:                      affinity(r.Workload.Size),
+		Affinity:                      affinity(r.Workload.Size, r.Workload.AvoidNodes),
 	}
 	if place.RuntimeClass != "" {
 		spec.RuntimeClassName = &place.RuntimeClass
@@ -194,13 +194,16 @@ func tolerations(list []catalog.Toleration) []corev1.Toleration {
 }
 
 // affinity is what a node selector cannot say; nil for nothing.
-func affinity(size catalog.Size) *corev1.Affinity {
+func affinity(size catalog.Size, avoid []string) *corev1.Affinity {
 	node := &corev1.NodeAffinity{}
 	if terms := size.Placement.NodeMatch; len(terms) > 0 {
 		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: nodeMatch(terms)}}}
 	}
 	if size.CPUOnly() {
 		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFromGPUs()
+	}
+	if len(avoid) > 0 && size.Technology == catalog.VGPU {
+		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFrom(avoid)
 	}
 	if node.RequiredDuringSchedulingIgnoredDuringExecution == nil && node.PreferredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
@@ -221,5 +224,13 @@ func nodeMatch(list []catalog.NodeMatch) []corev1.NodeSelectorRequirement {
 func awayFromGPUs() []corev1.PreferredSchedulingTerm {
 	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
 		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present", Operator: corev1.NodeSelectorOpDoesNotExist}},
+	}}}
+}
+
+// awayFrom asks the scheduler to take another node than those that lack a licence. It does not insist: where no other node is free the workload would wait for
+// good, for what a pod was given is not changed when the licence comes back.
+func awayFrom(nodes []string) []corev1.PreferredSchedulingTerm {
+	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn, Values: slices.Clone(nodes)}},
 	}}}
 }

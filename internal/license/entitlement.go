@@ -32,7 +32,6 @@ type Entitlement struct {
 	Author    string // who entered it
 	Name      string
 	At        time.Time
-	Version   int64
 }
 
 // Holds reports whether it counts at a moment.

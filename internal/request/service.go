@@ -107,6 +107,16 @@ type Site struct {
 	Pools     []license.Pool
 	Clusters  []string
 	Limits    Limits
+	// Unlicensed are the nodes of each cluster on which a vGPU has lost its licence: new starts of vGPUs avoid them.
+	Unlicensed map[string][]string
+}
+
+// avoid are the nodes that a start goes around where it can.
+func (s Site) avoid(w Wish) []string {
+	if w.Size.Technology != catalog.VGPU {
+		return nil
+	}
+	return s.Unlicensed[w.Cluster]
 }
 
 // Snapshots gives the last known inventory of a cluster; ok is false while there is none.
@@ -218,7 +228,7 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 	if err != nil {
 		return Outcome{}, err
 	}
-	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
+	f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
 	}
@@ -300,7 +310,7 @@ func (s *Service) seats(size catalog.Size, holdings []workload.Holding) *license
 func CountSeats(pools []license.Pool, holdings []workload.Holding) []license.Seats {
 	taken := map[string]int{}
 	for _, h := range holdings {
-		taken[h.LicencePool] += h.Count
+		taken[h.LicencePool] += h.Seats
 	}
 	return license.Count(pools, taken)
 }
@@ -454,7 +464,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 	if err != nil {
 		return Outcome{}, err
 	}
-	f.Quota, f.Seats = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings)
+	f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
 	if r.Kind == ExtendKind {
 		w, err := tx.Workload(ctx, r.Workload)
 		if err != nil {

@@ -27,6 +27,7 @@ type Facts struct {
 	Suffix    string // random, four characters, for a name that was not given
 	Quota     Quota
 	Seats     *license.Seats // of the size's pool; nil when the size takes none
+	Avoid     []string       // nodes that lack a licence
 	Fit       inventory.Fit
 	NameTaken bool
 	Extends   *workload.Workload // the workload of an extension
@@ -188,7 +189,13 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB, Volume: r.Wish.Volume,
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
 		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now, UpdatedAt: f.Now,
+		AvoidNodes: f.Avoid,
 	}
+	var pool license.Pool
+	if f.Seats != nil {
+		pool = f.Seats.Pool
+	}
+	w.LicenceSeats = w.Size.Seats(pool)
 	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
 	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
 		w.Volume = w.Name + "-home"
@@ -214,7 +221,7 @@ func shortages(w Wish, f Facts) []fault.Field {
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
 	case f.Quota.Full():
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used, "Limit", f.Quota.Limit)}}
-	case f.Seats != nil && f.Seats.Free() == 0:
+	case f.Seats != nil && !f.Seats.Has(max(1, w.Size.Seats(f.Seats.Pool))):
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats", f.Seats.Pool.Seats)}}
 	}
 	return nil

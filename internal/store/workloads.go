@@ -45,6 +45,9 @@ type workloadRow struct {
 	CreatedAt   moment `gorm:"autoCreateTime:false"`
 	UpdatedAt   moment `gorm:"autoUpdateTime:false"`
 	Version     int64
+
+	LicenceSeats int
+	AvoidNodes   document[[]string]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -57,6 +60,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt), WarnedAt: momentOf(w.WarnedAt),
 		Shared: w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "", Observed: doc(inUTC(w.Observed)),
 		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
+		LicenceSeats: w.LicenceSeats, AvoidNodes: doc(w.AvoidNodes),
 	}
 }
 
@@ -67,7 +71,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		StorageGiB: row.StorageGiB, Desired: workload.Desired(row.Desired), Generation: row.Generation, State: workload.State(row.State),
 		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()}, PlacedAt: row.PlacedAt.time(),
 		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is, CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version,
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is,
 	}
 }
 
@@ -129,9 +133,9 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 }
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both databases answer from them.
-const holdings = `SELECT tenant, size_name, licence_pool, count(*) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
+const holdings = `SELECT tenant, size_name, licence_pool, count(*), sum(licence_seats) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
 	GROUP BY tenant, size_name, licence_pool
-	UNION ALL SELECT '', '', licence_pool, count(*) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
+	UNION ALL SELECT '', '', licence_pool, count(*), sum(licence_seats) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY licence_pool`
 
 // Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from indexes and past gorm's reflection.
@@ -144,7 +148,7 @@ func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, 
 	var list []workload.Holding
 	for rows.Next() {
 		var h workload.Holding
-		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicencePool, &h.Count); err != nil {
+		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicencePool, &h.Count, &h.Seats); err != nil {
 			return nil, failure(err)
 		}
 		list = append(list, h)

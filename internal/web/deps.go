@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -28,6 +29,7 @@ type Deps struct {
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Hub          *live.Hub
 	Site         func() request.Site
+	Licences     *license.Service
 	Health       func() []Outage                // what is away now; nil: nothing ever is
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
 	Tokens       Tokens

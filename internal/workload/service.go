@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -62,6 +63,8 @@ type Service struct {
 	Store  Store
 	Limits Limits
 	Now    func() time.Time
+	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.
+	Avoid func(cluster string) []string
 }
 
 // Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do this.
@@ -174,6 +177,10 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 			if err := s.room(ctx, tx, w); err != nil {
 				return err
 			}
+			w.AvoidNodes = nil
+			if s.Avoid != nil && w.Size.Technology == catalog.VGPU {
+				w.AvoidNodes = s.Avoid(w.Cluster)
+			}
 		}
 		out, err = s.apply(ctx, tx, a, w, Start)
 		return err
@@ -195,13 +202,13 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) error {
 		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
 			used += h.Count
 		}
-		taken[h.LicencePool] += h.Count
+		taken[h.LicencePool] += h.Seats
 	}
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
 		return fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit", limit))
 	}
 	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicencePool)
-	if ok && w.Size.LicencePool != "" && seats.Free() == 0 {
+	if ok && w.Size.LicencePool != "" && !seats.Has(max(1, w.LicenceSeats)) {
 		return fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))
 	}
 	return nil

@@ -77,6 +77,9 @@ type Workload struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	Version    int64 // optimistic lock
+
+	LicenceSeats int      // of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
+	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
 }
 
 // Thing is what rights are asked about.
@@ -138,12 +141,13 @@ type Kernel struct {
 	Connections  int       `json:"connections"`
 }
 
-// Holding is how many workloads of a tenant hold a size, and with it a seat of the pool. Where only seats count, Tenant and Size are empty.
+// Holding is how many workloads of a tenant hold a size, and with it seats of the pool. Where only seats count, Tenant and Size are empty.
 type Holding struct {
 	Tenant      string
 	Size        string
 	LicencePool string
 	Count       int
+	Seats       int // of LicencePool, all of them together
 }
 
 // Volume is storage that outlives workloads.

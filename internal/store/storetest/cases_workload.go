@@ -142,9 +142,9 @@ var workloadCases = cases{
 			return cmp.Or(strings.Compare(a.LicencePool, b.LicencePool), strings.Compare(b.Tenant, a.Tenant))
 		}
 		for tenant, want := range map[string][]workload.Holding{
-			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1}, {Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: 3}, {LicencePool: "rtx", Count: 1}},
-			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1}, {Tenant: "speech", Size: "mig-10gb", LicencePool: "rtx", Count: 1}, {LicencePool: "rtx", Count: 3}},
-			"":       {{LicencePool: "rtx", Count: 4}},
+			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: 3, Seats: 6}, {LicencePool: "rtx", Count: 1, Seats: 2}},
+			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "speech", Size: "mig-10gb", LicencePool: "rtx", Count: 1, Seats: 2}, {LicencePool: "rtx", Count: 3, Seats: 6}},
+			"":       {{LicencePool: "rtx", Count: 4, Seats: 8}},
 		} {
 			holdings := got(s.Holdings(context.Background(), tenant))(t)
 			slices.SortFunc(holdings, byPool)
@@ -163,8 +163,8 @@ var workloadCases = cases{
 				}
 			}
 		}
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "vision"))(t))
-		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want}}, got(s.Holdings(context.Background(), "speech"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want, Seats: 2 * want}}, got(s.Holdings(context.Background(), "vision"))(t))
+		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want, Seats: 2 * want}}, got(s.Holdings(context.Background(), "speech"))(t))
 	},
 	"who waits for a place is counted by cluster and size": func(t *testing.T, s *store.Store) {
 		for i, c := range []struct {

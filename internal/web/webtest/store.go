@@ -196,7 +196,7 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	var list []workload.Holding
 	for _, w := range s.Works {
 		if w.Holds() {
-			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1})
+			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1, Seats: max(1, w.LicenceSeats)})
 		}
 	}
 	return list, nil

@@ -1,0 +1,406 @@
+package license
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Store keeps what was entered and what was last said. Faults: NotFound for an entitlement that is not there, Unavailable when the database is away.
+type Store interface {
+	Entitlements(ctx context.Context) ([]Entitlement, error)
+	// SaveEntitlements keeps all of them or none. Check sees those that are there, in the same transaction.
+	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error, events ...audit.Event) error
+	DeleteEntitlement(ctx context.Context, id string, events ...audit.Event) error
+	LicenceAnswers(ctx context.Context) ([]Answer, error)
+	SaveLicenceAnswer(ctx context.Context, a Answer) error
+	LicenceDevices(ctx context.Context) ([]Device, error)
+	// SaveLicenceDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says that a state changed, for open pages.
+	SaveLicenceDevices(ctx context.Context, list []Device, forget time.Time, changed bool) error
+	// Takings are the workloads that hold seats, oldest first.
+	Takings(ctx context.Context) ([]Taking, error)
+	// Spans are the metered stretches, since a time, of workloads that hold or held seats, by pool.
+	Spans(ctx context.Context, since time.Time) (map[string][]Span, error)
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store   Store
+	Pools   []Pool // of the settings
+	Sources []Source
+	// Machines gives the nodes with vGPUs of each cluster, and what their devices are seen to say now.
+	Machines func(ctx context.Context) (virtual map[string][]string, seen []Device)
+	Now      func() time.Time
+	NewID    func(prefix string) string
+	Logger   *slog.Logger // nil: nothing is logged
+}
+
+// Book is everything that is known, as it was last read.
+type Book struct {
+	Entered  []Entitlement
+	Answers  map[string]Answer
+	Machines []Machine
+}
+
+// Service keeps the book and answers from memory: every page and every start asks it.
+type Service struct {
+	o       Options
+	reading sync.Mutex
+	book    atomic.Pointer[Book]
+}
+
+// New begins with the settings alone; Refresh reads what is kept.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Machines == nil {
+		o.Machines = func(context.Context) (map[string][]string, []Device) { return nil, nil }
+	}
+	s := &Service{o: o}
+	s.book.Store(&Book{})
+	return s
+}
+
+// Refresh reads the book anew.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	entered, err := s.o.Store.Entitlements(ctx)
+	if err != nil {
+		return err
+	}
+	answers, err := s.o.Store.LicenceAnswers(ctx)
+	if err != nil {
+		return err
+	}
+	devices, err := s.o.Store.LicenceDevices(ctx)
+	if err != nil {
+		return err
+	}
+	book := Book{Entered: entered, Answers: map[string]Answer{}}
+	for _, a := range answers {
+		book.Answers[a.Source] = a
+	}
+	virtual, _ := s.o.Machines(ctx)
+	book.Machines = Machines(virtual, devices)
+	s.book.Store(&book)
+	return nil
+}
+
+// Follow refreshes after each change that is told, and every so often.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-tick.C:
+		}
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("read the licences", "error", err)
+		}
+	}
+}
+
+// Pools are the pools with the seats that count now.
+func (s *Service) Pools() []Pool {
+	book := s.book.Load()
+	return Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
+}
+
+// Unlicensed are the nodes, by cluster, on which a vGPU is known to lack its licence.
+func (s *Service) Unlicensed() map[string][]string {
+	book, now := s.book.Load(), s.o.Now()
+	nodes := map[string][]string{}
+	for _, m := range book.Machines {
+		if m.State(now).Lost() {
+			nodes[m.Cluster] = append(nodes[m.Cluster], m.Node)
+		}
+	}
+	return nodes
+}
+
+// Machines are the nodes with vGPUs, for everyone: they name no person.
+func (s *Service) Machines() []Machine { return s.book.Load().Machines }
+
+// Answers is what each source said last.
+func (s *Service) Answers() map[string]Answer { return s.book.Load().Answers }
+
+// MachineOf finds a node.
+func (s *Service) MachineOf(cluster, node string) (Machine, bool) {
+	list := s.Machines()
+	i := slices.IndexFunc(list, func(m Machine) bool { return m.Cluster == cluster && m.Node == node })
+	if i < 0 {
+		return Machine{}, false
+	}
+	return list[i], true
+}
+
+// Line is one pool with all that is known of it.
+type Line struct {
+	Account      Account
+	Origin       Origin
+	Entitlements []Entitlement
+	Answer       Answer // of its server; zero where it has none
+	Forecast     Forecast
+}
+
+// History is how far back a forecast looks.
+const History = 90 * 24 * time.Hour
+
+// Overview is every pool. Those who do not see everything get numbers and no names.
+func (s *Service) Overview(ctx context.Context, a identity.Actor) ([]Line, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	takings, err := s.o.Store.Takings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := s.o.Now()
+	spans, err := s.o.Store.Spans(ctx, now.Add(-History))
+	if err != nil {
+		return nil, err
+	}
+	book := s.book.Load()
+	var lines []Line
+	for _, p := range s.Pools() {
+		l := Line{Answer: book.Answers[p.Server]}
+		if p.Server != "" {
+			l.Answer.Source = p.Server
+		}
+		l.Entitlements, l.Origin = p.Entitlements(book.Entered, book.Answers)
+		l.Account = Settle(p, takings, l.Answer, now)
+		l.Forecast = Look(p, spans[p.Name], l.Entitlements, l.Account.Taken(), now, time.UTC)
+		if !a.SeesAll() {
+			l = l.nameless()
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+// nameless takes away what only those may know who see everything.
+func (l Line) nameless() Line {
+	l.Account.Tenants, l.Account.Takings, l.Account.Difference = nil, nil, nil
+	l.Forecast.Peak.Holders, l.Answer.Leases, l.Entitlements = nil, nil, nil
+	return l
+}
+
+// Form is what was typed for one purchase.
+type Form struct{ Pool, Reference, Seats, From, Until string }
+
+// Enter keeps a purchase that an administrator typed in.
+func (s *Service) Enter(ctx context.Context, a identity.Actor, f Form) (Entitlement, error) {
+	if err := permit(a); err != nil {
+		return Entitlement{}, err
+	}
+	e, fields := f.entitlement(s.o.Pools)
+	e.ID, e.Author, e.Name, e.At = s.o.NewID("l-"), string(a.Person.ID), a.Person.Name, s.o.Now()
+	if len(fields) > 0 {
+		return e, fault.InvalidFields(fields)
+	}
+	event := audit.By(a, audit.LicenceEntered, e.At)
+	event.Detail = i18n.T("licences.entered_detail", "Pool", e.Pool, "Count", e.Seats)
+	err := s.o.Store.SaveEntitlements(ctx, []Entitlement{e}, func(there []Entitlement) error {
+		if fields := Check(e, there); len(fields) > 0 {
+			return fault.InvalidFields(fields)
+		}
+		return nil
+	}, event)
+	return e, s.after(ctx, err)
+}
+
+func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
+	e := Entitlement{Pool: f.Pool, Reference: strings.TrimSpace(f.Reference), Origin: ByHand}
+	var fields []fault.Field
+	no := func(name string, reason i18n.Text) {
+		fields = append(fields, fault.Field{Name: name, Reason: reason})
+	}
+	if !slices.ContainsFunc(pools, func(p Pool) bool { return p.Name == f.Pool }) {
+		no("pool", i18n.T("licences.csv_pool", "Pool", short(f.Pool)))
+	}
+	seats, ok := whole(f.Seats)
+	if !ok {
+		no("seats", i18n.T("licences.csv_number", "Value", short(f.Seats)))
+	}
+	e.Seats = seats
+	for _, d := range []struct {
+		name, text string
+		last       bool
+		into       *time.Time
+	}{{"from", f.From, false, &e.From}, {"until", f.Until, true, &e.Until}} {
+		if *d.into, ok = ParseDay(strings.TrimSpace(d.text), d.last); !ok {
+			no(d.name, i18n.T("licences.csv_date", "Value", short(d.text)))
+		}
+	}
+	for _, c := range Check(e, nil) {
+		if !slices.ContainsFunc(fields, func(f fault.Field) bool { return f.Name == c.Name }) {
+			fields = append(fields, c)
+		}
+	}
+	return e, fields
+}
+
+// Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not kept in part.
+func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, keep bool) (Parsed, error) {
+	if err := permit(a); err != nil {
+		return Parsed{}, err
+	}
+	there, err := s.o.Store.Entitlements(ctx)
+	if err != nil {
+		return Parsed{}, err
+	}
+	p := ParseCSV(data, s.o.Pools, there)
+	if len(p.Problems) > 0 || !keep {
+		return p, nil
+	}
+	now := s.o.Now()
+	list, seats := slices.Clone(p.Entitlements), 0
+	for i := range list {
+		e := &list[i]
+		e.ID, e.Author, e.Name, e.At = s.o.NewID("l-"), string(a.Person.ID), a.Person.Name, now
+		seats += e.Seats
+	}
+	event := audit.By(a, audit.LicenceEntered, now)
+	event.Detail = i18n.T("licences.imported_detail", "Lines", len(list), "Count", seats)
+	err = s.o.Store.SaveEntitlements(ctx, list, func(there []Entitlement) error {
+		for _, e := range list { // somebody may have been faster
+			if fields := Check(e, there); len(fields) > 0 {
+				return fault.InvalidFields(fields)
+			}
+		}
+		return nil
+	}, event)
+	return p, s.after(ctx, err)
+}
+
+// Remove takes a purchase out. What runs goes on; the pool is smaller from now on.
+func (s *Service) Remove(ctx context.Context, a identity.Actor, id string) error {
+	if err := permit(a); err != nil {
+		return err
+	}
+	event := audit.By(a, audit.LicenceRemoved, s.o.Now())
+	event.Detail = i18n.Literal(id)
+	for _, e := range s.book.Load().Entered {
+		if e.ID == id {
+			event.Detail = i18n.T("licences.entered_detail", "Pool", e.Pool, "Count", e.Seats)
+		}
+	}
+	return s.after(ctx, s.o.Store.DeleteEntitlement(ctx, id, event))
+}
+
+func (s *Service) after(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+func permit(a identity.Actor) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	if !identity.Can(a, identity.ChangeLicences, identity.Thing{}) {
+		return fault.New(fault.Forbidden, i18n.T("licences.admins_only"))
+	}
+	return nil
+}
+
+// Ask asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what it said before.
+func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
+	before, err := s.o.Store.LicenceAnswers(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]Answer{}
+	for _, a := range before {
+		known[a.Source] = a
+	}
+	var group sync.WaitGroup
+	answers := make([]Answer, len(s.o.Sources))
+	for i, source := range s.o.Sources {
+		group.Go(func() {
+			within, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			was := known[source.Name()]
+			was.Source = source.Name()
+			next, err := source.Ask(within)
+			if err != nil {
+				s.o.Logger.Warn("ask the licence server", "source", source.Name(), "error", err)
+			}
+			answers[i] = was.Take(next, err, s.o.Now())
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	for _, a := range answers {
+		if err := s.o.Store.SaveLicenceAnswer(ctx, a); err != nil {
+			return err
+		}
+	}
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+// Forget is how long a device that is not seen any more is remembered.
+const Forget = 7 * 24 * time.Hour
+
+// look takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
+func (s *Service) look(ctx context.Context) error {
+	virtual, seen := s.o.Machines(ctx)
+	seen = slices.DeleteFunc(seen, func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
+	if len(seen) == 0 {
+		return nil
+	}
+	before, err := s.o.Store.LicenceDevices(ctx)
+	if err != nil {
+		return err
+	}
+	after := Follow(before, seen)
+	return s.o.Store.SaveLicenceDevices(ctx, after, s.o.Now().Add(-Forget), !slices.EqualFunc(before, after, func(a, b Device) bool { return a.key() == b.key() && a.State == b.State }))
+}
+
+// Run asks now and every so often until the context ends.
+func (s *Service) Run(ctx context.Context, every, limit time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := s.Ask(ctx, limit); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("look at the licences", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Servers are the names that pools give to their licence servers.
+func Servers(pools []Pool) []string {
+	names := map[string]bool{}
+	for _, p := range pools {
+		if p.Server != "" {
+			names[p.Server] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

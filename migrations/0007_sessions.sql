@@ -6,6 +6,10 @@ ALTER TABLE sessions ADD COLUMN refresh_token TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN groups_at BIGINT;
 ALTER TABLE sessions ADD COLUMN asked_at BIGINT;
 
+-- Of a session of before nobody can ask, and its groups would count until it ends: people sign in once more.
+DELETE FROM codes;
+DELETE FROM sessions;
+
 -- When the provider said that the account is switched off; a sign-in lifts it, other than disabled, which is the portal's own.
 ALTER TABLE people ADD COLUMN refused_at BIGINT;
 

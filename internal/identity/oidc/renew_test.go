@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -182,4 +183,30 @@ func TestSealedRefreshTokens(t *testing.T) {
 	if none, err := SealToken(key, "s-1", ""); none != "" || err != nil {
 		t.Errorf("no token: got %q, %v", none, err)
 	}
+}
+
+// TestRefreshTokensOutliveTheDemoProvider: everything on the machine may start again, and nobody has to sign in for that.
+func TestRefreshTokensOutliveTheDemoProvider(t *testing.T) {
+	keys, err := oidctest.LoadKeys(filepath.Join(t.TempDir(), "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{clock: &clock{at: start}}
+	begin := func(keys *oidctest.Keys) {
+		w.Provider = oidctest.Start(t, oidctest.Options{Users: []oidctest.User{oidctest.Somebody("a")}, Now: w.clock.now, Keys: keys})
+		w.client = w.newClient(t)
+	}
+	begin(keys)
+	in := w.finished(t)
+	begin(keys)
+	if got, err := w.client.Renew(t.Context(), "somebody", in.RefreshToken); err != nil || len(got.Groups) != 1 {
+		t.Errorf("after a restart: got %v, %v", got.Groups, err)
+	}
+	_, err = w.client.Renew(t.Context(), "somebody", in.RefreshToken)
+	wantRefusal(t, err, fault.Forbidden, "oidc.renewal_refused")
+	_, err = w.client.Renew(t.Context(), "somebody", in.RefreshToken[:len(in.RefreshToken)-4]+"AAAA")
+	wantRefusal(t, err, fault.Forbidden, "oidc.renewal_refused")
+	begin(nil) // other keys
+	_, err = w.client.Renew(t.Context(), "somebody", in.RefreshToken)
+	wantRefusal(t, err, fault.Forbidden, "oidc.renewal_refused")
 }

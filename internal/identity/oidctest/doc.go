@@ -3,7 +3,7 @@
 //
 // The path of a sign-in: authorize.go shows the people and makes a code; token.go turns code and PKCE verifier into
 // tokens; sign.go writes the ID token; userinfo.go answers for the access token; logout.go ends it. Keys live in keys.go
-// and can be kept in a file, so that a restart does not make tokens worthless.
+// and can be kept in a file, so that a restart makes no token worthless, refresh tokens (offline.go) among them.
 //
 // Tests spoil one thing at a time: Tamper changes the next ID tokens (tamper.go has the usual attacks), Metadata the
 // discovery document, UserInfo the second source of claims, Fail the provider as a whole, RotateKeys the keys. Requests counts what was asked.

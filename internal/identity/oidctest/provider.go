@@ -43,7 +43,8 @@ type Provider struct {
 	codes    map[string]*grant
 	access   map[string]*grant
 	refresh  map[string]*grant
-	ended    []string // sid of every sign-out
+	given    map[string]bool // refresh tokens ever, of this process
+	ended    []string        // sid of every sign-out
 	requests map[string]int
 	hooks    hooks
 }
@@ -88,7 +89,7 @@ func New(options Options) (*Provider, error) {
 	p := &Provider{
 		options: options, keys: options.Keys, path: strings.TrimSuffix(issuer.Path, "/"),
 		users:    slices.Clone(options.Users),
-		disabled: map[string]bool{}, codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, requests: map[string]int{},
+		disabled: map[string]bool{}, codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, given: map[string]bool{}, requests: map[string]int{},
 	}
 	p.handler = p.routes()
 	return p, nil

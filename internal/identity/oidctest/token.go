@@ -91,12 +91,16 @@ func (p *Provider) redeem(form url.Values) *grant {
 	return g
 }
 
-// renew takes a refresh token once.
+// renew takes a refresh token once. One that this process did not give may be of the process before, when the keys outlive it.
 func (p *Provider) renew(token string) *grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.refresh[token]
+	if g == nil && !p.given[token] {
+		g = p.keys.openGrant(token)
+	}
 	delete(p.refresh, token)
+	p.given[token] = true
 	return g
 }
 
@@ -106,8 +110,8 @@ func (p *Provider) answerTokens(w http.ResponseWriter, user User, g *grant) {
 	p.access[access] = g
 	g.tokens = append(g.tokens, access)
 	if g.offline {
-		refresh = randomText()
-		p.refresh[refresh] = g
+		refresh = p.keys.sealGrant(g)
+		p.refresh[refresh], p.given[refresh] = g, true
 		g.tokens = append(g.tokens, refresh)
 	}
 	p.mu.Unlock()

@@ -25,6 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
@@ -48,6 +49,7 @@ type App struct {
 	first      offer.First
 	offer      *offer.Service
 	licences   *license.Service
+	sources    []license.Source
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -115,6 +117,15 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 func (a *App) outside() error {
 	c := a.config
 	var site, first, clusters, provider error
+	var servers []error
+	for _, s := range c.LicenceServers {
+		server, err := nls.New(s)
+		if err != nil {
+			servers = append(servers, fmt.Errorf("licenceServers %s: %w", s.Name, err))
+			continue
+		}
+		a.sources = append(a.sources, server)
+	}
 	a.site, site = newSite(c)
 	a.first, first = firstCatalogue(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, namespaces(a.site))
@@ -123,7 +134,7 @@ func (a *App) outside() error {
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
-	return errors.Join(site, first, clusters, provider)
+	return errors.Join(site, first, clusters, errors.Join(servers...), provider)
 }
 
 // namespaces are the teams' own, on every cluster.
@@ -154,7 +165,7 @@ func (a *App) freshMetrics() {
 
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
-	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Now: a.now, NewID: newID, Logger: a.log})
+	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: newID, Logger: a.log})
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}

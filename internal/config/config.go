@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -42,6 +43,7 @@ type Config struct {
 	CatalogFile    string          `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
 	Rules          []policy.Rule   `json:"rules,omitempty"`       // built-in defaults when absent
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
+	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
 }
 
@@ -328,6 +330,22 @@ func (c Config) poolProblems() []error {
 			all = append(all, fmt.Errorf("licencePools[%d].seats: %d is below zero", i, p.Seats))
 		}
 		seen[p.Name] = true
+		if p.Product != "" && !slices.Contains(license.Products(), p.Product) {
+			all = append(all, fmt.Errorf("licencePools[%d].product: %q is none of %v", i, p.Product, license.Products()))
+		}
+		if p.Server != "" && !slices.ContainsFunc(c.LicenceServers, func(s nls.Config) bool { return s.Name == p.Server }) {
+			all = append(all, fmt.Errorf("licencePools[%d].server: there is no licence server %q", i, p.Server))
+		}
+	}
+	servers := map[string]bool{}
+	for i, s := range c.LicenceServers {
+		for _, err := range s.Check() {
+			all = append(all, fmt.Errorf("licenceServers[%d].%w", i, err))
+		}
+		if servers[s.Name] {
+			all = append(all, fmt.Errorf("licenceServers[%d].name: %q is used twice", i, s.Name))
+		}
+		servers[s.Name] = true
 	}
 	return all
 }

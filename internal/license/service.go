@@ -38,11 +38,12 @@ type Options struct {
 	Store   Store
 	Pools   []Pool // of the settings
 	Sources []Source
-	// Machines gives the nodes with vGPUs of each cluster, and what their devices are seen to say now.
-	Machines func(ctx context.Context) (virtual map[string][]string, seen []Device)
-	Now      func() time.Time
-	NewID    func(prefix string) string
-	Logger   *slog.Logger // nil: nothing is logged
+	// Virtual are the nodes with vGPUs of each cluster; Seen is what the devices of these nodes say now.
+	Virtual func(ctx context.Context) map[string][]string
+	Seen    func(ctx context.Context, virtual map[string][]string) []Device
+	Now     func() time.Time
+	NewID   func(prefix string) string
+	Logger  *slog.Logger // nil: nothing is logged
 }
 
 // Book is everything that is known, as it was last read.
@@ -64,8 +65,11 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Machines == nil {
-		o.Machines = func(context.Context) (map[string][]string, []Device) { return nil, nil }
+	if o.Virtual == nil {
+		o.Virtual = func(context.Context) map[string][]string { return nil }
+	}
+	if o.Seen == nil {
+		o.Seen = func(context.Context, map[string][]string) []Device { return nil }
 	}
 	s := &Service{o: o}
 	s.book.Store(&Book{})
@@ -92,8 +96,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 	for _, a := range answers {
 		book.Answers[a.Source] = a
 	}
-	virtual, _ := s.o.Machines(ctx)
-	book.Machines = Machines(virtual, devices)
+	book.Machines = Machines(s.o.Virtual(ctx), devices)
 	s.book.Store(&book)
 	return nil
 }
@@ -365,8 +368,8 @@ const Forget = 7 * 24 * time.Hour
 
 // look takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
 func (s *Service) look(ctx context.Context) error {
-	virtual, seen := s.o.Machines(ctx)
-	seen = slices.DeleteFunc(seen, func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
+	virtual := s.o.Virtual(ctx)
+	seen := slices.DeleteFunc(s.o.Seen(ctx, virtual), func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
 	if len(seen) == 0 {
 		return nil
 	}

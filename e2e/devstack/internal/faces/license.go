@@ -2,6 +2,7 @@ package faces
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
@@ -10,26 +11,42 @@ import (
 // LicenseSeats is how many the site has bought.
 const LicenseSeats = 6
 
-// license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups and the licence
+// How the stub behaves is chosen by the organisation that is asked for; any other name gets sound answers.
+const (
+	expiredOrg  = "lic-expired"  // everything that was bought has ended
+	brokenOrg   = "lic-broken"   // 503
+	nonsenseOrg = "lic-nonsense" // a sign-in page with status 200
+	deniedOrg   = "lic-denied"   // 401 whatever the key
+)
+
+// license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups in pages, and the licence
 // servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it is the
 // virtual machine that takes it, not the pod.
 func license(cluster *world.Cluster) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/org/{org}/virtual-groups", func(w http.ResponseWriter, r *http.Request) {
-		used := leases(cluster)
-		feature := map[string]any{
-			"featureName": "NVIDIA Virtual Compute Server", "featureVersion": "10.0", "productFamily": "NVIDIA AI Enterprise",
-			"productName": "NVIDIA AI Enterprise", "licenseType": "CONCURRENT_COUNTED_SINGLE", "startDate": "2026-01-01T00:00:00Z",
-			"endDate": "2027-12-31T00:00:00Z", "totalQuantity": LicenseSeats, "inUseQuantity": used,
-			"unassignedQuantity": max(0, LicenseSeats-used), "overagePercent": 0,
+		org := r.PathValue("org")
+		switch org {
+		case brokenOrg:
+			http.Error(w, "out of order", http.StatusServiceUnavailable)
+			return
+		case nonsenseOrg:
+			_, _ = w.Write([]byte("<html>Sign in</html>"))
+			return
+		case deniedOrg:
+			http.Error(w, `{"message":"Unauthorized"}`, http.StatusUnauthorized)
+			return
 		}
-		sendJSON(w, map[string]any{
-			"virtualGroups": []any{map[string]any{
-				"id": 1, "name": "devstack", "orgName": r.PathValue("org"),
-				"entitlements": []any{map[string]any{"entitlementProductKeys": []any{map[string]any{"entitlementFeatures": []any{feature}}}}},
-			}},
-			"paginationInfo": map[string]int{"totalPages": 1, "totalElements": 1, "pageNumber": 0, "pageSize": 10},
-		})
+		end := "2027-12-31T00:00:00Z"
+		if org == expiredOrg {
+			end = "2026-02-01T00:00:00Z"
+		}
+		groups := []any{group(1, org, "NVIDIA Virtual Compute Server", end, LicenseSeats, leases(cluster)), group(2, org, "NVIDIA RTX Virtual Workstation", end, LicenseSeats, 0)}
+		number, _ := strconv.Atoi(r.URL.Query().Get("page-number"))
+		const size = 1 // one group a page, whatever is asked for: whoever asks has to turn it
+		from, until := min(max(number, 0)*size, len(groups)), min((max(number, 0)+1)*size, len(groups))
+		sendJSON(w, map[string]any{"virtualGroups": groups[from:until],
+			"paginationInfo": map[string]int{"totalPages": len(groups), "totalElements": len(groups), "pageNumber": number, "pageSize": size}})
 	})
 	mux.HandleFunc("GET /v1/org/{org}/virtual-groups/{group}/license-servers", func(w http.ResponseWriter, _ *http.Request) {
 		sendJSON(w, map[string]any{"licenseServers": []any{map[string]any{
@@ -46,6 +63,15 @@ func license(cluster *world.Cluster) http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// group is a virtual group with one entitlement.
+func group(id int, org, feature, end string, total, used int) map[string]any {
+	return map[string]any{"id": id, "name": "devstack-" + strconv.Itoa(id), "orgName": org,
+		"entitlements": []any{map[string]any{"entitlementProductKeys": []any{map[string]any{"entitlementFeatures": []any{map[string]any{
+			"featureName": feature, "featureVersion": "10.0", "productFamily": "vGPU", "productName": feature, "licenseType": "CONCURRENT_COUNTED_SINGLE",
+			"startDate": "2026-01-01T00:00:00Z", "endDate": end, "totalQuantity": total, "inUseQuantity": used,
+			"unassignedQuantity": max(0, total-used), "overagePercent": 0}}}}}}}
 }
 
 func leases(cluster *world.Cluster) int {

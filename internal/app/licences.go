@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// virtual are the nodes with vGPUs of each cluster, by their labels.
+func (a *App) virtual(ctx context.Context) map[string][]string {
+	found := map[string][]string{}
+	for _, cluster := range a.site.Clusters {
+		snapshot, _ := a.store.Snapshot(ctx, cluster)
+		for _, n := range snapshot.Nodes {
+			if n.Labels["nvidia.com/vgpu.present"] == "true" {
+				found[cluster] = append(found[cluster], n.Name)
+			}
+		}
+	}
+	return found
+}
+
+// seen is what Prometheus has of the licences of vGPUs. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
+// that is too old to be one.
+func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.Device {
+	var seen []license.Device
+	for cluster, nodes := range virtual {
+		poller := a.clusters.metrics[cluster]
+		if len(nodes) == 0 || poller == nil {
+			continue
+		}
+		samples, err := poller.Licences(ctx)
+		if err != nil {
+			a.log.Debug("ask for the licences of vGPUs", "cluster", cluster, "error", err)
+			continue
+		}
+		for _, s := range samples {
+			d := license.Device{Cluster: cluster, Node: s.Node, UUID: s.UUID, Index: s.Index, Model: s.Model, State: license.Unlicensed, SeenAt: s.At, Expires: s.Expires}
+			if s.Licensed {
+				d.State = license.Licensed
+			}
+			seen = append(seen, d)
+		}
+	}
+	return seen
+}

@@ -1,0 +1,164 @@
+package nls
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func page(number, pages int, features ...string) string {
+	return fmt.Sprintf(`{"virtualGroups":[{"id":1,"name":"lab","entitlements":[{"entitlementProductKeys":[{"entitlementFeatures":[%s]}]}]}],"paginationInfo":{"totalPages":%d,"pageNumber":%d}}`,
+		strings.Join(features, ","), pages, number)
+}
+
+func told(name string, total, used int) string {
+	return fmt.Sprintf(`{"featureName":"%s","productName":"P","startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31","totalQuantity":%d,"inUseQuantity":%d,"new":{}}`, name, total, used)
+}
+
+func ask(t *testing.T, handler http.HandlerFunc, change func(*Config)) (license.Answer, error) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c := Config{Name: "cls", URL: server.URL + "/", Org: "lic-1/2", APIKeyFile: write(t, "key", []byte("secret\n"))}
+	if change != nil {
+		change(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Ask(t.Context())
+}
+
+func TestAllPagesAreRead(t *testing.T) {
+	answer, err := ask(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-API-KEY") != "secret" || r.URL.EscapedPath() != "/v1/org/lic-1%2F2/virtual-groups" {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		switch r.URL.Query().Get("page-number") {
+		case "0":
+			_, _ = w.Write([]byte(page(0, 3, told(`A\u0007`, 5, 2), told("B", 1, 1))))
+		case "1":
+			_, _ = w.Write([]byte(page(1, 3)))
+		default:
+			_, _ = w.Write([]byte(page(2, 3, told("A", 7, 0))))
+		}
+	}, nil)
+	from, until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	feature := func(name string, total, used int) license.Feature {
+		return license.Feature{Name: name, Product: "P", Reference: "lab", Total: total, InUse: used, From: from, Until: until}
+	}
+	if diff := cmp.Diff([]license.Feature{feature("A", 5, 2), feature("B", 1, 1), feature("A", 7, 0)}, answer.Features); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if answer.LeasesKnown {
+		t.Error("nobody told who holds the leases")
+	}
+}
+
+func TestEachFailureIsCalledWhatItIs(t *testing.T) {
+	always := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status); _, _ = w.Write([]byte(body)) }
+	}
+	for sentence, c := range map[string]struct {
+		handler http.HandlerFunc
+		change  func(*Config)
+		want    string
+	}{
+		"a key that does not hold": {always(401, "secret"), nil, "licences.why_key"},
+		"a key for something else": {always(403, ""), nil, "licences.why_key"},
+		"no key file":              {always(200, page(0, 1)), func(c *Config) { c.APIKeyFile += "-gone" }, "licences.why_key"},
+		"an error of its own":      {always(500, "oops"), nil, "licences.why_status"},
+		"too many calls":           {always(429, ""), nil, "licences.why_status"},
+		"it leads elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}, nil, "licences.why_status"},
+		"a sign-in page":              {always(200, "<html>"), nil, "licences.why_nonsense"},
+		"an answer to something else": {always(200, `{"items":[]}`), nil, "licences.why_nonsense"},
+		"a negative number":           {always(200, page(0, 1, told("A", -1, 0))), nil, "licences.why_nonsense"},
+		"no number":                   {always(200, page(0, 1, `{"featureName":"A"}`)), nil, "licences.why_nonsense"},
+		"a date that is none":         {always(200, page(0, 1, strings.Replace(told("A", 1, 0), "2026-12-31", "soon", 1))), nil, "licences.why_nonsense"},
+		"pages without end":           {always(200, page(0, 1000000)), nil, "licences.why_nonsense"},
+		"too long":                    {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licences.why_nonsense"},
+		"nobody at home":              {always(200, ""), func(c *Config) { c.URL = "http://127.0.0.1:1" }, "licences.why_away"},
+		"a page fails after the first": {func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("page-number") != "0" {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			_, _ = w.Write([]byte(page(0, 2, told("A", 1, 0))))
+		}, nil, "licences.why_status"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			answer, err := ask(t, c.handler, c.change)
+			if got := license.WhyOf(err).ID; err == nil || got != c.want || len(answer.Features) > 0 {
+				t.Errorf("want %s and nothing else, got %s: %v %+v", c.want, got, err, answer)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Error("the key, or what a stranger wrote, is in the error")
+			}
+		})
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page(0, 1, told("A", 1, 0)))) }))
+	t.Cleanup(server.Close)
+	c := Config{Name: "dls", URL: server.URL, Org: "lic"}
+	stranger, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Ask(t.Context()); license.WhyOf(err).ID != "licences.why_certificate" {
+		t.Errorf("want the certificate named, got %v", err)
+	}
+	c.CAFile = write(t, "ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	known, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := known.Ask(t.Context()); err != nil || len(answer.Features) != 1 {
+		t.Errorf("a certificate that is trusted: %v %+v", err, answer)
+	}
+	c.CAFile = write(t, "none.pem", []byte("none"))
+	if _, err := New(c); err == nil {
+		t.Error("a file without a certificate was taken")
+	}
+}
+
+func TestASlowServer(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(func() { close(release); server.Close() })
+	s, err := New(Config{Name: "dls", URL: server.URL, Org: "lic"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Ask(ctx); license.WhyOf(err).ID != "licences.why_slow" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("want slow, got %v", err)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -37,6 +38,7 @@ type Events interface {
 type Deps struct {
 	Requests  *request.Service
 	Workloads *workload.Service
+	Usage     *usage.Service
 	Offer     *offer.Service
 	Licences  *license.Service
 	Metrics   Metrics

@@ -49,6 +49,8 @@ func (a *API) register() {
 	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"), identity.DeleteVolume, a.removeVolume)
 
 	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
+	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"), identity.ReadUsage, a.usage)
+
 	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"), identity.ReadAudit, a.audit)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -44,6 +45,14 @@ func (s sessions) Session(ctx context.Context, id string) (identity.Session, err
 		return session, err
 	}
 	return s.renewals.Fresh(ctx, session)
+}
+
+// zone is the site's time zone; config has checked that there is such a one.
+func zone(c config.Config) *time.Location {
+	if z, err := time.LoadLocation(c.TimeZone); err == nil {
+		return z
+	}
+	return time.UTC
 }
 
 // people says who someone is now.

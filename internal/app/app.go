@@ -33,6 +33,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/static"
@@ -54,6 +55,7 @@ type App struct {
 	secrets    secrets
 	requests   *request.Service
 	workloads  *workload.Service
+	usage      *usage.Service
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -169,6 +171,7 @@ func (a *App) services() {
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
+	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now}
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -234,9 +237,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Licences: a.licences, Workloads: a.workloads, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Workloads: a.workloads, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -2,14 +2,13 @@ package audit
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/sheet"
 )
 
 // Reader gives what is stored: events for people, newest first, and records for proof, oldest first.
@@ -49,7 +48,7 @@ func ExportRecords(ctx context.Context, from Reader, to io.Writer) (Chain, error
 
 // ExportCSV writes the events that a filter chooses as comma-separated values for a spreadsheet, newest first, in the words of say.
 func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) string, to io.Writer) error {
-	out := csv.NewWriter(to)
+	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request", "workload", "volume", "rule", "detail"}); err != nil {
 		return err
 	}
@@ -62,24 +61,13 @@ func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) s
 		for _, e := range events {
 			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind), say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
 				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail)}
-			for i := range row {
-				row[i] = harmless(row[i])
-			}
 			if err := out.Write(row); err != nil {
 				return err
 			}
 		}
-		if out.Flush(); out.Error() != nil || next == "" {
-			return out.Error()
+		if err := out.Flush(); err != nil || next == "" {
+			return err
 		}
 		f.Cursor = next
 	}
-}
-
-// harmless keeps a spreadsheet from running what a person typed into a note: a cell that begins like a formula gets an apostrophe (OWASP, CSV injection).
-func harmless(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

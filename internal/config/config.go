@@ -45,6 +45,7 @@ type Config struct {
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
 	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
+	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 }
 
 // OIDC is the sign-in provider.
@@ -268,6 +269,9 @@ func (c Config) problems() []error {
 	}
 	if c.Limits.MinLease < 0 || c.Limits.MaxStorageGiB < 0 {
 		add("limits: minLease and maxStorageGiB must not be below zero")
+	}
+	if _, err := time.LoadLocation(c.TimeZone); err != nil {
+		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
 	}
 	all = append(all, c.secretProblems()...)
 	all = append(all, c.clusterProblems()...)

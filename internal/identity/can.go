@@ -30,6 +30,7 @@ const (
 	ReadAudit       Action = "audit.read"
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
+	ReadUsage       Action = "usage.read"        // what somebody, or a team, held and what it cost; without either: of everybody
 	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
 	ChangeOffer     Action = "offer.change"
 )
@@ -92,6 +93,7 @@ var table = map[Action][]rule{
 	ReadAudit:       {seesAll},
 	ReadMetrics:     {seesAll},
 	ReadHolders:     {seesAll},
+	ReadUsage:       {self, member, seesAll},
 	ReadOffer:       {seesAll},
 	ChangeOffer:     {admin},
 }

@@ -92,9 +92,14 @@ func (l Line) GPUTime() time.Duration { return time.Duration(l.Devices) * l.Held
 
 // Statement is what was held in a span, and what it costs.
 type Statement struct {
-	Span  Span
+	Month Month
+	Whole Span // the month
+	Span  Span // what of it is over: the whole month, or up to now
 	Lines []Line
 }
+
+// Final reports whether the month is over, so that only what was open can still be found to have ended earlier.
+func (s Statement) Final() bool { return s.Span == s.Whole }
 
 // Sum is what several lines come to. Money of different currencies stays apart, as hours of different kinds do.
 type Sum struct {

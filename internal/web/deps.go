@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -24,6 +25,7 @@ type Deps struct {
 	Requests     *request.Service
 	Workloads    *workload.Service
 	Offer        *offer.Service
+	Usage        *usage.Service
 	Snapshots    request.Snapshots
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any

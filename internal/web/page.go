@@ -163,7 +163,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting), "nav-waiting"
 		main = append(main, approvals)
 	}
-	main = append(main, item("storage", "/storage", "storage"), item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
+	main = append(main, item("storage", "/storage", "storage"), item("usage", "/usage", "usage"), item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
 	var admin []layout.NavItemModel
 	for _, page := range []struct {

@@ -50,6 +50,8 @@ func (w *Web) Routes() []Route {
 		{get, "/storage", identity.ReadVolume, w.show(storagePage)},
 		{get, "/storage/:name/delete", identity.DeleteVolume, w.show(volumeDeletePage)},
 		{post, "/storage/:name/delete", identity.DeleteVolume, w.volumeDelete},
+		{get, "/usage", identity.ReadUsage, w.show(usagePage)},
+		{get, "/usage/export", identity.ReadUsage, w.usageExport},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
 		{get, "/team", identity.ReadTenant, w.show(teamPage)},
@@ -100,6 +102,7 @@ var (
 	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
+	usagePage        = page{"usage", nil, (*Web).usage}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
 	licencesPage     = page{"licences", []string{"workload"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}

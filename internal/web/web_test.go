@@ -71,7 +71,7 @@ func wantRedirect(t *testing.T, answer *httptest.ResponseRecorder) string {
 	return answer.Header().Get("Location")
 }
 
-var bareID = regexp.MustCompile(`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
+var bareID = regexp.MustCompile(`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
 
 // Every scene in each language: no message without words, no Go formatting slip, one h1, and the language said.
 func TestEveryPageInEveryLanguage(t *testing.T) {

@@ -119,7 +119,7 @@ func (b *Work) Failed(reason string) *Work {
 func (b *Work) Stopped(lease workload.Lease) *Work {
 	b.State, b.Desired, b.Lease, b.PlacedAt, b.CreatedAt = workload.Stopped, workload.WantStopped, lease, lease.From, lease.From
 	b.Reason = i18n.T("workload.stopped_by", "Name", b.OwnerName)
-	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
+	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name, PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
 	return b
 }
 

@@ -149,6 +149,26 @@ func (s *Store) Intervals(_ context.Context, ids []workload.ID) (map[workload.ID
 	return found, nil
 }
 
+// Statement cuts what was metered to a span.
+func (s *Store) Statement(_ context.Context, f usage.Filter) (usage.Statement, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := usage.Statement{Span: f.Span}
+	var all []usage.Interval
+	for id, held := range s.Held {
+		if w := s.Works[id]; (f.Owner == "" || string(w.Owner) == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) {
+			all = append(all, held...)
+		}
+	}
+	for _, u := range usage.Uses(all, f.Span) {
+		w := s.Works[workload.ID(u.Workload)]
+		a := w.Size.Accelerator
+		st.Lines = append(st.Lines, usage.Line{Use: u, Name: w.Name, Owner: string(w.Owner), OwnerName: w.OwnerName, SizeTitle: w.Size.Title, Devices: w.Size.Devices(),
+			Kind: usage.Kind{Technology: string(w.Size.Technology), Model: a.Model, Profile: a.Profile, Known: true}})
+	}
+	return st, nil
+}
+
 // Volumes lists storage by name.
 func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
 	s.mu.Lock()

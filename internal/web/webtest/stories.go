@@ -67,6 +67,12 @@ func Scenes() []Scene {
 		w.Ask("r-long", Olaf, "speech", "h100", "3d", strings.Repeat("We need this for the evaluation of the multilingual model before the review. ", 6), 5*time.Hour)
 		return w
 	}
+	lost := func() *World { // the cluster was silent for a while, and then a pod was gone
+		w := Busy()
+		i := &w.Held["w-old-notes"][0]
+		i.UnknownUntil = i.Until.Add(50 * time.Minute)
+		return w
+	}
 	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
 	unanswered := func() *World { // Prometheus has never answered
 		w := Busy()
@@ -156,6 +162,11 @@ func Scenes() []Scene {
 		{"storage", "mine", Anna, Busy, "/storage", nil},
 		{"storage", "none", Anna, fresh, "/storage", nil},
 		{"storage", "delete", Anna, Busy, "/storage/datasets-kept/delete", nil},
+		{"usage", "mine, this month", Anna, Busy, "/usage", nil},
+		{"usage", "the team by person", Ben, Busy, "/usage?scope=team&by=person", nil},
+		{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
+		{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
+		{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
 		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},

@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -123,7 +124,7 @@ func Empty() *World {
 	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

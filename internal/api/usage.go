@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Statement is what was held in a month, and what it costs.
+type Statement struct {
+	Month          string          `json:"month" example:"2026-11"`
+	From           time.Time       `json:"from"`
+	Until          time.Time       `json:"until" doc:"What of the month is over"`
+	Final          bool            `json:"final" doc:"Whether the month is over"`
+	Cost           []Money         `json:"cost" doc:"The sum of all lines, one entry for each currency"`
+	DeviceTime     []DeviceTime    `json:"deviceTime" doc:"One entry for each type. Times of different types are never added"`
+	UnknownSeconds float64         `json:"unknownSeconds" doc:"Time for which nobody can tell whether something was held; not charged"`
+	Lines          []StatementLine `json:"lines"`
+}
+
+// DeviceTime is how long devices of one type were held.
+type DeviceTime struct {
+	Kind    Kind    `json:"kind"`
+	Seconds float64 `json:"seconds" doc:"Two devices for an hour are 7200"`
+}
+
+// Kind is a type of GPU, or of part of one.
+type Kind struct {
+	Known      bool   `json:"known" doc:"False where the workload's size has changed since, and what it was is not on record"`
+	Technology string `json:"technology"`
+	Model      string `json:"model"`
+	Profile    string `json:"profile"`
+}
+
+// StatementLine is what one workload held of one size at one price. Costs are rounded so that months of a line add up to the whole.
+type StatementLine struct {
+	Workload       string  `json:"workload"`
+	Name           string  `json:"name"`
+	Tenant         string  `json:"tenant"`
+	Owner          string  `json:"owner"`
+	OwnerName      string  `json:"ownerName"`
+	Size           string  `json:"size"`
+	Kind           Kind    `json:"kind"`
+	Devices        int     `json:"devices"`
+	HeldSeconds    float64 `json:"heldSeconds"`
+	UnknownSeconds float64 `json:"unknownSeconds"`
+	PricePerHour   Money   `json:"pricePerHour"`
+	Cost           Money   `json:"cost"`
+}
+
+type usageInput struct {
+	Month string `query:"month" maxLength:"7" example:"2026-11" doc:"The current one when absent. Months begin and end by the clocks of the site"`
+	Scope string `query:"scope" enum:"mine,team,all" default:"mine" doc:"Whose; all is for admins and auditors"`
+}
+
+func (a *API) usage(ctx context.Context, actor identity.Actor, in *usageInput) (*output[Statement], error) {
+	month := a.deps.Usage.Month()
+	if in.Month != "" {
+		m, err := usage.ParseMonth(in.Month)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, i18n.T("usage.not_found"))
+		}
+		month = m
+	}
+	s, err := a.deps.Usage.Statement(ctx, actor, usage.Scope(in.Scope), month)
+	if err != nil {
+		return nil, err
+	}
+	return reply(statementView(s), nil)
+}
+
+func statementView(s usage.Statement) Statement {
+	total := s.Total()
+	v := Statement{Month: s.Month.String(), From: s.Span.From.UTC(), Until: s.Span.Until.UTC(), Final: s.Final(), Cost: []Money{}, DeviceTime: []DeviceTime{}, Lines: []StatementLine{},
+		UnknownSeconds: total.Unknown.Seconds()}
+	for _, m := range total.Cost {
+		v.Cost = append(v.Cost, money(m))
+	}
+	for _, t := range total.GPU {
+		v.DeviceTime = append(v.DeviceTime, DeviceTime{Kind: kindView(t.Kind), Seconds: t.Time.Seconds()})
+	}
+	for _, l := range s.Lines {
+		v.Lines = append(v.Lines, StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName, Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
+			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost())})
+	}
+	return v
+}
+
+func kindView(k usage.Kind) Kind {
+	return Kind{Known: k.Known, Technology: k.Technology, Model: k.Model, Profile: k.Profile}
+}

@@ -1,0 +1,37 @@
+// Package sheet writes tables that people open in a spreadsheet: comma-separated values in which nothing can run.
+package sheet
+
+import (
+	"encoding/csv"
+	"io"
+	"strings"
+)
+
+// Writer writes rows. What people typed cannot become a formula.
+type Writer struct{ csv *csv.Writer }
+
+// NewWriter writes to out.
+func NewWriter(out io.Writer) Writer { return Writer{csv.NewWriter(out)} }
+
+// Write writes one row; its cells are not changed for the caller.
+func (w Writer) Write(row []string) error {
+	safe := make([]string, len(row))
+	for i, cell := range row {
+		safe[i] = Harmless(cell)
+	}
+	return w.csv.Write(safe)
+}
+
+// Flush hands over what is still held back, and tells what went wrong until now.
+func (w Writer) Flush() error {
+	w.csv.Flush()
+	return w.csv.Error()
+}
+
+// Harmless keeps a spreadsheet from running what a person typed: a cell that begins like a formula gets an apostrophe (OWASP, CSV injection).
+func Harmless(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

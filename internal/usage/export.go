@@ -1,0 +1,27 @@
+package usage
+
+import (
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/sheet"
+)
+
+// ExportCSV writes a statement for a spreadsheet, one line of the ledger a row. Hours have six digits after the point: a second is 0.000278 of one.
+func (s Statement) ExportCSV(to io.Writer) error {
+	out := sheet.NewWriter(to)
+	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology", "model", "profile", "devices", "hours_held", "device_hours",
+		"hours_unknown", "price_per_hour", "cost", "currency"}); err != nil {
+		return err
+	}
+	for _, l := range s.Lines {
+		if err := out.Write([]string{s.Month.String(), l.Tenant, l.OwnerName, l.Owner, l.Name, l.Workload, l.Size, l.Kind.Technology, l.Kind.Model, l.Kind.Profile, strconv.Itoa(l.Devices),
+			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), l.PerHour.Amount(), l.Cost().Amount(), l.PerHour.Currency}); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func hours(d time.Duration) string { return strconv.FormatFloat(d.Hours(), 'f', 6, 64) }

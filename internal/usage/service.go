@@ -1,0 +1,69 @@
+package usage
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Store adds up the meter. Faults: Unavailable when the database is away.
+type Store interface {
+	Statement(ctx context.Context, f Filter) (Statement, error)
+}
+
+// Scope is whose statement it is.
+type Scope string
+
+// The scopes.
+const (
+	Mine Scope = "mine"
+	Team Scope = "team" // of the actor's teams
+	All  Scope = "all"
+)
+
+// Scopes are those that an actor may ask for.
+func Scopes(a identity.Actor) []Scope {
+	list := []Scope{Mine}
+	if len(a.TenantNames()) > 0 {
+		list = append(list, Team)
+	}
+	if identity.Can(a, identity.ReadUsage, identity.Thing{}) {
+		list = append(list, All)
+	}
+	return list
+}
+
+// Service makes statements for people.
+type Service struct {
+	Store Store
+	Zone  *time.Location // months begin and end by its clocks
+	Now   func() time.Time
+}
+
+// Month is the one that is running now.
+func (s *Service) Month() Month { return MonthOf(s.Now(), s.Zone) }
+
+// Statement is one month, as far as it is over. What the actor may not read, and a month that has not begun, is NotFound.
+func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, m Month) (Statement, error) {
+	if err := identity.Known(a); err != nil {
+		return Statement{}, err
+	}
+	whole := m.Span(s.Zone)
+	if !slices.Contains(Scopes(a), scope) || whole.From.After(s.Now()) {
+		return Statement{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
+	}
+	f := Filter{Span: whole.To(s.Now())}
+	switch scope {
+	case Mine:
+		f.Owner = string(a.Person.ID)
+	case Team:
+		f.Tenants = a.TenantNames()
+	}
+	st, err := s.Store.Statement(ctx, f)
+	st.Month, st.Whole, st.Span = m, whole, f.Span
+	return st, err
+}

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	usageview "github.com/gpu-portal/gpu-portal/views/usage"
+)
+
+// usageChoice is what the address of the page asks for.
+type usageChoice struct {
+	month usage.Month
+	scope usage.Scope
+	by    string
+}
+
+// groupings are what the table can be grouped by, in the order of the switch.
+var groupings = []string{"workload", "person", "team", "size"}
+
+// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own, by workload.
+func (w *Web) usageChoice(k call) usageChoice {
+	c := usageChoice{month: w.Usage.Month(), scope: usage.Mine, by: groupings[0]}
+	if m, err := usage.ParseMonth(k.get("month")); err == nil && m.Before(c.month) {
+		c.month = m
+	}
+	if s := usage.Scope(k.get("scope")); slices.Contains(usage.Scopes(k.actor), s) {
+		c.scope = s
+	}
+	if slices.Contains(groupings, k.get("by")) {
+		c.by = k.get("by")
+	}
+	return c
+}
+
+func (c usageChoice) path(path string, more ...string) string {
+	q := url.Values{"month": {c.month.String()}, "scope": {string(c.scope)}}
+	if c.by != groupings[0] {
+		q.Set("by", c.by)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return path + "?" + q.Encode()
+}
+
+// usage answers: what did we hold, what did it cost, how much of it for nothing.
+func (w *Web) usage(k call) (view, error) {
+	c := w.usageChoice(k)
+	statement, err := w.Usage.Statement(k.ctx, k.actor, c.scope, c.month)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	lead := say.S("usage.lead_final", "Zone", w.Usage.Zone.String())
+	if !statement.Final() {
+		lead = say.S("usage.lead_running", "Zone", w.Usage.Zone.String())
+	}
+	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c)}, Statement: w.usageStatement(k, c, statement)}
+	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Page(m),
+		parts: []part{{id: "usage-statement", draw: func(words) templ.Component { return usageview.Statement(m.Statement) }}}}, nil
+}
+
+func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview.StatementModel {
+	say, total := k.words, s.Total()
+	m := usageview.StatementModel{Months: w.monthSwitch(say, c), Scopes: usageScopes(k, c), By: bySwitch(say, c), Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
+	for _, t := range total.GPU {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Cost: say.monies(kindCost(s, t.Kind))})
+	}
+	for _, g := range s.By(usage.Groupings[c.by]) {
+		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
+	}
+	m.Sum = usageview.SumModel{Cost: say.monies(total.Cost), Hours: kindHours(say, total.GPU)}
+	if len(m.Rows) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
+	}
+	return m
+}
+
+func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
+	say, first := k.words, g.Lines[0]
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: kindHours(say, g.GPU), Cost: say.monies(g.Cost)}
+	switch c.by {
+	case "person":
+		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "user"}
+	case "team":
+		row.Name = ui.StackModel{Title: w.teamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "team"}
+	case "size":
+		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "sizes"}
+	default:
+		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)), Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
+	}
+	if row.Name.Title == "" { // the workload or the person is not on record any more
+		row.Name.Title, row.Name.Href = g.Key, ""
+	}
+	if g.Unknown > 0 {
+		row.Unknown = say.S("usage.not_charged", "Hours", say.hours(g.Unknown))
+	}
+	if len(total.Cost) == 1 && len(g.Cost) == 1 && total.Cost[0].Minor > 0 {
+		share := float64(g.Cost[0].Minor) / float64(total.Cost[0].Minor)
+		row.Share = &ui.MeterModel{Label: say.S("usage.col_share"), Value: say.percent(100 * share), Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share}}}
+		row.ShareWords = say.percent(100 * share)
+	}
+	return row
+}
+
+func workloads(lines []usage.Line) int {
+	ids := map[string]bool{}
+	for _, l := range lines {
+		ids[l.Workload] = true
+	}
+	return len(ids)
+}
+
+func (w *Web) teamTitle(name string) string {
+	if t, ok := w.Site().Directory.ByName(name); ok {
+		return t.Display()
+	}
+	return name
+}
+
+func kindCost(s usage.Statement, kind usage.Kind) []usage.Money {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Kind != kind || l.Devices == 0 })
+	return s.Total().Cost
+}
+
+// usageTiles are the few numbers. What nobody measured is said to be unknown.
+func usageTiles(say words, total usage.Sum) ui.TilesModel {
+	m := ui.TilesModel{Label: say.S("usage.totals"), Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.monies(total.Cost), Test: "usage-cost"}}}
+	unknown := ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown), Detail: say.S("usage.unknown_why"), Test: "usage-unknown"}
+	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"), Test: "usage-idle"}
+	m.Items = append(m.Items, unknown, idle)
+	return m
+}
+
+func (w *Web) monthSwitch(say words, c usageChoice) ui.TabsModel {
+	m := ui.TabsModel{Label: say.S("usage.months")}
+	for back := 2; back >= -1; back-- {
+		month := c.month.Add(-back)
+		if w.Usage.Month().Before(month) {
+			continue
+		}
+		to := c
+		to.month = month
+		m.Items = append(m.Items, ui.TabModel{Label: say.month(month), Href: to.path("/usage"), Current: back == 0, Test: "month-" + month.String()})
+	}
+	return m
+}
+
+func usageScopes(k call, c usageChoice) *ui.TabsModel {
+	m := &ui.TabsModel{Label: k.words.S("home.whose")}
+	for _, s := range usage.Scopes(k.actor) {
+		to := c
+		to.scope = s
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: to.path("/usage"), Current: s == c.scope, Test: "scope-" + string(s)})
+	}
+	if len(m.Items) < 2 {
+		return nil
+	}
+	return m
+}
+
+func bySwitch(say words, c usageChoice) ui.TabsModel {
+	m := ui.TabsModel{Label: say.S("usage.by")}
+	for _, by := range groupings {
+		to := c
+		to.by = by
+		m.Items = append(m.Items, ui.TabModel{Label: say.S("usage.by_" + by), Href: to.path("/usage"), Current: by == c.by, Test: "by-" + by})
+	}
+	return m
+}
+
+// gpuKind is a kind in words: "H100 80GB · MIG 1g.10gb".
+func gpuKind(say words, k usage.Kind) string {
+	if !k.Known {
+		return say.S("usage.kind_unknown")
+	}
+	parts := []string{say.say(catalog.TechnologyWord(catalog.Technology(k.Technology)))}
+	if k.Profile != "" {
+		parts[0] += " " + k.Profile
+	}
+	if k.Model != "" {
+		parts = append([]string{k.Model}, parts...)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func kindHours(say words, times []usage.KindTime) []usageview.HoursModel {
+	var list []usageview.HoursModel
+	for _, t := range times {
+		list = append(list, usageview.HoursModel{Hours: say.hours(t.Time), Kind: gpuKind(say, t.Kind)})
+	}
+	return list
+}
+
+// hours is a length of time as people are charged for it: "12.5 h".
+func (w words) hours(d time.Duration) string {
+	return w.S("usage.hours", "Hours", ui.Number(w.Localizer, d.Hours(), 1))
+}
+
+// monies is an amount, or several where there are several currencies.
+func (w words) monies(list []usage.Money) string {
+	if len(list) == 0 {
+		return "–"
+	}
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = w.money(m)
+	}
+	return strings.Join(texts, " + ")
+}
+
+// month is "November 2026".
+func (w words) month(m usage.Month) string {
+	return w.S("usage.month_"+strings.ToLower(m.Month.String()[:3])) + " " + m.String()[:4]
+}
+
+func usageExports(k call, c usageChoice) []ui.ActionModel {
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_csv"), Href: c.path("/usage/export", "format", "csv"), Icon: "download", Test: "export-csv"}}}
+}
+
+// usageExport sends the statement as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
+func (w *Web) usageExport(c echo.Context) error {
+	k := w.callOf(c)
+	choice := w.usageChoice(k)
+	s, err := w.Usage.Statement(k.ctx, k.actor, choice.scope, choice.month)
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="usage-`+choice.month.String()+"-"+string(choice.scope)+`.csv"`)
+	if err = s.ExportCSV(c.Response()); err != nil && c.Response().Committed {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}

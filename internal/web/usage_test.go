@@ -1,0 +1,98 @@
+package web_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestUsageOfAMonth(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
+	wantSaid(t, doc, "usage-cost", "€40.27")
+	wantSaid(t, doc, "usage-idle", "unknown")
+	if got := said(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") || !strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
+		t.Errorf("the smaller slice by itself, got %q", got)
+	}
+	if n := part(doc, "usage-kind").Length(); n != 2 {
+		t.Errorf("two types of slice and no sum of them, got %d rows", n)
+	}
+	if n := part(doc, "usage-row").Length(); n != 3 {
+		t.Errorf("want her three workloads, got %d", n)
+	}
+	first := said(part(doc, "usage-row").First())
+	if !strings.Contains(first, "llm-chat") || !strings.Contains(first, "€38.56") || !strings.Contains(first, "96") {
+		t.Errorf("the dearest comes first with its share, got %q", first)
+	}
+	wantSaid(t, doc, "usage-sum", "€40.27")
+	wantAbsent(t, doc, "scope-all")
+}
+
+func TestUsageIsNarrowedByRights(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	rows := func(doc string) bool { return strings.Contains(doc, "asr-train") }
+	if rows(w.Get(webtest.Anna, "/usage?scope=all").Body.String()) || rows(w.Get(webtest.Anna, "/usage/export?scope=all&format=csv").Body.String()) {
+		t.Error("a developer reads of another team")
+	}
+	doc := read(t, w.Get(webtest.Ben, "/usage?scope=team&by=person"), http.StatusOK)
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") || strings.Contains(got, "Olaf") {
+		t.Errorf("want the people of his team, got %q", got)
+	}
+	if !rows(w.Get(webtest.Eli, "/usage?scope=all").Body.String()) {
+		t.Error("an auditor reads everything")
+	}
+}
+
+func TestUsageTellsUnknownTime(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	i := &w.Held["w-old-notes"][0]
+	i.UnknownUntil = i.Until.Add(30 * time.Minute)
+	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	wantSaid(t, doc, "usage-cost", "€40.27")
+	wantSaid(t, doc, "usage-unknown", "0.5 h")
+	wantSaid(t, doc, "unknown", "0.5 h unknown, not charged")
+}
+
+func TestUsageMonths(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	for _, strange := range []string{"", "?month=2031-01", "?month=x&by=y&scope=z", "?month=2026-11"} {
+		doc := read(t, w.Get(webtest.Anna, "/usage"+strange), http.StatusOK)
+		if got := said(doc.Find(`[data-test^="month-"][aria-current]`)); got != "November 2026" {
+			t.Errorf("%q: want this month, got %q", strange, got)
+		}
+		wantAbsent(t, doc, "month-2026-12")
+	}
+	doc := read(t, w.Get(webtest.Anna, "/usage?month=2026-09"), http.StatusOK)
+	wantSaid(t, doc, "empty", "Nothing was held")
+	wantSaid(t, doc, "month-2026-10", "October 2026")
+}
+
+func TestUsageTable(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	work := w.Works["w-old-notes"]
+	work.OwnerName = "=HYPERLINK(1)"
+	w.Works["w-old-notes"] = work
+	answer := w.Get(webtest.Anna, "/usage/export?format=csv")
+	if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, `filename="usage-2026-11-mine.csv"`) {
+		t.Errorf("a file with a name, got %q", got)
+	}
+	rows, err := csv.NewReader(answer.Body).ReadAll()
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("want a head and three lines, got %d, %v", len(rows), err)
+	}
+	for _, row := range rows {
+		if strings.HasPrefix(row[2], "=") {
+			t.Errorf("a formula got through: %q", row[2])
+		}
+	}
+}

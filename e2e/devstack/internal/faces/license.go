@@ -41,7 +41,7 @@ func license(cluster *world.Cluster) http.Handler {
 		if org == expiredOrg {
 			end = "2026-02-01T00:00:00Z"
 		}
-		groups := []any{group(1, org, "NVIDIA Virtual Compute Server", end, LicenseSeats, leases(cluster)), group(2, org, "NVIDIA RTX Virtual Workstation", end, LicenseSeats, 0)}
+		groups := []any{virtualGroup(1, org, "NVIDIA Virtual Compute Server", end, LicenseSeats, leases(cluster)), virtualGroup(2, org, "NVIDIA RTX Virtual Workstation", end, LicenseSeats, 0)}
 		number, _ := strconv.Atoi(r.URL.Query().Get("page-number"))
 		const size = 1 // one group a page, whatever is asked for: whoever asks has to turn it
 		from, until := min(max(number, 0)*size, len(groups)), min((max(number, 0)+1)*size, len(groups))
@@ -65,8 +65,8 @@ func license(cluster *world.Cluster) http.Handler {
 	})
 }
 
-// group is a virtual group with one entitlement.
-func group(id int, org, feature, end string, total, used int) map[string]any {
+// virtualGroup is one with one entitlement.
+func virtualGroup(id int, org, feature, end string, total, used int) map[string]any {
 	return map[string]any{"id": id, "name": "devstack-" + strconv.Itoa(id), "orgName": org,
 		"entitlements": []any{map[string]any{"entitlementProductKeys": []any{map[string]any{"entitlementFeatures": []any{map[string]any{
 			"featureName": feature, "featureVersion": "10.0", "productFamily": "vGPU", "productName": feature, "licenseType": "CONCURRENT_COUNTED_SINGLE",

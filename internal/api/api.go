@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -41,6 +42,7 @@ type Deps struct {
 	Usage     *usage.Service
 	Offer     *offer.Service
 	Licences  *license.Service
+	Rules     *policy.Service
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Events    Events

@@ -50,6 +50,11 @@ func (a *API) register() {
 
 	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"), identity.ReadUsage, a.usage)
+	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"), identity.ReadRules, a.rules)
+	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules, a.saveRules)
+	add(a, op(http.MethodPost, "/rules/check", "check-rules", "What is wrong with a text, and what it would have decided differently; writes nothing", "Rules"), identity.ChangeRules, a.checkRules)
+	add(a, op(http.MethodGet, "/rules/revisions", "list-rules-revisions", "Versions of the rules, newest first", "Rules"), identity.ReadRules, a.rulesRevisions)
+	add(a, op(http.MethodGet, "/rules/revisions/{version}", "get-rules-revision", "One version of the rules", "Rules"), identity.ReadRules, a.rulesAt)
 
 	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"), identity.ReadAudit, a.audit)
 }

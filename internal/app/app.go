@@ -28,6 +28,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
@@ -51,6 +52,7 @@ type App struct {
 	offer      *offer.Service
 	licences   *license.Service
 	sources    []license.Source
+	rules      *policy.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -106,6 +108,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if err := a.licences.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
+	if err := a.rules.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if err := a.edge(version, key); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -151,10 +156,10 @@ func namespaces(site request.Site) func() []string {
 // ServeHTTP answers as the portal and as its gateway.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
-// siteNow is what the services decide by, with the catalogue that counts now.
+// siteNow is what the services decide by, with the catalogue and the rules that count now.
 func (a *App) siteNow() request.Site {
 	site := a.site
-	site.Catalog = a.offer.Catalog()
+	site.Catalog, site.Policy = a.offer.Catalog(), a.rules.Policy()
 	site.Pools, site.Unlicensed = a.licences.Pools(), a.licences.Unlicensed()
 	return site
 }
@@ -168,6 +173,7 @@ func (a *App) freshMetrics() {
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
 	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: newID, Logger: a.log})
+	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
@@ -237,9 +243,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Rules: a.rules, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -55,6 +55,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"theme": {"dark"}}
 	case path == "/settings/team":
 		return url.Values{"team": {"vision"}}
+	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
+		return url.Values{"text": {w.rulesText()}, "base": {fmt.Sprint(w.rulesVersion())}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}}
 	}
@@ -67,8 +69,12 @@ func (w *world) body(route string) any {
 	switch {
 	case strings.HasPrefix(path, "/api/v1/catalogue") && method != http.MethodGet:
 		return `{"sizes": []}`
+	case path == "/api/v1/rules" && method == http.MethodPut:
+		return map[string]any{"text": w.rulesText(), "base": w.rulesVersion()}
 	case method != http.MethodPost:
 		return nil
+	case path == "/api/v1/rules/check":
+		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
 		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h", "name": fmt.Sprintf("body-%d", w.next())}
 	case path == "/api/v1/sizing":
@@ -87,7 +93,7 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
 	}
 	switch {
-	case strings.Contains(path, "/versions/"):
+	case strings.Contains(path, "/versions/"), strings.Contains(path, "/rules/"):
 		return strings.NewReplacer(":version", "0", "{version}", "0").Replace(path)
 	case strings.Contains(path, "/workloads/"):
 		return id(string(w.running(subject, team).ID))
@@ -117,6 +123,17 @@ func (w *world) ask(route, path string, b *browser, token string) answer {
 		return b.get(path)
 	}
 	return b.post(path, w.form(route))
+}
+
+// rulesText is what the built-in rules say about every size that the tests ask for, in a text that nobody has saved yet.
+func (w *world) rulesText() string {
+	return fmt.Sprintf("- {name: whole-%d, when: request.gpus >= 1.0, outcome: approve}\n- {name: others, when: 'true', outcome: allow}\n", w.next())
+}
+
+// rulesVersion is the newest version of the rules.
+func (w *world) rulesVersion() int64 {
+	r, _ := w.store.LatestRules(w.t.Context())
+	return r.Version
 }
 
 // gatewayState is as the gateway draws it: 32 bytes.

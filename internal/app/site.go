@@ -93,6 +93,13 @@ func (a *App) followCatalogue(ctx context.Context) error {
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
+// followRules is followCatalogue for the rules.
+func (a *App) followRules(ctx context.Context) error {
+	changed, done := a.told(ctx, "rules")
+	defer done()
+	return a.rules.Follow(ctx, changed, 30*time.Second)
+}
+
 // A licence server is asked this often, and has this long to answer.
 const (
 	askLicencesEvery = time.Minute

@@ -39,13 +39,14 @@ const (
 	CatalogueSaved   Kind = "catalogue.saved"
 	LicenceEntered   Kind = "licence.entered"
 	LicenceRemoved   Kind = "licence.removed"
+	RulesSaved       Kind = "rules.saved"
 )
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved}
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

@@ -33,6 +33,8 @@ const (
 	ReadUsage       Action = "usage.read"        // what somebody, or a team, held and what it cost; without either: of everybody
 	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
 	ChangeOffer     Action = "offer.change"
+	ReadRules       Action = "rules.read"
+	ChangeRules     Action = "rules.change"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -96,6 +98,8 @@ var table = map[Action][]rule{
 	ReadUsage:       {self, member, seesAll},
 	ReadOffer:       {seesAll},
 	ChangeOffer:     {admin},
+	ReadRules:       {seesAll},
+	ChangeRules:     {admin},
 }
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

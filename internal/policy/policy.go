@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/ext"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -72,6 +75,7 @@ func (v Verdict) Who() i18n.Text { return Who(v.Steps) }
 
 // Policy is a compiled set of rules.
 type Policy struct {
+	env      *cel.Env
 	rules    []Rule
 	programs []cel.Program
 	parties  []identity.Party
@@ -95,31 +99,50 @@ func Defaults() []Rule {
 
 // Compile checks all rules and lists every problem, each with the rule and, for CEL, line and column.
 func Compile(rules []Rule) (*Policy, []error) {
+	p, found := compileAll(rules)
+	var problems []error
+	for _, w := range found {
+		text := w.message
+		if w.line > 0 {
+			text = fmt.Sprintf("line %d, column %d: %s", w.line, w.column, text)
+		}
+		problems = append(problems, fmt.Errorf("rule %d %q: %s", w.rule+1, rules[w.rule].Name, text))
+	}
+	return p, problems
+}
+
+// wrong is what is wrong with one of several rules; line and column are those of its expression, 1 and up, 0 for the rule as a whole.
+type wrong struct {
+	rule, line, column int
+	message            string
+}
+
+func compileAll(rules []Rule) (*Policy, []wrong) {
 	env, err := cel.NewEnv(
 		ext.NativeTypes(reflect.TypeFor[Facts](), ext.ParseStructTags(true)),
 		cel.Variable("request", cel.ObjectType("policy.Facts")),
 	)
 	if err != nil {
-		return nil, []error{err}
+		return nil, []wrong{{message: err.Error()}}
 	}
-	p := &Policy{rules: rules}
-	var problems []error
+	p := &Policy{env: env, rules: rules}
+	var found []wrong
 	seen := map[string]bool{}
 	for i, r := range rules {
-		program, err := compile(env, r)
-		if err == nil && seen[r.Name] {
-			err = fmt.Errorf("the name is used twice")
+		program, problems := compile(env, r)
+		if seen[r.Name] && len(problems) == 0 {
+			problems = []wrong{{message: "the name is used twice"}}
 		}
 		seen[r.Name] = true
-		if err != nil {
-			problems = append(problems, fmt.Errorf("rule %d %q: %w", i+1, r.Name, err))
-			continue
+		for _, w := range problems {
+			w.rule = i
+			found = append(found, w)
 		}
 		p.programs = append(p.programs, program)
 		p.add(r.steps())
 	}
-	if len(problems) > 0 {
-		return nil, problems
+	if len(found) > 0 {
+		return nil, found
 	}
 	return p, nil
 }
@@ -134,36 +157,89 @@ func (p *Policy) add(steps []Step) {
 	}
 }
 
-func compile(env *cel.Env, r Rule) (cel.Program, error) {
-	switch {
-	case r.Name == "":
-		return nil, fmt.Errorf("a rule needs a name")
-	case r.Outcome != Allow && r.Outcome != Approve && r.Outcome != Refuse:
-		return nil, fmt.Errorf("unknown outcome %q: allow, approve or refuse", r.Outcome)
-	case r.Outcome != Approve && (len(r.Steps) > 0 || r.By != ""):
-		return nil, fmt.Errorf("\"by\" and \"steps\" are for the outcome approve")
-	case len(r.Steps) > 0 && r.By != "":
-		return nil, fmt.Errorf("\"by\" and \"steps\": only one of them can be meant")
-	}
-	for i, s := range r.steps() {
-		if err := s.check(); err != nil {
-			return nil, fmt.Errorf("step %d: %w", i+1, err)
-		}
+func compile(env *cel.Env, r Rule) (cel.Program, []wrong) {
+	if err := r.check(); err != nil {
+		return nil, []wrong{{message: err.Error()}}
 	}
 	ast, issues := env.Compile(r.When)
 	if issues.Err() != nil {
-		return nil, issues.Err()
+		var found []wrong
+		for _, e := range issues.Errors() {
+			found = append(found, wrong{line: e.Location.Line(), column: e.Location.Column() + 1, message: e.Message})
+		}
+		return nil, found
 	}
 	if ast.OutputType() != cel.BoolType {
-		return nil, fmt.Errorf("must say true or false, gives %s", ast.OutputType())
+		return nil, []wrong{{line: 1, column: 1, message: fmt.Sprintf("must say true or false, gives %s", ast.OutputType())}}
 	}
-	return env.Program(ast, cel.CostLimit(10_000))
+	if cost, err := env.EstimateCost(ast, sizes{}); err != nil || cost.Max > maxCost {
+		return nil, []wrong{{line: 1, column: 1, message: fmt.Sprintf("takes too long to work out: at worst %d steps, at most %d", cost.Max, maxCost)}}
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return nil, []wrong{{line: 1, column: 1, message: err.Error()}}
+	}
+	return program, nil
+}
+
+// maxCost bounds an expression when it is written, by CEL's own estimate; counting while it is worked out would take as long again.
+const maxCost = 100_000
+
+// sizes tells the estimate how long texts and lists can be at most.
+type sizes struct{}
+
+// EstimateSize is 256 for all that a person has: characters of a name, groups.
+func (sizes) EstimateSize(checker.AstNode) *checker.SizeEstimate {
+	return &checker.SizeEstimate{Max: 256}
+}
+
+// EstimateCallCost leaves calls to CEL.
+func (sizes) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
+}
+
+const (
+	maxName     = 60  // characters; it is shown in lists
+	maxSentence = 500 // characters
+	maxWhen     = 4000
+)
+
+// check is everything but the expression.
+func (r Rule) check() error {
+	switch {
+	case r.Name == "":
+		return fmt.Errorf("a rule needs a name")
+	case utf8.RuneCountInString(r.Name) > maxName:
+		return fmt.Errorf("a name has at most %d characters", maxName)
+	case utf8.RuneCountInString(r.Sentence) > maxSentence:
+		return fmt.Errorf("a sentence has at most %d characters", maxSentence)
+	case len(r.When) > maxWhen:
+		return fmt.Errorf("\"when\" has at most %d bytes", maxWhen)
+	case strings.TrimSpace(r.When) == "":
+		return fmt.Errorf("\"when\" is missing: what has to be so; true for always")
+	case r.Outcome != Allow && r.Outcome != Approve && r.Outcome != Refuse:
+		return fmt.Errorf("unknown outcome %q: allow, approve or refuse", r.Outcome)
+	case r.Outcome != Approve && (len(r.Steps) > 0 || r.By != ""):
+		return fmt.Errorf("\"by\" and \"steps\" are for the outcome approve")
+	case len(r.Steps) > 0 && r.By != "":
+		return fmt.Errorf("\"by\" and \"steps\": only one of them can be meant")
+	}
+	for i, s := range r.steps() {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	return nil
 }
 
 // Decide applies the rules to the facts. Where no rule matches, an approval is needed: nothing is allowed by omission.
 func (p *Policy) Decide(f Facts) Verdict {
+	facts, err := cel.NewActivation(map[string]any{"request": p.env.CELTypeAdapter().NativeToValue(f)}) // once for all rules: it is most of the work
+	if err != nil {
+		return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.rule_failed"))
+	}
 	for i, program := range p.programs {
-		out, _, err := program.Eval(map[string]any{"request": f})
+		out, _, err := program.Eval(facts)
 		if err != nil {
 			return verdict(Rule{Name: p.rules[i].Name, Outcome: Approve}, i18n.T("policy.rule_failed"))
 		}
@@ -186,6 +262,9 @@ func (r Rule) steps() []Step {
 	}
 	return OneOf(identity.Approver)
 }
+
+// Verdict is what the rule leads to.
+func (r Rule) Verdict() Verdict { return verdict(r, i18n.Text{}) }
 
 func verdict(r Rule, sentence i18n.Text) Verdict {
 	v := Verdict{Outcome: r.Outcome, Rule: r.Name, Steps: r.steps(), Sentence: sentence}

@@ -59,6 +59,9 @@ type Filter struct {
 	States  []State           // empty for all
 	Inbox   *Inbox            // only what it holds; nil for all
 	Oldest  bool              // oldest first
+	Since   time.Time         // asked then or later; zero for all
+	Holding bool              // only those whose workload holds something now
+	Size    string            // name of the size; "" for all
 	Cursor  string
 	Limit   int
 }

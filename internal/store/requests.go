@@ -116,6 +116,15 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 		query = query.Where("asker = ?", string(f.Asker))
 	}
 	query = among(query, "tenant", f.Tenants)
+	if !f.Since.IsZero() {
+		query = query.Where("created_at >= ?", momentOf(f.Since))
+	}
+	if f.Size != "" {
+		query = query.Where("size_name = ?", f.Size)
+	}
+	if f.Holding {
+		query = query.Where("id IN (SELECT request FROM workloads WHERE desired = 'running' OR state = 'stopping')")
+	}
 	if len(f.States) == 1 && f.States[0] == request.Pending {
 		query = query.Where(pending)
 	} else {

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -26,6 +27,7 @@ type Deps struct {
 	Workloads    *workload.Service
 	Offer        *offer.Service
 	Usage        *usage.Service
+	Rules        *policy.Service
 	Snapshots    request.Snapshots
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any

@@ -135,7 +135,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", r.Wish.Name), State: &state,
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
 		Verdict: w.requestVerdict(k, r),
-		Items:   requestItems(say, r),
+		Items:   requestItems(say, r), Steps: stepsModel(say, r),
 	}
 	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})

@@ -72,6 +72,12 @@ func (w *Web) Routes() []Route {
 		{post, "/admin/sizes/accept", identity.ChangeOffer, w.catalogueAccept},
 		{get, "/admin/sizes/versions/:version", identity.ReadOffer, w.show(versionPage)},
 		{post, "/admin/sizes/versions/:version/revert", identity.ChangeOffer, w.catalogueRevert},
+		{get, "/admin/rules", identity.ReadRules, w.show(rulesPage)},
+		{post, "/admin/rules", identity.ChangeRules, w.rulesSave},
+		{get, "/admin/rules/edit", identity.ChangeRules, w.show(rulesEditPage)},
+		{post, "/admin/rules/check", identity.ChangeRules, w.rulesCheck},
+		{get, "/admin/rules/:version", identity.ReadRules, w.show(rulesPage)},
+		{post, "/admin/rules/:version/revert", identity.ChangeRules, w.rulesRevert},
 
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
@@ -107,6 +113,8 @@ var (
 	licencesPage     = page{"licences", []string{"workload"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}
 	accountPage      = page{"account", nil, (*Web).account}
+	rulesPage        = page{"rules", []string{"rules"}, (*Web).rulesShow}
+	rulesEditPage    = page{"rules-edit", nil, (*Web).rulesEdit}
 	auditPage        = page{"audit", nil, (*Web).audit}
 	sizesPage        = page{"sizes", []string{"catalogue", "inventory", "workload"}, (*Web).sizesAdmin}
 	imagesPage       = page{"images", []string{"catalogue", "workload"}, (*Web).imagesAdmin}
@@ -121,7 +129,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage} {
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage} {
 		named[p.name] = p
 	}
 	return named

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -28,6 +29,7 @@ type Store struct {
 	Held      map[workload.ID][]usage.Interval
 	Record    []audit.Event
 	TokenList []identity.Token
+	RuleTexts []policy.Revision // oldest first
 	Snaps     map[string]inventory.Snapshot
 	publish   func(live.Change) // tells the hub, as the outbox of the real store does
 }
@@ -82,7 +84,7 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	var list []request.Request
 	for _, r := range s.Reqs {
 		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
-			(f.Inbox == nil || f.Inbox.Holds(r)) {
+			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Wish.Size.Name) && !r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) {
 			list = append(list, r)
 		}
 	}
@@ -220,6 +222,15 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 		}
 	}
 	return list, nil
+}
+
+func (s *Store) holds(r request.Request) bool {
+	for _, w := range s.Works {
+		if w.Request == string(r.ID) && w.Holds() {
+			return true
+		}
+	}
+	return false
 }
 
 // Waiting counts what an inbox holds.
@@ -400,4 +411,36 @@ func (l limits) QuotaLimit(tenant, size string) int {
 func (l limits) TenantDisabled(tenant string) bool {
 	t, _ := l.site().Directory.ByName(tenant)
 	return t.Disabled
+}
+
+// LatestRules is the newest revision.
+func (s *Store) LatestRules(ctx context.Context) (policy.Revision, error) {
+	return s.RulesAt(ctx, int64(len(s.RuleTexts)))
+}
+
+// RulesAt finds one.
+func (s *Store) RulesAt(_ context.Context, version int64) (policy.Revision, error) {
+	if version < 1 || version > int64(len(s.RuleTexts)) {
+		return policy.Revision{}, fault.New(fault.NotFound, i18n.T("store.no_rules"))
+	}
+	return s.RuleTexts[version-1], nil
+}
+
+// RulesRevisions lists, newest first.
+func (s *Store) RulesRevisions(_ context.Context, before int64, limit int) ([]policy.Revision, error) {
+	var list []policy.Revision
+	for _, r := range slices.Backward(s.RuleTexts) {
+		if (before == 0 || r.Version < before) && len(list) < limit {
+			r.Text = ""
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// SaveRules writes one.
+func (s *Store) SaveRules(_ context.Context, r policy.Revision, events ...audit.Event) error {
+	s.RuleTexts = append(s.RuleTexts, r)
+	s.Record = append(s.Record, events...)
+	return nil
 }

@@ -57,6 +57,7 @@ type World struct {
 	Web             *web.Web
 	RequestService  *request.Service
 	WorkloadService *workload.Service
+	Rules           *policy.Service
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
 	away            []web.Outage
@@ -111,6 +112,7 @@ func Empty() *World {
 	now := func() time.Time { return w.Clock }
 	site := func() request.Site {
 		s := w.Site
+		s.Policy = w.Rules.Policy()
 		if w.Offer.Version() > 0 { // somebody has edited it
 			s.Catalog = w.Offer.Catalog()
 		}
@@ -124,7 +126,8 @@ func Empty() *World {
 	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

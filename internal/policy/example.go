@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"reflect"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// Example is a request that rules are tried on in the editor.
+type Example struct {
+	Title i18n.Text
+	Facts Facts
+}
+
+// Examples are those that most rules are about. Their team has quota left, and their size is free.
+func Examples() []Example {
+	usual := Facts{Kind: "start", Workload: "notebook", Tenant: "vision", Person: "dana@example.org", Roles: []string{"developer"}, Technology: "mig", Isolation: "hard",
+		Share: 1.0 / 7, Hours: 8, Cost: 8, QuotaLimit: 4, QuotaLeft: 4, Free: 3, Hour: 10, Weekday: 2}
+	with := func(id string, change func(*Facts)) Example {
+		f := usual
+		change(&f)
+		return Example{Title: i18n.T("policy.example." + id), Facts: f}
+	}
+	whole := func(f *Facts) { f.Technology, f.Share, f.GPUs, f.Cost = "full", 1, 1, 31 }
+	return []Example{
+		with("slice", func(*Facts) {}),
+		with("slice_long", func(f *Facts) { f.Hours, f.Cost = 96, 96 }),
+		with("shared", func(f *Facts) { f.Technology, f.Isolation, f.Share, f.Cost = "time-slicing", "none", 0.25, 5 }),
+		with("cpu", func(f *Facts) { f.Technology, f.Isolation, f.Share, f.Cost = "", "none", 0, 1 }),
+		with("whole", whole),
+		with("four", func(f *Facts) { whole(f); f.GPUs, f.Hours, f.Cost = 4, 24, 374 }),
+		with("endpoint", func(f *Facts) { whole(f); f.Workload, f.Hours, f.Cost = "endpoint", 72, 281 }),
+		with("extend", func(f *Facts) { f.Kind, f.Hours, f.Cost = "extend", 80, 80 }),
+		with("night", func(f *Facts) { whole(f); f.Hour, f.Weekday = 23, 6 }),
+		with("scarce", func(f *Facts) { whole(f); f.Free, f.QuotaUsed, f.QuotaLeft = 0, 3, 1 }),
+	}
+}
+
+// Fact is one name that rules may use: its CEL type and what it says.
+type Fact struct {
+	Name    string
+	Type    string
+	Meaning i18n.Text
+}
+
+// FactNames lists every fact in order, from the type itself.
+func FactNames() []Fact {
+	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int", reflect.Slice: "list(string)"}
+	var list []Fact
+	t := reflect.TypeFor[Facts]()
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("cel")
+		list = append(list, Fact{Name: "request." + name, Type: types[t.Field(i).Type.Kind()], Meaning: i18n.T("policy.fact." + name)})
+	}
+	return list
+}

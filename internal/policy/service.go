@@ -1,0 +1,271 @@
+package policy
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Revision is one version of the rules.
+type Revision struct {
+	Version int64  // 1 and up; 0 is the configuration's
+	Text    string // YAML; empty in lists
+	Author  identity.PersonID
+	Name    string    // of the author, as it was then
+	Note    i18n.Text // the author's own words, or what was done
+	At      time.Time // when it was saved; zero for version 0
+}
+
+// Store keeps revisions. Faults: NotFound for a version that does not exist, Unavailable when the database is away.
+type Store interface {
+	LatestRules(ctx context.Context) (Revision, error)
+	RulesAt(ctx context.Context, version int64) (Revision, error)
+	// RulesRevisions lists revisions without their texts, newest first; before is a version, 0 for the newest.
+	RulesRevisions(ctx context.Context, before int64, limit int) ([]Revision, error)
+	// SaveRules keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is not the newest.
+	SaveRules(ctx context.Context, r Revision, events ...audit.Event) error
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store  Store
+	First  *Policy // version 0: the configuration's
+	Now    func() time.Time
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// Service reads, checks and saves the rules, and knows which ones count. It is safe for use by many goroutines.
+type Service struct {
+	o        Options
+	refresh  sync.Mutex
+	standing atomic.Pointer[Standing]
+}
+
+// Standing is what counts now in this process.
+type Standing struct {
+	Running  Revision
+	Policy   *Policy   // of Running
+	Newest   Revision  // the one that was saved last
+	Problems []Problem // what is wrong with Newest; then Running is an older one
+}
+
+// NewService begins with version 0; Refresh takes up what was saved since.
+func NewService(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{o: o}
+	first := s.first()
+	s.standing.Store(&Standing{Running: first, Newest: first, Policy: o.First})
+	return s
+}
+
+func (s *Service) first() Revision { return Revision{Text: Write(s.o.First.Rules())} }
+
+// Policy is what decides now.
+func (s *Service) Policy() *Policy { return s.standing.Load().Policy }
+
+// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: what decided goes on, and the page says why.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return err
+	}
+	now := *s.standing.Load()
+	if newest.Version == now.Newest.Version {
+		return nil
+	}
+	now.Newest = newest
+	p, problems := Parse(newest.Text)
+	if now.Problems = problems; p != nil {
+		now.Running, now.Policy = newest, p
+	} else {
+		s.o.Logger.Warn("the newest rules cannot be used, older ones go on", "version", newest.Version, "problem", problems[0].Error())
+	}
+	s.standing.Store(&now)
+	return nil
+}
+
+func (s *Service) newest(ctx context.Context) (Revision, error) {
+	r, err := s.o.Store.LatestRules(ctx)
+	if fault.Is(err, fault.NotFound) {
+		return s.first(), nil
+	}
+	return r, err
+}
+
+// permit: what somebody may not read does not exist for them.
+func permit(a identity.Actor, action identity.Action) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch {
+	case !identity.Can(a, identity.ReadRules, identity.Thing{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, action, identity.Thing{}):
+		return fault.New(fault.Forbidden, i18n.T("policy.admins_only"))
+	}
+	return nil
+}
+
+// Standing is what counts, what was saved last, and what is wrong with that.
+func (s *Service) Standing(a identity.Actor) (Standing, error) {
+	if err := permit(a, identity.ReadRules); err != nil {
+		return Standing{}, err
+	}
+	return *s.standing.Load(), nil
+}
+
+// Revision gives one version; 0 is the configuration's.
+func (s *Service) Revision(ctx context.Context, a identity.Actor, version int64) (Revision, error) {
+	if err := permit(a, identity.ReadRules); err != nil {
+		return Revision{}, err
+	}
+	return s.revision(ctx, version)
+}
+
+func (s *Service) revision(ctx context.Context, version int64) (Revision, error) {
+	if version == 0 {
+		return s.first(), nil
+	}
+	return s.o.Store.RulesAt(ctx, version)
+}
+
+// Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones.
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64, limit int) (list []Revision, more bool, err error) {
+	if err := permit(a, identity.ReadRules); err != nil {
+		return nil, false, err
+	}
+	list, err = s.o.Store.RulesRevisions(ctx, before, limit+1)
+	if len(list) > limit {
+		return list[:limit], true, err
+	}
+	return append(list, Revision{}), false, err
+}
+
+// Check reads a text without keeping it. What is wrong with it is no error but the list.
+func (s *Service) Check(a identity.Actor, text string) (*Policy, []Problem, error) {
+	if err := permit(a, identity.ChangeRules); err != nil {
+		return nil, nil, err
+	}
+	p, problems := Parse(normal(text))
+	return p, problems, nil
+}
+
+// Draft is a text that shall become the next version.
+type Draft struct {
+	Text string
+	Base int64  // the version that it was written from
+	Note string // why
+}
+
+const (
+	maxText = 60_000 // bytes
+	maxNote = 300    // characters
+)
+
+// normal has the line ends of a file and not those of a form.
+func normal(text string) string {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \n\t")
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
+}
+
+// Save keeps a text as the next version and takes it up. Invalid with every problem; Conflict, saying who was faster.
+func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision, error) {
+	if err := permit(a, identity.ChangeRules); err != nil {
+		return Revision{}, err
+	}
+	note := strings.TrimSpace(d.Note)
+	if utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) {
+		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: i18n.T("policy.note_too_long", "Most", maxNote)}})
+	}
+	return s.save(ctx, a, d, i18n.Literal(note))
+}
+
+// Revert makes an older version the next one.
+func (s *Service) Revert(ctx context.Context, a identity.Actor, version, base int64) (Revision, error) {
+	if err := permit(a, identity.ChangeRules); err != nil {
+		return Revision{}, err
+	}
+	old, err := s.revision(ctx, version)
+	if err != nil {
+		return Revision{}, err
+	}
+	return s.save(ctx, a, Draft{Text: old.Text, Base: base}, i18n.T("policy.reverted", "Version", version))
+}
+
+func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n.Text) (Revision, error) {
+	newest, err := s.newest(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	text := normal(d.Text)
+	switch {
+	case newest.Version != d.Base:
+		return Revision{}, conflict(newest)
+	case len(text) > maxText:
+		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "text", Reason: i18n.T("policy.text_too_long", "Most", maxText)}})
+	case text == newest.Text:
+		return Revision{}, fault.New(fault.Invalid, i18n.T("policy.unchanged"))
+	}
+	if _, problems := Parse(text); len(problems) > 0 {
+		return Revision{}, refused(problems)
+	}
+	now := s.o.Now()
+	r := Revision{Version: newest.Version + 1, Text: text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
+	event := audit.By(a, audit.RulesSaved, now)
+	event.Detail = i18n.T("policy.audit", "Version", r.Version, "Note", note)
+	err = s.o.Store.SaveRules(ctx, r, event)
+	if fault.Is(err, fault.Conflict) {
+		if newest, again := s.newest(ctx); again == nil {
+			return Revision{}, conflict(newest)
+		}
+	}
+	if err != nil {
+		return Revision{}, err
+	}
+	return r, s.Refresh(ctx)
+}
+
+func refused(problems []Problem) error {
+	fields := make([]fault.Field, len(problems))
+	for i, p := range problems {
+		fields[i] = fault.Field{Name: "text", Reason: i18n.Literal(p.Error())}
+	}
+	return fault.InvalidFields(fields)
+}
+
+func conflict(newest Revision) error {
+	return fault.New(fault.Conflict, i18n.T("policy.conflict", "Version", newest.Version, "Name", newest.Name, "At", newest.At.UTC().Format(time.RFC3339)))
+}
+
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("the rules could not be read, the last known ones go on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package web
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/views/rules"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+const rulesPath = "/admin/rules"
+
+func rulesAt(version int64) string { return rulesPath + "/" + strconv.FormatInt(version, 10) }
+
+// outcomeKinds gives each outcome its colour and icon.
+var outcomeKinds = map[policy.Outcome]ui.Kind{policy.Allow: ui.OK, policy.Approve: ui.Waiting, policy.Refuse: ui.Danger}
+
+// verdictState is what a rule leads to, with whose approval it needs and which rule it was.
+func verdictState(say words, v policy.Verdict, rule bool) ui.StateModel {
+	m := ui.StateModel{Kind: outcomeKinds[v.Outcome], Word: say.S("rules.outcome_" + string(v.Outcome))}
+	if v.Outcome == policy.Approve {
+		m.Word = say.S("rules.outcome_by", "By", v.Who())
+	}
+	if rule {
+		m.Detail = v.Rule
+	}
+	return m
+}
+
+// rulesShow answers: what happens to whom.
+func (w *Web) rulesShow(k call) (view, error) {
+	standing, err := w.Rules.Standing(k.actor)
+	if err != nil {
+		return view{}, err
+	}
+	shown, compiled := standing.Running, standing.Policy
+	say := k.words
+	m := rules.PageModel{Header: ui.HeaderModel{Title: say.S("rules.title"), Lead: say.S("rules.lead")}}
+	if text := k.get("version"); text != "" {
+		version, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
+		}
+		if shown, err = w.Rules.Revision(k.ctx, k.actor, version); err != nil {
+			return view{}, err
+		}
+		compiled, _ = policy.Parse(shown.Text)
+		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.version", "Version", version)}}
+	}
+	m.Notices = rulesNotices(say, standing, shown)
+	m.Text = ui.CodeModel{ID: "rules-text", Title: say.S("rules.text"), Language: "YAML", Text: shown.Text, Folded: true, Tall: true}
+	if compiled != nil {
+		for i, r := range compiled.Rules() {
+			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
+		}
+	}
+	if identity.Can(k.actor, identity.ChangeRules, identity.Thing{}) {
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("rules.edit"), Href: rulesPath + "/edit", Icon: "edit", Kind: ui.Primary, Test: "edit"}}}
+		if shown.Version != standing.Newest.Version {
+			m.Revert = &rules.RevertModel{Form: ui.FormModel{ID: "revert", Action: rulesAt(shown.Version) + "/revert", Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(standing.Newest.Version, 10)}}},
+				Button: ui.ButtonModel{Label: say.S("rules.revert", "Version", shown.Version), Kind: ui.Secondary, Icon: "undo", Test: "revert"}}
+		}
+	}
+	before, _ := strconv.ParseInt(k.get("before"), 10, 64)
+	list, more, err := w.Rules.Revisions(k.ctx, k.actor, before, 20)
+	if err != nil {
+		return view{}, err
+	}
+	for _, r := range list {
+		m.History = append(m.History, revisionModel(say, r))
+	}
+	m.More.Label = say.S("rules.pages")
+	if more {
+		m.More.NextURL = rulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
+	}
+	return view{title: m.Header.Title, nav: rulesPath, wide: true, body: rules.Page(m), parts: []part{{id: "rules", draw: func(words) templ.Component { return rules.Page(m) }}}}, nil
+}
+
+func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []ui.NoticeModel {
+	var list []ui.NoticeModel
+	if shown.Version != standing.Running.Version {
+		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("rules.old", "Version", shown.Version, "Running", standing.Running.Version), Test: "old"})
+	}
+	if len(standing.Problems) > 0 {
+		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S("rules.unusable", "Version", standing.Newest.Version, "Running", standing.Running.Version), Test: "unusable"}
+		for _, p := range standing.Problems {
+			n.Items = append(n.Items, p.Error())
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func revisionModel(say words, r policy.Revision) rules.RevisionModel {
+	m := rules.RevisionModel{Title: ui.StackModel{Title: say.S("rules.version", "Version", r.Version), Href: rulesAt(r.Version), Detail: say.say(r.Note)}, Who: r.Name}
+	if r.Version == 0 {
+		m.Title.Detail = say.S("rules.from_config")
+		return m
+	}
+	m.At, m.Saved = say.around(r.At), true
+	return m
+}
+
+// rulesEdit begins with what was saved last.
+func (w *Web) rulesEdit(k call) (view, error) {
+	standing, err := w.Rules.Standing(k.actor)
+	if err != nil {
+		return view{}, err
+	}
+	if _, _, err := w.Rules.Check(k.actor, standing.Newest.Text); err != nil { // it is for those who may change them
+		return view{}, err
+	}
+	return w.rulesEditor(k, policy.Draft{Text: standing.Newest.Text, Base: standing.Newest.Version}, nil, false)
+}
+
+// rulesEditor shows a text with everything that can be said of it.
+func (w *Web) rulesEditor(k call, d policy.Draft, cause error, compare bool) (view, error) {
+	say := k.words
+	m := rules.EditModel{
+		Header: ui.HeaderModel{Title: say.S("rules.edit"), Lead: say.S("rules.edit_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.edit")}}},
+		Form:   ui.FormModel{ID: "rules-form", Action: rulesPath, Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "rules-form"},
+		Text:   ui.FieldModel{ID: "text", Name: "text", Kind: ui.TextareaField, Rows: 24, Mono: true, Label: say.S("rules.text"), Hint: say.S("rules.text_hint"), Value: d.Text, Test: "text"},
+		Note:   ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: d.Note, MaxLength: 300, Autocomplete: "off", Test: "note"},
+		Check:  ui.ButtonModel{Label: say.S("rules.check"), Kind: ui.Secondary, FormAction: rulesPath + "/check", Test: "check"},
+		Save:   ui.ButtonModel{Label: say.S("rules.save"), Kind: ui.Primary, Test: "save"},
+	}
+	for _, f := range policy.FactNames() {
+		m.Facts = append(m.Facts, rules.FactModel{Name: f.Name, Type: f.Type, Meaning: say.say(f.Meaning)})
+	}
+	tried, problems, err := w.Rules.Check(k.actor, d.Text)
+	if err != nil {
+		return view{}, err
+	}
+	var wrong []fault.Field
+	for _, p := range problems {
+		wrong = append(wrong, fault.Field{Name: "text", Reason: i18n.Literal(p.Error())})
+	}
+	if len(problems) == 0 && cause != nil {
+		wrong = problemsOf(cause)
+	}
+	if m.Errors = formErrors(say, wrong); len(problems) > 0 {
+		m.Text.Error = problems[0].Error()
+	}
+	if tried != nil {
+		m.Examples = examples(say, w.Rules.Policy(), tried)
+	}
+	if tried != nil && compare {
+		c, err := w.Requests.Compare(k.ctx, k.actor, tried)
+		if err != nil {
+			return view{}, err
+		}
+		compared := comparedModel(say, c)
+		m.Compared = &compared
+	}
+	return view{title: m.Header.Title, nav: rulesPath, body: rules.Edit(m)}, nil
+}
+
+func examples(say words, now, then *policy.Policy) []rules.ExampleModel {
+	var list []rules.ExampleModel
+	for _, e := range policy.Examples() {
+		a, b := verdictState(say, now.Decide(e.Facts), true), verdictState(say, then.Decide(e.Facts), true)
+		list = append(list, rules.ExampleModel{Title: say.say(e.Title), Now: a, Then: b, Changed: a != b})
+	}
+	return list
+}
+
+// mostShown is how many differences the preview lists; it counts all.
+const mostShown = 50
+
+func comparedModel(say words, c request.Comparison) rules.ComparedModel {
+	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ), "Count", c.Seen), Test: "differ"},
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.hit", "Hit", len(c.Hit), "Count", c.Running), Test: "hit"}}
+	if len(c.Differ) > 0 {
+		m.Notice.Kind = ui.Info
+	}
+	if len(c.Hit) > 0 {
+		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.hit_body")
+	}
+	if c.Unknown > 0 {
+		m.Notice.Items = append(m.Notice.Items, say.S("rules.unknown", "Count", c.Unknown))
+	}
+	if c.Capped {
+		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", c.Seen))
+	}
+	m.Notice.Body = say.S("rules.no_refused")
+	m.Rows, m.Hit = differenceModels(say, c.Differ), differenceModels(say, c.Hit)
+	if len(c.Differ) > mostShown {
+		m.Shown = say.S("rules.shown", "Shown", mostShown, "Count", len(c.Differ))
+	}
+	return m
+}
+
+func differenceModels(say words, list []request.Difference) []rules.DifferenceModel {
+	var models []rules.DifferenceModel
+	for _, d := range list[:min(len(list), mostShown)] {
+		models = append(models, rules.DifferenceModel{
+			Name: ui.StackModel{Title: d.Request.AskerName + " · " + d.Request.Wish.Size.Title, Href: requestPath(d.Request.ID), Detail: requestWhat(say, d.Request)},
+			Was:  verdictState(say, d.Was, true), Now: verdictState(say, d.Now, true)})
+	}
+	return models
+}
+
+func rulesDraft(c echo.Context) policy.Draft {
+	base, err := strconv.ParseInt(c.FormValue("base"), 10, 64)
+	if err != nil {
+		base = -1
+	}
+	return policy.Draft{Text: c.FormValue("text"), Base: base, Note: c.FormValue("note")}
+}
+
+// rulesCheck writes nothing: it says what the text would do.
+func (w *Web) rulesCheck(c echo.Context) error {
+	k := w.callOf(c)
+	v, err := w.rulesEditor(k, rulesDraft(c), nil, true)
+	if err != nil {
+		return err
+	}
+	return w.reply(c, k, page{name: rulesEditPage.name}, v, 200)
+}
+
+func (w *Web) rulesSave(c echo.Context) error {
+	k := w.callOf(c)
+	d := rulesDraft(c)
+	_, err := w.Rules.Save(k.ctx, k.actor, d)
+	return w.rulesSaved(c, k, d, err)
+}
+
+func (w *Web) rulesRevert(c echo.Context) error {
+	k := w.callOf(c)
+	version, err := strconv.ParseInt(c.Param("version"), 10, 64)
+	if err != nil {
+		return fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	_, err = w.Rules.Revert(k.ctx, k.actor, version, rulesDraft(c).Base)
+	if err != nil {
+		return err
+	}
+	return w.done(c, "rules-saved", rulesPath)
+}
+
+func (w *Web) rulesSaved(c echo.Context, k call, d policy.Draft, err error) error {
+	if err == nil {
+		return w.done(c, "rules-saved", rulesPath)
+	}
+	if !correctable(err) {
+		return err
+	}
+	v, viewErr := w.rulesEditor(k, d, err, false)
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: rulesEditPage.name}, v, statusOf(err))
+}

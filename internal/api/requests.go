@@ -145,8 +145,21 @@ func (in decideInput) note() string {
 	return in.Body.Note
 }
 
-func (a *API) approve(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
-	r, err := a.deps.Requests.Approve(ctx, actor, request.ID(in.ID), in.note())
+type approveInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body *struct {
+		Note  string `json:"note,omitempty" maxLength:"2000"`
+		Size  string `json:"size,omitempty" maxLength:"100" doc:"Grant this size instead, which must not be more than what was asked"`
+		Lease string `json:"lease,omitempty" maxLength:"32" example:"24h" doc:"Grant this long instead, which must not be longer"`
+	} `required:"false"`
+}
+
+func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
+	said := request.Said{Verb: request.ApproveVerb}
+	if in.Body != nil {
+		said.Note, said.Size, said.Lease = in.Body.Note, in.Body.Size, in.Body.Lease
+	}
+	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

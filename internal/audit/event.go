@@ -14,6 +14,7 @@ type Kind string
 // The kinds of event.
 const (
 	RequestSubmitted Kind = "request.submitted"
+	RequestEdited    Kind = "request.edited"
 	RequestConsented Kind = "request.consented" // one of several approvals
 	RequestApproved  Kind = "request.approved"
 	RequestRejected  Kind = "request.rejected"
@@ -44,7 +45,7 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved}
 }

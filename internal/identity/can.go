@@ -19,6 +19,7 @@ const (
 	ReadRequest     Action = "request.read"
 	DecideRequest   Action = "request.decide"
 	WithdrawRequest Action = "request.withdraw"
+	EditRequest     Action = "request.edit"
 	ReadWorkload    Action = "workload.read"
 	ChangeWorkload  Action = "workload.change" // stop, start, extend, share, delete
 	OpenWorkload    Action = "workload.open"
@@ -84,6 +85,7 @@ var table = map[Action][]rule{
 	ReadRequest:     {self, member, approver, asked, seesAll},
 	DecideRequest:   {notOwn(asked)},
 	WithdrawRequest: {self, owner},
+	EditRequest:     {self},
 	ReadWorkload:    {self, member, seesAll},
 	ChangeWorkload:  {self, owner, admin, system},
 	OpenWorkload:    {self, sharedWith},

@@ -162,6 +162,8 @@ func partiesOf(s policy.Step, v identity.Actor, tenant string) []identity.Party 
 type Answer struct {
 	Verb Verb
 	Note string
+	Less Narrowed // grants less than was asked
+	Seen int64    // version of the request that the person saw; 0 for any
 }
 
 // Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last one grants it. Quota and seats are looked at then: they
@@ -171,6 +173,9 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 		return Outcome{}, err
 	}
 	v, err := voice(r, a, f.Now)
+	if err == nil {
+		err = unchanged(r, answer.Seen)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -196,8 +201,12 @@ func spoke(id string, a, v identity.Actor) i18n.Text {
 }
 
 func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, error) {
+	r, change, err := narrow(r, answer.Less, f)
+	if err != nil {
+		return Outcome{}, err
+	}
 	step, _ := r.OpenStep()
-	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: partiesOf(r.steps()[step], v, r.Wish.Tenant), Note: answer.Note, At: f.Now}
+	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: partiesOf(r.steps()[step], v, r.Wish.Tenant), Note: answer.Note, Change: change, At: f.Now}
 	if v.Person.ID != a.Person.ID {
 		said.For, said.ForName = v.Person.ID, v.Person.Name
 	}

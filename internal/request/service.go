@@ -393,15 +393,26 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 
 // Approve says yes to a request; it goes ahead when no more words are missing.
 func (s *Service) Approve(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.decide(ctx, a, id, Answer{Verb: ApproveVerb, Note: note})
+	return s.Answer(ctx, a, id, Said{Verb: ApproveVerb, Note: note})
 }
 
 // Reject turns a request down; the note says why.
 func (s *Service) Reject(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.decide(ctx, a, id, Answer{Verb: RejectVerb, Note: note})
+	return s.Answer(ctx, a, id, Said{Verb: RejectVerb, Note: note})
 }
 
-func (s *Service) decide(ctx context.Context, a identity.Actor, id ID, answer Answer) (Request, error) {
+// Said is an answer as it was typed. Size and Lease grant less than was asked; empty leaves them.
+type Said struct {
+	Verb  Verb
+	Note  string
+	Size  string
+	Lease string
+	Seen  int64 // version of the request that the person saw; 0 for any
+}
+
+// Answer says yes, "yes, but", or no.
+func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said) (Request, error) {
+	answer := Answer{Verb: said.Verb, Note: said.Note, Seen: said.Seen}
 	c := checker{}
 	if answer.Note = c.reason(answer.Note); len(c.fields) > 0 {
 		return Request{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: c.fields[0].Reason}})
@@ -417,7 +428,16 @@ func (s *Service) decide(ctx context.Context, a identity.Actor, id ID, answer An
 	if err != nil && answer.Verb == ApproveVerb {
 		return Request{}, err
 	}
-	facts := s.facts(ctx, t, seen.Wish)
+	if answer.Verb == ApproveVerb {
+		if answer.Less, err = s.narrowed(seen, said.Size, said.Lease); err != nil {
+			return Request{}, err
+		}
+	}
+	granted := seen.Wish
+	if answer.Less.Size.Name != "" {
+		granted.Size = answer.Less.Size
+	}
+	facts := s.facts(ctx, t, granted)
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
 		out, err := s.decideIn(ctx, tx, id, answer, a, facts, t)
@@ -467,7 +487,11 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 	if err != nil {
 		return Outcome{}, err
 	}
-	f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
+	granted := r.Wish
+	if answer.Less.Size.Name != "" {
+		granted.Size = answer.Less.Size
+	}
+	f.Quota, f.Seats, f.Avoid = QuotaOf(t, granted.Size.Name, holdings), s.seats(granted.Size, holdings), s.Site().avoid(granted)
 	if r.Kind == ExtendKind {
 		w, err := tx.Workload(ctx, r.Workload)
 		if err != nil {
@@ -575,7 +599,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Fil
 		f.Inbox = &in
 	default:
 		if !a.SeesAll() && !a.Is(identity.Approver) {
-			f.Tenants = within(f.Tenants, a.TenantNames())
+			f.Tenants = visible(f.Tenants, a.TenantNames())
 		}
 	}
 	return s.Store.Requests(ctx, f)
@@ -609,8 +633,8 @@ func (s *Service) Decides(a identity.Actor) bool {
 	return false
 }
 
-// within narrows a filter to what the actor may see.
-func within(wanted, allowed []string) []string {
+// visible narrows a filter to what the actor may see.
+func visible(wanted, allowed []string) []string {
 	if wanted == nil {
 		return allowed
 	}

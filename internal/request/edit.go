@@ -1,0 +1,130 @@
+package request
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// nobody stands where the rules are asked without a person.
+var nobody identity.Actor
+
+// Edited is what an asker changes about their own undecided request, as it was typed. Empty fields leave things as they are.
+type Edited struct {
+	Size   string
+	Lease  string
+	Reason string
+	Seen   int64 // version of the request that the asker saw; 0 for any
+}
+
+// Edit puts another wish into an undecided request. It is decided anew: the rules are asked again, and what others said to the wish of before counts no more.
+func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
+	if err := open(r, f.Now); err != nil {
+		return Outcome{}, err
+	}
+	if fields := obstacles(w, f); len(fields) > 0 {
+		return Outcome{}, fault.InvalidFields(fields)
+	}
+	r.Wish, r.Estimate, r.ExpiresAt = w, EstimateFor(w.Size, w.Lease), f.Now.Add(TTL)
+	out, err := conclude(r, PolicyFacts(StartKind, w, a, f, w.Lease.Std()), a, f)
+	if len(out.Events) > 0 {
+		out.Events[0].Kind = audit.RequestEdited
+	}
+	return out, err
+}
+
+// Edit changes one's own request while nobody has decided it.
+func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (Request, error) {
+	seen, err := s.Get(ctx, a, id)
+	switch {
+	case err != nil:
+		return Request{}, err
+	case !identity.Can(a, identity.EditRequest, seen.Thing()):
+		return Request{}, fault.New(fault.Forbidden, i18n.T("request.edit_own"))
+	case seen.Kind != StartKind:
+		return Request{}, fault.New(fault.Conflict, i18n.T("request.edit_extension"))
+	}
+	t, err := s.working(seen.Wish.Tenant)
+	if err != nil {
+		return Request{}, err
+	}
+	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().Catalog, Tenant: t, Clusters: s.Site().Clusters, Limits: s.Site().Limits})
+	if err != nil {
+		return Request{}, err
+	}
+	facts := s.facts(ctx, t, w)
+	if facts.Past, err = s.past(ctx, a); err != nil {
+		return Request{}, err
+	}
+	var r Request
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		now, err := tx.Request(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := unchanged(now, e.Seen); err != nil {
+			return err
+		}
+		holdings, err := tx.Holdings(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		f := facts
+		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
+		out, err := Edit(now, w, a, f)
+		if err != nil {
+			return err
+		}
+		r = out.Request
+		return s.save(ctx, tx, out)
+	})
+	return r, s.refused(ctx, a, Draft{Tenant: seen.Wish.Tenant}, err)
+}
+
+// edited is the wish with what was typed.
+func (s *Service) edited(w Wish, e Edited, o Offering) (Wish, error) {
+	c := checker{offering: o}
+	if e.Size != "" {
+		w.Size = c.size(e.Size)
+		if w.Size.Name != "" && !w.Size.OfferedOn(w.Cluster) {
+			w.Cluster = c.cluster("", w.Size)
+		}
+	}
+	if e.Lease != "" {
+		w.Lease = c.lease(e.Lease, w.Size)
+	} else if most := w.Size.MaxLease; most > 0 && w.Lease > most {
+		c.problem("lease", i18n.T("request.lease_too_long", "Most", most.String(), "Size", w.Size.Title))
+	}
+	if e.Reason != "" {
+		w.Reason = c.reason(e.Reason)
+	}
+	return w, fault.InvalidFields(c.fields)
+}
+
+// unchanged is a Conflict when a request is not the one that somebody saw.
+func unchanged(r Request, seen int64) error {
+	if seen > 0 && seen != r.Version {
+		return fault.New(fault.Conflict, i18n.T("request.changed"))
+	}
+	return nil
+}
+
+// narrowed reads what an approver typed.
+func (s *Service) narrowed(r Request, size, lease string) (Narrowed, error) {
+	var n Narrowed
+	c := checker{offering: Offering{Catalog: s.Site().Catalog, Clusters: s.Site().Clusters, Limits: s.Site().Limits}}
+	c.offering.Tenant.Name = r.Wish.Tenant
+	if size != "" && size != r.Wish.Size.Name {
+		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Wish.Cluster) {
+			c.problem("size", i18n.T("request.size_nowhere", "Size", n.Size.Title))
+		}
+	}
+	if lease != "" {
+		n.Lease = c.lease(lease, catalog.Size{})
+	}
+	return n, fault.InvalidFields(c.fields)
+}

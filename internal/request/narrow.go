@@ -1,0 +1,77 @@
+package request
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+)
+
+// Narrowed is what an approver grants where that is less than was asked: "yes, but for 24 hours". Zero values leave things as they are.
+type Narrowed struct {
+	Size  catalog.Size
+	Lease catalog.Duration
+}
+
+// narrow puts less into a pending request. More than was asked is nobody's to grant, and what the rules refuse to the asker stays refused.
+func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
+	change := &policy.Change{}
+	if n.Size.Name != "" && n.Size.Name != r.Wish.Size.Name {
+		if r.Kind != StartKind || !within(n.Size, r.Wish.Size) {
+			return r, nil, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("request.size_larger", "Size", n.Size.Title, "Asked", r.Wish.Size.Title)}})
+		}
+		change.Size, r.Wish.Size = r.Wish.Size.Name, n.Size
+	}
+	if n.Lease > 0 && n.Lease != r.Wish.Lease {
+		if n.Lease > r.Wish.Lease {
+			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_longer", "Most", r.Wish.Lease.String())}})
+		}
+		change.Lease, r.Wish.Lease = r.Wish.Lease, n.Lease
+	}
+	if *change == (policy.Change{}) {
+		return r, nil, nil
+	}
+	if most := r.Wish.Size.MaxLease; r.Kind == StartKind && most > 0 && r.Wish.Lease > most {
+		return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_too_long", "Most", most.String(), "Size", r.Wish.Size.Title)}})
+	}
+	r.Estimate = EstimateFor(r.Wish.Size, r.Wish.Lease)
+	if v, known := again(r, f); known && v.Outcome == policy.Refuse {
+		return r, nil, fault.New(fault.Conflict, v.Sentence)
+	}
+	return r, change, nil
+}
+
+// within reports whether one size takes no more than another: not of money, memory, cards or share.
+func within(less, more catalog.Size) bool {
+	return less.PricePerHour.Currency == more.PricePerHour.Currency && less.PricePerHour.Minor <= more.PricePerHour.Minor &&
+		less.Accelerator.MemoryGiB <= more.Accelerator.MemoryGiB && less.Devices() <= max(1, more.Devices()) &&
+		less.Accelerator.Share*float64(less.Devices()) <= more.Accelerator.Share*float64(more.Devices())
+}
+
+// Smaller lists the sizes of a catalogue that an approver may grant instead, in its order.
+func Smaller(c catalog.Catalog, r Request) []catalog.Size {
+	var list []catalog.Size
+	for _, s := range c.Sizes {
+		if r.Kind == StartKind && s.Name != r.Wish.Size.Name && s.OfferedTo(r.Wish.Tenant) && s.OfferedOn(r.Wish.Cluster) && within(s, r.Wish.Size) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// again puts a changed request to the rules with what is still known of the asker; known is false where nothing is.
+func again(r Request, f Facts) (v policy.Verdict, known bool) {
+	was := r.Decision.Facts
+	if was == nil || f.Policy == nil {
+		return v, false
+	}
+	whole := r.Wish.Lease.Std()
+	if r.Kind == ExtendKind && f.Extends != nil {
+		whole = extendedUntil(*f.Extends, r.Wish.Lease, f.Now).Sub(f.Extends.Lease.From)
+	}
+	facts := PolicyFacts(r.Kind, r.Wish, nobody, f, whole.Round(time.Second))
+	facts.Person, facts.Roles, facts.Groups, facts.PastRequests, facts.PastCost = was.Person, was.Roles, was.Groups, was.PastRequests, was.PastCost
+	return f.Policy.Decide(facts), true
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // secretOf reads the client secret from the configuration or its file; config has checked that the file can be read.
@@ -53,6 +54,16 @@ func zone(c config.Config) *time.Location {
 		return z
 	}
 	return time.UTC
+}
+
+// focusSite says who charges, in exports for finance.
+func (a *App) focusSite() usage.FocusSite {
+	return usage.FocusSite{Provider: a.config.Organisation, Account: a.config.Instance, Team: func(name string) string {
+		if t, ok := a.site.Directory.ByName(name); ok {
+			return t.Display()
+		}
+		return name
+	}}
 }
 
 // people says who someone is now.

@@ -177,7 +177,7 @@ func (a *App) services() {
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
-	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now}
+	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.

@@ -45,7 +45,8 @@ type Config struct {
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
 	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
-	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
+	TimeZone       string          `json:"timeZone,omitempty"`     // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 }
 
 // OIDC is the sign-in provider.
@@ -195,6 +196,7 @@ func (c *Config) defaults() {
 	setDefault(&c.AppsDomain, "localhost")
 	setDefault(&c.Database, "sqlite:portal.db")
 	setDefault(&c.Instance, "default")
+	setDefault(&c.Organisation, "GPU Portal")
 	setDefault(&c.OIDC.ClientID, "gpu-portal")
 	setDefault(&c.OIDC.GroupsClaim, "groups")
 	setDefault(&c.OIDC.Name, "OpenID Connect")

@@ -42,6 +42,7 @@ type Service struct {
 	Store Store
 	Zone  *time.Location // months begin and end by its clocks
 	Now   func() time.Time
+	Focus FocusSite // who charges, for exports
 }
 
 // Month is the one that is running now.

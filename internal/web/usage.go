@@ -1,6 +1,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -225,7 +226,10 @@ func (w words) month(m usage.Month) string {
 }
 
 func usageExports(k call, c usageChoice) []ui.ActionModel {
-	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_csv"), Href: c.path("/usage/export", "format", "csv"), Icon: "download", Test: "export-csv"}}}
+	link := func(format string) ui.ActionModel {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format), Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
+	}
+	return []ui.ActionModel{link("csv"), link("focus")}
 }
 
 // usageExport sends the statement as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
@@ -236,10 +240,14 @@ func (w *Web) usageExport(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	name, write := "usage-", s.ExportCSV
+	if k.get("format") == "focus" {
+		name, write = "focus-"+usage.FocusVersion+"-", func(to io.Writer) error { return s.ExportFocus(to, w.Usage.Focus) }
+	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-	header.Set(echo.HeaderContentDisposition, `attachment; filename="usage-`+choice.month.String()+"-"+string(choice.scope)+`.csv"`)
-	if err = s.ExportCSV(c.Response()); err != nil && c.Response().Committed {
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+choice.month.String()+"-"+string(choice.scope)+`.csv"`)
+	if err = write(c.Response()); err != nil && c.Response().Committed {
 		panic(http.ErrAbortHandler)
 	}
 	return err

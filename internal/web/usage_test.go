@@ -96,3 +96,15 @@ func TestUsageTable(t *testing.T) {
 		}
 	}
 }
+
+func TestUsageInFocus(t *testing.T) {
+	t.Parallel()
+	answer := webtest.Busy().Get(webtest.Ben, "/usage/export?format=focus&scope=team")
+	if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, `filename="focus-1.4-2026-11-team.csv"`) {
+		t.Errorf("the file names the version, got %q", got)
+	}
+	rows, err := csv.NewReader(answer.Body).ReadAll()
+	if err != nil || len(rows) != 5 || rows[0][0] != "BilledCost" {
+		t.Fatalf("want a head and the four workloads of the team, got %v, %v", rows, err)
+	}
+}

@@ -127,7 +127,7 @@ func Empty() *World {
 	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
-	w.Web = web.New(web.Deps{Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

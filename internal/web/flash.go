@@ -15,6 +15,7 @@ import (
 var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK, "extension-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK, "rejected": ui.OK, "volume-deleted": ui.OK, "token-revoked": ui.OK,
+	"licence-entered": ui.OK, "licence-removed": ui.OK,
 	"catalogue-saved": ui.OK,
 }
 

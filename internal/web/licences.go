@@ -1,20 +1,27 @@
 package web
 
 import (
-	"maps"
-	"slices"
+	"net/http"
+	"strings"
+	"time"
 
 	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/licences"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// licences answers: how many seats, and, to those who see everything, who has them.
-func (w *Web) licences(k call) (view, error) {
-	pools, err := w.Requests.Seats(k.ctx)
+// licences answers: how many seats, what runs out when, which vGPUs lack a licence, and, to those who see everything, who has the seats.
+func (w *Web) licences(k call) (view, error) { return w.licencesView(k, license.Form{}, "", nil, nil) }
+
+func (w *Web) licencesView(k call, form license.Form, csv string, problems []fault.Field, lines []license.LineProblem) (view, error) {
+	pools, err := w.Licences.Overview(k.ctx, k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -25,13 +32,23 @@ func (w *Web) licences(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	for _, seats := range pools {
-		p := poolModel(say, seats, holders[seats.Pool.Name])
+	changes := identity.Can(k.actor, identity.ChangeLicences, identity.Thing{})
+	for _, line := range pools {
+		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
 		m.Pools = append(m.Pools, p)
 		v.parts = append(v.parts, part{id: p.ID, draw: func(words) templ.Component { return licences.Pool(p) }})
 	}
+	if machines := w.Licences.Machines(); len(machines) > 0 {
+		m.Machines = machinesModel(say, machines)
+		v.parts = append(v.parts, part{id: m.Machines.ID, draw: func(words) templ.Component { return licences.Machines(*m.Machines) }})
+	}
 	if len(pools) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "licences", Title: say.S("licences.empty"), Lines: []string{say.S("licences.empty_why")}, Test: "empty"}
+	} else if changes {
+		m.Enter = enterModel(say, pools, form, csv, problems, lines)
+		if len(problems) > 0 {
+			m.Errors = formErrors(say, problems)
+		}
 	}
 	v.body = licences.Page(m)
 	return v, nil
@@ -52,19 +69,263 @@ func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
 	return holders, err
 }
 
-func poolModel(say words, seats license.Seats, holders []workload.Workload) licences.PoolModel {
-	id := slug(seats.Pool.Name)
-	m := licences.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: seats.Pool.Title, Feature: seats.Pool.Feature, Bar: seatBar(say, seats, 0)}
-	teams := map[string]int{}
+func poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licences.PoolModel {
+	pool := l.Account.Pool
+	id := slug(pool.Name)
+	m := licences.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature, Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
+		Notices: poolNotices(say, l)}
 	for _, item := range holders {
-		teams[item.Tenant]++
 		m.Seats = append(m.Seats, licences.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
 			Workload: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: item.Size.Title}})
 	}
-	for _, t := range slices.Sorted(maps.Keys(teams)) {
-		m.Teams = append(m.Teams, ui.DefModel{Term: t, Value: say.S("licences.seats_of", "Count", teams[t])})
+	for _, t := range l.Account.Tenants {
+		name := t.Tenant
+		if name == "" {
+			name = say.S("licences.nobody")
+		}
+		m.Teams = append(m.Teams, ui.DefModel{Term: name, Value: say.S("licences.seats_of", "Count", t.Used+t.Reserved)})
+	}
+	for _, e := range l.Entitlements {
+		row := licences.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From), Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licences.origin_" + string(e.Origin)))}
+		if e.Reference == "" {
+			row.Reference = "–"
+		}
+		if changes && e.ID != "" {
+			row.Remove = &ui.FormModel{ID: "remove-" + slug(e.ID), Action: "/licences/" + e.ID + "/remove", Test: "entitlement-remove"}
+			row.Button = ui.ButtonModel{Label: say.S("licences.remove"), Kind: ui.DangerSecondary, Small: true}
+		}
+		m.Entitlements = append(m.Entitlements, row)
 	}
 	return m
+}
+
+// day is a date in the form in which it is typed; a bound that is not there is a dash.
+func day(_ words, t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// lastDay is the last day on which something holds that ends before t.
+func lastDay(say words, t time.Time) string {
+	if t.IsZero() {
+		return day(say, t)
+	}
+	return day(say, t.Add(-time.Nanosecond))
+}
+
+// poolFacts is where the numbers come from, how old they are, and what is to be expected.
+func poolFacts(say words, l license.Line) []ui.DefModel {
+	var facts []ui.DefModel
+	add := func(test, term, value string) {
+		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
+	}
+	unknown := say.S("licences.unknown")
+	source := say.Say(i18n.T("licences.origin_" + string(l.Origin)))
+	if l.Origin == license.FromServer {
+		source += ", " + say.since(l.Answer.At).Words
+	}
+	add("source", say.S("licences.source"), source)
+	if pool := l.Account.Pool; pool.Server != "" {
+		said := unknown
+		if l.Account.ServerOK {
+			said = say.S("licences.server_says", "InUse", l.Account.InUse, "Age", say.since(l.Answer.At).Words)
+		}
+		add("server", say.S("licences.in_use"), said)
+	}
+	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
+	if len(ends) > 0 {
+		add("valid-until", say.S("licences.until"), lastDay(say, ends[0].Until))
+	}
+	peak := unknown
+	if p := l.Forecast.Peak; p.Seats > 0 {
+		peak = say.S("licences.peak_was", "Seats", p.Seats, "When", p.At.UTC().Format("2006-01-02 15:04")+" UTC")
+		if len(p.Holders) > 0 {
+			names := make([]string, 0, 3)
+			for _, h := range p.Holders[:min(3, len(p.Holders))] {
+				names = append(names, h.Name+" ("+h.Tenant+")")
+			}
+			peak += ": " + strings.Join(names, ", ")
+		}
+	}
+	add("peak", say.S("licences.peak"), peak)
+	full := say.S("licences.full_unknown", "Days", license.MinDays)
+	switch f := l.Forecast; {
+	case f.FullKnown && f.NotInSight:
+		full = say.S("licences.full_never")
+	case f.FullKnown:
+		full = say.S("licences.full_in", "Count", f.FullIn)
+	}
+	add("forecast", say.S("licences.forecast"), full)
+	return facts
+}
+
+// poolNotices are what somebody has to do something about.
+func poolNotices(say words, l license.Line) []ui.NoticeModel {
+	var list []ui.NoticeModel
+	if !l.Answer.Failed.IsZero() {
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.say(l.Answer.Failed), Test: "server-away",
+			Body: say.S("licences.away_since", "Since", l.Answer.Since.UTC().Format("2006-01-02 15:04")+" UTC")})
+	}
+	if f := l.Forecast; !f.Expires.IsZero() {
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.will_end", "Day", lastDay(say, f.Expires), "Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
+	}
+	if d := l.Account.Difference; len(d) > 0 {
+		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.differences"), Test: "differences"}
+		for _, x := range d {
+			n.Items = append(n.Items, say.Say(i18n.T("licences.differs_"+string(x.Kind), "Count", x.Count, "Node", x.Node, "Name", x.Name, "Tenant", x.Tenant)))
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
+func accountBar(say words, a license.Account) ui.MeterModel {
+	whole := float64(max(a.Pool.Seats, a.Taken(), 1))
+	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licences.free_of", "Free", a.Free(), "Seats", a.Pool.Seats), Legend: true, Large: true, Test: "seats"}
+	if a.Pool.Unknown {
+		m.Value = say.S("licences.unknown_total", "Count", a.Taken())
+		return m
+	}
+	used := ui.FillUsed
+	if a.Free() == 0 {
+		used = ui.FillWarning
+	}
+	m.Segments = []ui.SegmentModel{{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licences.used", "Count", a.Used)},
+		{Fill: ui.FillReserved, Share: float64(a.Reserved) / whole, Words: say.S("licences.reserved", "Count", a.Reserved)}}
+	return m
+}
+
+// machinesModel lists every vGPU, those without a licence first.
+func machinesModel(say words, machines []license.Machine) *licences.MachinesModel {
+	m := &licences.MachinesModel{ID: "licence-nodes", Lead: say.S("licences.machines_lead")}
+	lost := 0
+	var rest []licences.MachineModel
+	for _, machine := range machines {
+		row := licences.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–", Expires: "–", Since: ui.TimeModel{Words: "–"}, State: licenceState(say, license.Device{})}
+		for _, d := range machine.Devices {
+			row.Device, row.State, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenceState(say, d), say.since(d.Since)
+			if row.Expires = "–"; !d.Expires.IsZero() {
+				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
+			}
+			if d.Now(say.now).Lost() {
+				lost++
+				m.Rows = append(m.Rows, row)
+			} else {
+				rest = append(rest, row)
+			}
+		}
+		if len(machine.Devices) == 0 {
+			rest = append(rest, row)
+		}
+	}
+	m.Rows = append(m.Rows, rest...)
+	if lost > 0 {
+		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.lost", "Count", lost), Body: say.S("licences.cure"), Test: "lost"}
+	}
+	return m
+}
+
+func licenceState(say words, d license.Device) ui.StateModel {
+	s := d.Now(say.now)
+	m := ui.StateModel{Kind: ui.Off, Word: say.Say(i18n.T("licences.state_" + string(s))), Test: "licence-state"}
+	switch {
+	case s == license.Licensed:
+		m.Kind = ui.OK
+	case s.Lost():
+		m.Kind = ui.Danger
+		if until, in := d.Grace(say.now); in {
+			m.Detail = say.S("licences.grace", "Until", until.UTC().Format("15:04")+" UTC")
+		}
+	}
+	return m
+}
+
+func enterModel(say words, pools []license.Line, form license.Form, csv string, problems []fault.Field, lines []license.LineProblem) *licences.EnterModel {
+	wrong := func(name string) string {
+		for _, p := range problems {
+			if p.Name == name {
+				return say.say(p.Reason)
+			}
+		}
+		return ""
+	}
+	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licences.pool"), Value: form.Pool, Error: wrong("pool"), Test: "pool-choice"}
+	for _, l := range pools {
+		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Account.Pool.Name, Label: l.Account.Pool.Title})
+	}
+	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
+		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licences.enter_" + name)), Value: value, Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
+	}
+	m := &licences.EnterModel{
+		Form:   ui.FormModel{ID: "licence-form", Action: "/licences", Test: "licence-form"},
+		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField, ""), field("until", form.Until, ui.DateField, say.S("licences.until_hint")), field("reference", form.Reference, "", say.S("licences.reference_hint"))},
+		Button: ui.ButtonModel{Label: say.S("licences.enter"), Kind: ui.Primary, Icon: "plus", Test: "licence-enter"},
+		CSV:    ui.FormModel{ID: "licence-csv", Action: "/licences/import", Test: "licence-csv"},
+		File:   ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Value: csv, Hint: say.S("licences.csv_hint"), Test: "csv"},
+		Import: ui.ButtonModel{Label: say.S("licences.import"), Test: "licence-import"},
+	}
+	if len(lines) > 0 {
+		m.Problems = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.csv_refused"), Alert: true, Test: "csv-problems"}
+		for _, p := range lines {
+			words := say.say(p.Reason)
+			if p.Line > 0 {
+				words = say.S("licences.csv_line", "Line", p.Line, "Reason", words)
+			}
+			m.Problems.Items = append(m.Problems.Items, words)
+		}
+	}
+	return m
+}
+
+// licenceEnter keeps what an administrator typed.
+func (w *Web) licenceEnter(c echo.Context) error {
+	k := w.callOf(c)
+	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"), From: c.FormValue("from"), Until: c.FormValue("until")}
+	_, err := w.Licences.Enter(k.ctx, k.actor, form)
+	if fault.Is(err, fault.Invalid) {
+		v, drawn := w.licencesView(k, form, "", fault.As(err).Fields, nil)
+		if drawn != nil {
+			return drawn
+		}
+		return w.reply(c, k, licencesPage, v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.done(c, "licence-entered", "/licences")
+}
+
+// licenceImport keeps a whole file or none of it, and lists everything that is wrong with it.
+func (w *Web) licenceImport(c echo.Context) error {
+	k := w.callOf(c)
+	text := c.FormValue("csv")
+	p, err := w.Licences.Import(k.ctx, k.actor, []byte(text), true)
+	if fault.Is(err, fault.Invalid) { // somebody entered the same in between
+		for _, f := range fault.As(err).Fields {
+			p.Problems = append(p.Problems, license.LineProblem{Reason: f.Reason})
+		}
+	} else if err != nil {
+		return err
+	}
+	if len(p.Problems) > 0 {
+		v, err := w.licencesView(k, license.Form{}, text, nil, p.Problems)
+		if err != nil {
+			return err
+		}
+		return w.reply(c, k, licencesPage, v, http.StatusUnprocessableEntity)
+	}
+	return w.done(c, "licence-entered", "/licences")
+}
+
+func (w *Web) licenceRemove(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Licences.Remove(k.ctx, k.actor, c.Param("id")); err != nil {
+		return err
+	}
+	return w.done(c, "licence-removed", "/licences")
 }
 
 // seatBar draws the seats that are taken, and the one that a request would take.

@@ -54,6 +54,9 @@ func (w *Web) Routes() []Route {
 		{get, "/usage/export", identity.ReadUsage, w.usageExport},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
+		{post, "/licences", identity.ChangeLicences, w.licenceEnter},
+		{post, "/licences/import", identity.ChangeLicences, w.licenceImport},
+		{post, "/licences/:id/remove", identity.ChangeLicences, w.licenceRemove},
 		{get, "/team", identity.ReadTenant, w.show(teamPage)},
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
@@ -110,7 +113,7 @@ var (
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
-	licencesPage     = page{"licences", []string{"workload"}, (*Web).licences}
+	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload"}, (*Web).team}
 	accountPage      = page{"account", nil, (*Web).account}
 	rulesPage        = page{"rules", []string{"rules"}, (*Web).rulesShow}

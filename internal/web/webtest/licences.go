@@ -1,0 +1,78 @@
+package webtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// Licences is what a world knows of licences; tests set the fields before they ask for a page.
+type Licences struct {
+	store   *Store
+	Entered []license.Entitlement
+	Said    []license.Answer
+	Devices []license.Device
+	Virtual map[string][]string
+	Past    map[string][]license.Span
+}
+
+// Entitlements are all that were entered.
+func (l *Licences) Entitlements(context.Context) ([]license.Entitlement, error) {
+	return l.Entered, nil
+}
+
+// SaveEntitlements keeps all or none.
+func (l *Licences) SaveEntitlements(_ context.Context, list []license.Entitlement, check func([]license.Entitlement) error, _ ...audit.Event) error {
+	if err := check(l.Entered); err != nil {
+		return err
+	}
+	l.Entered = append(l.Entered, list...)
+	return nil
+}
+
+// DeleteEntitlement forgets one.
+func (l *Licences) DeleteEntitlement(_ context.Context, id string, _ ...audit.Event) error {
+	for i, e := range l.Entered {
+		if e.ID == id {
+			l.Entered = append(l.Entered[:i:i], l.Entered[i+1:]...)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, i18n.T("licences.not_found"))
+}
+
+// LicenceAnswers is what servers said.
+func (l *Licences) LicenceAnswers(context.Context) ([]license.Answer, error) { return l.Said, nil }
+
+// SaveLicenceAnswer is not asked of a world.
+func (l *Licences) SaveLicenceAnswer(context.Context, license.Answer) error { return nil }
+
+// LicenceDevices is what vGPUs said.
+func (l *Licences) LicenceDevices(context.Context) ([]license.Device, error) { return l.Devices, nil }
+
+// SaveLicenceDevices is not asked of a world.
+func (l *Licences) SaveLicenceDevices(context.Context, []license.Device, time.Time, bool) error {
+	return nil
+}
+
+// Takings are the workloads that hold seats.
+func (l *Licences) Takings(context.Context) ([]license.Taking, error) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	var list []license.Taking
+	for _, w := range l.store.Works {
+		if w.Size.LicencePool != "" && w.Holds() {
+			list = append(list, license.Taking{Pool: w.Size.LicencePool, Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant, Node: w.Observed.Node, Seats: max(1, w.LicenceSeats), Since: w.CreatedAt})
+		}
+	}
+	return list, nil
+}
+
+// Spans is the metered past.
+func (l *Licences) Spans(context.Context, time.Time) (map[string][]license.Span, error) {
+	return l.Past, nil
+}

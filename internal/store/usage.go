@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -64,11 +67,26 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	}
 	query := strings.Replace(usesQuery, "@where", strings.Join(where, " AND "), 1)
 	var rows []ledgerRow
-	if err := v.at(ctx).Raw(query, args).Scan(&rows).Error; err != nil {
+	if err := withRoom(v.at(ctx), func(db *gorm.DB) error { return db.Raw(query, args).Scan(&rows).Error }); err != nil {
 		return s, failure(err)
 	}
 	s.Lines = each(rows, toLine)
 	return s, nil
+}
+
+// withRoom runs a query that adds up many rows. PostgreSQL gives one 4 MB of memory unless it is told otherwise, too little for the lines of a large site: it would sort the
+// whole meter on disk first.
+func withRoom(db *gorm.DB, query func(*gorm.DB) error) error {
+	if db.Name() != "postgres" {
+		return query(db)
+	}
+	return db.Transaction(func(tx *gorm.DB) error {
+		// Compiling the query takes longer than running it.
+		if err := tx.Exec("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)").Error; err != nil {
+			return err
+		}
+		return query(tx)
+	}, &sql.TxOptions{ReadOnly: true})
 }
 
 // toLine knows what was held from the size that the workload has. One that was resized has another now; then what it held is not on record.

@@ -137,9 +137,11 @@ func kindCost(s usage.Statement, kind usage.Kind) []usage.Money {
 // usageTiles are the few numbers. What nobody measured is said to be unknown.
 func usageTiles(say words, total usage.Sum) ui.TilesModel {
 	m := ui.TilesModel{Label: say.S("usage.totals"), Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.monies(total.Cost), Test: "usage-cost"}}}
-	unknown := ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown), Detail: say.S("usage.unknown_why"), Test: "usage-unknown"}
+	if total.Unknown > 0 {
+		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown), Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
+	}
 	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"), Test: "usage-idle"}
-	m.Items = append(m.Items, unknown, idle)
+	m.Items = append(m.Items, idle)
 	return m
 }
 

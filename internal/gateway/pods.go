@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -134,7 +136,11 @@ func dialing(d Dialer) func(ctx context.Context, network, address string) (net.C
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 		defer stop()
-		conn, err := d.DialContext(ctx, network, address)
+		pod, err := addressOf(address)
+		if err != nil {
+			return nil, dialError{err}
+		}
+		conn, err := d.DialContext(ctx, network, pod)
 		if err != nil {
 			return nil, dialError{err}
 		}
@@ -142,8 +148,31 @@ func dialing(d Dialer) func(ctx context.Context, network, address string) (net.C
 	}
 }
 
-// target is one port of one pod.
-type target struct{ cluster, pod, address string }
+// target is one port of one pod. Host names it for the transport, which keeps connections by that name: an address alone would lend the connection of a pod that
+// is gone, kept open by something on the way, to the next pod with its address.
+type target struct{ cluster, pod, address, host string }
+
+// hostOf names a pod's port so that no other pod, before or after, has the same name; addressOf reads the address back.
+func hostOf(w workload.Workload, ip netip.Addr, port string) string {
+	return net.JoinHostPort(fmt.Sprintf("%x.%d.%x.pod", ip.AsSlice(), w.Observed.Generation, string(w.ID)), port)
+}
+
+func addressOf(host string) (string, error) {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return "", err
+	}
+	label, _, _ := strings.Cut(name, ".")
+	bytes, err := hex.DecodeString(label)
+	if err != nil {
+		return "", errTarget
+	}
+	ip, ok := netip.AddrFromSlice(bytes)
+	if !ok {
+		return "", errTarget
+	}
+	return net.JoinHostPort(ip.String(), port), nil
+}
 
 var errTarget = errors.New("gateway: the workload has no address that may be reached")
 
@@ -162,7 +191,8 @@ func (p *Pods) target(w workload.Workload) (target, error) {
 	if p.transports[w.Cluster] == nil {
 		return target{}, fmt.Errorf("gateway: no way to cluster %q", w.Cluster)
 	}
-	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), strconv.Itoa(int(w.Image.Port)))}, nil
+	port := strconv.Itoa(int(w.Image.Port))
+	return target{w.Cluster, w.Observed.Pod, net.JoinHostPort(ip.Unmap().String(), port), hostOf(w, ip.Unmap(), port)}, nil
 }
 
 func isPodAddress(ip netip.Addr) bool {

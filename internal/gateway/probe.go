@@ -49,10 +49,11 @@ func (p *Pods) Probe(ctx context.Context, w workload.Workload) (*workload.Activi
 }
 
 func (p *Pods) get(ctx context.Context, w workload.Workload, t target, path string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.address+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.host+path, nil)
 	if err != nil {
 		return nil, err
 	}
+	r.Host = t.address
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "gpu-portal")
 	p.authorize(r.Header, w)

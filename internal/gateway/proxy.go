@@ -37,7 +37,7 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 	e := exchangeOf(pr.In.Context())
 	out := pr.Out
-	out.URL.Scheme, out.URL.Host, out.URL.User, out.URL.Opaque = "http", e.grant.target.address, nil, ""
+	out.URL.Scheme, out.URL.Host, out.URL.User, out.URL.Opaque = "http", e.grant.target.host, nil, ""
 	out.Host = pr.In.Host
 	cleanRequest(out.Header, g.opts.PortalCookies)
 	if upgrade := pr.In.Header["Upgrade"]; len(upgrade) > 0 && (len(upgrade) > 1 || !strings.EqualFold(upgrade[0], "websocket")) {

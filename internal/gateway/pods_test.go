@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// An address is given to another pod when its first one is gone, and something on the way may keep connections of the first one open. The second one's calls, and its secret,
+// must not go there.
+func TestAConnectionIsNeverLentToAnotherPod(t *testing.T) {
+	var dialled []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, goodStatus) }))
+	defer server.Close()
+	pods, err := NewPods(PodsOptions{Clusters: map[string]Cluster{"c1": {Dialer: dialerOf(func(ctx context.Context, address string) (net.Conn, error) {
+		dialled = append(dialled, address)
+		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+	})}}, Secrets: &world{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(w workload.Workload) {
+		t.Helper()
+		to, err := pods.target(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pods.get(t.Context(), w, to, "/api/status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := notebook("nb-anna", "anna"), notebook("nb-berta", "berta")
+	second.ID = "w-another"
+	second.Observed.PodIP = first.Observed.PodIP
+	again := first
+	again.Observed.Generation++
+	for i, w := range []workload.Workload{first, first, second, again, second} {
+		ask(w)
+		if want := []int{1, 1, 2, 3, 3}[i]; len(dialled) != want {
+			t.Errorf("call %d: want %d connections so far, got %d", i+1, want, len(dialled))
+		}
+	}
+	for _, address := range dialled {
+		if want := net.JoinHostPort(first.Observed.PodIP, "8888"); address != want {
+			t.Errorf("want %s to be dialled, got %s", want, address)
+		}
+	}
+}
+
+func TestAddressOf(t *testing.T) {
+	w := notebook("nb-anna", "anna")
+	for _, ip := range []string{"10.64.0.7", "fd00::7"} {
+		w.Observed.PodIP = ip
+		p := &Pods{transports: map[string]http.RoundTripper{"c1": http.DefaultTransport}}
+		to, err := p.target(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := addressOf(to.host); err != nil || got != to.address {
+			t.Errorf("%s: want %s, got %s, %v", to.host, to.address, got, err)
+		}
+	}
+	for _, host := range []string{"", "x", "localhost:80", "10.0.0.1:80", "0a00.pod:80", ":80"} {
+		if got, err := addressOf(host); err == nil {
+			t.Errorf("%q: want an error, got %s", host, got)
+		}
+	}
+}
+
+type dialerOf func(ctx context.Context, address string) (net.Conn, error)
+
+func (f dialerOf) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	return f(ctx, address)
+}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // podConn is a connection that has reached its pod.
@@ -12,6 +14,18 @@ type podConn struct {
 	net.Conn
 	workload *Workload
 	port     int
+	target   Target
+	ip       string
+	uid      types.UID
+	ended    func(*podConn)
+}
+
+// Close also takes the connection out of its network's list.
+func (c *podConn) Close() error {
+	if c.ended != nil {
+		c.ended(c)
+	}
+	return c.Conn.Close()
 }
 
 // inbox is a net.Listener that is fed with connections instead of accepting them.

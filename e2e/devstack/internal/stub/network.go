@@ -25,6 +25,7 @@ type Network struct {
 
 	mu     sync.Mutex
 	routes map[Target]string
+	open   map[*podConn]bool
 }
 
 // Target is a port of a pod.
@@ -35,13 +36,14 @@ type Target struct {
 
 // NewNetwork starts the faces; they end with ctx.
 func NewNetwork(ctx context.Context, cluster *world.Cluster, memory *Memory) *Network {
-	n := &Network{cluster: cluster, memory: memory, inbox: newInbox(), routes: map[Target]string{}}
+	n := &Network{cluster: cluster, memory: memory, inbox: newInbox(), routes: map[Target]string{}, open: map[*podConn]bool{}}
 	go n.inbox.serve(ctx, memory)
 	return n
 }
 
-// Route sends connections for a pod's port to a real server; an empty address ends that.
+// Route sends connections for a pod's port to a real server; an empty address ends that. Connections to the port from before end.
 func (n *Network) Route(t Target, addr string) {
+	n.end(func(c *podConn) bool { return c.target == t })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if addr == "" {
@@ -87,7 +89,38 @@ func (n *Network) At(ctx context.Context, host string, port int) (socks.Handle, 
 	if err != nil {
 		return nil, socks.Refused
 	}
-	return func(conn net.Conn) { n.inbox.put(&podConn{Conn: conn, workload: w, port: port}) }, nil
+	n.end(func(c *podConn) bool { // a pod that is gone takes its connections along
+		now := n.cluster.PodAt(c.ip)
+		return now == nil || now.UID != c.uid
+	})
+	return func(conn net.Conn) {
+		c := &podConn{Conn: conn, workload: w, port: port, target: Target{pod.Namespace, pod.Name, port}, ip: pod.Status.PodIP, uid: pod.UID, ended: n.forget}
+		n.mu.Lock()
+		n.open[c] = true
+		n.mu.Unlock()
+		n.inbox.put(c)
+	}, nil
+}
+
+// end closes the connections that are chosen.
+func (n *Network) end(chosen func(*podConn) bool) {
+	var old []*podConn
+	n.mu.Lock()
+	for c := range n.open {
+		if chosen(c) {
+			old = append(old, c)
+		}
+	}
+	n.mu.Unlock()
+	for _, c := range old {
+		_ = c.Close()
+	}
+}
+
+func (n *Network) forget(c *podConn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.open, c)
 }
 
 // find finds the pod behind a pod's address, a Service's cluster address or its name, and the pod's port.

@@ -230,6 +230,10 @@ func TestRoute(t *testing.T) {
 	if _, body := s.get(t, "http://10.64.0.1:8888/lab", nil); !strings.Contains(body, `data-test="pod">nb<`) {
 		t.Errorf("want the stub again, got %s", body)
 	}
+	s.network.Route(target, real.Listener.Addr().String()) // the client still has its connection
+	if _, body := s.get(t, "http://10.64.0.1:8888/lab", nil); body != "real 10.64.0.1:8888" {
+		t.Errorf("want connections from before to end with a new route, got %s", body)
+	}
 }
 
 func TestChat(t *testing.T) {

@@ -49,8 +49,7 @@ SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.p
   CAST(lines.before AS BIGINT) AS before, CAST(lines.held AS BIGINT) AS held, CAST(lines.unknown AS BIGINT) AS unknown,
   w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size
 FROM lines LEFT JOIN workloads AS w ON w.id = lines.workload
-WHERE lines.held > 0 OR lines.unknown > 0
-ORDER BY lines.workload, lines.size_name, lines.price_currency, lines.price_minor, lines.tenant`
+WHERE lines.held > 0 OR lines.unknown > 0`
 
 // Statement reads what was held in a span: of all tenants, of some, or of one person.
 func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, error) {
@@ -71,6 +70,7 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 		return s, failure(err)
 	}
 	s.Lines = each(rows, toLine)
+	s.Sort() // here, for databases have their own order of letters
 	return s, nil
 }
 

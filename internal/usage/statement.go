@@ -98,6 +98,11 @@ type Statement struct {
 	Lines []Line
 }
 
+// Sort puts the lines in the order workload, size, price.
+func (s Statement) Sort() {
+	slices.SortFunc(s.Lines, func(a, b Line) int { return compareUses(a.Use, b.Use) })
+}
+
 // Final reports whether the month is over, so that only what was open can still be found to have ended earlier.
 func (s Statement) Final() bool { return s.Span == s.Whole }
 

@@ -97,6 +97,9 @@ func New(d Deps) *Web {
 	if d.Reports == nil {
 		d.Reports = func(string) (gpumetrics.Report, bool) { return gpumetrics.Report{}, false }
 	}
+	if d.Licences == nil { // a site without pools
+		d.Licences = license.New(license.Options{Now: d.Now})
+	}
 	if d.MaxStreams == 0 {
 		d.MaxStreams = 32
 	}

@@ -1,13 +1,16 @@
 package web
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -341,4 +344,51 @@ func seatBar(say words, s license.Seats, more int) ui.MeterModel {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole, Words: say.S("start.this_one")})
 	}
 	return m
+}
+
+// licenceStrips are the alarm for vGPUs that lost their licence: administrators hear of the nodes, others of their own workloads on them.
+func (w *Web) licenceStrips(k call) []ui.StripModel {
+	lost := w.Licences.Unlicensed()
+	if len(lost) == 0 {
+		return nil
+	}
+	var names []string
+	id := "licences.strip_nodes"
+	if k.actor.SeesAll() {
+		for _, cluster := range slices.Sorted(maps.Keys(lost)) {
+			names = append(names, lost[cluster]...)
+		}
+	} else {
+		id = "licences.strip_yours"
+		items, _, err := w.Workloads.List(k.ctx, k.actor, true, workload.Filter{Limit: 500})
+		if err != nil {
+			return nil // the page itself says what is the matter
+		}
+		for _, item := range items {
+			if item.Size.Technology == catalog.VGPU && item.Holds() && slices.Contains(lost[item.Cluster], item.Observed.Node) {
+				names = append(names, item.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-licence", Test: "strip-licence", Words: k.words.Say(i18n.T(id, "Count", len(names), "Names", strings.Join(names[:min(5, len(names))], ", ")))}}
+}
+
+// seatsFree says how many are left, or that nobody knows.
+func seatsFree(say words, s license.Seats) string {
+	if s.Pool.Unknown {
+		return say.S("licences.unknown_total", "Count", s.Used)
+	}
+	return say.S("licences.free_of", "Free", s.Free(), "Seats", s.Pool.Seats)
+}
+
+// seatsTaken says what a start would take, by the counting rule of the pool's product.
+func seatsTaken(say words, size catalog.Size, s license.Seats) string {
+	n := max(1, size.Seats(s.Pool))
+	if s.Pool.Unknown {
+		return say.S("start.seat_unknown", "Count", n, "Pool", s.Pool.Title)
+	}
+	return say.S("start.seat_after", "Count", n, "Pool", s.Pool.Title, "Free", max(0, s.Free()-n), "Seats", s.Pool.Seats)
 }

@@ -22,10 +22,13 @@ func TestLicencesTellWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := w.Get(webtest.Dora, "/licences").Body.String()
-	for _, want := range []string{`data-test="lost"`, `data-test="machine"`, "vm-2", "unknown", "full speed until", `data-test="licence-form"`} {
+	for _, want := range []string{`data-test="lost"`, `data-test="machine"`, "vm-2", "unknown", "full speed until", `data-test="licence-form"`, `data-test="strip-licence"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("an administrator does not see %q", want)
 		}
+	}
+	if strings.Contains(w.Get(webtest.Anna, "/").Body.String(), `data-test="strip-licence"`) {
+		t.Error("a developer who has nothing on the node is alarmed")
 	}
 	if page = w.Get(webtest.Anna, "/licences").Body.String(); strings.Contains(page, `data-test="licence-form"`) || strings.Contains(page, `data-test="entitlement"`) || !strings.Contains(page, `data-test="lost"`) {
 		t.Error("a developer sees that a licence is missing, and neither forms nor purchases")
@@ -68,5 +71,19 @@ func TestAFileOfLicencesIsKeptWholeOrNotAtAll(t *testing.T) {
 	id := w.Licences.Entered[0].ID
 	if answer = w.Post(webtest.Dora, "/licences/"+id+"/remove", nil); answer.Code != 303 || len(w.Licences.Entered) != 0 {
 		t.Errorf("want it taken out, got %d", answer.Code)
+	}
+}
+
+func TestTheOwnerHearsOfALostLicence(t *testing.T) {
+	w := webtest.Busy()
+	w.Add(w.Workload("on-vgpu", webtest.Anna, "vgpu-12q").Running("vm-1", time.Hour, time.Hour))
+	w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
+	w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed, Since: w.Clock, SeenAt: w.Clock}}
+	if err := w.LicenceService.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	page := w.Get(webtest.Anna, "/").Body.String()
+	if !strings.Contains(page, `data-test="strip-licence"`) || !strings.Contains(page, "A vGPU under on-vgpu") {
+		t.Error("the owner hears nothing")
 	}
 }

@@ -511,10 +511,10 @@ func needs(say words, o request.Offer) ui.StateModel {
 		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By", o.Verdict.Who())}
 	case o.Seats != nil:
 		kind := ui.Info
-		if o.Seats.Free() == 0 {
+		if !o.Seats.Has(max(1, o.Size.Seats(o.Seats.Pool))) {
 			kind = ui.Warning
 		}
-		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: say.S("licences.free_of", "Free", o.Seats.Free(), "Seats", o.Seats.Pool.Seats)}
+		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: seatsFree(say, *o.Seats)}
 	}
 	return ui.StateModel{Kind: ui.OK, Word: say.S("start.needs_nothing")}
 }
@@ -628,7 +628,7 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 		add("start.sum_rule", p.Verdict.Rule, "sum-rule")
 	}
 	if p.Seats != nil {
-		add("start.sum_seat", say.S("start.seat_after", "Pool", p.Seats.Pool.Title, "Free", max(0, p.Seats.Free()-1), "Seats", p.Seats.Pool.Seats), "sum-seat")
+		add("start.sum_seat", seatsTaken(say, p.Wish.Size, *p.Seats), "sum-seat")
 	}
 	add("start.sum_name", strings.Replace(p.Wish.Name, "-xxxx", "-…", 1), "sum-name") // the last part is drawn when it is sent
 	add("start.sum_cluster", p.Wish.Cluster, "sum-cluster")

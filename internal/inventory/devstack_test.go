@@ -88,6 +88,9 @@ func TestDevstackHasAPlaceForEverySize(t *testing.T) {
 		if fit.Known == rule.Uncountable || fit.Known && fit.Free == 0 {
 			t.Errorf("%s: %+v", size.Name, fit)
 		}
+		if told := capacity.Isolation(s, size); told != size.Isolation {
+			t.Errorf("%s: the catalogue says %s, the nodes say %s", size.Name, size.Isolation, told)
+		}
 	}
 	for _, f := range capacity.Compare(every, []inventory.Snapshot{s}) {
 		if f.Kind == capacity.NeverRuns {

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -54,6 +56,20 @@ func Isolation(n Node, resource string) catalog.Isolation {
 		}
 	}
 	return catalog.IsolationUnknown
+}
+
+// Confirms reports whether a node's labels agree with the isolation that a catalogue says one of its resources has. What the labels do not speak of, as those of older versions of GPU
+// feature discovery, is taken as the catalogue has it; what they say otherwise counts against it.
+func Confirms(n Node, resource string, level catalog.Isolation) bool {
+	prefix := strings.TrimSuffix(resource, ".shared")
+	labels := map[string]string{prefix + ".sharing-strategy": "none", prefix + ".replicas": "1", "nvidia.com/vgpu.present": "false", "nvidia.com/mig.capable": "true"}
+	if profile, ok := strings.CutPrefix(prefix, "nvidia.com/mig-"); ok {
+		labels["nvidia.com/mig.strategy"], labels[prefix+".product"] = "mixed", n.Labels["nvidia.com/gpu.product"]+"-MIG-"+profile
+	}
+	maps.Copy(labels, n.Labels)
+	n.Labels = labels
+	order := []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory, catalog.IsolationHard}
+	return slices.Index(order, Isolation(n, resource)) >= slices.Index(order, level)
 }
 
 func sharingOf(n Node, resource string) sharing {

@@ -27,11 +27,12 @@ type fitsOf struct {
 // room is how many of a size fit, and why none could start now.
 type room struct {
 	inventory.Fit
-	why i18n.Text
+	why       i18n.Text
+	isolation catalog.Isolation // as it may be told; "" while no picture of the cluster is there
 }
 
 func roomFor(s inventory.Snapshot, size catalog.Size) room {
-	r := room{Fit: capacity.Fit(s, size)}
+	r := room{Fit: capacity.Fit(s, size), isolation: capacity.Isolation(s, size)}
 	if r.Free == 0 {
 		r.why = capacity.Why(s, size)
 	}

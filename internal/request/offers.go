@@ -67,8 +67,11 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
 	r := fitted(w.Cluster, known)
+	if r.isolation != "" {
+		size.Isolation, w.Size.Isolation = r.isolation, r.isolation
+	}
 	if rule, ok := site.Catalog.Rule(size.Technology); ok && rule.Uncountable {
-		r = room{why: i18n.T("capacity.not_counted")} // also of a technology that only this catalogue knows
+		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation} // also of a technology that only this catalogue knows
 	}
 	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy}
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
@@ -110,6 +113,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	}
 	d.DryRun = true
 	w, t, err := s.check(a, d)
+	w.Size.Isolation = s.isolation(ctx, w)
 	p := Preview{Wish: w, Fields: fieldsOf(err)}
 	if t.Name == "" || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: t.Name}) {
 		return p, nil

@@ -159,6 +159,7 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	if err != nil {
 		return Request{}, s.refused(ctx, a, d, err)
 	}
+	w.Size.Isolation = s.isolation(ctx, w)
 	facts := s.facts(ctx, t, w)
 	if facts.Past, err = s.past(ctx, a); err != nil {
 		return Request{}, err
@@ -216,6 +217,15 @@ func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 // past is what the rules may know of somebody's use so far.
 func (s *Service) past(ctx context.Context, a identity.Actor) (Past, error) {
 	return s.Store.Past(ctx, a.Person.ID, s.Now().Add(-PastDays*24*time.Hour))
+}
+
+// isolation is what rules and people are told of a wish's size, now and on its cluster. It is written down with the request: what was promised is what can be shown.
+func (s *Service) isolation(ctx context.Context, w Wish) catalog.Isolation {
+	snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster)
+	if !ok {
+		return w.Size.Isolation
+	}
+	return capacity.Isolation(snapshot, w.Size)
 }
 
 func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) inventory.Fit {

@@ -27,9 +27,9 @@ func TestEveryPageInEveryLook(t *testing.T) {
 	dana.until("/workloads/"+str(running["id"])+"/metrics", "measured", waitForMetrics, hasDevices)
 	w, r := "/workloads/"+str(running["id"]), "/requests/"+str(pending["id"])
 	pages := map[string][]string{
-		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/extend", w + "/delete", "/requests", r, "/storage", "/fleet", "/licences", "/team", "/account", "/nowhere"},
+		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/extend", w + "/delete", "/requests", r, "/storage", "/fleet", "/licences", "/usage", "/start/size", "/team", "/account", "/nowhere"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/"},
-		"pat":  {"/fleet", "/licences", "/audit"},
+		"pat":  {"/fleet", "/licences", "/usage", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/audit"},
 	}
 	for name, l := range looks {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	_ "time/tzdata" // statements go by the site's time zone, and an image may hold no zones
 
 	"github.com/spf13/cobra"
 

@@ -18,7 +18,7 @@ func TestTheRulesAreATableInWords(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Eli, "/admin/rules"), http.StatusOK)
-	wantSaid(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "needs an approval by: approver", "starts at once")
+	wantSaid(t, doc, "rules", "whole-gpus", "request.gpus >= 1.0", "approval by: approver", "starts at once")
 	wantAbsent(t, doc, "edit")
 	if got := w.Get(webtest.Anna, "/admin/rules").Code; got != http.StatusNotFound {
 		t.Errorf("for a developer the page does not exist, got %d", got)
@@ -58,7 +58,7 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	w.Reqs["r-anna0"] = old
 	doc := read(t, w.Post(webtest.Dora, "/admin/rules/check", url.Values{"text": {twoSteps}, "base": {"0"}}), http.StatusOK)
 	wantSaid(t, doc, "differ", "3 of 3 requests of the last 30 days") // two need two steps now; a third was decided by a person and would start at once
-	wantSaid(t, doc, "rules-preview", "needs an approval by: team owner, then approver")
+	wantSaid(t, doc, "rules-preview", "approval by: team owner, then approver")
 	wantSaid(t, doc, "rules-examples", "A whole GPU for 8 hours", "team owner, then approver")
 	if len(w.RuleTexts) != 0 || len(w.Record) != len(webtest.Busy().Record) {
 		t.Error("checking writes nothing")

@@ -1,5 +1,13 @@
 package reconcile
 
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
 // For the tests of this package, which are outside of it.
 var (
 	Owns        = owns
@@ -33,4 +41,20 @@ func KindNames() []string {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// Meter is one controller's meter.
+type Meter struct{ m *meter }
+
+// NewMeter makes one.
+func NewMeter(s Store) Meter { return Meter{newMeter(s)} }
+
+// Change says how the meter changes.
+func (m Meter) Change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {
+	return m.m.change(ctx, before, after, now)
+}
+
+// Saved notes what was saved.
+func (m Meter) Saved(w workload.Workload, change *usage.Interval, err error) {
+	m.m.saved(w, change, err)
 }

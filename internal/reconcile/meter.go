@@ -26,7 +26,26 @@ func (m *meter) forget() {
 	m.known = false
 }
 
+// change says how the meter changes. Where a pod came or went since the row was written, the database is asked: another controller, a leader that was asleep,
+// may have opened or closed the interval. Its write and the row's are one, so what is read here holds until this row is saved, or the save is a Conflict.
 func (m *meter) change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {
+	open, err := m.openOf(ctx, after.ID, placed(before) != placed(after))
+	if err != nil {
+		return nil, err
+	}
+	return usage.Meter(open, usage.Held{
+		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
+		Placed: placed(after), SeenAt: before.Observed.At,
+	}, now), nil
+}
+
+func placed(w workload.Workload) bool { return w.Observed.PodPresent && w.Observed.Node != "" }
+
+// openOf is the open interval of a workload, nil for none.
+func (m *meter) openOf(ctx context.Context, id workload.ID, ask bool) (*usage.Interval, error) {
+	if ask {
+		return m.store.OpenInterval(ctx, id)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.known {
@@ -39,14 +58,10 @@ func (m *meter) change(ctx context.Context, before, after workload.Workload, now
 			m.open = map[workload.ID]usage.Interval{}
 		}
 	}
-	var open *usage.Interval
-	if i, ok := m.open[after.ID]; ok {
-		open = &i
+	if i, ok := m.open[id]; ok {
+		return &i, nil
 	}
-	return usage.Meter(open, usage.Held{
-		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
-		Placed: after.Observed.PodPresent && after.Observed.Node != "", SeenAt: before.Observed.At,
-	}, now), nil
+	return nil, nil
 }
 
 func (m *meter) saved(w workload.Workload, change *usage.Interval, err error) {
@@ -58,6 +73,7 @@ func (m *meter) saved(w workload.Workload, change *usage.Interval, err error) {
 	switch {
 	case err != nil:
 		m.known = false
+	case !m.known: // everything is read anyway
 	case change.Until.IsZero():
 		m.open[w.ID] = *change
 	default:

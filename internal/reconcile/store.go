@@ -20,6 +20,8 @@ type Store interface {
 	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error
 	// OpenIntervals gives the open meter interval of each workload that has one.
 	OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval, error)
+	// OpenInterval gives the open meter interval of one workload, nil for none.
+	OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval, error)
 	SaveSnapshot(ctx context.Context, s inventory.Snapshot) error
 	// DeletedVolumes are those whose PVC is still to be removed; PurgeVolume says that it is gone.
 	DeletedVolumes(ctx context.Context) ([]workload.Volume, error)

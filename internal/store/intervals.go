@@ -64,6 +64,16 @@ func (v view) OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval
 	return open, err
 }
 
+// OpenInterval gives the open interval of a workload, nil for none.
+func (v view) OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval, error) {
+	rows, err := all[intervalRow](v.at(ctx).Where("workload = ? AND until_at IS NULL", string(id)))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	open := toInterval(rows[0])
+	return &open, nil
+}
+
 // saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is at its meter.
 func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
 	if i.Until.IsZero() {

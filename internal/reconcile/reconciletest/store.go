@@ -201,6 +201,15 @@ func (s *Store) OpenIntervals(context.Context) (map[workload.ID]usage.Interval, 
 	return open, nil
 }
 
+// OpenInterval implements reconcile.Store.
+func (s *Store) OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval, error) {
+	open, err := s.OpenIntervals(ctx)
+	if i, ok := open[id]; ok {
+		return &i, err
+	}
+	return nil, err
+}
+
 // SaveSnapshot implements reconcile.Store.
 func (s *Store) SaveSnapshot(_ context.Context, snapshot inventory.Snapshot) error {
 	return s.write(func() error { s.snapshots[snapshot.Cluster] = snapshot; return nil })

@@ -298,6 +298,8 @@ var meterCases = cases{
 		}
 		open, closed := *interval(20, 0), *interval(1, 10)
 		equal(t, map[workload.ID]usage.Interval{"w-1": open}, got(s.OpenIntervals(ctx))(t))
+		equal(t, &open, got(s.OpenInterval(ctx, "w-1"))(t))
+		equal(t, nil, got(s.OpenInterval(ctx, "w-2"))(t))
 		equal(t, map[workload.ID][]usage.Interval{"w-1": {closed, open}}, got(s.Intervals(ctx, []workload.ID{"w-1", "w-2"}))(t))
 		equal(t, 0, len(got(s.Intervals(ctx, nil))(t)))
 	},

@@ -1,0 +1,67 @@
+package reconcile_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// A leader that was asleep does not know what the other one opened and closed meanwhile; whoever saves that a pod came or went moves the meter all the same.
+func TestTwoMeters(t *testing.T) {
+	type save struct {
+		by     int // which controller
+		placed bool
+	}
+	for name, saves := range map[string][]save{
+		"opened by one, closed by the other":         {{0, true}, {1, false}},
+		"opened again by the one that had missed it": {{0, true}, {0, false}, {1, true}, {1, false}, {0, true}},
+		"in turns":     {{0, true}, {1, false}, {0, true}, {1, false}, {1, true}, {0, false}},
+		"one looks on": {{0, true}, {1, true}, {0, false}, {1, false}, {0, true}, {1, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, ctx := reconciletest.NewStore(), context.Background()
+			now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+			w := reconciletest.Notebook("nb", "gpu-vision", reconciletest.CPU, now)
+			store.Put(w)
+			meters := []reconcile.Meter{reconcile.NewMeter(store), reconcile.NewMeter(store)}
+			for _, m := range meters { // both have read what is open: nothing
+				if _, err := m.Change(ctx, w, w, now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			opened := 0
+			for _, s := range saves {
+				now = now.Add(time.Minute)
+				before := store.Get(w.ID)
+				after := before
+				after.Observed = workload.Observation{At: now, PodPresent: s.placed}
+				if s.placed {
+					after.Observed.Node = "node-1"
+				}
+				if s.placed && before.Observed.Node == "" {
+					opened++
+				}
+				change, err := meters[s.by].Change(ctx, before, after, now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = store.SaveObserved(ctx, after, nil, change)
+				meters[s.by].Saved(after, change, err)
+				if err != nil {
+					t.Fatal(err)
+				}
+				intervals := store.Meter(w.ID)
+				if len(intervals) != opened || isOpen(intervals) != s.placed {
+					t.Fatalf("after %+v: want %d intervals, the last one open: %t; got %+v", s, opened, s.placed, intervals)
+				}
+			}
+		})
+	}
+}
+
+func isOpen(list []usage.Interval) bool { return len(list) > 0 && list[len(list)-1].Until.IsZero() }

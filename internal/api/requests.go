@@ -135,14 +135,8 @@ type decideInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body *struct {
 		Note string `json:"note,omitempty" maxLength:"2000"`
+		Seen int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
 	} `required:"false"`
-}
-
-func (in decideInput) note() string {
-	if in.Body == nil {
-		return ""
-	}
-	return in.Body.Note
 }
 
 type approveInput struct {
@@ -151,20 +145,41 @@ type approveInput struct {
 		Note  string `json:"note,omitempty" maxLength:"2000"`
 		Size  string `json:"size,omitempty" maxLength:"100" doc:"Grant this size instead, which must not be more than what was asked"`
 		Lease string `json:"lease,omitempty" maxLength:"32" example:"24h" doc:"Grant this long instead, which must not be longer"`
+		Seen  int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
 	} `required:"false"`
 }
 
 func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
 	said := request.Said{Verb: request.ApproveVerb}
 	if in.Body != nil {
-		said.Note, said.Size, said.Lease = in.Body.Note, in.Body.Size, in.Body.Lease
+		said.Note, said.Size, said.Lease, said.Seen = in.Body.Note, in.Body.Size, in.Body.Lease, in.Body.Seen
 	}
 	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
-	r, err := a.deps.Requests.Reject(ctx, actor, request.ID(in.ID), in.note())
+	said := request.Said{Verb: request.RejectVerb}
+	if in.Body != nil {
+		said.Note, said.Seen = in.Body.Note, in.Body.Seen
+	}
+	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+type editInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Size   string `json:"size,omitempty" maxLength:"100" doc:"Absent: as before"`
+		Lease  string `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"Absent: as before"`
+		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Absent: as before"`
+		Seen   int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that is changed; when it has changed since, the answer is a conflict"`
+	}
+}
+
+func (a *API) edit(ctx context.Context, actor identity.Actor, in *editInput) (*output[Request], error) {
+	b := in.Body
+	r, err := a.deps.Requests.Edit(ctx, actor, request.ID(in.ID), request.Edited{Size: b.Size, Lease: b.Lease, Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

@@ -33,6 +33,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
 	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
 	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"), identity.DecideRequest, a.reject)
+	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is decided anew", "Requests"), identity.EditRequest, a.edit)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
 
 	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"), identity.ReadWorkload, a.workloads)

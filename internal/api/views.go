@@ -140,6 +140,25 @@ type Consent struct {
 	For  string    `json:"for,omitempty" doc:"In whose place"`
 	Note string    `json:"note,omitempty"`
 	At   time.Time `json:"at"`
+
+	Asked *Asked `json:"asked,omitempty" doc:"What stood there before, where this approval granted less"`
+}
+
+// Asked is what an approval granted less of.
+type Asked struct {
+	Size  string `json:"size,omitempty"`
+	Lease string `json:"lease,omitempty"`
+}
+
+func askedView(c *policy.Change) *Asked {
+	if c == nil {
+		return nil
+	}
+	v := &Asked{Size: c.Size}
+	if c.Lease > 0 {
+		v.Lease = c.Lease.String()
+	}
+	return v
 }
 
 func partiesView(parties []identity.Party) []Party {
@@ -187,7 +206,7 @@ func decisionView(r request.Request, l *i18n.Localizer) Decision {
 	for _, c := range d.Consents {
 		if c.Step < len(v.Steps) {
 			s := &v.Steps[c.Step]
-			s.Consents = append(s.Consents, Consent{By: c.ByName, For: c.ForName, Note: c.Note, At: c.At})
+			s.Consents = append(s.Consents, Consent{By: c.ByName, For: c.ForName, Note: c.Note, At: c.At, Asked: askedView(c.Change)})
 		}
 	}
 	return v
@@ -272,6 +291,7 @@ type Request struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
 	DecidedAt *time.Time `json:"decidedAt,omitempty"`
+	Version   int64      `json:"version" doc:"Counts the changes; send it back as seen to answer this one and no other"`
 }
 
 func requestView(r request.Request, l *i18n.Localizer) Request {
@@ -279,7 +299,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name,
 		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
-		Decision: decisionView(r, l),
+		Decision: decisionView(r, l), Version: r.Version,
 	}
 	if r.Wish.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Wish.StorageGiB)

@@ -45,7 +45,7 @@ func (w *world) form(route string) url.Values {
 	switch _, path, _ := strings.Cut(route, " "); {
 	case strings.HasPrefix(path, "/start"):
 		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
-	case strings.HasSuffix(path, "/extend"):
+	case strings.HasSuffix(path, "/extend"), path == "/requests/:id/edit":
 		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
@@ -83,6 +83,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"lease": "1h"}
 	case strings.HasSuffix(path, "/share"):
 		return map[string]any{"shared": true}
+	case strings.HasSuffix(path, "/edit"):
+		return map[string]any{"lease": "2h"}
 	}
 	return nil
 }

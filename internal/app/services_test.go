@@ -259,3 +259,75 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("too late: want 409, got %d %s", a.status, a.body)
 	}
 }
+
+// TestAnAnswerIsMeantForOneVersion: who saw a request before it was edited hears of it and decides nothing (T-APPR).
+func TestAnAnswerIsMeantForOneVersion(t *testing.T) {
+	w := newWorld(t)
+	yes, mine := w.token(approver), w.token(developer)
+	waits := w.pending(developer, "vision")
+	path := func(verb string) string { return "/api/v1/requests/" + string(waits.ID) + "/" + verb }
+	seen := w.call(yes, http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil).json(t)["version"]
+	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "3h", "seen": seen}); a.status != 200 || a.json(t)["lease"] != "3h" {
+		t.Fatalf("edit: %d %s", a.status, a.body)
+	}
+	for _, verb := range []string{"approve", "reject"} {
+		if a := w.call(yes, http.MethodPost, path(verb), map[string]any{"seen": seen}); a.status != 409 || !strings.Contains(a.body, "has changed") {
+			t.Errorf("%s of the one before: want 409 and the reason, got %d %s", verb, a.status, a.body)
+		}
+	}
+	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "2h", "seen": seen}); a.status != 409 {
+		t.Errorf("an edit of the one before: want 409, got %d %s", a.status, a.body)
+	}
+	now := w.call(yes, http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil).json(t)["version"]
+	if a := w.call(yes, http.MethodPost, path("approve"), map[string]any{"seen": now, "lease": "2h"}); a.status != 200 || a.json(t)["lease"] != "2h" {
+		t.Fatalf("approve what is there now: %d %s", a.status, a.body)
+	}
+	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "1h"}); a.status != 409 {
+		t.Errorf("an edit of what is decided: want 409, got %d %s", a.status, a.body)
+	}
+	if n := len(w.events("request.edited")); n != 1 {
+		t.Errorf("want one edit on record, got %d", n)
+	}
+}
+
+// TestAnEditRacesAnApproval: whichever comes first, nothing is granted that nobody approved.
+func TestAnEditRacesAnApproval(t *testing.T) {
+	w := newWorld(t)
+	yes, mine := w.token(approver), w.token(developer)
+	for range 5 {
+		raced := w.pending(developer, "vision")
+		path := "/api/v1/requests/" + string(raced.ID)
+		seen := w.call(yes, http.MethodGet, path, nil).json(t)["version"]
+		answers, err := beside(2, func(i int) (answer, error) {
+			if i == 0 {
+				return w.send(yes, http.MethodPost, path+"/approve", map[string]any{"seen": seen})
+			}
+			return w.send(mine, http.MethodPost, path+"/edit", map[string]any{"lease": "7h"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := w.store.Request(t.Context(), raced.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited := now.Wish.Lease != raced.Wish.Lease
+		if n := count(answers); n[200] != 1 || n[409] != 1 || edited == (now.State == request.Approved) {
+			t.Errorf("got %v: %s, edited: %v", n, now.State, edited)
+		}
+	}
+}
+
+// TestAnotherAddressIsTheSamePerson: who signs in by the same subject with another e-mail address and another name is still the asker.
+func TestAnotherAddressIsTheSamePerson(t *testing.T) {
+	w := newWorld(t)
+	own := w.pending(both, "vision")
+	p := w.person(both)
+	p.Email, p.Name = "second@example.org", "Somebody Else"
+	if err := w.store.SavePerson(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call(w.token(both), http.MethodPost, "/api/v1/requests/"+string(own.ID)+"/approve", nil); a.status != 403 || !strings.Contains(a.body, "own") {
+		t.Errorf("want 403, got %d %s", a.status, a.body)
+	}
+}

@@ -201,6 +201,7 @@ func spoke(id string, a, v identity.Actor) i18n.Text {
 }
 
 func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, error) {
+	asked := r.Wish
 	r, change, err := narrow(r, answer.Less, f)
 	if err != nil {
 		return Outcome{}, err
@@ -212,13 +213,14 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	}
 	r.Decision.Steps = r.steps()
 	r.Decision.Consents = append(slices.Clone(r.Decision.Consents), said)
+	detail := granted(asked, r.Wish, change, answer.Note)
 	next, left := r.OpenStep()
 	if len(left) > 0 {
 		if next != step {
 			r.Decision.Since = f.Now
 		}
 		r.Decision.Sentence = i18n.T("policy.approve", "By", r.Waits())
-		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestConsented, f.Now, i18n.Literal(answer.Note))}}, nil
+		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestConsented, f.Now, detail)}}, nil
 	}
 	if r.Kind == StartKind {
 		if fields := shortages(r.Wish, f); len(fields) > 0 {
@@ -227,5 +229,17 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.Decision.Sentence = spoke("request.approved_by", a, v)
-	return grant(r, a, f)
+	out, err := grant(r, a, f)
+	if err == nil {
+		out.Events[0].Detail = detail
+	}
+	return out, err
+}
+
+// granted is what the record says of a yes: the note, and what was changed.
+func granted(asked, now Wish, change *policy.Change, note string) i18n.Text {
+	if change == nil {
+		return i18n.Literal(note)
+	}
+	return i18n.T("request.granted_less", "Asked", asked.Size.Title, "For", asked.Lease.String(), "Size", now.Size.Title, "Lease", now.Lease.String(), "Note", note)
 }

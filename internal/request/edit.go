@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -40,13 +41,11 @@ func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
 // Edit changes one's own request while nobody has decided it.
 func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (Request, error) {
 	seen, err := s.Get(ctx, a, id)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = s.MayEdit(a, seen)
+	}
+	if err != nil {
 		return Request{}, err
-	case !identity.Can(a, identity.EditRequest, seen.Thing()):
-		return Request{}, fault.New(fault.Forbidden, i18n.T("request.edit_own"))
-	case seen.Kind != StartKind:
-		return Request{}, fault.New(fault.Conflict, i18n.T("request.edit_extension"))
 	}
 	t, err := s.working(seen.Wish.Tenant)
 	if err != nil {
@@ -56,6 +55,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	if err != nil {
 		return Request{}, err
 	}
+	w.Size.Isolation = s.isolation(ctx, w)
 	facts := s.facts(ctx, t, w)
 	if facts.Past, err = s.past(ctx, a); err != nil {
 		return Request{}, err
@@ -103,6 +103,31 @@ func (s *Service) edited(w Wish, e Edited, o Offering) (Wish, error) {
 		w.Reason = c.reason(e.Reason)
 	}
 	return w, fault.InvalidFields(c.fields)
+}
+
+// Choices are the sizes that an asker may change a request to, with its own.
+func (s *Service) Choices(a identity.Actor, r Request) []catalog.Size {
+	if identity.Known(a) != nil {
+		return nil
+	}
+	var list []catalog.Size
+	for _, size := range s.Site().Catalog.Sizes {
+		if size.Name == r.Wish.Size.Name || size.OfferedTo(r.Wish.Tenant) && slices.ContainsFunc(s.Site().Clusters, size.OfferedOn) {
+			list = append(list, size)
+		}
+	}
+	return list
+}
+
+// MayEdit says whether the actor can change a request now, and else why not.
+func (s *Service) MayEdit(a identity.Actor, r Request) error {
+	switch {
+	case !identity.Can(a, identity.EditRequest, r.Thing()):
+		return fault.New(fault.Forbidden, i18n.T("request.edit_own"))
+	case r.Kind != StartKind:
+		return fault.New(fault.Conflict, i18n.T("request.edit_extension"))
+	}
+	return open(r, s.Now())
 }
 
 // unchanged is a Conflict when a request is not the one that somebody saw.

@@ -446,6 +446,8 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	granted := seen.Wish
 	if answer.Less.Size.Name != "" {
 		granted.Size = answer.Less.Size
+		granted.Size.Isolation = s.isolation(ctx, granted)
+		answer.Less.Size = granted.Size
 	}
 	facts := s.facts(ctx, t, granted)
 	var r Request

@@ -2,7 +2,10 @@ package web
 
 import (
 	"context"
+	"math"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -11,7 +14,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
-	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -27,11 +29,14 @@ func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
 
 // approvals answers those who decide: who asks for what, may they, what does it take from others.
 func (w *Web) approvals(k call) (view, error) {
-	return w.approvalsView(k, "", nil)
+	return w.approvalsView(k, typed{}, nil)
 }
 
+// typed is what stood in the form of a decision that came back.
+type typed struct{ Note, Size, Lease string }
+
 // approvalsView shows the list with one request beside it: the one in the address, else the oldest.
-func (w *Web) approvalsView(k call, note string, cause error) (view, error) {
+func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage, Cursor: k.get("cursor")})
 	if err != nil {
 		return view{}, err
@@ -48,18 +53,25 @@ func (w *Web) approvalsView(k call, note string, cause error) (view, error) {
 	if chosen != nil {
 		// The stream of this page stays with this request: the buttons must never come to mean another one.
 		k.query.Set("id", string(chosen.ID))
+		if k.get("seen") == "" {
+			k.query.Set("seen", strconv.FormatInt(chosen.Version, 10))
+		}
 	}
+	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", waiting)}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
 	for _, r := range items {
-		m.List.Rows = append(m.List.Rows, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID))
+		m.List.Rows = append(m.List.Rows, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID))))
+	}
+	if len(items) > 1 {
+		m.List.Bulk = bulkForm(k)
 	}
 	whole := []part{{id: "inbox-page", draw: func(words) templ.Component { return requests.Inbox(m) }}}
 	if chosen == nil {
 		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"), Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
 		return view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), parts: whole}, nil
 	}
-	detail, err := w.approvalDetail(k, *chosen, items, note)
+	detail, err := w.approvalDetail(k, *chosen, items, was, problemsOf(cause))
 	if err != nil {
 		return view{}, err
 	}
@@ -87,15 +99,18 @@ func (w *Web) chosenRequest(k call, items []request.Request) (*request.Request, 
 	return &items[0], nil
 }
 
-func inboxRow(say words, r request.Request, selected bool) requests.InboxRowModel {
+// inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for the one of before goes with that.
+func inboxRow(say words, r request.Request, selected, ticked bool) requests.InboxRowModel {
+	id := slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
 	return requests.InboxRowModel{
-		Row:   ui.RowModel{ID: "inbox-" + slug(string(r.ID)), Selected: selected, Test: "inbox-row"},
+		Row:   ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
+		Tick:  requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName, "Size", r.Wish.Size.Title), Checked: ticked},
 		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)},
 		Asked: say.around(r.CreatedAt),
 	}
 }
 
-func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, note string) (requests.DetailModel, error) {
+func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed, problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
 	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std())) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
 		Items: []ui.DefModel{
@@ -122,14 +137,14 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 			m.History = append(m.History, row)
 		}
 	}
-	m.Steps = stepsModel(say, r)
+	m.Steps = w.stepsModel(say, r)
 	m.Bars, err = w.takes(k, r)
-	m.Decide, m.Why = w.decideForm(k, r, note)
+	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	return m, err
 }
 
 // stepsModel is whose approvals a request needs, how far it is, and who said what.
-func stepsModel(say words, r request.Request) *ui.StepsModel {
+func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 	steps := r.Steps()
 	if len(steps) == 0 {
 		return nil
@@ -140,7 +155,7 @@ func stepsModel(say words, r request.Request) *ui.StepsModel {
 		item := ui.StepModel{Title: upperFirst(say.say(policy.WhoOf(s.From, s.All))), State: stepState(r, i, open)}
 		for _, c := range r.Decision.Consents {
 			if c.Step == i {
-				item.Explanation = strings.TrimSpace(item.Explanation + " " + consentWords(say, c))
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))
 				at := say.around(c.At)
 				item.Time = &at
 			}
@@ -169,20 +184,39 @@ func stepState(r request.Request, step, open int) ui.StepState {
 	return ui.StepWaiting
 }
 
-func consentWords(say words, c policy.Consent) string {
+func (w *Web) consentWords(say words, c policy.Consent) string {
 	name := i18n.Literal(c.ByName)
 	if c.For != "" {
 		name = i18n.T("request.for", "Name", c.ByName, "For", c.ForName)
 	}
 	said := say.say(i18n.T("request.approved_by", "Name", name))
+	if c.Change != nil {
+		said += " " + say.S("requests.granted_less", "Asked", w.askedFor(say, c.Change))
+	}
 	if c.Note != "" {
 		said += " " + say.S("requests.note", "Note", c.Note)
 	}
 	return said
 }
 
+// askedFor is what stood there before somebody granted less: a size, a time, or both.
+func (w *Web) askedFor(say words, c *policy.Change) string {
+	var parts []string
+	if c.Size != "" {
+		title := c.Size
+		if s, ok := w.Site().Catalog.Size(c.Size); ok {
+			title = s.Title
+		}
+		parts = append(parts, title)
+	}
+	if c.Lease > 0 {
+		parts = append(parts, say.duration(c.Lease.Std()))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // decideForm has a field and two buttons; why says what stands against deciding.
-func (w *Web) decideForm(k call, r request.Request, note string) (m requests.DecideModel, why string) {
+func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.Field) (m requests.DecideModel, why string) {
 	say := k.words
 	if r.State != request.Pending {
 		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " + say.say(r.Decision.Sentence)
@@ -190,12 +224,44 @@ func (w *Web) decideForm(k call, r request.Request, note string) (m requests.Dec
 	if err := w.Requests.MayDecide(k.actor, r); err != nil {
 		return m, say.say(fault.As(err).Sentence)
 	}
-	return requests.DecideModel{
-		Form:    ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide"},
-		Note:    ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"), Hint: say.S("requests.note_hint"), MaxLength: 500, Value: note, Test: "note"},
+	m = requests.DecideModel{
+		Form:    ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide", Hidden: []ui.HiddenModel{{Name: "seen", Value: k.get("seen")}}},
+		Less:    w.lessFields(say, r, was, problems),
+		Open:    was.Size != "" || was.Lease != "",
+		Note:    ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"), Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: wrongIn(say, problems, "note"), Test: "note"},
 		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a", Test: "approve"},
 		Reject:  ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r", FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
-	}, ""
+	}
+	if k.get("seen") != strconv.FormatInt(r.Version, 10) {
+		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.say(i18n.T("request.changed")), Alert: true, Test: "stale",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.look_again"), Href: approvalPath(r.ID), Small: true, Test: "look-again"}}}}
+	}
+	return m, ""
+}
+
+// lessFields are for "yes, but": a smaller size, a shorter time.
+func (w *Web) lessFields(say words, r request.Request, was typed, problems []fault.Field) []ui.FieldModel {
+	var fields []ui.FieldModel
+	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
+		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"), Value: was.Size, Error: wrongIn(say, problems, "size"), Test: "less-size",
+			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Wish.Size.Title)}}}
+		for _, s := range smaller {
+			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " + say.moneyPerHour(s.PricePerHour)})
+		}
+		fields = append(fields, size)
+	}
+	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"), Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Wish.Lease.String()),
+		Error: wrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"})
+}
+
+// wrongIn is what is wrong with a field.
+func wrongIn(say words, problems []fault.Field, name string) string {
+	for _, p := range problems {
+		if p.Name == name {
+			return say.say(p.Reason)
+		}
+	}
+	return ""
 }
 
 // takes is what an approval would take from others: free capacity, the team's quota, licence seats.
@@ -250,30 +316,51 @@ func capacityBar(say words, r request.Request, fit inventory.Fit) ui.MeterModel 
 	return m
 }
 
-func (w *Web) approve(c echo.Context) error {
-	return w.decide(c, "approved", w.Requests.Approve)
-}
+func (w *Web) approve(c echo.Context) error { return w.decide(c, request.ApproveVerb) }
 
-func (w *Web) reject(c echo.Context) error {
-	return w.decide(c, "rejected", w.Requests.Reject)
-}
+func (w *Web) reject(c echo.Context) error { return w.decide(c, request.RejectVerb) }
 
-func (w *Web) decide(c echo.Context, flash string, verb func(context.Context, identity.Actor, request.ID, string) (request.Request, error)) error {
+func (w *Web) decide(c echo.Context, verb request.Verb) error {
 	k := w.callOf(c)
-	note := c.FormValue("note")
-	r, err := verb(k.ctx, k.actor, request.ID(c.Param("id")), note)
+	was := typed{Note: c.FormValue("note"), Size: c.FormValue("size"), Lease: strings.TrimSpace(c.FormValue("lease"))}
+	said := request.Said{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen"))}
+	if verb == request.ApproveVerb {
+		said.Size, said.Lease = was.Size, was.Lease
+	}
+	r, err := w.Requests.Answer(k.ctx, k.actor, request.ID(c.Param("id")), said)
 	switch {
 	case err == nil:
-		if r.State == request.Pending {
-			flash = "consented"
-		}
-		return w.done(c, flash, "/approvals")
+		return w.done(c, answered(r), "/approvals")
 	case !correctable(err):
 		return err
 	}
-	v, viewErr := w.approvalsView(k, note, err)
+	k.query.Del("seen") // the page that comes back shows the request as it is now
+	v, viewErr := w.approvalsView(k, was, err)
 	if viewErr != nil {
 		return viewErr
 	}
 	return w.reply(c, k, page{name: approvalsPage.name}, v, statusOf(err))
+}
+
+// seenIn reads the version that a form was made of. One that cannot be read is none that ever was, so that the answer is a conflict.
+func seenIn(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// answered is the flash for what an answer led to.
+func answered(r request.Request) string {
+	switch r.State {
+	case request.Pending:
+		return "consented"
+	case request.Rejected:
+		return "rejected"
+	}
+	return "approved"
 }

@@ -135,20 +135,23 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", r.Wish.Name), State: &state,
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
 		Verdict: w.requestVerdict(k, r),
-		Items:   requestItems(say, r), Steps: stepsModel(say, r),
+		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
 	}
 	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
 		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
 			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"), Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
 	}
-	if r.Kind == request.StartKind && r.Asker == k.actor.Person.ID && r.State != request.Approved {
+	if w.Requests.MayEdit(k.actor, r) == nil {
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.edit"), Href: requestPath(r.ID) + "/edit", Icon: "edit", Kind: ui.Secondary, Test: "edit"}})
+	}
+	if r.Kind == request.StartKind && r.Asker == k.actor.Person.ID && r.State != request.Approved && r.State != request.Pending {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.again"), Href: againURL(r), Icon: "edit", Kind: ui.Secondary, Test: "again"}})
 	}
 	return m
 }
 
-// againURL opens the start page with everything that was asked; a request itself never changes.
+// againURL opens the start page with everything that was asked; a decided request never changes.
 func againURL(r request.Request) string {
 	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name}, "image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason}}
 	return "/start?" + q.Encode()
@@ -160,6 +163,11 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 	n := ui.NoticeModel{Kind: requestKinds[r.State], Title: requestSentence(say, r), Test: "request-verdict"}
 	if r.Decision.Note != "" {
 		n.Body = say.S("requests.note", "Note", r.Decision.Note)
+	}
+	for _, c := range r.Decision.Consents {
+		if c.Change != nil {
+			n.Items = append(n.Items, say.S("requests.less_than_asked", "Name", c.ByName, "Asked", w.askedFor(say, c.Change)))
+		}
 	}
 	if r.State == request.Pending {
 		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)

@@ -41,9 +41,12 @@ func (w *Web) Routes() []Route {
 
 		{get, "/requests", identity.ReadRequest, w.show(requestsPage)},
 		{get, "/requests/:id", identity.ReadRequest, w.show(requestPage)},
+		{get, "/requests/:id/edit", identity.EditRequest, w.show(requestEditPage)},
+		{post, "/requests/:id/edit", identity.EditRequest, w.requestEdit},
 		{post, "/requests/:id/withdraw", identity.WithdrawRequest, w.requestWithdraw},
 		{get, "/approvals", identity.DecideRequest, w.show(approvalsPage)},
 		{get, "/approvals/:id", identity.DecideRequest, w.show(approvalsPage)},
+		{post, "/approvals/bulk", identity.DecideRequest, w.decideSeveral},
 		{post, "/approvals/:id/approve", identity.DecideRequest, w.approve},
 		{post, "/approvals/:id/reject", identity.DecideRequest, w.reject},
 
@@ -108,6 +111,7 @@ var (
 	deletePage       = page{"delete", nil, (*Web).workloadDeleteAsk}
 	requestsPage     = page{"requests", []string{"request"}, (*Web).requests}
 	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
+	requestEditPage  = page{"request-edit", nil, (*Web).requestEditAsk}
 	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}

@@ -1,0 +1,147 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestYesBut(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
+	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}}), http.StatusUnprocessableEntity)
+	wantSaid(t, more, "form-errors", "At most 4 h")
+	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
+		t.Error("what was typed stays and is shown")
+	}
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"size": {"mig-1g.10gb"}, "lease": {"2h"}, "note": {"A slice first."}, "seen": {"1"}}))
+	r := w.Reqs["r-anna1"]
+	if work := w.Works[r.Workload]; r.State != request.Approved || work.Size.Name != "mig-1g.10gb" || work.Lease.Until.Sub(work.Lease.From) != 2*time.Hour {
+		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
+	}
+	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantSaid(t, doc, "request-verdict", "Carla Conti granted less than was asked for: Whole H100", "4 h", "A slice first.")
+	wantSaid(t, doc, "approval-steps", "Less was granted")
+	last := w.Record[len(w.Record)-2]
+	if last.Kind != "request.approved" || last.Detail.ID != "request.granted_less" {
+		t.Errorf("the record says what was changed, got %+v", last)
+	}
+}
+
+func TestAnAskerChangesARequest(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	before := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	wantAbsent(t, before, "stale")
+	seen, _ := before.Find("#decide input[name=seen]").Attr("value")
+	if seen != "1" {
+		t.Fatalf("the form carries what it shows, got %q", seen)
+	}
+
+	page := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	if to, _ := part(page, "edit").Attr("href"); to != "/requests/r-anna1/edit" {
+		t.Errorf("the asker is led to the form, got %q", to)
+	}
+	form := read(t, w.Get(webtest.Anna, "/requests/r-anna1/edit"), http.StatusOK)
+	if got, _ := part(form, "edit-lease").Attr("value"); got != "4h" {
+		t.Errorf("it begins with what was asked, got %q", got)
+	}
+	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"}, "seen": {seen}}), http.StatusUnprocessableEntity)
+	wantSaid(t, bad, "form-errors", "length of time")
+	if bad.Find("textarea[name=reason]").Text() != "other words" {
+		t.Error("what was typed stays")
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"6h"}, "reason": {"other words"}, "seen": {seen}}))
+	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Wish.Lease.String() != "6h" || r.Wish.Reason != "other words" {
+		t.Errorf("want it changed, got %+v", r.Wish)
+	}
+
+	stale := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {seen}}), http.StatusConflict)
+	wantSaid(t, stale, "form-errors", "has changed since you saw it")
+	if now, _ := stale.Find("#decide input[name=seen]").Attr("value"); now == seen || w.Reqs["r-anna1"].State != request.Pending {
+		t.Error("nothing was decided, and the page that comes back is the one of now")
+	}
+	open := read(t, w.Get(webtest.Carla, "/approvals/r-anna1?seen="+seen), http.StatusOK) // what the stream of the open page draws
+	wantSaid(t, open, "stale", "has changed")
+	if still, _ := open.Find("#decide input[name=seen]").Attr("value"); still != seen {
+		t.Errorf("an open form never comes to mean another version, got %q", still)
+	}
+	for _, who := range []struct {
+		name   string
+		status int
+	}{{"ben", http.StatusForbidden}, {"olaf", http.StatusNotFound}} {
+		person := webtest.Ben
+		if who.name == "olaf" {
+			person = webtest.Olaf
+		}
+		if got := w.Get(person, "/requests/r-anna1/edit").Code; got != who.status {
+			t.Errorf("%s opens the form: want %d, got %d", who.name, who.status, got)
+		}
+		if got := w.Post(person, "/requests/r-anna1/edit", url.Values{"lease": {"1h"}}).Code; got != who.status {
+			t.Errorf("%s sends it: want %d, got %d", who.name, who.status, got)
+		}
+	}
+	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"mig-1g.10gb"}}))
+	if r := w.Reqs["r-anna1"]; r.State != request.Approved {
+		t.Errorf("a slice needs nobody: want it approved, got %s", r.State)
+	}
+	if got := w.Get(webtest.Anna, "/requests/r-anna1/edit").Code; got != http.StatusConflict {
+		t.Errorf("what is decided stays: want 409, got %d", got)
+	}
+}
+
+func TestSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	plain := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
+	if ticks := part(plain, "tick"); ticks.Length() != 2 || ticks.Filter("[checked]").Length() != 0 {
+		t.Fatalf("want two boxes, none ticked, got %d", ticks.Length())
+	}
+	all, _ := part(plain, "tick-all").Attr("href")
+	doc := read(t, w.Get(webtest.Carla, all), http.StatusOK)
+	form := url.Values{"verb": {"approve"}, "note": {"for the demo"}}
+	for _, node := range part(doc, "tick").Filter("[checked]").Nodes {
+		for _, a := range node.Attr {
+			if a.Key == "value" {
+				form.Add("request", a.Val)
+			}
+		}
+	}
+	stream, _ := doc.Find("body").Attr("data-live-url")
+	if u, _ := url.Parse(stream); u.Query().Get("tick") != "r-olaf1,r-anna1" {
+		t.Errorf("the stream ticks those and no others, got %s", stream)
+	}
+	done := read(t, w.Post(webtest.Carla, "/approvals/bulk", form), http.StatusOK)
+	got := map[string]string{}
+	for i := range part(done, "outcome").Nodes {
+		row := part(done, "outcome").Eq(i)
+		who, _, _ := strings.Cut(said(row), " ·")
+		got[who] = said(row.Find("[data-test=state]"))
+	}
+	if len(got) != 2 || !strings.Contains(got["Anna Albers"], "Approved") || !strings.Contains(got["Olaf Oster"], "Your team uses 1 of 1") {
+		t.Errorf("want one granted and one not, each with its reason, got %v", got)
+	}
+	if w.Reqs["r-anna1"].Decision.Note != "for the demo" || w.Reqs["r-olaf1"].State != request.Pending {
+		t.Error("the note is written down; what could not be granted still waits")
+	}
+	again := read(t, w.Post(webtest.Carla, "/approvals/bulk", form), http.StatusOK)
+	wantSaid(t, again, "outcomes", "already decided: approved")
+
+	form.Set("verb", "reject")
+	wantSaid(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided", "There is no request", "Nobody decides their own")
+	if w.Reqs["r-olaf1"].State != request.Pending {
+		t.Error("nobody is turned down by somebody without the right")
+	}
+	for name, wrong := range map[string]url.Values{"nothing ticked": {"verb": {"approve"}}, "no verb": {"request": {"r-olaf1@1"}}} {
+		if got := w.Post(webtest.Carla, "/approvals/bulk", wrong).Code; got != http.StatusUnprocessableEntity {
+			t.Errorf("%s: want 422, got %d", name, got)
+		}
+	}
+}

@@ -173,13 +173,20 @@ CREATE TABLE audit_events (
   volume   TEXT   NOT NULL,
   rule     TEXT   NOT NULL,
   detail   TEXT   NOT NULL,
-  link     TEXT   NOT NULL DEFAULT ''
+  link     TEXT   NOT NULL DEFAULT '',
+  behalf   TEXT   NOT NULL DEFAULT '',
+  behalf_name     TEXT NOT NULL DEFAULT '',
+  via             TEXT NOT NULL DEFAULT '',
+  credential      TEXT NOT NULL DEFAULT '',
+  credential_name TEXT NOT NULL DEFAULT '',
+  changes         TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX audit_events_workload ON audit_events (workload, seq) WHERE workload <> '';
 CREATE INDEX audit_events_request ON audit_events (request, seq) WHERE request <> '';
 CREATE INDEX audit_events_tenant ON audit_events (tenant, seq);
 CREATE INDEX audit_events_actor ON audit_events (actor, seq);
 CREATE INDEX audit_events_kind ON audit_events (kind, seq);
+CREATE INDEX audit_events_at ON audit_events (at);
 
 CREATE TABLE outbox (
   seq    BIGINT NOT NULL PRIMARY KEY,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -117,20 +118,23 @@ func (a *API) licences(ctx context.Context, _ identity.Actor, _ *struct{}) (*out
 }
 
 type auditInput struct {
-	Tenant   string `query:"tenant" maxLength:"63"`
-	Workload string `query:"workload" maxLength:"64"`
-	Request  string `query:"request" maxLength:"64"`
-	Person   string `query:"person" maxLength:"64"`
-	Kind     string `query:"kind" maxLength:"64"`
-	Limit    int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
-	Cursor   string `query:"cursor" maxLength:"200"`
+	Tenant   string    `query:"tenant" maxLength:"63"`
+	Workload string    `query:"workload" maxLength:"64"`
+	Request  string    `query:"request" maxLength:"64"`
+	Person   string    `query:"person" maxLength:"64" doc:"An id, or a part of a name or e-mail address"`
+	Text     string    `query:"text" maxLength:"100" doc:"Somewhere in the event. Each page looks through a stretch of the record and may be empty although there is a next one"`
+	From     time.Time `query:"from" doc:"Not before"`
+	Until    time.Time `query:"until" doc:"Before"`
+	Kind     string    `query:"kind" maxLength:"64"`
+	Limit    int       `query:"limit" minimum:"1" maximum:"500" default:"100"`
+	Cursor   string    `query:"cursor" maxLength:"200"`
 }
 
 func (a *API) audit(ctx context.Context, actor identity.Actor, in *auditInput) (*output[List[Event]], error) {
 	if !identity.Can(actor, identity.ReadAudit, identity.Thing{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	f := audit.Filter{Tenant: in.Tenant, Workload: in.Workload, Request: in.Request, Person: in.Person, Cursor: in.Cursor, Limit: in.Limit}
+	f := audit.Filter{Tenant: in.Tenant, Workload: in.Workload, Request: in.Request, Person: in.Person, Text: in.Text, From: in.From, Until: in.Until, Cursor: in.Cursor, Limit: in.Limit}
 	if in.Kind != "" {
 		f.Kinds = []audit.Kind{audit.Kind(in.Kind)}
 	}

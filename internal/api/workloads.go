@@ -138,13 +138,29 @@ type Event struct {
 	Workload string    `json:"workload,omitempty"`
 	Volume   string    `json:"volume,omitempty"`
 	Address  string    `json:"address,omitempty"`
+
+	OnBehalfOf string   `json:"onBehalfOf,omitempty" doc:"In whose place it was said"`
+	Via        string   `json:"via,omitempty" doc:"session, token or system"`
+	Credential string   `json:"credential,omitempty" doc:"Name and id of the API token, or id of the session; never a secret"`
+	Changes    []Change `json:"changes,omitempty" doc:"What was changed"`
+}
+
+// Change is one value before and after.
+type Change struct {
+	Field string `json:"field"`
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new,omitempty"`
 }
 
 func eventViews(events []audit.Event, l *i18n.Localizer) []Event {
 	views := make([]Event, len(events))
 	for i, e := range events {
 		views[i] = Event{Seq: e.Seq, At: e.At, Kind: string(e.Kind), Who: e.Name, Sentence: l.S("audit." + string(e.Kind)), Detail: l.Say(e.Detail),
-			Rule: e.Rule, Tenant: e.Tenant, Request: e.Request, Workload: e.Workload, Volume: e.Volume, Address: e.Address}
+			Rule: e.Rule, Tenant: e.Tenant, Request: e.Request, Workload: e.Workload, Volume: e.Volume, Address: e.Address,
+			OnBehalfOf: e.BehalfName, Via: string(e.Via), Credential: e.CredentialOf()}
+		for _, c := range e.Changes {
+			views[i].Changes = append(views[i].Changes, Change(c))
+		}
 	}
 	return views
 }
@@ -153,7 +169,7 @@ func (a *API) history(ctx context.Context, actor identity.Actor, in *idInput) (*
 	events, err := a.deps.Workloads.History(ctx, actor, workload.ID(in.ID))
 	views := eventViews(events, i18n.From(ctx))
 	for i := range views {
-		views[i].Address = "" // where colleagues work from is for auditors only
+		views[i].Address, views[i].Via, views[i].Credential = "", "", "" // where colleagues work from is for auditors only
 	}
 	return reply(list(views, ""), err)
 }

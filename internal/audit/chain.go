@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Record is an event as it is stored and exported: what its link is taken over. All fields are texts and numbers that no program rewrites on the way.
@@ -26,10 +27,18 @@ type Record struct {
 	Rule     string `json:"rule"`
 	Detail   string `json:"detail"` // JSON of the sentence, as stored
 	Link     string `json:"link"`   // "" for events that are older than the chain
+
+	Behalf         string `json:"behalf,omitempty"`
+	BehalfName     string `json:"behalfName,omitempty"`
+	Via            string `json:"via,omitempty"`
+	Credential     string `json:"credential,omitempty"`
+	CredentialName string `json:"credentialName,omitempty"`
+	Changes        string `json:"changes,omitempty"` // JSON of the changes, as stored
 }
 
 // Next is the link that an event must have when the one before it has the link previous: SHA-256 in hexadecimal over the previous link and every field. Each
-// field goes in with its length first, so that nothing can be moved from one field into the next.
+// field goes in with its length first, so that nothing can be moved from one field into the next. The fields that came later go in, all of them, when one of them says
+// something: so the links of before still hold, and to empty such a field, or to fill one of an old event, is as much of a change as any.
 func (r Record) Next(previous string) string {
 	h := sha256.New()
 	number := func(n int64) {
@@ -42,6 +51,12 @@ func (r Record) Next(previous string) string {
 	for _, text := range []string{previous, r.Kind, r.Actor, r.Name, r.Address, r.Tenant, r.Request, r.Workload, r.Volume, r.Rule, r.Detail} {
 		number(int64(len(text)))
 		io.WriteString(h, text) //nolint:errcheck // a hash takes everything
+	}
+	if later := []string{r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes}; slices.ContainsFunc(later, func(s string) bool { return s != "" }) {
+		for _, text := range later {
+			number(int64(len(text)))
+			io.WriteString(h, text) //nolint:errcheck // a hash takes everything
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -52,21 +52,40 @@ func Kinds() []Kind {
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.
 type Event struct {
-	Seq      int64
-	At       time.Time
-	Kind     Kind
-	Actor    identity.PersonID
-	Name     string // of the actor, as it was then
-	Address  string
-	Tenant   string
-	Request  string
-	Workload string
-	Volume   string
-	Rule     string    // the rule that decided, if one did
-	Detail   i18n.Text // note, reason, what changed
+	Seq     int64
+	At      time.Time
+	Kind    Kind
+	Actor   identity.PersonID
+	Name    string // of the actor, as it was then
+	Address string
+	// Via says how the actor came in, Credential is the id of their session or token, never the secret, and CredentialName what they called the token.
+	Via            identity.Via
+	Credential     string
+	CredentialName string
+	Behalf         identity.PersonID // in whose place the actor spoke; "" for their own
+	BehalfName     string
+	Tenant         string
+	Request        string
+	Workload       string
+	Volume         string
+	Rule           string    // the rule that decided, if one did
+	Detail         i18n.Text // note, reason, what changed
+	Changes        []Change  // before and after, where something was changed that has both
 }
 
 // By begins an event with who did it.
 func By(a identity.Actor, kind Kind, at time.Time) Event {
-	return Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address}
+	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via, Credential: a.Session, CredentialName: a.Credential}
+	if e.Via == identity.ViaToken && e.Credential != "" {
+		e.Credential = identity.TokenPrefix + e.Credential // as people see it on their account
+	}
+	return e
+}
+
+// For says in whose place the actor spoke. One's own place is none.
+func (e Event) For(p identity.Person) Event {
+	if p.ID != e.Actor {
+		e.Behalf, e.BehalfName = p.ID, p.Name
+	}
+	return e
 }

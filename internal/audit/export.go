@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -46,10 +47,27 @@ func ExportRecords(ctx context.Context, from Reader, to io.Writer) (Chain, error
 	}
 }
 
+// CredentialOf names what the actor came in with: "nightly (gpp_…)", or the id alone.
+func (e Event) CredentialOf() string {
+	if e.CredentialName == "" {
+		return e.Credential
+	}
+	return e.CredentialName + " (" + e.Credential + ")"
+}
+
+// changesOf is every change in one cell: "shared: false → true; …".
+func changesOf(changes []Change) string {
+	parts := make([]string, len(changes))
+	for i, c := range changes {
+		parts[i] = c.Field + ": " + c.Old + " → " + c.New
+	}
+	return strings.Join(parts, "; ")
+}
+
 // ExportCSV writes the events that a filter chooses as comma-separated values for a spreadsheet, newest first, in the words of say.
 func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) string, to io.Writer) error {
 	out := sheet.NewWriter(to)
-	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request", "workload", "volume", "rule", "detail"}); err != nil {
+	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request", "workload", "volume", "rule", "detail", "on behalf of", "via", "credential", "changes"}); err != nil {
 		return err
 	}
 	f.Limit, f.Cursor = exportPage, ""
@@ -60,7 +78,7 @@ func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) s
 		}
 		for _, e := range events {
 			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind), say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
-				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail)}
+				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail), e.BehalfName, string(e.Via), e.CredentialOf(), changesOf(e.Changes)}
 			if err := out.Write(row); err != nil {
 				return err
 			}

@@ -70,6 +70,8 @@ type Actor struct {
 	Via     Via
 	Session string // id of the session or token, for ending it; never the secret
 	Address string // where the call came from, for the audit
+	// Credential is what the person called the token that the call came with, for the audit; "" for a session.
+	Credential string
 	// StandsFor are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
 	StandsFor []Actor
 }

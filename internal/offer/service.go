@@ -260,6 +260,7 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	r := Revision{Version: newest.Version + 1, Text: c.Text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
 	event := audit.By(a, audit.CatalogueSaved, now)
 	event.Detail = i18n.T("offer.audit", "Version", r.Version, "Note", note)
+	event.Changes = changesOf(c.Changes)
 	err = s.o.Store.SaveCatalogue(ctx, r, event)
 	if fault.Is(err, fault.Conflict) {
 		if newest, again := s.newest(ctx); again == nil {
@@ -270,6 +271,25 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 		return Revision{}, err
 	}
 	return r, s.Refresh(ctx)
+}
+
+// changesOf is what the audit keeps of a change: entries that came and went by their title, and of the others each value.
+func changesOf(entries []EntryChange) []audit.Change {
+	var changes []audit.Change
+	for _, e := range entries {
+		at := e.List + "." + e.Name
+		switch e.Kind {
+		case Added:
+			changes = append(changes, audit.Changed(at, "", e.Title)...)
+		case Removed:
+			changes = append(changes, audit.Changed(at, e.Title, "")...)
+		default:
+			for _, f := range e.Fields {
+				changes = append(changes, audit.Changed(at+"."+f.Path, f.Old, f.New)...)
+			}
+		}
+	}
+	return audit.Bounded(changes)
 }
 
 func conflict(newest Revision) error {

@@ -78,6 +78,9 @@ func TestASavedCatalogueCounts(t *testing.T) {
 	if len(s.Events) != 1 || s.Events[0].Kind != audit.CatalogueSaved || s.Events[0].Actor != "p-ada" {
 		t.Errorf("want one event of Ada, got %+v", s.Events)
 	}
+	if diff := cmp.Diff([]audit.Change{{Field: "sizes.mig-1g.10gb.pricePerHour.minor", Old: "55", New: "60"}}, s.Events[0].Changes); diff != "" {
+		t.Errorf("before and after: %s", diff)
+	}
 	other := newService(t, s) // another replica
 	if err := other.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

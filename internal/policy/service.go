@@ -229,6 +229,7 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	r := Revision{Version: newest.Version + 1, Text: text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
 	event := audit.By(a, audit.RulesSaved, now)
 	event.Detail = i18n.T("policy.audit", "Version", r.Version, "Note", note)
+	event.Changes = changesBetween(newest.Text, text)
 	err = s.o.Store.SaveRules(ctx, r, event)
 	if fault.Is(err, fault.Conflict) {
 		if newest, again := s.newest(ctx); again == nil {
@@ -239,6 +240,24 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 		return Revision{}, err
 	}
 	return r, s.Refresh(ctx)
+}
+
+// changesBetween tells what differs between two texts, rule by rule. A text that cannot be read has no rules.
+func changesBetween(old, new string) []audit.Change {
+	type placed struct {
+		Place int `json:"place"` // the first rule that says something decides
+		Rule
+	}
+	byName := func(text string) map[string]placed {
+		rules := map[string]placed{}
+		if p, problems := Parse(text); len(problems) == 0 {
+			for i, r := range p.Rules() {
+				rules[r.Name] = placed{i + 1, r}
+			}
+		}
+		return rules
+	}
+	return audit.Diff(byName(old), byName(new))
 }
 
 func refused(problems []Problem) error {

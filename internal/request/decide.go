@@ -180,9 +180,18 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 		return Outcome{}, err
 	}
 	if answer.Verb == RejectVerb {
-		return reject(r, answer, a, v, f.Now), nil
+		return reject(r, answer, a, v, f.Now).spokenFor(v), nil
 	}
-	return consent(r, answer, a, v, f)
+	out, err := consent(r, answer, a, v, f)
+	return out.spokenFor(v), err
+}
+
+// spokenFor writes into every event of an answer in whose place it was given.
+func (o Outcome) spokenFor(v identity.Actor) Outcome {
+	for i, e := range o.Events {
+		o.Events[i] = e.For(v.Person)
+	}
+	return o
 }
 
 func reject(r Request, answer Answer, a, v identity.Actor, now time.Time) Outcome {

@@ -255,6 +255,9 @@ func TestStandingIn(t *testing.T) {
 	if c := out.Request.Decision.Consents; err != nil || out.Request.State != Approved || c[0].By != "p-bea" || c[0].For != "p-ada" {
 		t.Fatalf("want Bea to speak for Ada, got %+v %v", c, err)
 	}
+	if e := out.Events[0]; e.Actor != "p-bea" || e.Behalf != "p-ada" {
+		t.Errorf("the record: want Bea in place of Ada, got %s in place of %q", e.Actor, e.Behalf)
+	}
 	r.Asker = ada.Person.ID
 	if _, err := Decide(r, yes, bea, f); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("nobody's stand-in approves for them, got %v", err)

@@ -48,6 +48,6 @@ func ActorByToken(ctx context.Context, store TokenStore, actor func(identity.Per
 		}
 	}
 	a := actor(p, identity.ViaToken)
-	a.Session = t.ID
+	a.Session, a.Credential = t.ID, t.Name
 	return a, nil
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"math"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -27,6 +29,13 @@ type eventRow struct {
 	Rule     string
 	Detail   document[i18n.Text]
 	Link     string
+
+	Behalf         string
+	BehalfName     string
+	Via            string
+	Credential     string
+	CredentialName string
+	Changes        list[audit.Change]
 }
 
 func (eventRow) TableName() string { return "audit_events" }
@@ -35,6 +44,7 @@ func fromEvent(seq int64, e audit.Event) eventRow {
 	return eventRow{
 		Seq: seq, At: momentOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address, Tenant: e.Tenant,
 		Request: e.Request, Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: doc(e.Detail),
+		Behalf: string(e.Behalf), BehalfName: e.BehalfName, Via: string(e.Via), Credential: e.Credential, CredentialName: e.CredentialName, Changes: e.Changes,
 	}
 }
 
@@ -42,6 +52,7 @@ func toEvent(row eventRow) audit.Event {
 	return audit.Event{
 		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor), Name: row.Name, Address: row.Address,
 		Tenant: row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: row.Detail.is,
+		Behalf: identity.PersonID(row.Behalf), BehalfName: row.BehalfName, Via: identity.Via(row.Via), Credential: row.Credential, CredentialName: row.CredentialName, Changes: row.Changes,
 	}
 }
 
@@ -78,8 +89,14 @@ func (row eventRow) record() (audit.Record, error) {
 		return audit.Record{}, err
 	}
 	text, _ := detail.(string)
+	changes, err := row.Changes.Value()
+	if err != nil {
+		return audit.Record{}, err
+	}
+	changed, _ := changes.(string)
 	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, Name: row.Name, Address: row.Address, Tenant: row.Tenant,
-		Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: text, Link: row.Link}, nil
+		Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: text, Link: row.Link,
+		Behalf: row.Behalf, BehalfName: row.BehalfName, Via: row.Via, Credential: row.Credential, CredentialName: row.CredentialName, Changes: changed}, nil
 }
 
 // recordRow reads the detail as the text it is, not as what it means: the link was taken over the text.
@@ -97,28 +114,105 @@ func (v view) Records(ctx context.Context, after int64, limit int) ([]audit.Reco
 
 // Events gives a page of the record, newest first: by number, for clocks can be set.
 func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error) {
+	if !clean(f.Person) || !clean(f.Text) { // what the database cannot hold is in no event
+		return nil, "", nil
+	}
 	limit := pageSize(f.Limit)
 	query := among(v.at(ctx), "kind", f.Kinds)
 	for _, wanted := range []struct{ column, value string }{
-		{"tenant", f.Tenant}, {"actor", f.Person}, {"workload", f.Workload}, {"request", f.Request},
+		{"tenant", f.Tenant}, {"workload", f.Workload}, {"request", f.Request},
 	} {
 		if wanted.value != "" {
 			query = query.Where(wanted.column+" = ?", wanted.value)
 		}
 	}
+	if !f.From.IsZero() {
+		query = query.Where("at >= ?", momentOf(f.From))
+	}
+	if !f.Until.IsZero() {
+		query = query.Where("at < ?", momentOf(f.Until))
+	}
+	if f.Person != "" {
+		ids, err := v.called(ctx, f.Person)
+		if err != nil {
+			return nil, "", err
+		}
+		query = query.Where("actor IN ?", ids)
+	}
+	end := int64(math.MaxInt64)
 	if f.Cursor != "" {
 		p, err := placeOf(eventList, f.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
-		query = query.Where("seq < ?", p.at)
+		end = p.at
+		query = query.Where("seq < ?", end)
+	}
+	var floor int64
+	if f.Text != "" {
+		var err error
+		if floor, end, err = v.stretch(ctx, end, f); err != nil {
+			return nil, "", err
+		}
+		query = query.Where("seq > ? AND seq < ?", floor, end).Where(eventText+" LIKE lower(CAST(? AS TEXT)) ESCAPE '!'", containing(f.Text))
 	}
 	rows, err := all[eventRow](query.Order("seq DESC").Limit(limit + 1))
 	if err != nil {
 		return nil, "", err
 	}
 	rows, next := cut(rows, limit, func(r eventRow) place { return place{list: eventList, at: r.Seq} })
+	if next == "" && floor > 0 {
+		next = place{list: eventList, at: floor + 1}.String()
+	}
 	return each(rows, toEvent), next, nil
+}
+
+// eventText is what a search looks through. Both sides are made small by the database, so that they are made so alike.
+const eventText = "lower(kind || ' ' || name || ' ' || address || ' ' || tenant || ' ' || request || ' ' || workload || ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
+
+// stretch is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a page reads a bounded stretch, and its reader goes on
+// from there. A search in a time begins near it: clocks can be set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
+func (v view) stretch(ctx context.Context, end int64, f audit.Filter) (floor, from int64, err error) {
+	ask := func(into *int64, query string, args ...any) {
+		if err == nil {
+			err = failure(v.at(ctx).Raw(query, args...).Scan(into).Error)
+		}
+	}
+	var last, lowest int64
+	ask(&last, "SELECT audit FROM counters WHERE id = 1")
+	if !f.Until.IsZero() {
+		before := int64(0)
+		ask(&before, "SELECT seq FROM audit_events WHERE at < ? ORDER BY at DESC LIMIT 1", momentOf(f.Until))
+		last = min(last, before+v.window)
+	}
+	if !f.From.IsZero() {
+		ask(&lowest, "SELECT seq FROM audit_events WHERE at >= ? ORDER BY at LIMIT 1", momentOf(f.From))
+		lowest -= v.window
+	}
+	from = min(end, last+1)
+	if floor = from - 1 - v.window; floor <= max(0, lowest) {
+		floor = 0
+	}
+	return floor, from, err
+}
+
+// containing is a pattern for texts with these words in them.
+func containing(words string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(words) + "%"
+}
+
+// mostCalled bounds how many people one search means.
+const mostCalled = 100
+
+// called are the ids of those whom a search for a person means: by id, or by a part of the name or e-mail address.
+func (v view) called(ctx context.Context, who string) ([]string, error) {
+	ids := []string{who}
+	rows, err := all[personRow](v.at(ctx).Select("id").Where("lower(name) LIKE lower(CAST(? AS TEXT)) ESCAPE '!' OR lower(email) LIKE lower(CAST(? AS TEXT)) ESCAPE '!'", containing(who), containing(who)).
+		Order("id").Limit(mostCalled))
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids, err
 }
 
 // History is what happened to one workload, newest first.

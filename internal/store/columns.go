@@ -60,6 +60,31 @@ func (d *document[T]) Scan(from any) error {
 // GormDataType tells gorm that the column is text.
 func (document[T]) GormDataType() string { return "text" }
 
+// list is values as JSON in a text column, and an empty text where there are none.
+type list[T any] []T
+
+// Value writes the JSON.
+func (l list[T]) Value() (driver.Value, error) {
+	if len(l) == 0 {
+		return "", nil
+	}
+	return document[[]T]{l}.Value()
+}
+
+// Scan reads the JSON.
+func (l *list[T]) Scan(from any) error {
+	if text, ok := from.(string); ok && text == "" {
+		return nil
+	}
+	var d document[[]T]
+	err := d.Scan(from)
+	*l = d.is
+	return err
+}
+
+// GormDataType tells gorm that the column is text.
+func (list[T]) GormDataType() string { return "text" }
+
 // shared is a document that many rows have alike, such as the size that each of them froze: it is decoded once for each text. Whoever reads it must not write to it,
 // as for everything that a store gives.
 type shared[T any] struct{ is T }

@@ -27,6 +27,7 @@ type Options struct {
 	Statement    time.Duration    // longest that one statement may take on PostgreSQL, 30 s
 	LeaderChecks time.Duration    // how often the leader looks whether it still is one, 2 s
 	OnStatement  func()           // after each statement, for those who count; nothing
+	SearchWindow int64            // how many audit events a page of a text search looks through, 15,000
 }
 
 func (o Options) withDefaults() Options {
@@ -44,6 +45,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LeaderChecks <= 0 {
 		o.LeaderChecks = 2 * time.Second
+	}
+	if o.SearchWindow <= 0 {
+		o.SearchWindow = 15_000
 	}
 	return o
 }
@@ -98,7 +102,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
-	return &Store{view: view{db: read}, dialect: d, db: write, opts: opts, grants: newTurn(), writes: newTurn()}
+	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts, grants: newTurn(), writes: newTurn()}
 }
 
 func (o Options) gormConfig() *gorm.Config {

@@ -11,7 +11,10 @@ import (
 )
 
 // view is where one reads: the reading pool, or a transaction. Every read is a method of it.
-type view struct{ db *gorm.DB }
+type view struct {
+	db     *gorm.DB
+	window int64 // Options.SearchWindow
+}
 
 func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
 

@@ -81,7 +81,7 @@ func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (changed bool
 		defer leave()
 	}
 	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		t := &tx{view: view{db: db}, now: s.now()}
+		t := &tx{view: view{db: db, window: s.window}, now: s.now()}
 		if err := fn(t); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -36,6 +38,9 @@ func (w *Web) audit(k call) (view, error) {
 	for _, e := range events {
 		m.Rows = append(m.Rows, auditRow(say, e))
 	}
+	if f.Text != "" && next != "" {
+		m.Further = &ui.NoticeModel{Kind: ui.Info, Title: say.S("audit.further"), Body: say.S("audit.further_why"), Test: "further"}
+	}
 	if len(events) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")}, Level: 3, Test: "empty"}
 	}
@@ -44,17 +49,30 @@ func (w *Web) audit(k call) (view, error) {
 
 // auditChoice is what the address of the page narrows the record to.
 func auditChoice(k call) audit.Filter {
-	f := audit.Filter{Tenant: k.get("tenant"), Person: k.get("person"), Workload: k.get("workload"), Request: k.get("request")}
+	f := audit.Filter{Tenant: k.get("tenant"), Person: strings.TrimSpace(k.get("person")), Workload: k.get("workload"), Request: k.get("request"), Text: strings.TrimSpace(k.get("text")),
+		From: dayOf(k.get("from")), Until: dayOf(k.get("until"))}
+	if !f.Until.IsZero() {
+		f.Until = f.Until.AddDate(0, 0, 1) // the day that was named counts
+	}
 	if kind := audit.Kind(k.get("kind")); slices.Contains(audit.Kinds(), kind) {
 		f.Kinds = []audit.Kind{kind}
 	}
 	return f
 }
 
+// dayOf reads a day in UTC; what is none is no limit.
+func dayOf(text string) time.Time {
+	day, _ := time.Parse(time.DateOnly, text)
+	return day
+}
+
+// auditKeys are what the address of the page narrows the record by.
+var auditKeys = []string{"kind", "tenant", "person", "text", "from", "until", "workload", "request"}
+
 // auditExports: a table of what is shown, and the whole record that proves itself.
 func auditExports(k call) []ui.ActionModel {
 	table := url.Values{"format": {"csv"}}
-	for _, name := range []string{"kind", "tenant", "person", "workload", "request"} {
+	for _, name := range auditKeys {
 		if k.get(name) != "" {
 			table.Set(name, k.get(name))
 		}
@@ -107,13 +125,17 @@ func (w *Web) auditFilter(k call) ui.FilterBarModel {
 		teams.Options = append(teams.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
 	}
 	person := ui.FieldModel{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"), Value: k.get("person"), Short: true, Autocomplete: "off", Test: "filter-person"}
-	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Fields: []ui.FieldModel{kinds, teams, person}}
+	text := ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"), Value: k.get("text"), Placeholder: say.S("audit.filter_text"), MaxLength: 100, Autocomplete: "off", Test: "filter-text"}
+	day := func(name, label string) ui.FieldModel {
+		return ui.FieldModel{ID: "audit-" + name, Name: name, Kind: ui.DateField, Label: say.S(label), Value: k.get(name), Test: "filter-" + name}
+	}
+	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Search: &text, Fields: []ui.FieldModel{kinds, teams, person, day("from", "audit.filter_from"), day("until", "audit.filter_until")}}
 	for _, name := range []string{"workload", "request"} {
 		if k.get(name) != "" {
 			m.Hidden = append(m.Hidden, ui.HiddenModel{Name: name, Value: k.get(name)})
 		}
 	}
-	for _, name := range []string{"kind", "tenant", "person", "workload", "request"} {
+	for _, name := range auditKeys {
 		if k.get(name) != "" {
 			m.ClearURL = "/audit"
 		}
@@ -133,5 +155,27 @@ func auditRow(say words, e audit.Event) auditview.RowModel {
 	if e.Request != "" {
 		link(e.Request, requestPath(request.ID(e.Request)))
 	}
+	row.Facts = auditFacts(say, e)
+	for _, c := range e.Changes {
+		row.Changes = append(row.Changes, auditview.ChangeModel(c))
+	}
 	return row
+}
+
+// auditFacts are from where and in whose place something was done; what an event does not say is not shown.
+func auditFacts(say words, e audit.Event) []ui.DefModel {
+	var facts []ui.DefModel
+	via := ""
+	if e.Via != "" {
+		via = say.S("audit.via." + string(e.Via))
+	}
+	for _, f := range []struct{ label, value, test string }{
+		{"audit.behalf", e.BehalfName, "event-behalf"}, {"audit.address", e.Address, "event-address"}, {"audit.via", via, "event-via"},
+		{"audit.credential", e.CredentialOf(), "event-credential"}, {"audit.rule", e.Rule, "event-rule"}, {"audit.volume", e.Volume, "event-volume"}, {"audit.person", string(e.Actor), "event-person"},
+	} {
+		if f.value != "" {
+			facts = append(facts, ui.DefModel{Term: say.S(f.label), Value: f.value, Test: f.test})
+		}
+	}
+	return facts
 }

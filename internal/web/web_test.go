@@ -160,6 +160,28 @@ func TestTheAuditIsForThoseWhoSeeAll(t *testing.T) {
 	wantSaid(t, none, "empty", "No events")
 }
 
+func TestAnEventCanBeLookedInto(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	changed := audit.By(w.Actor(webtest.Dora), audit.RulesSaved, webtest.Now).For(webtest.Olaf)
+	changed.Changes = []audit.Change{{Field: "whole-gpus.outcome", Old: "approve", New: "<b>refuse</b>"}}
+	if err := w.Append(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Eli, "/audit?kind=rules.saved"), http.StatusOK)
+	wantSaid(t, doc, "event-change", "whole-gpus.outcome")
+	wantSaid(t, doc, "event-change", "approve")
+	wantSaid(t, doc, "event-change", "<b>refuse</b>")
+	wantSaid(t, doc, "event-behalf", webtest.Olaf.Name)
+	all := read(t, w.Get(webtest.Eli, "/audit?kind=workload.created"), http.StatusOK)
+	wantSaid(t, all, "event-credential", "nightly training (gpp_q7)")
+	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0, "from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {
+		if got := part(read(t, w.Get(webtest.Eli, "/audit?"+query), http.StatusOK), "event").Length(); got != want {
+			t.Errorf("%s: want %d events, got %d", query, want, got)
+		}
+	}
+}
+
 func TestTheAuditCanBeTakenAlong(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()

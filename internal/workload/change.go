@@ -23,7 +23,7 @@ func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event,
 	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
 	w.Reason = i18n.T("workload.stopped_by", "Name", a.Person.Name)
 	w.State = Stopping
-	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{})}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{}, audit.Changed("desired", WantRunning, WantStopped))}, nil
 }
 
 // Start resumes a stopped workload within its lease. Quota and seats are the caller's to check.
@@ -40,7 +40,7 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 	w.Desired, w.Generation, w.UpdatedAt = WantRunning, w.Generation+1, now
 	w.Reason = i18n.T("workload.resuming")
 	w.Observed.Steps = nil
-	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{})}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{}, audit.Changed("desired", WantStopped, WantRunning))}, nil
 }
 
 // Share lets tenant colleagues open the workload, or not any more.
@@ -57,7 +57,7 @@ func Share(shared bool) Change {
 		if shared {
 			detail = i18n.T("workload.shared_on")
 		}
-		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail)}, nil
+		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail, audit.Changed("shared", !shared, shared))}, nil
 	}
 }
 
@@ -66,10 +66,11 @@ func Delete(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Even
 	if w.Desired == WantDeleted || w.State == Ended {
 		return w, nil, nil
 	}
+	was := w.Desired
 	w.Desired, w.Generation, w.UpdatedAt = WantDeleted, w.Generation+1, now
 	w.State = Stopping
 	w.Reason = i18n.T("workload.deleting")
-	return w, []audit.Event{changed(w, a, audit.WorkloadDeleted, now, i18n.Text{})}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadDeleted, now, i18n.Text{}, audit.Changed("desired", was, WantDeleted))}, nil
 }
 
 // Extend moves the end of the lease. A warning that was given is forgotten, so that the new end is announced as well.
@@ -77,15 +78,18 @@ func Extend(w Workload, until time.Time, a identity.Actor, now time.Time) (Workl
 	if !w.CanExtend() {
 		return w, nil, gone()
 	}
+	moved := audit.Changed("lease.until", stamp(w.Lease.Until), stamp(until))
 	w.Lease.Until, w.WarnedAt, w.UpdatedAt = until, time.Time{}, now
-	detail := i18n.T("workload.lease_until", "Until", until.UTC().Format(time.RFC3339))
-	return w, []audit.Event{changed(w, a, audit.WorkloadExtended, now, detail)}, nil
+	detail := i18n.T("workload.lease_until", "Until", stamp(until))
+	return w, []audit.Event{changed(w, a, audit.WorkloadExtended, now, detail, moved)}, nil
 }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func gone() error { return fault.New(fault.Conflict, i18n.T("workload.gone")) }
 
-func changed(w Workload, a identity.Actor, kind audit.Kind, now time.Time, detail i18n.Text) audit.Event {
+func changed(w Workload, a identity.Actor, kind audit.Kind, now time.Time, detail i18n.Text, changes []audit.Change) audit.Event {
 	e := audit.By(a, kind, now)
-	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), detail
+	e.Tenant, e.Workload, e.Detail, e.Changes = w.Tenant, string(w.ID), detail, changes
 	return e
 }

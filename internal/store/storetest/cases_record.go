@@ -65,6 +65,45 @@ var auditCases = cases{
 		}
 		equal(t, int64(40), c.Count)
 	},
+	"an event that says less is read back as it was": func(t *testing.T, s *store.Store) {
+		e := audit.Event{At: later(0), Kind: audit.SignedIn, Name: "Ada"}
+		must(t, s.Append(context.Background(), e))
+		e.Seq = 1
+		events, _, err := s.Events(context.Background(), audit.Filter{})
+		must(t, err)
+		equal(t, []audit.Event{e}, events)
+	},
+	"the record is narrowed by a part of a name or address, by time, and by any of its words": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		ada, eve := Person("p-ada"), Person("p-eve")
+		eve.Name, eve.Email = "Eve_Ärger 100%", "eve@example.org"
+		must(t, s.SavePerson(ctx, ada))
+		must(t, s.SavePerson(ctx, eve))
+		for i := range 20 {
+			e := Event(i)
+			e.Workload, e.Changes = fmt.Sprint("w-", i), nil
+			if i%4 == 0 {
+				e.Actor, e.Name, e.Changes = "p-eve", eve.Name, []audit.Change{{Field: "quota.h100", Old: "1", New: "2"}}
+			}
+			must(t, s.Append(ctx, e))
+		}
+		for what, c := range map[string]struct {
+			want int
+			f    audit.Filter
+		}{
+			"by id": {15, audit.Filter{Person: "p-ada"}}, "by name": {15, audit.Filter{Person: "LOVELACE"}}, "by address": {5, audit.Filter{Person: "eve@"}}, "both": {20, audit.Filter{Person: "example.org"}},
+			"a sign that means something to the database": {0, audit.Filter{Person: "L_velace"}}, "the sign itself": {5, audit.Filter{Person: "E_Är"}}, "nobody": {0, audit.Filter{Person: "mallory"}},
+			"what no database holds": {0, audit.Filter{Person: "\x00"}}, "from": {5, audit.Filter{From: later(15)}}, "until": {15, audit.Filter{Until: later(15)}}, "between": {3, audit.Filter{From: later(2), Until: later(5)}},
+			"a change": {5, audit.Filter{Text: "QUOTA.h100"}}, "a workload": {1, audit.Filter{Text: "w-13"}}, "a token": {20, audit.Filter{Text: "nightly"}}, "per cent": {5, audit.Filter{Text: "100%"}}, "no word": {0, audit.Filter{Text: "10%0"}},
+			"no text": {0, audit.Filter{Text: "\x00"}}, "together": {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
+		} {
+			events, next, err := s.Events(ctx, c.f)
+			must(t, err)
+			if len(events) != c.want || next != "" {
+				t.Errorf("%s: want %d events, got %d and %q", what, c.want, len(events), next)
+			}
+		}
+	},
 	"the history of nothing is empty": func(t *testing.T, s *store.Store) {
 		must(t, s.Append(context.Background(), audit.Event{At: later(0), Kind: audit.SignedIn}))
 		equal(t, 0, len(got(s.History(context.Background(), "", 10))(t)))

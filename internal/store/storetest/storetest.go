@@ -106,7 +106,8 @@ func Person(id string) identity.Person {
 // Event is one with every field set.
 func Event(at int) audit.Event {
 	return audit.Event{At: later(at), Kind: audit.WorkloadStopped, Actor: "p-ada", Name: "Ada Lovelace", Address: "192.0.2.1", Tenant: "vision", Request: "r-1",
-		Workload: "w-1", Volume: "v-1", Rule: "rule", Detail: i18n.T("audit.detail", "Name", "Ada")}
+		Workload: "w-1", Volume: "v-1", Rule: "rule", Detail: i18n.T("audit.detail", "Name", "Ada"), Via: identity.ViaToken, Credential: "gpp_abc", CredentialName: "nightly",
+		Behalf: "p-eve", BehalfName: "Eve", Changes: []audit.Change{{Field: "shared", Old: "false", New: "true"}, {Field: "größe", New: "<h100>"}}}
 }
 
 // filled fails when a field of a sample was left zero: then the round trip would prove nothing about it.

@@ -140,7 +140,7 @@ func (b *Work) Volume(gib int) *Work {
 func (w *World) Add(b *Work) {
 	w.Works[b.ID] = b.Workload
 	for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.WorkloadCreated} {
-		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner, Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices"})
+		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner, Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"})
 	}
 }
 

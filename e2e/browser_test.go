@@ -61,6 +61,9 @@ func closeBrowser() {
 	}
 }
 
+// patience is how long a page may take to show what is waited for, in milliseconds: what is right shows at once, and on a busy machine nothing does.
+const patience = 60_000
+
 // look is how a person has their browser.
 type look struct {
 	Language string // "en-GB" where empty
@@ -105,8 +108,8 @@ func visit(t *testing.T, l look) *person {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = context.Close() })
-	context.SetDefaultTimeout(20_000)
-	p := &person{t: t, context: context, assert: playwright.NewPlaywrightAssertions(20_000)}
+	context.SetDefaultTimeout(patience)
+	p := &person{t: t, context: context, assert: playwright.NewPlaywrightAssertions(patience)}
 	p.page = p.newPage()
 	t.Cleanup(p.noFaults)
 	return p

@@ -115,7 +115,7 @@ func (c client) until(path, what string, patience time.Duration, holds func(map[
 // reaches waits until a workload is in a state.
 func (c client) reaches(id, state string) map[string]any {
 	c.t.Helper()
-	return c.reachesWithin(60*time.Second, id, state)
+	return c.reachesWithin(3*time.Minute, id, state)
 }
 
 // reachesWithin is reaches with another patience.
@@ -170,7 +170,7 @@ func find(t testing.TB, list []map[string]any, key, value string) map[string]any
 func str(v any) string { return fmt.Sprint(v) }
 
 // waitForMetrics covers two rounds of scraping.
-const waitForMetrics = 60 * time.Second
+const waitForMetrics = 3 * time.Minute
 
 func hasDevices(m map[string]any) bool {
 	devices, _ := m["devices"].([]any)

@@ -54,7 +54,7 @@ func TestARealJupyterServer(t *testing.T) {
 	p.do(p.assert.Locator(notebook.Locator(".output_area").First()).ToContainText("hello from a cell: 42"))
 	_, _ = notebook.Screenshot()
 
-	dana.until("/workloads/"+str(w["id"]), "showing the kernel", 60*time.Second, func(w map[string]any) bool {
+	dana.until("/workloads/"+str(w["id"]), "showing the kernel", 3*time.Minute, func(w map[string]any) bool {
 		activity, _ := w["activity"].(map[string]any)
 		kernels, _ := activity["kernels"].([]any)
 		return len(kernels) == 1 && kernels[0].(map[string]any)["name"] == "python3"
@@ -124,7 +124,7 @@ func startJupyter(t *testing.T, pod *corev1.Pod) int {
 			t.Logf("jupyter: %s", text)
 		}
 	})
-	eventually(t, "the notebook server answers", 40*time.Second, func() bool {
+	eventually(t, "the notebook server answers", 3*time.Minute, func() bool {
 		r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/api/status", port), nil)
 		if err != nil {
 			return false

@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 		fmt.Println("e2e:", err)
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID, Spaces: spaces("e2e"), MinLease: "1s", Out: log})
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 // TestTheMainJobOverREST follows a notebook from the price list to its end, as a program would.
 func TestTheMainJobOverREST(t *testing.T) {
 	dana := as(t, "dana")
-	sizes := items(dana.until("/sizes?tenant=vision", "counted", 30*time.Second, func(b map[string]any) bool {
+	sizes := items(dana.until("/sizes?tenant=vision", "counted", 3*time.Minute, func(b map[string]any) bool {
 		for _, s := range items(b) {
 			if s["name"] == "mig-1g.10gb" {
 				return s["capacity"].(map[string]any)["known"] == true && s["startsNow"] == true
@@ -54,7 +54,7 @@ func TestTheMainJobOverREST(t *testing.T) {
 	}
 	objectsExist(t, w)
 
-	dana.until("/workloads/"+id+"/metrics", "measured", 60*time.Second, func(m map[string]any) bool {
+	dana.until("/workloads/"+id+"/metrics", "measured", 3*time.Minute, func(m map[string]any) bool {
 		devices, _ := m["devices"].([]any)
 		if len(devices) != 1 {
 			return false
@@ -62,7 +62,7 @@ func TestTheMainJobOverREST(t *testing.T) {
 		d := devices[0].(map[string]any)
 		return d["profile"] == "1g.10gb" && d["enginePercent"] != nil && d["memoryUsedMiB"] != nil && d["powerWatts"] != nil && d["temperatureCelsius"] != nil
 	})
-	dana.until("/workloads/"+id, "something to pay", 60*time.Second, func(w map[string]any) bool {
+	dana.until("/workloads/"+id, "something to pay", 3*time.Minute, func(w map[string]any) bool {
 		return w["cost"].(map[string]any)["amount"] != "0.00"
 	})
 
@@ -98,7 +98,7 @@ func TestTheMainJobOverREST(t *testing.T) {
 	if a := dana.call(http.MethodDelete, "/volumes/"+str(w["volume"]), nil); a.Status != http.StatusNoContent && a.Status != http.StatusOK {
 		t.Errorf("delete the volume: %d %s", a.Status, a.Raw)
 	}
-	eventually(t, "the PVC is gone", 30*time.Second, func() bool {
+	eventually(t, "the PVC is gone", 3*time.Minute, func() bool {
 		_, err := kube(t).CoreV1().PersistentVolumeClaims(str(w["namespace"])).Get(context.Background(), str(w["volume"]), metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
@@ -267,7 +267,7 @@ func TestTheLeaseEnds(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("cpu", map[string]any{"lease": "12s"})
 	id := str(w["id"])
-	dana.until("/workloads/"+id, "announced", 30*time.Second, func(w map[string]any) bool {
+	dana.until("/workloads/"+id, "announced", 3*time.Minute, func(w map[string]any) bool {
 		return w["lease"].(map[string]any)["ending"] == true || w["state"] == "stopped"
 	})
 	stopped := dana.reaches(id, "stopped")

@@ -184,7 +184,7 @@ func TestOnlyThoseWhoMayGetIn(t *testing.T) {
 	devi.click("[data-test=user-menu]")
 	devi.click("[data-test=sign-out]")
 	devi.sees("[data-test=sign-in]")
-	eventually(t, "the way in is closed after signing out", 5*time.Second, func() bool {
+	eventually(t, "the way in is closed after signing out", time.Minute, func() bool {
 		devi.open(address)
 		return !strings.Contains(devi.text("body"), "X-Forwarded-Host")
 	})

@@ -15,7 +15,7 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 	w := dana.running("mig-1g.10gb", map[string]any{"name": "costs-something"})
 	id := str(w["id"])
 	t.Cleanup(func() { dana.remove(id) })
-	statement := dana.until("/usage", "metered", 30*time.Second, func(b map[string]any) bool {
+	statement := dana.until("/usage", "metered", 3*time.Minute, func(b map[string]any) bool {
 		lines, _ := b["lines"].([]any)
 		for _, l := range lines {
 			if line := l.(map[string]any); line["workload"] == id && line["heldSeconds"].(float64) > 0 {

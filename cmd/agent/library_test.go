@@ -107,7 +107,7 @@ func until(t testing.TB, url, what string, ok func(agent.Report) bool) {
 	pace := time.NewTicker(50 * time.Millisecond)
 	defer pace.Stop()
 	var last agent.Report
-	for range 600 {
+	for range 2400 {
 		if res, err := http.Get(url + "/v1/report"); err == nil {
 			if last, err = agent.Parse(res.Body); err == nil && ok(last) {
 				res.Body.Close()

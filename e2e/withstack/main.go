@@ -46,7 +46,7 @@ func run() (int, error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	starting, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	starting, cancel := context.WithTimeout(ctx, 6*time.Minute)
 	defer cancel()
 	world, err := stack.Up(starting, stack.Options{Root: root, Data: *data, Nodes: *nodes, Out: os.Stderr})
 	if err != nil {

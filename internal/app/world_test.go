@@ -277,7 +277,7 @@ type browser struct {
 
 func (w *world) browser() *browser {
 	b := &browser{w: w, cookies: map[string]*http.Cookie{}, headers: map[string]string{}}
-	b.client = &http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	b.client = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return b
 }
 
@@ -441,7 +441,7 @@ func (w *world) send(token, method, path string, body any, headers ...string) (a
 	return read(w.t, reply), nil
 }
 
-var noRedirect = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var noRedirect = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // json reads an answer's body.
 func (a answer) json(t *testing.T) map[string]any {

@@ -143,7 +143,7 @@ func TestOpenConnectionsEndWithAccess(t *testing.T) {
 			if _, err := io.Copy(io.Discard, stream.Body); err == nil {
 				t.Error("want the stream broken off")
 			}
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); took > 30*time.Second {
 				t.Errorf("took %s", took)
 			}
 			if res := w.get("nb-anna", "/", "Cookie", cookie); res.StatusCode != end.want {
@@ -218,7 +218,7 @@ func TestIdlePortalSession(t *testing.T) {
 
 // A database that is away fails closed for new calls; open connections get a short grace, since nobody can sign out meanwhile.
 func TestDatabaseAway(t *testing.T) {
-	w := newWorld(t, func(o *Options, _ *PodsOptions) { o.Grace = 400 * time.Millisecond })
+	w := newWorld(t, func(o *Options, _ *PodsOptions) { o.Grace = 3 * time.Second })
 	cookie := w.signIn(annaPortal, "nb-anna")
 	socket := w.mustDial("nb-anna", cookie)
 	w.fail(fault.New(fault.Unavailable, i18n.Literal("away")))
@@ -337,7 +337,7 @@ func TestTheWatchEnds(t *testing.T) {
 func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > 5*time.Second {
+		if time.Since(begun) > time.Minute {
 			t.Fatalf("waited for %s", what)
 		}
 	}

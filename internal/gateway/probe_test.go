@@ -53,7 +53,7 @@ func probe(t *testing.T, status, kernels string, change ...func(*workload.Worklo
 		Clusters: map[string]Cluster{"c1": {Dialer: dialerFunc(func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 		})}},
-		Secrets: &world{}, Now: func() time.Time { return now }, ProbeTimeout: 300 * time.Millisecond,
+		Secrets: &world{}, Now: func() time.Time { return now }, ProbeTimeout: 2 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestProbeErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
 			a, _, err := probe(t, c.status, c.kernels)
-			if a != nil || err == nil || time.Since(begun) > 2*time.Second {
+			if a != nil || err == nil || time.Since(begun) > 30*time.Second {
 				t.Errorf("want an error in time, got %+v, %v after %s", a, err, time.Since(begun))
 			}
 		})

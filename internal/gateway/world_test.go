@@ -457,7 +457,7 @@ func (w *world) mustDial(name, cookie string, headers ...string) *websocket.Conn
 }
 
 func (w *world) echo(conn *websocket.Conn, message string) (string, error) {
-	ctx, stop := context.WithTimeout(w.t.Context(), 2*time.Second)
+	ctx, stop := context.WithTimeout(w.t.Context(), 20*time.Second)
 	defer stop()
 	if err := conn.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
 		return "", err

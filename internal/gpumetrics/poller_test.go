@@ -18,7 +18,7 @@ import (
 
 func newPoller(t *testing.T, url string, c *clock, change ...func(*Config)) *Poller {
 	t.Helper()
-	cfg := Config{URL: url, Now: c.Now, Timeout: 2 * time.Second}
+	cfg := Config{URL: url, Now: c.Now, Timeout: 10 * time.Second}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -289,7 +289,7 @@ func TestPrometheusInTrouble(t *testing.T) {
 			f := newFake(t, clock.Now)
 			f.scrape(busyCard(), true)
 			told := 0
-			p := newPoller(t, f.URL, clock, func(c *Config) { c.Timeout, c.OnFresh = 300*time.Millisecond, func() { told++ } })
+			p := newPoller(t, f.URL, clock, func(c *Config) { c.Timeout, c.OnFresh = 2*time.Second, func() { told++ } })
 			if s := p.Status(); s.OK || s.Err == nil || !s.Since.IsZero() {
 				t.Errorf("want no answer ever before the first poll, got %+v", s)
 			}

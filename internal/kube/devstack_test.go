@@ -439,7 +439,7 @@ func (s *space) remove(t *testing.T, w workload.Workload) {
 
 // eventually waits for as long as a loaded machine may take.
 func eventually(so func() bool) bool {
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if so() {
 			return true
 		}

@@ -30,7 +30,7 @@ func TestClaimChanges(t *testing.T) {
 	first := kube.ClaimTemplateName(nb)
 	w.store.Put(nb)
 	w.run()
-	within(t, 10*time.Second, "all objects", func() bool {
+	within(t, 2*time.Minute, "all objects", func() bool {
 		return w.cluster.has(namespace, "ResourceClaimTemplate/"+first, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a")
 	})
 	if got := claimed(w.cluster, "nb-a"); got != first {
@@ -52,7 +52,7 @@ func TestClaimChanges(t *testing.T) {
 		return false, nil, nil
 	})
 	w.store.Put(nb)
-	within(t, 10*time.Second, "the new template alone", func() bool {
+	within(t, 2*time.Minute, "the new template alone", func() bool {
 		return w.cluster.has(namespace, "ResourceClaimTemplate/"+second, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a")
 	})
 	if got := claimed(w.cluster, "nb-a"); got != second {
@@ -105,7 +105,7 @@ func TestWithoutClaims(t *testing.T) {
 			if got := w.store.Get(nb.ID); got.Reason.ID != "reconcile.unserved" || got.Reason.Args["Cluster"] != reconciletest.Cluster {
 				t.Errorf("reason %+v", got.Reason)
 			}
-			within(t, 10*time.Second, "the other", func() bool { return w.cluster.has(namespace, "Secret/nb-b", "Service/nb-b", "StatefulSet/nb-b") })
+			within(t, 2*time.Minute, "the other", func() bool { return w.cluster.has(namespace, "Secret/nb-b", "Service/nb-b", "StatefulSet/nb-b") })
 			w.cluster.play(t, "nb-b", "node-1", true)
 			w.state(old.ID, workload.Running)
 			if s := c.Status()[0]; !s.OK {
@@ -134,7 +134,7 @@ func TestClaimsComeLater(t *testing.T) {
 	refused = false
 	gate <- struct{}{}
 	w.setNow(time.Now().Add(10 * time.Minute))
-	within(t, 10*time.Second, "the template", func() bool {
+	within(t, 2*time.Minute, "the template", func() bool {
 		return slices.ContainsFunc(w.cluster.objects(namespace), func(o string) bool { return strings.HasPrefix(o, "ResourceClaimTemplate/") })
 	})
 }

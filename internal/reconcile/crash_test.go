@@ -207,7 +207,7 @@ func (s *stage) clusterPicture() []string {
 // fakeStage plays on the fake cluster; a goroutine makes and removes pods as the controllers of Kubernetes would.
 func fakeStage(t *testing.T) *stage {
 	c := newFakeCluster()
-	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: time.Minute}
+	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: 2 * time.Minute}
 	s.cluster = func(f *fuse) reconcile.Cluster {
 		ask := func(string) error { return f.write() }
 		c.before.Store(&ask)
@@ -255,7 +255,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 // realStage plays on the real API server.
 func realStage(t *testing.T) *stage {
 	d := reconciletest.NeedDevstack(t)
-	return &stage{t: t, namespace: d.Namespace(t), store: reconciletest.NewStore(), client: d.Client, patience: 90 * time.Second,
+	return &stage{t: t, namespace: d.Namespace(t), store: reconciletest.NewStore(), client: d.Client, patience: 3 * time.Minute,
 		cluster: func(f *fuse) reconcile.Cluster {
 			config := rest.CopyConfig(d.Config)
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fused{next, f} })

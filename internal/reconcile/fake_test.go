@@ -198,9 +198,22 @@ func within(t *testing.T, d time.Duration, what string, so func() bool) {
 	t.Fatalf("not within %s: %s", d, what)
 }
 
+// settled waits until nothing has been written for a while, and gives how much was.
+func (w *world) settled() (writes int64, saves int) {
+	w.t.Helper()
+	since := time.Now()
+	within(w.t, 2*time.Minute, "nothing is written any more", func() bool {
+		if now, also := w.cluster.writes.Load(), w.store.Saves(); now != writes || also != saves {
+			writes, saves, since = now, also, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
+	return writes, saves
+}
+
 func (w *world) state(id workload.ID, want workload.State) {
 	w.t.Helper()
-	end := time.Now().Add(10 * time.Second)
+	end := time.Now().Add(2 * time.Minute)
 	for w.store.Get(id).State != want {
 		if time.Now().After(end) {
 			got := w.store.Get(id)

@@ -78,7 +78,7 @@ func next(t *testing.T, events <-chan event) event {
 			t.Fatal("the stream has ended")
 		}
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing came")
 	}
 	return event{}
@@ -159,8 +159,8 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 	if _, open := <-events; open {
 		t.Error("then the stream ends")
 	}
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("within 5 s, took %s", took)
+	if took := time.Since(begun); took > 30*time.Second {
+		t.Errorf("within half a minute, took %s", took)
 	}
 }
 

@@ -53,7 +53,7 @@ func newWorld(t *testing.T, changes ...func(*Config)) *world {
 func (w *world) newClient(t *testing.T, changes ...func(*Config)) *Client {
 	t.Helper()
 	config := Config{Issuer: w.Issuer(), ClientID: w.ClientID(), ClientSecret: w.ClientSecret(), RedirectURL: redirectURL, Now: w.clock.now,
-		HTTPClient: &http.Client{Timeout: time.Second}}
+		HTTPClient: &http.Client{Timeout: 4 * time.Second}}
 	for _, change := range changes {
 		change(&config)
 	}

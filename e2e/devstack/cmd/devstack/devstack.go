@@ -97,7 +97,7 @@ func (w *devstack) prepare(ctx context.Context, client kubernetes.Interface) err
 	if err := seed.Nodes(ctx, client, w.nodes); err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(ctx, time.Minute)
+	patience, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	return seed.WaitReady(patience, client)
 }

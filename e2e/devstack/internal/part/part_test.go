@@ -11,7 +11,7 @@ import (
 )
 
 func shell(name, script string) Spec {
-	return Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, ReadyWithin: 5 * time.Second, StopWithin: 500 * time.Millisecond}
+	return Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, ReadyWithin: time.Minute, StopWithin: 500 * time.Millisecond}
 }
 
 func state(p *Part) State {

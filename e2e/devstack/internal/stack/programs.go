@@ -41,7 +41,7 @@ func (s Settings) etcd() part.Spec {
 		Name: "etcd", Path: filepath.Join(s.Bin, "controlplane"), StopWithin: 5 * time.Second,
 		Args: []string{"etcd", "--data-dir=" + s.file("etcd"),
 			"--listen-client-url=" + s.Ports.URL("etcd"), "--listen-peer-url=" + s.Ports.URL("etcd-peer")},
-		ReadyWithin: 30 * time.Second,
+		ReadyWithin: 2 * time.Minute,
 		Ready:       answers(http.DefaultClient, s.Ports.URL("etcd")+"/health", ""),
 	}
 }
@@ -67,7 +67,7 @@ func (s Settings) apiServer(client *http.Client) part.Spec {
 			"--audit-log-path=" + s.AuditLog(), "--audit-log-maxsize=20", "--audit-log-maxbackup=2",
 			"--shutdown-delay-duration=0s",
 		},
-		ReadyWithin: time.Minute,
+		ReadyWithin: 2 * time.Minute,
 		Ready:       answers(client, s.APIServer()+"/readyz", s.Secrets.AdminToken),
 	}
 }
@@ -108,7 +108,7 @@ func (s Settings) prometheus() part.Spec {
 		Args: []string{"--config.file=" + s.file("config", "prometheus.yaml"),
 			"--storage.tsdb.path=" + s.file("prometheus"), "--storage.tsdb.retention.time=30d",
 			"--storage.tsdb.no-lockfile", "--web.listen-address=" + s.Ports.Addr("prometheus"), "--log.level=warn"},
-		ReadyWithin: time.Minute,
+		ReadyWithin: 2 * time.Minute,
 		Ready:       answers(http.DefaultClient, s.Ports.URL("prometheus")+"/-/ready", ""),
 	}
 }
@@ -119,7 +119,7 @@ func (s Settings) signIn() part.Spec {
 		Args: []string{"--listen", s.Ports.Addr("signin"), "--issuer", s.Ports.URL("signin"),
 			"--users", s.file("config", "users.json"), "--client-id", ClientID,
 			"--client-secret", s.Secrets.ClientSecret, "--keys", s.file("signin.keys")},
-		ReadyWithin: 30 * time.Second,
+		ReadyWithin: 2 * time.Minute,
 		Ready:       answers(http.DefaultClient, s.Ports.URL("signin")+"/.well-known/openid-configuration", ""),
 	}
 }

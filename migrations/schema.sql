@@ -24,7 +24,9 @@ CREATE TABLE sessions (
   workload      TEXT   NOT NULL,
   refresh_token TEXT   NOT NULL DEFAULT '',
   groups_at     BIGINT,
-  asked_at      BIGINT
+  asked_at      BIGINT,
+  acting_as     TEXT,
+  acting_until  BIGINT
 );
 CREATE INDEX sessions_person ON sessions (person);
 CREATE INDEX sessions_parent ON sessions (parent);
@@ -285,3 +287,26 @@ CREATE TABLE licence_devices (
   expires_at BIGINT,
   PRIMARY KEY (cluster, node, uuid)
 );
+
+-- What was saved about a team over the configuration, or of a team that was made by hand: one row a revision, the highest version of each team counts.
+CREATE TABLE tenant_revisions (
+  tenant      TEXT   NOT NULL,
+  version     BIGINT NOT NULL CHECK (version > 0),
+  saved       TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  note        TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL,
+  PRIMARY KEY (tenant, version)
+);
+
+-- Who has a role in a team by hand, beside what groups give.
+CREATE TABLE tenant_members (
+  tenant   TEXT   NOT NULL,
+  person   TEXT   NOT NULL REFERENCES people (id),
+  role     TEXT   NOT NULL CHECK (role IN ('developer', 'owner', 'approver')),
+  added_by TEXT   NOT NULL,
+  added_at BIGINT NOT NULL,
+  PRIMARY KEY (tenant, person, role)
+);
+CREATE INDEX tenant_members_person ON tenant_members (person);

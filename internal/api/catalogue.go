@@ -21,6 +21,10 @@ type Me struct {
 }
 
 func (a *API) me(_ context.Context, actor identity.Actor, _ *struct{}) (*output[Me], error) {
+	return reply(meView(actor), nil)
+}
+
+func meView(actor identity.Actor) Me {
 	v := Me{ID: string(actor.Person.ID), Name: actor.Person.Name, Email: actor.Person.Email, Roles: []string{}, Tenants: map[string][]string{}}
 	for _, r := range actor.Global {
 		v.Roles = append(v.Roles, string(r))
@@ -30,7 +34,7 @@ func (a *API) me(_ context.Context, actor identity.Actor, _ *struct{}) (*output[
 			v.Tenants[name] = append(v.Tenants[name], string(r))
 		}
 	}
-	return reply(v, nil)
+	return v
 }
 
 func (a *API) tenants(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Tenant]], error) {

@@ -13,6 +13,7 @@ import (
 func (a *API) register() {
 	add(a, op(http.MethodGet, "/me", "me", "Who I am", "People"), identity.ReadCatalog, a.me)
 	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"), identity.ReadTenant, a.tenants)
+	a.registerTenants()
 
 	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need", "Catalogue"), identity.ReadCatalog, a.sizes)
 	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)

@@ -53,6 +53,7 @@ type App struct {
 	licences   *license.Service
 	sources    []license.Source
 	rules      *policy.Service
+	tenants    *tenant.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -102,6 +103,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
 	a.services()
+	if err := a.tenants.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if err := a.takeUpCatalogue(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -135,7 +139,7 @@ func (a *App) outside() error {
 	}
 	a.site, site = newSite(c)
 	a.first, first = firstCatalogue(c)
-	a.clusters, clusters = connect(c, a.log, a.freshMetrics, namespaces(a.site))
+	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
 		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess), AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
@@ -145,12 +149,13 @@ func (a *App) outside() error {
 }
 
 // namespaces are the teams' own, on every cluster.
-func namespaces(site request.Site) func() []string {
-	names := make([]string, len(site.Directory.Tenants))
-	for i, t := range site.Directory.Tenants {
+func (a *App) namespaces() []string {
+	teams := a.tenants.Directory().Tenants
+	names := make([]string, len(teams))
+	for i, t := range teams {
 		names[i] = t.NamespaceName()
 	}
-	return func() []string { return names }
+	return names
 }
 
 // ServeHTTP answers as the portal and as its gateway.
@@ -159,7 +164,7 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.Serve
 // siteNow is what the services decide by, with the catalogue and the rules that count now.
 func (a *App) siteNow() request.Site {
 	site := a.site
-	site.Catalog, site.Policy = a.offer.Catalog(), a.rules.Policy()
+	site.Catalog, site.Policy, site.Directory = a.offer.Catalog(), a.rules.Policy(), a.tenants.Directory()
 	site.Pools, site.Unlicensed = a.licences.Pools(), a.licences.Unlicensed()
 	return site
 }
@@ -174,6 +179,7 @@ func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
 	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
+	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown, Taken: a.standing.Forget, Now: a.now, Logger: a.log})
 	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
 	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
@@ -201,14 +207,21 @@ func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Prober: a.pods, Logger: a.log, Now: a.now,
-		Site:     func() reconcile.Site { return reconcile.Site{Catalog: a.offer.Held(), Directory: a.site.Directory} },
+		Site: func() reconcile.Site {
+			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
+		},
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }
 
-// actor says what a person is now, by the groups last told and the teams as configured.
+// actor says what a person is now, by the groups last told and the teams as they count now.
 func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
-	return a.site.Directory.Actor(p, via)
+	return a.tenants.Directory().Actor(p, via)
+}
+
+func (a *App) sizeKnown(name string) bool {
+	_, ok := a.offer.Catalog().Size(name)
+	return ok
 }
 
 func (a *App) edge(version string, key []byte) error {
@@ -243,9 +256,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Rules: a.rules, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -53,6 +53,10 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"lang": {"de"}}
 	case path == "/settings/theme":
 		return url.Values{"theme": {"dark"}}
+	case path == "/admin/tenants/edit":
+		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
+	case strings.HasSuffix(path, "/members"):
+		return w.membership(false)
 	case path == "/settings/team":
 		return url.Values{"team": {"vision"}}
 	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
@@ -71,8 +75,17 @@ func (w *world) body(route string) any {
 		return `{"sizes": []}`
 	case path == "/api/v1/rules" && method == http.MethodPut:
 		return map[string]any{"text": w.rulesText(), "base": w.rulesVersion()}
+	case path == "/api/v1/tenants/{name}" && method == http.MethodPut:
+		return map[string]any{"title": "Vision", "base": w.tenantVersion("vision"), "note": fmt.Sprint(w.next()), "quota": map[string]int{"cpu": 1000}}
+	case path == "/api/v1/tenants/{name}/defaults":
+		return map[string]any{"lease": "8h"}
 	case method != http.MethodPost:
 		return nil
+	case path == "/api/v1/tenants":
+		return map[string]any{"name": fmt.Sprintf("team-%d", w.next())}
+	case path == "/api/v1/tenants/{name}/members":
+		m := w.membership(false)
+		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
@@ -97,6 +110,13 @@ func (w *world) fill(path, subject, team string) string {
 	switch {
 	case strings.Contains(path, "/versions/"), strings.Contains(path, "/rules/"):
 		return strings.NewReplacer(":version", "0", "{version}", "0").Replace(path)
+	case strings.Contains(path, "person"):
+		m := w.membership(true)
+		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team, "{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
+	case strings.HasPrefix(path, "/team/") && strings.Contains(path, "/tokens/"):
+		return strings.NewReplacer(":name", team, ":id", w.tokenID(subject)).Replace(path)
+	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"):
+		return id(team)
 	case strings.Contains(path, "/workloads/"):
 		return id(string(w.running(subject, team).ID))
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
@@ -104,9 +124,7 @@ func (w *world) fill(path, subject, team string) string {
 	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):
 		return id(w.kept(subject, team).Name)
 	case strings.Contains(path, "/tokens/"):
-		token := strings.TrimPrefix(w.token(subject), identity.TokenPrefix)
-		name, _, _ := strings.Cut(token, ".")
-		return id(name)
+		return id(w.tokenID(subject))
 	case path == "/live":
 		return "/live?page=home"
 	case path == "/gateway/authorize":
@@ -136,6 +154,11 @@ func (w *world) rulesText() string {
 func (w *world) rulesVersion() int64 {
 	r, _ := w.store.LatestRules(w.t.Context())
 	return r.Version
+}
+
+func (w *world) tokenID(subject string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(w.token(subject), identity.TokenPrefix), ".")
+	return name
 }
 
 // gatewayState is as the gateway draws it: 32 bytes.

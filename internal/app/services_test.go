@@ -22,8 +22,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
-	free := []string{"ExpireDue", "Quotas", "Seats", "Site", "Costs", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy"} // for the portal itself, or about what the caller was shown before
-	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules} {
+	free := []string{"ExpireDue", "Quotas", "Seats", "Site", "Costs", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory"} // for the portal itself, or about what the caller was shown before
+	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)
@@ -95,7 +95,7 @@ func refused(t *testing.T, what string, out []reflect.Value) {
 func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	w := newWorld(t)
 	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
-	w.site.Directory.Tenants[0].Disabled = true
+	w.switchOff("vision")
 	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending.ID, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("approve: want a conflict, got %v", err)
 	}

@@ -106,6 +106,13 @@ const (
 	askLicencesFor   = 20 * time.Second
 )
 
+// followTenants is followCatalogue for the teams.
+func (a *App) followTenants(ctx context.Context) error {
+	changed, done := a.told(ctx, "tenant")
+	defer done()
+	return a.tenants.Follow(ctx, changed, 30*time.Second)
+}
+
 // followLicences is followCatalogue for what is known of licences.
 func (a *App) followLicences(ctx context.Context) error {
 	changed, done := a.told(ctx, "licence")

@@ -41,13 +41,16 @@ const (
 	LicenceEntered   Kind = "licence.entered"
 	LicenceRemoved   Kind = "licence.removed"
 	RulesSaved       Kind = "rules.saved"
+	TenantSaved      Kind = "tenant.saved"
+	MemberAdded      Kind = "member.added"
+	MemberRemoved    Kind = "member.removed"
 )
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved}
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved, TenantSaved, MemberAdded, MemberRemoved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

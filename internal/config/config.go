@@ -378,7 +378,7 @@ func (c Config) clusterProblems() []error {
 	seen := map[string]bool{}
 	for i, k := range c.Clusters {
 		switch {
-		case !label(k.Name, 40):
+		case !tenant.Label(k.Name, 40):
 			all = append(all, fmt.Errorf("clusters[%d].name: %q is not a DNS label", i, k.Name))
 		case seen[k.Name]:
 			all = append(all, fmt.Errorf("clusters[%d].name: %q is used twice", i, k.Name))
@@ -397,11 +397,11 @@ func (c Config) tenantProblems() []error {
 	for i, t := range c.Tenants {
 		space := t.NamespaceName()
 		switch {
-		case !label(t.Name, 50):
+		case !tenant.Label(t.Name, 50):
 			all = append(all, fmt.Errorf("tenants[%d].name: %q is not a DNS label of at most 50 characters", i, t.Name))
 		case seen[t.Name]:
 			all = append(all, fmt.Errorf("tenants[%d].name: %q is used twice", i, t.Name))
-		case !label(space, 63) || reserved(space):
+		case !tenant.Label(space, 63) || tenant.Reserved(space):
 			all = append(all, fmt.Errorf("tenants[%d].namespace: %q cannot be a team's namespace", i, space))
 		case spaces[space] != "":
 			all = append(all, fmt.Errorf("tenants[%d].namespace: %q belongs to tenant %s already", i, space, spaces[space]))
@@ -415,16 +415,4 @@ func (c Config) tenantProblems() []error {
 		seen[t.Name], spaces[space] = true, t.Name
 	}
 	return all
-}
-
-// reserved namespaces belong to the platform and can never be a team's.
-func reserved(name string) bool {
-	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
-}
-
-func label(s string, most int) bool {
-	if s == "" || len(s) > most || s[0] == '-' || s[len(s)-1] == '-' {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' })
 }

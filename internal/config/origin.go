@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
 // addressProblems checks how browsers reach the portal and its workloads. Workloads run other people's code: a page of theirs on the portal's own
@@ -88,7 +90,7 @@ func siteOf(host string) string {
 // hostName reports whether text is labels with dots between them.
 func hostName(text string) bool {
 	for _, part := range strings.Split(text, ".") {
-		if !label(part, 63) {
+		if !tenant.Label(part, 63) {
 			return false
 		}
 	}

@@ -36,6 +36,12 @@ const (
 	ChangeOffer     Action = "offer.change"
 	ReadRules       Action = "rules.read"
 	ChangeRules     Action = "rules.change"
+	ReadTenants     Action = "tenants.read" // every team with where it comes from, and everybody who has signed in
+	ChangeTenants   Action = "tenants.change"
+	ReadMembers     Action = "members.read"
+	ChangeMembers   Action = "members.change" // members by hand, their tokens, the team's defaults
+	ReadPeople      Action = "people.read"
+	ActAs           Action = "people.act_as" // see the portal as somebody else
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -102,6 +108,12 @@ var table = map[Action][]rule{
 	ChangeOffer:     {admin},
 	ReadRules:       {seesAll},
 	ChangeRules:     {admin},
+	ReadTenants:     {seesAll},
+	ChangeTenants:   {admin},
+	ReadMembers:     {member, seesAll},
+	ChangeMembers:   {owner, admin},
+	ReadPeople:      {seesAll},
+	ActAs:           {admin},
 }
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

@@ -41,6 +41,14 @@ func (s *Standing) forget(c Change) {
 	}
 }
 
+// Forget asks about everybody again: teams have changed, and with them perhaps the roles of anybody.
+func (s *Standing) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops++
+	clear(s.known)
+}
+
 // Holds says whether a reader is still let in. ask is called when that is not known: it answers until when it does, and false when it does not.
 func (s *Standing) Holds(r Reader, now time.Time, ask func() (until time.Time, ok bool)) bool {
 	s.mu.Lock()

@@ -1,8 +1,8 @@
-// Package tenant knows teams: which groups give which role, in which namespace they work, and how much of each size they may hold.
 package tenant
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
@@ -12,9 +12,17 @@ type Tenant struct {
 	Name      string                     `json:"name"`                // DNS label, unique
 	Title     string                     `json:"title,omitempty"`     // what people read
 	Namespace string                     `json:"namespace,omitempty"` // on every cluster; default "gpu-<name>"
-	Groups    map[identity.Role][]string `json:"groups"`              // group names as the sign-in provider spells them
+	Groups    map[identity.Role][]string `json:"groups"`              // group names as the sign-in provider spells them; "*" in one stands for any characters
 	Quota     map[string]int             `json:"quota"`               // how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
 	Disabled  bool                       `json:"disabled,omitempty"`  // keeps its data, starts nothing
+	Defaults  Defaults                   `json:"defaults,omitzero"`   // what the form for a start begins with
+}
+
+// Defaults are what a member's first start begins with; an empty one leaves that to the portal.
+type Defaults struct {
+	Size  string `json:"size,omitempty"`
+	Image string `json:"image,omitempty"`
+	Lease string `json:"lease,omitempty"` // "8h"
 }
 
 // EverySize is the entry of a quota that stands for each size without an entry of its own, also for one that is offered later.
@@ -52,6 +60,8 @@ type Roles map[identity.Role][]string
 type Directory struct {
 	Tenants  []Tenant `json:"tenants"`
 	Platform Roles    `json:"platform"`
+	// ByHand are the roles that people have beside those of their groups, by person and team.
+	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
 }
 
 // ByName finds a tenant.
@@ -67,19 +77,74 @@ func (d Directory) ByName(name string) (Tenant, bool) {
 func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups)}
 	for _, t := range d.Tenants {
-		if roles := rolesOf(t.Groups, p.Groups); len(roles) > 0 {
+		if roles := union(rolesOf(t.Groups, p.Groups), d.ByHand[p.ID][t.Name]); len(roles) > 0 {
 			a.Tenants[t.Name] = roles
 		}
 	}
 	return a
 }
 
+// union has each role once, in the order of the roles.
+func union(groups, hand []identity.Role) []identity.Role {
+	if len(hand) == 0 {
+		return groups
+	}
+	var both []identity.Role
+	for _, r := range MemberRoles {
+		if slices.Contains(groups, r) || slices.Contains(hand, r) {
+			both = append(both, r)
+		}
+	}
+	return both
+}
+
+// MemberRoles are the roles that somebody can have in a team.
+var MemberRoles = []identity.Role{identity.Developer, identity.Owner, identity.Approver}
+
+// GroupFor is the first group of a person that gives them a role in the team; ok is false where none does.
+func (t Tenant) GroupFor(role identity.Role, groups []string) (group string, ok bool) {
+	i := slices.IndexFunc(groups, func(g string) bool {
+		return slices.ContainsFunc(t.Groups[role], func(pattern string) bool { return Matches(pattern, g) })
+	})
+	if i < 0 {
+		return "", false
+	}
+	return groups[i], true
+}
+
+// Matches reports whether a group is the one of a rule: the same name, or one that has the rule's parts in their order where the rule has "*" between them.
+func Matches(pattern, group string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == group
+	}
+	last := len(parts) - 1
+	rest, found := strings.CutPrefix(group, parts[0])
+	if !found {
+		return false
+	}
+	for _, part := range parts[1:last] { // the leftmost place of each leaves most room for the next
+		if _, rest, found = strings.Cut(rest, part); !found {
+			return false
+		}
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
+
 func rolesOf(by map[identity.Role][]string, groups []string) []identity.Role {
 	var roles []identity.Role
 	for _, role := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin, identity.Auditor} {
-		if slices.ContainsFunc(by[role], func(g string) bool { return slices.Contains(groups, g) }) {
+		if slices.ContainsFunc(by[role], func(pattern string) bool { return held(pattern, groups) }) {
 			roles = append(roles, role)
 		}
 	}
 	return roles
+}
+
+// held is Matches for all groups of a person; a plain name is looked up without taking it apart.
+func held(pattern string, groups []string) bool {
+	if !strings.Contains(pattern, "*") {
+		return slices.Contains(groups, pattern)
+	}
+	return slices.ContainsFunc(groups, func(g string) bool { return Matches(pattern, g) })
 }

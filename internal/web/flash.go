@@ -17,6 +17,7 @@ var flashes = map[string]ui.Kind{
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK, "rejected": ui.OK, "edited": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "token-revoked": ui.OK,
 	"licence-entered": ui.OK, "licence-removed": ui.OK,
 	"catalogue-saved": ui.OK,
+	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK,
 }
 
 const flashCookie = "flash"

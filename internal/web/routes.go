@@ -61,6 +61,11 @@ func (w *Web) Routes() []Route {
 		{post, "/licences/import", identity.ChangeLicences, w.licenceImport},
 		{post, "/licences/:id/remove", identity.ChangeLicences, w.licenceRemove},
 		{get, "/team", identity.ReadTenant, w.show(teamPage)},
+		{get, "/team/:name", identity.ReadMembers, w.show(teamMembersPage)},
+		{post, "/team/:name/members", identity.ChangeMembers, w.memberAdd},
+		{post, "/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove},
+		{post, "/team/:name/defaults", identity.ChangeMembers, w.teamDefaults},
+		{post, "/team/:name/tokens/:id/revoke", identity.ChangeMembers, w.memberTokenRevoke},
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
@@ -84,6 +89,10 @@ func (w *Web) Routes() []Route {
 		{post, "/admin/rules/check", identity.ChangeRules, w.rulesCheck},
 		{get, "/admin/rules/:version", identity.ReadRules, w.show(rulesPage)},
 		{post, "/admin/rules/:version/revert", identity.ChangeRules, w.rulesRevert},
+		{get, "/admin/tenants", identity.ReadTenants, w.show(tenantsPage)},
+		{get, "/admin/tenants/edit", identity.ReadTenants, w.show(tenantEditPage)},
+		{post, "/admin/tenants/edit", identity.ChangeTenants, w.tenantSave},
+		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
 
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
@@ -118,7 +127,11 @@ var (
 	usagePage        = page{"usage", nil, (*Web).usage}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
-	teamPage         = page{"team", []string{"workload"}, (*Web).team}
+	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
+	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
+	tenantsPage      = page{"tenants", []string{"tenant"}, (*Web).tenantsAdmin}
+	tenantEditPage   = page{"tenants-edit", nil, (*Web).tenantEdit}
+	peoplePage       = page{"people", nil, (*Web).people}
 	accountPage      = page{"account", nil, (*Web).account}
 	rulesPage        = page{"rules", []string{"rules"}, (*Web).rulesShow}
 	rulesEditPage    = page{"rules-edit", nil, (*Web).rulesEdit}
@@ -136,7 +149,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage} {
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

@@ -80,6 +80,7 @@ func (w *Web) startDefaults(k call) (StartForm, error) {
 	if err != nil {
 		return form, err
 	}
+	form = w.teamDefaultsIn(form, offers)
 	if form.Kind == "" {
 		form.Kind = orElse(string(last.Kind), string(catalog.Notebook))
 	}

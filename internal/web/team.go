@@ -31,7 +31,7 @@ func (w *Web) team(k call) (view, error) {
 
 func (w *Web) teamModel(k call, t tenant.Tenant) (teamview.TeamModel, error) {
 	say, id := k.words, "team-"+slug(t.Name)
-	m := teamview.TeamModel{ID: id, Title: t.Display(), Quotas: teamview.QuotasModel{ID: id + "-quotas"}, Facts: []ui.DefModel{
+	m := teamview.TeamModel{ID: id, Title: t.Display(), Inside: ui.LinkButtonModel{Label: say.S("team.inside"), Href: teamPath(t.Name), Kind: ui.Secondary, Test: "inside"}, Quotas: teamview.QuotasModel{ID: id + "-quotas"}, Facts: []ui.DefModel{
 		{Term: say.S("team.name"), Component: ui.Copy(ui.CopyModel{Value: t.Name, Label: say.S("team.name")})},
 		{Term: say.S("workload.namespace"), Component: ui.Copy(ui.CopyModel{Value: t.NamespaceName(), Label: say.S("workload.namespace")})}}}
 	if t.Disabled {

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+)
+
+// TenantRevision is one with every field set.
+func TenantRevision(name string, version int64) tenant.Revision {
+	title, disabled := "Größe", true
+	return tenant.Revision{Tenant: name, Version: version, Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(int(version)),
+		Saved: tenant.Saved{Title: &title, Namespace: "gpu-x", Disabled: &disabled, Defaults: &tenant.Defaults{Size: "cpu", Image: "jupyterlab", Lease: "8h"},
+			Groups: map[identity.Role][]string{identity.Owner: {"a", "b-*"}}, Quota: map[string]int{"cpu": 3, tenant.EverySize: 0}}}
+}
+
+var tenantCases = cases{
+	"teams come back as they were written, the highest version of each": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		filled(t, TenantRevision("a", 1))
+		for version := range int64(3) {
+			must(t, s.SaveTenant(ctx, TenantRevision("b", version+1)))
+		}
+		must(t, s.SaveTenant(ctx, TenantRevision("a", 1)))
+		equal(t, []tenant.Revision{TenantRevision("a", 1), TenantRevision("b", 3)}, got(s.LatestTenants(ctx))(t))
+		equal(t, []tenant.Revision{TenantRevision("b", 3), TenantRevision("b", 2)}, got(s.TenantRevisions(ctx, "b", 0, 2))(t))
+		equal(t, []tenant.Revision{TenantRevision("b", 1)}, got(s.TenantRevisions(ctx, "b", 2, 2))(t))
+		equal(t, 0, len(got(s.TenantRevisions(ctx, "c", 0, 2))(t)))
+	},
+	"a team comes with its event and a change, or not at all": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		must(t, s.SaveTenant(ctx, TenantRevision("a", 1), Event(1)))
+		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a@1", Tenant: "a"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		fails(t, fault.Invalid, s.SaveTenant(ctx, TenantRevision("a", 2), audit.Event{Name: "\x00"}))
+		equal(t, 1, len(got(s.LatestTenants(ctx))(t)))
+	},
+	"of those who follow the same version of a team one wins": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		fails(t, fault.Conflict, s.SaveTenant(ctx, TenantRevision("a", 2)))
+		must(t, s.SaveTenant(ctx, TenantRevision("a", 1)))
+		errs := make([]error, 8)
+		var group sync.WaitGroup
+		for i := range errs {
+			group.Go(func() { errs[i] = s.SaveTenant(ctx, TenantRevision("a", 2), Event(i)) })
+		}
+		group.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+				continue
+			}
+			fails(t, fault.Conflict, err)
+		}
+		equal(t, 1, won)
+	},
+	"members are added and removed once, with their event, and open pages hear of it": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		p := Person("p-1")
+		must(t, s.SavePerson(ctx, p))
+		m := tenant.Member{Tenant: "a", Person: p.ID, Role: identity.Owner, By: "Ada", At: later(1)}
+		filled(t, m)
+		must(t, s.AddMember(ctx, m, Event(1)))
+		fails(t, fault.Conflict, s.AddMember(ctx, m, Event(2)))
+		fails(t, fault.Conflict, s.AddMember(ctx, tenant.Member{Tenant: "a", Person: "p-none", Role: identity.Owner, At: later(1)}, Event(2)))
+		equal(t, []tenant.Member{m}, got(s.Members(ctx))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a", Tenant: "a", Person: string(p.ID)}, {Seq: 2, Topic: "session", Person: string(p.ID)}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		other := m
+		other.Role = identity.Developer
+		fails(t, fault.NotFound, s.RemoveMember(ctx, other, Event(3)))
+		must(t, s.RemoveMember(ctx, m, Event(3)))
+		fails(t, fault.NotFound, s.RemoveMember(ctx, m, Event(3)))
+		equal(t, 0, len(got(s.Members(ctx))(t)))
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 2, len(events))
+	},
+	"people are found by a part of their name or address, and what they type is no pattern": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for id, name := range map[identity.PersonID]string{"p-2": "Bob 100% Builder", "p-1": "Ada", "p-3": "Zoe_X"} {
+			p := Person(string(id))
+			p.Name, p.Email, p.Subject = name, string(id)+"@example.org", string(id)
+			must(t, s.SavePerson(ctx, p))
+		}
+		for search, want := range map[string]string{"": "Ada Bob 100% Builder Zoe_X ", "ADA": "Ada ", "p-3@": "Zoe_X ", "%": "Bob 100% Builder ", "_": "Zoe_X ", "!": "", "\x00": "", "nobody": ""} {
+			names := ""
+			for _, p := range got(s.People(ctx, search, 10))(t) {
+				names += p.Name + " "
+			}
+			equal(t, want, names)
+		}
+		equal(t, 2, len(got(s.People(ctx, "", 2))(t)))
+	},
+	"tokens of several people are listed together": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for i, id := range []identity.PersonID{"p-1", "p-2", "p-3"} {
+			p := Person(string(id))
+			p.Subject = string(id)
+			must(t, s.SavePerson(ctx, p))
+			must(t, s.CreateToken(ctx, identity.Token{ID: "t-" + string(id), Person: id, SecretHash: "x", CreatedAt: later(i), ExpiresAt: later(i + 9)}, Event(i)))
+		}
+		list := got(s.TokensOfAll(ctx, []identity.PersonID{"p-1", "p-3", "p-none"}))(t)
+		equal(t, 2, len(list))
+		equal(t, "t-p-3 t-p-1", list[0].ID+" "+list[1].ID)
+		equal(t, 0, len(got(s.TokensOfAll(ctx, nil))(t)))
+	},
+}

@@ -1,0 +1,156 @@
+package tenant
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Draft is a team as it was typed or posted.
+type Draft struct {
+	Name      string
+	New       bool // make one; else change the one of that name
+	Title     string
+	Namespace string // for a new one; "" for gpu-<name>
+	Groups    map[identity.Role][]string
+	Quota     map[string]int
+	Disabled  bool
+	Base      int64 // the version that it was written from; 0 where nothing was saved
+	Note      string
+}
+
+const (
+	maxName     = 50 // as in the configuration: "gpu-" and this fit into a namespace
+	maxTitle    = 80
+	maxNote     = 300
+	maxGroups   = 200 // of one role
+	maxGroup    = 300 // characters; names of directories are long
+	maxQuota    = 100_000
+	fewLetters  = 3 // that a group rule with "*" must have beside it, so that none means everybody
+	maxEntries  = 500
+	maxReserved = 63
+)
+
+// check lists what is wrong with a draft; d is what counts now.
+func (f Draft) check(d Directory, known func(size string) bool) []fault.Field {
+	var fields []fault.Field
+	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
+	if f.New {
+		fields = append(fields, f.checkNew(d)...)
+	}
+	if !readable(f.Title, maxTitle) {
+		problem("title", i18n.T("tenant.text_too_long", "Most", maxTitle))
+	}
+	if !readable(f.Note, maxNote) {
+		problem("note", i18n.T("tenant.text_too_long", "Most", maxNote))
+	}
+	for role, groups := range f.Groups {
+		if !slices.Contains(MemberRoles, role) || len(groups) > maxGroups {
+			problem("groups."+string(role), i18n.T("tenant.groups_wrong", "Most", maxGroups))
+		}
+		for _, g := range groups {
+			if !groupRule(g) {
+				problem("groups."+string(role), i18n.T("tenant.group_wrong", "Group", clip(g)))
+			}
+		}
+	}
+	was, _ := d.ByName(f.Name)
+	for size, n := range f.Quota {
+		_, had := was.Quota[size]
+		switch {
+		case size != EverySize && !had && !known(size):
+			problem("quota", i18n.T("tenant.quota_size", "Size", clip(size)))
+		case n < 0 || n > maxQuota:
+			problem("quota", i18n.T("tenant.quota_number", "Size", clip(size), "Most", maxQuota))
+		}
+	}
+	if len(f.Quota) > maxEntries {
+		problem("quota", i18n.T("tenant.quota_long", "Most", maxEntries))
+	}
+	return fields
+}
+
+// checkNew looks at what cannot be changed later.
+func (f Draft) checkNew(d Directory) []fault.Field {
+	t := Tenant{Name: f.Name, Namespace: f.Namespace}
+	_, taken := d.ByName(f.Name)
+	shared := slices.IndexFunc(d.Tenants, func(o Tenant) bool { return o.NamespaceName() == t.NamespaceName() })
+	switch {
+	case !Label(f.Name, maxName):
+		return []fault.Field{{Name: "name", Reason: i18n.T("tenant.name_wrong", "Most", maxName)}}
+	case taken:
+		return []fault.Field{{Name: "name", Reason: i18n.T("tenant.name_taken", "Name", f.Name)}}
+	case !Label(t.NamespaceName(), maxReserved) || Reserved(t.NamespaceName()):
+		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_wrong", "Namespace", clip(t.NamespaceName()))}}
+	case shared >= 0:
+		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_taken", "Namespace", t.NamespaceName(), "Tenant", d.Tenants[shared].Display())}}
+	}
+	return nil
+}
+
+// groupRule: a name, or a pattern that says more than "everybody".
+func groupRule(g string) bool {
+	if g == "" || !readable(g, maxGroup) {
+		return false
+	}
+	return !strings.Contains(g, "*") || utf8.RuneCountInString(strings.ReplaceAll(g, "*", "")) >= fewLetters
+}
+
+func readable(text string, most int) bool {
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+func clip(text string) string {
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return text
+}
+
+// Reserved namespaces belong to the platform and can never be a team's.
+func Reserved(name string) bool {
+	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
+}
+
+// Label reports whether a text is a DNS label of at most so many characters.
+func Label(s string, most int) bool {
+	if s == "" || len(s) > most || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' })
+}
+
+// ParseQuota reads "size: number", one a line. The error names the first line that is not one.
+func ParseQuota(text string) (map[string]int, *fault.Field) {
+	quota := map[string]int{}
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		size, number, found := strings.Cut(line, ":")
+		n, err := strconv.Atoi(strings.TrimSpace(number))
+		size = strings.TrimSpace(size)
+		if _, twice := quota[size]; !found || err != nil || size == "" || twice {
+			return nil, &fault.Field{Name: "quota", Reason: i18n.T("tenant.quota_line", "Line", i+1)}
+		}
+		quota[size] = n
+	}
+	return quota, nil
+}
+
+// ParseGroups reads one group a line.
+func ParseGroups(text string) []string {
+	groups := []string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(groups, line) {
+			groups = append(groups, line)
+		}
+	}
+	return groups
+}

@@ -1,0 +1,462 @@
+package tenant
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Store keeps what was saved. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the database is away.
+type Store interface {
+	// LatestTenants gives the newest revision of each team.
+	LatestTenants(ctx context.Context) ([]Revision, error)
+	// TenantRevisions lists those of one team, newest first; before is a version, 0 for the newest.
+	TenantRevisions(ctx context.Context, tenant string, before int64, limit int) ([]Revision, error)
+	// SaveTenant keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is not the newest.
+	SaveTenant(ctx context.Context, r Revision, events ...audit.Event) error
+	Members(ctx context.Context) ([]Member, error)
+	// AddMember tells open pages of the person, as RemoveMember does. Conflict when they have the role, NotFound for somebody who never signed in.
+	AddMember(ctx context.Context, m Member, event audit.Event) error
+	RemoveMember(ctx context.Context, m Member, event audit.Event) error
+	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
+	// People lists those who have signed in, by name; search is a part of the name or the e-mail address, "" for all.
+	People(ctx context.Context, search string, limit int) ([]identity.Person, error)
+	// TokensOfAll lists the API tokens of these people, newest first.
+	TokensOfAll(ctx context.Context, people []identity.PersonID) ([]identity.Token, error)
+	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store  Store
+	First  Directory              // the configuration's
+	Known  func(size string) bool // whether the catalogue has a size
+	Taken  func()                 // after something new was taken up, nil for nothing
+	Now    func() time.Time
+	Logger *slog.Logger // nil: nothing is logged
+}
+
+// Service reads and saves teams, and knows which ones there are. It is safe for use by many goroutines.
+type Service struct {
+	o        Options
+	refresh  sync.Mutex
+	standing atomic.Pointer[standing]
+}
+
+// standing is what counts now in this process.
+type standing struct {
+	directory Directory
+	saved     map[string]Revision
+	members   []Member
+}
+
+// NewService begins with the configuration's; Refresh takes up what was saved since.
+func NewService(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{o: o}
+	s.standing.Store(&standing{directory: compose(o.First, nil, nil)})
+	return s
+}
+
+// Directory is every team as it counts now.
+func (s *Service) Directory() Directory { return s.standing.Load().directory }
+
+// Refresh takes up what was saved.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	saved, err := s.o.Store.LatestTenants(ctx)
+	if err != nil {
+		return err
+	}
+	members, err := s.o.Store.Members(ctx)
+	if err != nil {
+		return err
+	}
+	now := standing{directory: compose(s.o.First, saved, members), saved: map[string]Revision{}, members: members}
+	for _, r := range saved {
+		now.saved[r.Tenant] = r
+	}
+	was := s.standing.Swap(&now)
+	if s.o.Taken != nil && !reflect.DeepEqual(was.directory, now.directory) {
+		s.o.Taken()
+	}
+	return nil
+}
+
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("the teams could not be read, the last known ones go on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Entry is a team with where it comes from.
+type Entry struct {
+	Tenant
+	First  *Tenant   // as the configuration has it; nil for one that was made by hand
+	Newest *Revision // what was saved last; nil where nothing was
+}
+
+// Version is the one to write from.
+func (e Entry) Version() int64 {
+	if e.Newest == nil {
+		return 0
+	}
+	return e.Newest.Version
+}
+
+func (s *Service) entry(name string) (Entry, error) {
+	now := s.standing.Load()
+	t, ok := now.directory.ByName(name)
+	if !ok {
+		return Entry{}, missing()
+	}
+	e := Entry{Tenant: t}
+	if first, ok := s.o.First.ByName(name); ok {
+		e.First = &first
+	}
+	if r, ok := now.saved[name]; ok {
+		e.Newest = &r
+	}
+	return e, nil
+}
+
+func missing() error { return fault.New(fault.NotFound, i18n.T("tenant.not_found")) }
+
+// permit: what somebody may not read does not exist for them.
+func (s *Service) permit(a identity.Actor, name string, read, action identity.Action) (Entry, error) {
+	if err := identity.Known(a); err != nil {
+		return Entry{}, err
+	}
+	thing := identity.Thing{Tenant: name}
+	if !identity.Can(a, read, thing) {
+		return Entry{}, missing()
+	}
+	e, err := s.entry(name)
+	if err != nil {
+		return Entry{}, err
+	}
+	if !identity.Can(a, action, thing) {
+		return Entry{}, fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
+	}
+	return e, nil
+}
+
+func (s *Service) permitAdmin(a identity.Actor, action identity.Action) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch {
+	case !identity.Can(a, identity.ReadTenants, identity.Thing{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, action, identity.Thing{}):
+		return fault.New(fault.Forbidden, i18n.T("tenant.admins_only"))
+	}
+	return nil
+}
+
+// List gives every team.
+func (s *Service) List(a identity.Actor) ([]Entry, error) {
+	if err := s.permitAdmin(a, identity.ReadTenants); err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, t := range s.Directory().Tenants {
+		if e, err := s.entry(t.Name); err == nil {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// Entry gives one team, for those who may see all of them.
+func (s *Service) Entry(a identity.Actor, name string) (Entry, error) {
+	if err := s.permitAdmin(a, identity.ReadTenants); err != nil {
+		return Entry{}, err
+	}
+	return s.entry(name)
+}
+
+// Visible gives one team to its members, too.
+func (s *Service) Visible(a identity.Actor, name string) (Entry, error) {
+	return s.permit(a, name, identity.ReadTenant, identity.ReadTenant)
+}
+
+// Revisions lists what was saved about a team, newest first. More says that there are older ones.
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, name string, before int64, limit int) (list []Revision, more bool, err error) {
+	if _, err := s.Entry(a, name); err != nil {
+		return nil, false, err
+	}
+	list, err = s.o.Store.TenantRevisions(ctx, name, before, limit+1)
+	if len(list) > limit {
+		return list[:limit], true, err
+	}
+	return list, false, err
+}
+
+// Save makes a team or changes one. Invalid with every problem; Conflict, saying who was faster.
+func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Entry, error) {
+	if err := s.permitAdmin(a, identity.ChangeTenants); err != nil {
+		return Entry{}, err
+	}
+	d = d.trimmed()
+	now := Entry{}
+	if !d.New {
+		var err error
+		if now, err = s.entry(d.Name); err != nil {
+			return Entry{}, err
+		}
+	}
+	if err := fault.InvalidFields(d.check(s.Directory(), s.o.Known)); err != nil {
+		return Entry{}, err
+	}
+	return s.save(ctx, a, now, d)
+}
+
+func (d Draft) trimmed() Draft {
+	for _, text := range []*string{&d.Name, &d.Title, &d.Namespace, &d.Note} {
+		*text = strings.TrimSpace(*text)
+	}
+	if !d.New {
+		d.Namespace = ""
+	}
+	return d
+}
+
+func (s *Service) save(ctx context.Context, a identity.Actor, now Entry, d Draft) (Entry, error) {
+	first := Tenant{Name: d.Name}
+	if now.First != nil {
+		first = *now.First
+	}
+	wanted := now.Tenant
+	wanted.Title, wanted.Groups, wanted.Quota, wanted.Disabled = d.Title, d.Groups, d.Quota, d.Disabled
+	saved := differing(first, wanted)
+	if now.Newest != nil {
+		saved.Namespace = now.Newest.Saved.Namespace
+	}
+	if d.New && d.Namespace != "" {
+		saved.Namespace = d.Namespace
+	}
+	return s.write(ctx, a, now, d.Name, d.Base, saved, i18n.Literal(d.Note))
+}
+
+// SaveDefaults changes what the members' starts begin with.
+func (s *Service) SaveDefaults(ctx context.Context, a identity.Actor, name string, d Defaults) (Entry, error) {
+	now, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers)
+	if err != nil {
+		return Entry{}, err
+	}
+	if d.Size != "" && !s.o.Known(d.Size) {
+		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("tenant.quota_size", "Size", clip(d.Size))}})
+	}
+	if lease, err := catalog.ParseDuration(d.Lease); d.Lease != "" && (err != nil || lease <= 0) {
+		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable", "Example", "8h")}})
+	}
+	var saved Saved
+	if now.Newest != nil {
+		saved = now.Newest.Saved
+	}
+	saved.Defaults = &d
+	return s.write(ctx, a, now, name, now.Version(), saved, i18n.T("tenant.defaults_saved"))
+}
+
+func (s *Service) write(ctx context.Context, a identity.Actor, now Entry, name string, base int64, saved Saved, note i18n.Text) (Entry, error) {
+	if base != now.Version() {
+		return Entry{}, conflict(now)
+	}
+	at := s.o.Now()
+	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: at}
+	event := audit.By(a, audit.TenantSaved, at)
+	event.Tenant, event.Detail = name, i18n.T("tenant.audit", "Version", r.Version, "Note", note)
+	err := s.o.Store.SaveTenant(ctx, r, event)
+	if fault.Is(err, fault.Conflict) {
+		if s.Refresh(ctx) == nil {
+			now, _ = s.entry(name)
+		}
+		return Entry{}, conflict(now)
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := s.Refresh(ctx); err != nil {
+		return Entry{}, err
+	}
+	return s.entry(name)
+}
+
+func conflict(now Entry) error {
+	if now.Newest == nil {
+		return fault.New(fault.Conflict, i18n.T("tenant.conflict_first"))
+	}
+	return fault.New(fault.Conflict, i18n.T("tenant.conflict", "Version", now.Newest.Version, "Name", now.Newest.Name, "At", now.Newest.At.UTC().Format(time.RFC3339)))
+}
+
+// mostPeople bounds who is looked at for a list of members, and how many a search finds.
+const (
+	mostPeople = 5000
+	mostFound  = 20
+)
+
+// Membership is one person's one role in a team, and where it comes from.
+type Membership struct {
+	Person identity.Person
+	Role   identity.Role
+	Group  string // of the sign-in provider that gives it; "" for by hand
+	By     string // who added them by hand, and when
+	At     time.Time
+}
+
+// Members lists everybody who has signed in and has a role in a team, by name.
+func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([]Membership, error) {
+	e, err := s.permit(a, name, identity.ReadTenant, identity.ReadMembers)
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.o.Store.People(ctx, "", mostPeople)
+	if err != nil {
+		return nil, err
+	}
+	hand := s.standing.Load().members
+	var list []Membership
+	for _, p := range people {
+		for _, role := range MemberRoles {
+			if g, ok := e.GroupFor(role, p.Groups); ok {
+				list = append(list, Membership{Person: p, Role: role, Group: g})
+			}
+			if i := slices.IndexFunc(hand, func(m Member) bool { return m.Tenant == name && m.Person == p.ID && m.Role == role }); i >= 0 {
+				list = append(list, Membership{Person: p, Role: role, By: hand[i].By, At: hand[i].At})
+			}
+		}
+	}
+	return list, nil
+}
+
+// Search finds people who could be added to a team: those who have signed in, by a part of their name or e-mail address.
+func (s *Service) Search(ctx context.Context, a identity.Actor, name, text string) ([]identity.Person, error) {
+	if _, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers); err != nil {
+		return nil, err
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, nil
+	}
+	return s.o.Store.People(ctx, text, mostFound)
+}
+
+// AddMember gives somebody a role in a team by hand. It counts at once.
+func (s *Service) AddMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role) error {
+	return s.change(ctx, a, name, person, role, audit.MemberAdded, s.o.Store.AddMember)
+}
+
+// RemoveMember takes a role that was given by hand. What groups give is the sign-in provider's.
+func (s *Service) RemoveMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role) error {
+	return s.change(ctx, a, name, person, role, audit.MemberRemoved, s.o.Store.RemoveMember)
+}
+
+func (s *Service) change(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role, kind audit.Kind, write func(context.Context, Member, audit.Event) error) error {
+	if _, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers); err != nil {
+		return err
+	}
+	if !slices.Contains(MemberRoles, role) {
+		return fault.InvalidFields([]fault.Field{{Name: "role", Reason: i18n.T("tenant.role_wrong")}})
+	}
+	p, err := s.o.Store.Person(ctx, person)
+	if fault.Is(err, fault.NotFound) {
+		return fault.InvalidFields([]fault.Field{{Name: "person", Reason: i18n.T("tenant.person_unknown")}})
+	}
+	if err != nil {
+		return err
+	}
+	at := s.o.Now()
+	event := audit.By(a, kind, at)
+	event.Tenant, event.Detail = name, i18n.T("tenant.audit_member", "Name", p.Name, "Email", p.Email, "Role", i18n.T("role."+string(role)))
+	if err := write(ctx, Member{Tenant: name, Person: person, Role: role, By: a.Person.Name, At: at}, event); err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+// HeldToken is an API token with whose it is.
+type HeldToken struct {
+	identity.Token
+	Holder identity.Person
+}
+
+// Tokens lists the API tokens of a team's members, for those who may end them. Secrets are kept nowhere.
+func (s *Service) Tokens(ctx context.Context, a identity.Actor, name string) ([]HeldToken, error) {
+	if _, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers); err != nil {
+		return nil, err
+	}
+	members, err := s.Members(ctx, a, name)
+	if err != nil {
+		return nil, err
+	}
+	holders := map[identity.PersonID]identity.Person{}
+	var ids []identity.PersonID
+	for _, m := range members {
+		if _, seen := holders[m.Person.ID]; !seen {
+			ids = append(ids, m.Person.ID)
+		}
+		holders[m.Person.ID] = m.Person
+	}
+	tokens, err := s.o.Store.TokensOfAll(ctx, ids)
+	var list []HeldToken
+	for _, t := range tokens {
+		list = append(list, HeldToken{Token: t, Holder: holders[t.Person]})
+	}
+	return list, err
+}
+
+// RevokeToken ends a member's token for good. A token is a person's, so it works for none of their teams any more.
+func (s *Service) RevokeToken(ctx context.Context, a identity.Actor, name, id string) error {
+	tokens, err := s.Tokens(ctx, a, name)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tokens, func(t HeldToken) bool { return t.ID == id })
+	if i < 0 {
+		return fault.New(fault.NotFound, i18n.T("store.no_token"))
+	}
+	event := audit.By(a, audit.TokenRevoked, s.o.Now())
+	event.Tenant, event.Detail = name, i18n.T("tenant.audit_token", "Token", identity.TokenPrefix+id, "Name", tokens[i].Holder.Name)
+	return s.o.Store.RevokeToken(ctx, tokens[i].Person, id, event)
+}
+
+// People lists those who have signed in, with what they are; for admins and auditors.
+func (s *Service) People(ctx context.Context, a identity.Actor, search string) ([]identity.Actor, error) {
+	if err := s.permitAdmin(a, identity.ReadPeople); err != nil {
+		return nil, err
+	}
+	people, err := s.o.Store.People(ctx, strings.TrimSpace(search), mostShown)
+	var list []identity.Actor
+	for _, p := range people {
+		list = append(list, s.Directory().Actor(p, identity.ViaSession))
+	}
+	return list, err
+}
+
+// mostShown is how many people one page lists; a search finds the others.
+const mostShown = 200

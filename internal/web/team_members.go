@@ -1,0 +1,188 @@
+package web
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	teamview "github.com/gpu-portal/gpu-portal/views/team"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// teamMembers answers: who is in, and why; and for owners: what can I change.
+func (w *Web) teamMembers(k call) (view, error) {
+	e, err := w.Tenants.Visible(k.actor, k.get("name"))
+	if err != nil {
+		return view{}, err
+	}
+	return w.teamMembersView(k, e, nil)
+}
+
+func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (view, error) {
+	members, err := w.Tenants.Members(k.ctx, k.actor, e.Name)
+	if err != nil {
+		return view{}, err
+	}
+	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Thing{Tenant: e.Name})
+	m := teamview.MembersModel{Errors: formErrors(say, problems),
+		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}
+	if e.Disabled {
+		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"), Test: "disabled"})
+	}
+	for _, member := range members {
+		m.Members = append(m.Members, memberModel(say, e.Name, member, manages))
+	}
+	if len(members) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.nobody"), Lines: []string{say.S("team.nobody_why")}, Level: 3, Test: "empty"}
+	}
+	if manages {
+		if m.Manage, err = w.teamManage(k, e, problems); err != nil {
+			return view{}, err
+		}
+	}
+	return view{title: e.Display(), nav: "/team", body: teamview.Members(m)}, nil
+}
+
+func memberModel(say words, team string, member tenant.Membership, manages bool) teamview.MemberModel {
+	m := teamview.MemberModel{Person: ui.StackModel{Title: member.Person.Name, Detail: member.Person.Email}, Role: say.Say(roleWord(member.Role)), From: say.S("team.from_group", "Group", member.Group)}
+	if member.Group != "" {
+		return m
+	}
+	m.From = say.S("team.from_hand", "By", member.By)
+	if manages {
+		m.Remove = &ui.PostButtonModel{Action: teamPath(team) + "/members/" + string(member.Person.ID) + "/" + string(member.Role) + "/remove",
+			Button: ui.ButtonModel{Label: say.S("team.remove"), Kind: ui.DangerSecondary, Small: true, Test: "remove"}}
+	}
+	return m
+}
+
+func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamview.ManageModel, error) {
+	say, typed := k.words, k.get("q")
+	m := &teamview.ManageModel{Search: peopleSearch(say, teamPath(e.Name), typed), TokenLead: say.S("team.tokens_lead"),
+		Defaults: ui.FormModel{ID: "defaults", Action: teamPath(e.Name) + "/defaults", Test: "defaults-form"}, Fields: w.defaultFields(say, e, problems),
+		Save: ui.ButtonModel{Label: say.S("team.defaults_save"), Kind: ui.Primary, Test: "defaults-save"}}
+	found, err := w.Tenants.Search(k.ctx, k.actor, e.Name, typed)
+	if err != nil {
+		return nil, err
+	}
+	if typed != "" && len(found) == 0 {
+		m.NotFound = say.S("team.not_found")
+	}
+	for _, p := range found {
+		id := "role-" + slug(string(p.ID))
+		m.Found = append(m.Found, teamview.FoundModel{Person: ui.StackModel{Title: p.Name, Detail: p.Email, Icon: "team"},
+			Form: ui.FormModel{Action: teamPath(e.Name) + "/members", Hidden: []ui.HiddenModel{{Name: "person", Value: string(p.ID)}}, Test: "found"},
+			Role: ui.FieldModel{ID: id, Name: "role", Kind: ui.SelectField, Label: say.S("team.col_role"), Value: string(identity.Developer), Options: roleOptions(say), Test: "role"},
+			Add:  ui.ButtonModel{Label: say.S("team.add_person", "Name", p.Name), Kind: ui.Secondary, Icon: "plus", Test: "add"}})
+	}
+	tokens, err := w.Tenants.Tokens(k.ctx, k.actor, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
+		m.Tokens = append(m.Tokens, heldToken(say, e.Name, t))
+	}
+	if len(tokens) == 0 {
+		m.NoTokens = &ui.EmptyStateModel{Icon: "key", Title: say.S("team.no_tokens"), Level: 3, Test: "no-tokens"}
+	}
+	return m, nil
+}
+
+func roleOptions(say words) []ui.OptionModel {
+	var options []ui.OptionModel
+	for _, role := range tenant.MemberRoles {
+		options = append(options, ui.OptionModel{Value: string(role), Label: upperFirst(say.Say(roleWord(role)))})
+	}
+	return options
+}
+
+func heldToken(say words, team string, t tenant.HeldToken) teamview.TokenModel {
+	m := teamview.TokenModel{Name: ui.StackModel{Title: t.Name, Detail: identity.TokenPrefix + t.ID, Icon: "key"}, Holder: t.Holder.Name, Expires: say.around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
+		Revoke: ui.PostButtonModel{Action: teamPath(team) + "/tokens/" + t.ID + "/revoke",
+			Button: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "revoke"}}}
+	if !t.LastUsedAt.IsZero() {
+		m.Used = say.around(t.LastUsedAt)
+	}
+	return m
+}
+
+// defaultFields offer what the team may use; nothing chosen leaves it to the portal.
+func (w *Web) defaultFields(say words, e tenant.Entry, problems []fault.Field) []ui.FieldModel {
+	none := ui.OptionModel{Label: say.S("team.no_default")}
+	sizes, images := []ui.OptionModel{none}, []ui.OptionModel{none}
+	for _, s := range w.Site().Catalog.Sizes {
+		if s.OfferedTo(e.Name) {
+			sizes = append(sizes, ui.OptionModel{Value: s.Name, Label: s.Title})
+		}
+	}
+	for _, i := range w.Site().Catalog.Images {
+		if i.OfferedTo(e.Name) {
+			images = append(images, ui.OptionModel{Value: i.Name, Label: i.Title})
+		}
+	}
+	fields := []ui.FieldModel{
+		{ID: "size", Name: "size", Kind: ui.SelectField, Label: say.S("team.default_size"), Value: e.Defaults.Size, Options: sizes, Test: "default-size"},
+		{ID: "image", Name: "image", Kind: ui.SelectField, Label: say.S("team.default_image"), Value: e.Defaults.Image, Options: images, Test: "default-image"},
+		{ID: "lease", Name: "lease", Label: say.S("team.default_lease"), Hint: say.S("team.default_lease_hint"), Value: e.Defaults.Lease, Short: true, MaxLength: 32, Autocomplete: "off", Test: "default-lease"}}
+	for i := range fields {
+		for _, p := range problems {
+			if p.Name == fields[i].Name {
+				fields[i].Error = say.say(p.Reason)
+			}
+		}
+	}
+	return fields
+}
+
+// teamChanged answers a change of a team: back to its page, or the page with what is wrong.
+func (w *Web) teamChanged(c echo.Context, k call, flash string, err error) error {
+	name := c.Param("name")
+	if err == nil {
+		if flash == "member-removed" && !k.actor.SeesAll() && !w.actorStays(k, name) {
+			return w.done(c, flash, "/team")
+		}
+		return w.done(c, flash, teamPath(name))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	e, viewErr := w.Tenants.Visible(k.actor, name)
+	if viewErr != nil {
+		return viewErr
+	}
+	v, viewErr := w.teamMembersView(k, e, problemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: teamMembersPage.name}, v, statusOf(err))
+}
+
+// actorStays: somebody who has just removed their own last role cannot see the team any more.
+func (w *Web) actorStays(k call, name string) bool {
+	return w.Site().Directory.Actor(k.actor.Person, k.actor.Via).Member(name)
+}
+
+func (w *Web) memberAdd(c echo.Context) error {
+	k := w.callOf(c)
+	err := w.Tenants.AddMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.FormValue("person")), identity.Role(c.FormValue("role")))
+	return w.teamChanged(c, k, "member-added", err)
+}
+
+func (w *Web) memberRemove(c echo.Context) error {
+	k := w.callOf(c)
+	err := w.Tenants.RemoveMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.Param("person")), identity.Role(c.Param("role")))
+	return w.teamChanged(c, k, "member-removed", err)
+}
+
+func (w *Web) teamDefaults(c echo.Context) error {
+	k := w.callOf(c)
+	_, err := w.Tenants.SaveDefaults(k.ctx, k.actor, c.Param("name"), tenant.Defaults{Size: c.FormValue("size"), Image: c.FormValue("image"), Lease: c.FormValue("lease")})
+	return w.teamChanged(c, k, "tenant-saved", err)
+}
+
+func (w *Web) memberTokenRevoke(c echo.Context) error {
+	k := w.callOf(c)
+	err := w.Tenants.RevokeToken(k.ctx, k.actor, c.Param("name"), c.Param("id"))
+	return w.teamChanged(c, k, "token-revoked", err)
+}

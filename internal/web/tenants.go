@@ -1,0 +1,278 @@
+package web
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/views/tenants"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+const (
+	tenantsPath = "/admin/tenants"
+	peoplePath  = "/admin/people"
+)
+
+func tenantPath(name string) string { return tenantsPath + "/edit?name=" + url.QueryEscape(name) }
+func teamPath(name string) string   { return "/team/" + url.PathEscape(name) }
+
+// tenantsAdmin answers: which teams are there, and where do they come from.
+func (w *Web) tenantsAdmin(k call) (view, error) {
+	list, err := w.Tenants.List(k.actor)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	m := tenants.PageModel{Header: ui.HeaderModel{Title: say.S("tenants.title"), Lead: say.S("tenants.lead")}}
+	if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("tenants.create"), Href: tenantsPath + "/edit", Icon: "plus", Kind: ui.Primary, Test: "create"}}}
+	}
+	for _, e := range list {
+		m.Rows = append(m.Rows, tenantRow(say, e))
+	}
+	if len(list) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.empty"), Lines: []string{say.S("tenants.empty_why")}, Test: "empty"}
+	}
+	return view{title: m.Header.Title, nav: tenantsPath, wide: true, body: tenants.Page(m), parts: []part{{id: "tenants", draw: func(words) templ.Component { return tenants.Page(m) }}}}, nil
+}
+
+func tenantRow(say words, e tenant.Entry) tenants.RowModel {
+	r := tenants.RowModel{Name: ui.StackModel{Title: e.Display(), Href: tenantPath(e.Name), Detail: e.Name}, From: tenantFrom(say, e), Space: e.NamespaceName(),
+		State:   ui.StateModel{Kind: ui.OK, Word: say.S("tenants.on"), Test: "state"},
+		Quota:   strings.ReplaceAll(quotaText(e.Quota), "\n", " · "),
+		Members: ui.LinkButtonModel{Label: say.S("team.members"), Href: teamPath(e.Name), Kind: ui.Secondary, Small: true, Test: "members"}}
+	if e.Disabled {
+		r.State = ui.StateModel{Kind: ui.Warning, Word: say.S("team.disabled"), Test: "state"}
+	}
+	return r
+}
+
+func tenantFrom(say words, e tenant.Entry) string {
+	switch {
+	case e.First == nil:
+		return say.S("tenants.by_hand")
+	case e.Newest == nil:
+		return say.S("tenants.from_config")
+	}
+	return say.S("tenants.from_both")
+}
+
+// quotaText is "size: number", one a line, in a stated order.
+func quotaText(quota map[string]int) string {
+	var lines []string
+	for _, size := range slices.Sorted(maps.Keys(quota)) {
+		lines = append(lines, size+": "+strconv.Itoa(quota[size]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tenantForm is what was typed about a team.
+type tenantForm struct {
+	tenant.Draft
+	quota  string
+	groups map[identity.Role]string
+}
+
+func formOf(e tenant.Entry) tenantForm {
+	f := tenantForm{Draft: tenant.Draft{Name: e.Name, Title: e.Title, Namespace: e.NamespaceName(), Disabled: e.Disabled, Base: e.Version()}, quota: quotaText(e.Quota), groups: map[identity.Role]string{}}
+	for _, role := range tenant.MemberRoles {
+		f.groups[role] = strings.Join(e.Groups[role], "\n")
+	}
+	return f
+}
+
+// tenantEdit shows the form of one team, or an empty one.
+func (w *Web) tenantEdit(k call) (view, error) {
+	name := k.get("name")
+	if name == "" {
+		if _, err := w.Tenants.List(k.actor); err != nil {
+			return view{}, err
+		}
+		return w.tenantView(k, tenantForm{Draft: tenant.Draft{New: true}}, nil)
+	}
+	e, err := w.Tenants.Entry(k.actor, name)
+	if err != nil {
+		return view{}, err
+	}
+	return w.tenantView(k, formOf(e), nil)
+}
+
+func (w *Web) tenantView(k call, f tenantForm, problems []fault.Field) (view, error) {
+	say := k.words
+	title := say.S("tenants.create")
+	m := tenants.EditModel{Form: ui.FormModel{ID: "tenant-form", Action: tenantsPath + "/edit", Test: "tenant-form"}, Errors: formErrors(say, problems), Fields: tenantFields(say, f, problems),
+		Save: ui.ButtonModel{Label: say.S("tenants.save"), Kind: ui.Primary, Test: "save"}}
+	if !f.New {
+		e, err := w.Tenants.Entry(k.actor, f.Name)
+		if err != nil {
+			return view{}, err
+		}
+		title = e.Display()
+		m.Form.Hidden = []ui.HiddenModel{{Name: "name", Value: f.Name}, {Name: "base", Value: strconv.FormatInt(f.Base, 10)}}
+		m.Notices = tenantNotices(say, e)
+		if err := w.tenantHistory(k, &m, f.Name); err != nil {
+			return view{}, err
+		}
+	}
+	if !identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+		m.Save.Disabled, m.Save.Why = true, say.S("tenant.admins_only")
+	}
+	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: tenantsPath}, {Label: title}}}
+	return view{title: title, nav: tenantsPath, body: tenants.Edit(m)}, nil
+}
+
+func tenantNotices(say words, e tenant.Entry) []ui.NoticeModel {
+	var list []ui.NoticeModel
+	if e.First != nil {
+		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("tenants.over_config"), Body: say.S("tenants.over_config_body"), Test: "over-config"})
+	}
+	if e.Disabled {
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"), Test: "disabled"})
+	}
+	return list
+}
+
+func tenantFields(say words, f tenantForm, problems []fault.Field) []ui.FieldModel {
+	wrong := func(name string) string {
+		for _, p := range problems {
+			if p.Name == name {
+				return say.say(p.Reason)
+			}
+		}
+		return ""
+	}
+	fields := []ui.FieldModel{{ID: "title", Name: "title", Label: say.S("tenants.field_title"), Value: f.Title, Error: wrong("title"), MaxLength: 80, Autocomplete: "off", Test: "title"}}
+	if f.New {
+		fields = append([]ui.FieldModel{{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("tenants.name_hint"), Value: f.Name, Error: wrong("name"), Required: true, MaxLength: 50, Autocomplete: "off", Mono: true, Test: "name"}},
+			append(fields, ui.FieldModel{ID: "namespace", Name: "namespace", Label: say.S("workload.namespace"), Hint: say.S("tenants.namespace_hint"), Value: f.Namespace, Error: wrong("namespace"), MaxLength: 63, Autocomplete: "off", Mono: true, Test: "namespace"})...)
+	}
+	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
+		id := "groups." + string(role)
+		fields = append(fields, ui.FieldModel{ID: id, Name: id, Kind: ui.TextareaField, Rows: 3, Mono: true, Label: say.S("tenants.field_groups", "Role", roleWord(role)), Hint: say.S("tenants.groups_hint"), Value: f.groups[role], Error: wrong(id), Test: "groups-" + string(role)})
+	}
+	return append(fields,
+		ui.FieldModel{ID: "quota", Name: "quota", Kind: ui.TextareaField, Rows: 6, Mono: true, Label: say.S("tenants.field_quota"), Hint: say.S("tenants.quota_hint"), Value: f.quota, Error: wrong("quota"), Test: "quota"},
+		ui.FieldModel{ID: "disabled", Name: "disabled", Kind: ui.CheckboxField, Label: say.S("tenants.field_disabled"), Hint: say.S("team.disabled_why"), Checked: f.Disabled, Test: "disabled"},
+		ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: f.Note, Error: wrong("note"), MaxLength: 300, Autocomplete: "off", Test: "note"})
+}
+
+func (w *Web) tenantHistory(k call, m *tenants.EditModel, name string) error {
+	before, _ := strconv.ParseInt(k.get("before"), 10, 64)
+	list, more, err := w.Tenants.Revisions(k.ctx, k.actor, name, before, 20)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		m.History = append(m.History, tenants.RevisionModel{Title: ui.StackModel{Title: k.words.S("rules.version", "Version", r.Version), Detail: k.words.say(r.Note)}, Who: r.Name, At: k.words.around(r.At), What: savedLines(k.words, r.Saved)})
+	}
+	m.More.Label = k.words.S("tenants.history")
+	if more {
+		m.More.NextURL = tenantPath(name) + "&before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
+	}
+	return nil
+}
+
+// savedLines say what a version has otherwise than the configuration.
+func savedLines(say words, s tenant.Saved) []string {
+	var lines []string
+	add := func(label, value string) { lines = append(lines, label+": "+value) }
+	if s.Title != nil {
+		add(say.S("tenants.field_title"), *s.Title)
+	}
+	for _, role := range tenant.MemberRoles {
+		if groups, ok := s.Groups[role]; ok {
+			add(say.S("tenants.field_groups", "Role", roleWord(role)), strings.Join(groups, ", "))
+		}
+	}
+	if len(s.Quota) > 0 {
+		add(say.S("tenants.field_quota"), strings.ReplaceAll(quotaText(s.Quota), "\n", " · "))
+	}
+	if s.Disabled != nil {
+		word := "tenants.on"
+		if *s.Disabled {
+			word = "team.disabled"
+		}
+		lines = append(lines, say.S(word))
+	}
+	if s.Defaults != nil {
+		add(say.S("team.defaults"), strings.Join([]string{s.Defaults.Size, s.Defaults.Image, s.Defaults.Lease}, " · "))
+	}
+	return lines
+}
+
+// tenantSave makes a team or changes one; what is wrong comes back with what was typed.
+func (w *Web) tenantSave(c echo.Context) error {
+	k := w.callOf(c)
+	f, problems := readTenantForm(c)
+	err := fault.InvalidFields(problems)
+	if err == nil || !identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+		_, err = w.Tenants.Save(k.ctx, k.actor, f.Draft)
+	}
+	switch {
+	case err == nil:
+		return w.done(c, "tenant-saved", tenantPath(strings.TrimSpace(f.Name)))
+	case fault.Is(err, fault.Invalid), fault.Is(err, fault.Conflict):
+		v, viewErr := w.tenantView(k, f, problemsOf(err))
+		if viewErr != nil {
+			return viewErr
+		}
+		return w.reply(c, k, page{name: tenantEditPage.name}, v, statusOf(err))
+	}
+	return err
+}
+
+func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
+	base := c.FormValue("base")
+	f := tenantForm{quota: c.FormValue("quota"), groups: map[identity.Role]string{}}
+	f.Draft = tenant.Draft{Name: c.FormValue("name"), New: base == "", Title: c.FormValue("title"), Namespace: c.FormValue("namespace"), Disabled: c.FormValue("disabled") != "", Note: c.FormValue("note"),
+		Groups: map[identity.Role][]string{}}
+	if n, err := strconv.ParseInt(base, 10, 64); err == nil {
+		f.Base = n
+	} else if base != "" {
+		f.Base = -1
+	}
+	for _, role := range tenant.MemberRoles {
+		f.groups[role] = c.FormValue("groups." + string(role))
+		f.Groups[role] = tenant.ParseGroups(f.groups[role])
+	}
+	quota, problem := tenant.ParseQuota(f.quota)
+	if problem != nil {
+		return f, []fault.Field{*problem}
+	}
+	f.Quota = quota
+	return f, nil
+}
+
+// people answers: who has signed in, and what are they here.
+func (w *Web) people(k call) (view, error) {
+	say := k.words
+	list, err := w.Tenants.People(k.ctx, k.actor, k.get("q"))
+	if err != nil {
+		return view{}, err
+	}
+	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")}, Search: peopleSearch(say, peoplePath, k.get("q"))}
+	for _, a := range list {
+		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a), Seen: say.around(a.Person.SeenAt)}
+		if a.Person.Disabled {
+			p.State = &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
+		}
+		m.Rows = append(m.Rows, p)
+	}
+	if len(list) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.nobody"), Lines: []string{say.S("tenants.nobody_why")}, Test: "empty"}
+	}
+	return view{title: m.Header.Title, nav: peoplePath, body: tenants.People(m)}, nil
+}
+
+func peopleSearch(say words, action, typed string) ui.FilterBarModel {
+	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed, MaxLength: 100, Autocomplete: "off", Test: "search"}}
+}

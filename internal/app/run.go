@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // Run starts a portal and serves until the context ends. Work in hand is finished first, within the grace time.
@@ -70,6 +71,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return a.lead(ctx) })
 	}
 	group.Go(func() error { return a.sweep(ctx) })
+	group.Go(func() error { return a.closeSheets(ctx) })
 	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })
@@ -129,6 +131,20 @@ func (a *App) sweep(ctx context.Context) error {
 		}
 		if err := a.store.PurgeOld(ctx, a.now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("could not forget what is over", "error", err)
+		}
+	}
+}
+
+// closeSheets keeps the sums of the meter, so that statements are quick. Every replica may do so.
+func (a *App) closeSheets(ctx context.Context) error {
+	for {
+		if err := usage.CloseSheets(ctx, a.store, zone(a.config), a.now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("could not write down the sums of the meter", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(10 * time.Minute):
 		}
 	}
 }

@@ -81,8 +81,12 @@ func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval)
 	}
 	until := momentOf(i.Until)
 	// A clock that was set back must not make an interval of negative length.
-	return t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
+	err := t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
 		WHERE workload = ? AND until_at IS NULL`, until, until, momentOf(i.UnknownUntil), string(id)).Error
+	if err != nil {
+		return err
+	}
+	return t.forgetSheets(ctx, until)
 }
 
 // openInterval does nothing where one is open. Where one of no length began at the same moment, it is opened again.
@@ -90,11 +94,15 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 	if err := writable(&row); err != nil {
 		return err
 	}
-	return t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at)
+	err := t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at)
 		SELECT workload, tenant, size_name, price_minor, price_currency, from_at
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
 			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
 		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL`,
 		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt).Error
+	if err != nil {
+		return err
+	}
+	return t.forgetSheets(ctx, row.FromAt)
 }

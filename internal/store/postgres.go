@@ -76,6 +76,11 @@ func (p *postgresServer) lockGrants(tx *gorm.DB) error {
 	return tx.Exec("SELECT pg_advisory_xact_lock(?)", grantLock).Error
 }
 
+// lockMeter waits for those who are writing to the meter and makes the others wait; everybody may read on.
+func (p *postgresServer) lockMeter(tx *gorm.DB) error {
+	return tx.Exec("LOCK TABLE meter_intervals IN SHARE ROW EXCLUSIVE MODE").Error
+}
+
 func (p *postgresServer) oneWriter() bool { return false }
 
 // begin says the isolation, whatever the server's default: lockGrants and flush count on it.

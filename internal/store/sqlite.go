@@ -90,6 +90,9 @@ func (f *sqliteFile) pool(ctx context.Context, connections int, more string) (*s
 // lockGrants has nothing to do: a transaction begins IMMEDIATE and so is the only one that writes.
 func (f *sqliteFile) lockGrants(*gorm.DB) error { return nil }
 
+// lockMeter has nothing to do either.
+func (f *sqliteFile) lockMeter(*gorm.DB) error { return nil }
+
 func (f *sqliteFile) oneWriter() bool { return true }
 
 func (f *sqliteFile) begin() []*sql.TxOptions { return nil }

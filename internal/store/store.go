@@ -79,6 +79,8 @@ var (
 type dialect interface {
 	// lockGrants makes a transaction wait until it is the only one that grants.
 	lockGrants(tx *gorm.DB) error
+	// lockMeter makes a transaction wait until it is the only one that may change the meter.
+	lockMeter(tx *gorm.DB) error
 	// oneWriter reports whether the database has one writer at a time, so that waiting in line is better done here.
 	oneWriter() bool
 	migrate(ctx context.Context) error

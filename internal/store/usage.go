@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"strings"
 	"time"
 
@@ -28,25 +29,48 @@ type ledgerRow struct {
 	Size      shared[catalog.Size]
 }
 
-// usesQuery adds up the meter: each line of the ledger with what had been held before the span, what was held in it, and what nobody can tell. What is open counts until the
-// end of the span. It says in SQL what usage.Uses says in Go; a test holds them together. Sums come before the join, for there are far fewer lines than intervals.
+// usesQuery adds up the meter from the sheet on, if there is one (see sheet): each line of the ledger with what had been held before the span, what was held in it, and what
+// nobody can tell. What is open counts until the end of the span. It says in SQL what usage.Uses says in Go; a test holds them together. A line that is not on the sheet had
+// nothing in the span before @since; what it had held earlier is looked up.
 const usesQuery = `
-WITH cut AS (
+WITH base AS (
+  SELECT workload, tenant, size_name, price_minor, price_currency,
+    CASE WHEN @carried THEN before_us + held_us ELSE before_us END AS before, CASE WHEN @carried THEN 0 ELSE held_us END AS held, CASE WHEN @carried THEN 0 ELSE unknown_us END AS unknown
+  FROM meter_sums
+  WHERE from_at = @sheet AND until_at = @since AND @where
+), cut AS (
   SELECT workload, tenant, size_name, price_minor, price_currency, from_at, COALESCE(until_at, @until) AS until_at, unknown_until
   FROM meter_intervals
-  WHERE from_at < @until AND @where
-), lines AS (
+  WHERE from_at < @until AND (until_at > @since OR until_at IS NULL OR unknown_until > @since) AND @where
+), since AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
-    SUM(CASE WHEN from_at >= @from THEN 0 WHEN until_at > @from THEN @from - from_at ELSE until_at - from_at END) AS before,
-    SUM(CASE WHEN until_at <= @from THEN 0 ELSE
-      (CASE WHEN until_at > @until THEN @until ELSE until_at END) - (CASE WHEN from_at < @from THEN @from ELSE from_at END) END) AS held,
-    SUM(CASE WHEN unknown_until IS NULL OR unknown_until <= @from OR until_at >= @until THEN 0 ELSE
-      (CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END) - (CASE WHEN until_at < @from THEN @from ELSE until_at END) END) AS unknown
+    SUM(CASE WHEN until_at <= @since THEN 0 ELSE
+      (CASE WHEN until_at > @until THEN @until ELSE until_at END) - (CASE WHEN from_at < @since THEN @since ELSE from_at END) END) AS held,
+    SUM(CASE WHEN unknown_until IS NULL OR unknown_until <= @since OR until_at >= @until THEN 0 ELSE
+      (CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END) - (CASE WHEN until_at < @since THEN @since ELSE until_at END) END) AS unknown
   FROM cut
   GROUP BY workload, tenant, size_name, price_minor, price_currency
+), together AS (
+  SELECT workload, tenant, size_name, price_minor, price_currency, SUM(before) AS before, SUM(held) AS held, SUM(unknown) AS unknown, MAX(on_sheet) AS on_sheet
+  FROM (
+    SELECT workload, tenant, size_name, price_minor, price_currency, before, held, unknown, 1 AS on_sheet FROM base
+    UNION ALL SELECT workload, tenant, size_name, price_minor, price_currency, 0, held, unknown, 0 FROM since
+  ) AS parts
+  GROUP BY workload, tenant, size_name, price_minor, price_currency
+), lines AS (
+  SELECT workload, tenant, size_name, price_minor, price_currency,
+    CAST(CASE WHEN on_sheet = 1 THEN before ELSE COALESCE((
+      SELECT SUM((CASE WHEN m.until_at IS NULL OR m.until_at > @since THEN @since ELSE m.until_at END) - m.from_at)
+      FROM meter_intervals AS m
+      WHERE m.workload = t.workload AND m.from_at < @since AND m.tenant = t.tenant AND m.size_name = t.size_name
+        AND m.price_minor = t.price_minor AND m.price_currency = t.price_currency), 0) END AS BIGINT) AS before,
+    CAST(held AS BIGINT) AS held, CAST(unknown AS BIGINT) AS unknown
+  FROM together AS t
 )
-SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.price_currency,
-  CAST(lines.before AS BIGINT) AS before, CAST(lines.held AS BIGINT) AS held, CAST(lines.unknown AS BIGINT) AS unknown,
+`
+
+const statementQuery = usesQuery + `
+SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.price_currency, lines.before, lines.held, lines.unknown,
   w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size
 FROM lines LEFT JOIN workloads AS w ON w.id = lines.workload
 WHERE lines.held > 0 OR lines.unknown > 0`
@@ -57,16 +81,24 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {
 		return s, nil
 	}
-	where, args := []string{"1 = 1"}, map[string]any{"from": f.Span.From.UnixMicro(), "until": f.Span.Until.UnixMicro()}
+	where, more := []string{"1 = 1"}, map[string]any{}
 	if f.Tenants != nil {
-		where, args["tenants"] = append(where, "tenant IN @tenants"), f.Tenants
+		where, more["tenants"] = append(where, "tenant IN @tenants"), f.Tenants
 	}
 	if f.Owner != "" {
-		where, args["owner"] = append(where, "workload IN (SELECT id FROM workloads WHERE owner = @owner)"), f.Owner
+		where, more["owner"] = append(where, "workload IN (SELECT id FROM workloads WHERE owner = @owner)"), f.Owner
 	}
-	query := strings.Replace(usesQuery, "@where", strings.Join(where, " AND "), 1)
+	query := strings.ReplaceAll(statementQuery, "@where", strings.Join(where, " AND "))
 	var rows []ledgerRow
-	if err := withRoom(v.at(ctx), func(db *gorm.DB) error { return db.Raw(query, args).Scan(&rows).Error }); err != nil {
+	err := withRoom(v.at(ctx), func(db *gorm.DB) error {
+		args, err := usesArgs(db, f.Span)
+		if err != nil {
+			return err
+		}
+		maps.Copy(args, more)
+		return db.Raw(query, args).Scan(&rows).Error
+	})
+	if err != nil {
 		return s, failure(err)
 	}
 	s.Lines = each(rows, toLine)
@@ -74,19 +106,26 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	return s, nil
 }
 
-// withRoom runs a query that adds up many rows. PostgreSQL gives one 4 MB of memory unless it is told otherwise, too little for the lines of a large site: it would sort the
-// whole meter on disk first.
+// withRoom runs queries that add up many rows, all on one state of the database. PostgreSQL gives one 4 MB of memory unless it is told otherwise, too little for the lines of
+// a large site: it would sort the whole meter on disk first.
 func withRoom(db *gorm.DB, query func(*gorm.DB) error) error {
-	if db.Name() != "postgres" {
-		return query(db)
-	}
 	return db.Transaction(func(tx *gorm.DB) error {
-		// Compiling the query takes longer than running it.
-		if err := tx.Exec("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)").Error; err != nil {
+		if err := giveRoom(tx); err != nil {
 			return err
 		}
 		return query(tx)
-	}, &sql.TxOptions{ReadOnly: true})
+	}, &sql.TxOptions{ReadOnly: true, Isolation: oneState[db.Name()]})
+}
+
+// oneState is the isolation in which all queries of a transaction see one state of the database. SQLite's transactions always do, and its driver knows no other word for it.
+var oneState = map[string]sql.IsolationLevel{"postgres": sql.LevelRepeatableRead}
+
+func giveRoom(tx *gorm.DB) error {
+	if tx.Name() != "postgres" {
+		return nil
+	}
+	// Compiling the query takes longer than running it.
+	return tx.Exec("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)").Error
 }
 
 // toLine knows what was held from the size that the workload has. One that was resized has another now; then what it held is not on record.

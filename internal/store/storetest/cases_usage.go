@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -71,6 +73,84 @@ var usageCases = cases{
 			span := usage.Span{From: from, Until: from.Add(time.Duration(1+r.IntN(10_000)) * time.Second)}
 			equal(t, usage.Uses(all, span), uses(got(s.Statement(context.Background(), usage.Filter{Span: span}))(t)))
 		}
+	},
+	"a statement is the same whatever sheets there are, however late the meter changes": func(t *testing.T, s *store.Store) {
+		ctx, r := context.Background(), rand.New(rand.NewPCG(13, 8))
+		all := map[string][]usage.Interval{}
+		borders := []time.Time{later(-3000), later(4000), later(9000), later(14_000)}
+		check := func() {
+			t.Helper()
+			var list []usage.Interval
+			for _, intervals := range all {
+				list = append(list, intervals...)
+			}
+			for range 6 {
+				from := borders[r.IntN(3)]
+				span := usage.Span{From: from, Until: from.Add(time.Duration(1+r.IntN(8000)) * time.Second)}
+				if r.IntN(2) == 0 {
+					span.Until = borders[3]
+				}
+				equal(t, usage.Uses(list, span), uses(got(s.Statement(ctx, usage.Filter{Span: span}))(t)))
+			}
+		}
+		for n := range 10 {
+			w := Workload(fmt.Sprint("w-", n))
+			if n%3 == 0 {
+				w.State = workload.Ended
+			}
+			for _, i := range metered(r, w) {
+				open := i
+				open.Until, open.UnknownUntil = time.Time{}, time.Time{}
+				must(t, s.SaveObserved(ctx, w, nil, &open))
+				all[string(w.ID)] = append(all[string(w.ID)], open)
+				w.Version++
+				if r.IntN(2) == 0 { // the sheet takes up what is open, which then turns out to have ended earlier
+					k := r.IntN(3)
+					span := usage.Span{From: borders[k], Until: borders[k+1]}
+					span.Until = span.From.Add(time.Duration(1+r.Int64N(int64(span.Length()))).Truncate(time.Microsecond) + time.Microsecond)
+					if r.IntN(2) == 0 {
+						span.Until = borders[k+1]
+					}
+					must(t, s.CloseSheet(ctx, span))
+					check()
+				}
+				if !i.Until.IsZero() {
+					must(t, s.SaveObserved(ctx, w, nil, &i))
+					all[string(w.ID)][len(all[string(w.ID)])-1] = i
+					w.Version++
+				}
+			}
+			check()
+		}
+		for k := range 3 {
+			span := usage.Span{From: borders[k], Until: borders[k+1]}
+			must(t, s.CloseSheet(ctx, span))
+			must(t, s.CloseSheet(ctx, span))
+		}
+		check()
+		equal(t, later(0).Before(got(s.Metered(ctx))(t)), true)
+	},
+	"sheets are closed while the meter runs, and nothing is lost": func(t *testing.T, s *store.Store) {
+		ctx, all := context.Background(), []usage.Interval{}
+		var group errgroup.Group
+		for n := range 8 {
+			w, i := Workload(fmt.Sprint("w-", n)), *interval(10, 1000+n)
+			i.Workload = string(w.ID)
+			all = append(all, i)
+			group.Go(func() error {
+				open := i
+				open.Until = time.Time{}
+				if err := s.SaveObserved(ctx, w, nil, &open); err != nil {
+					return err
+				}
+				w.Version++
+				return s.SaveObserved(ctx, w, nil, &i)
+			})
+			group.Go(func() error { return s.CloseSheet(ctx, usage.Span{From: later(0), Until: later(500 + 200*n)}) })
+		}
+		must(t, group.Wait())
+		span := usage.Span{From: later(0), Until: later(2000)}
+		equal(t, usage.Uses(all, span), uses(got(s.Statement(ctx, usage.Filter{Span: span}))(t)))
 	},
 	"a statement knows whose it is and what was held": func(t *testing.T, s *store.Store) {
 		ctx, w, i := context.Background(), Workload("w-1"), *interval(0, 3600)

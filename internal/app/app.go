@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -59,6 +60,7 @@ type App struct {
 	requests   *request.Service
 	workloads  *workload.Service
 	usage      *usage.Service
+	budgets    *budget.Service
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -180,8 +182,9 @@ func (a *App) services() {
 	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown, Taken: a.standing.Forget, Now: a.now, Logger: a.log})
-	a.requests = &request.Service{Store: a.store, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
-	a.workloads = &workload.Service{Store: a.store, Limits: limits{a.siteNow}, Now: a.now,
+	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: newID, Tenant: a.team, Money: a.currency}
+	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
+	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
 	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 }
@@ -206,7 +209,7 @@ func (a *App) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
-		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Prober: a.pods, Logger: a.log, Now: a.now,
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},

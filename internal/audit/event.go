@@ -44,13 +44,18 @@ const (
 	TenantSaved      Kind = "tenant.saved"
 	MemberAdded      Kind = "member.added"
 	MemberRemoved    Kind = "member.removed"
+	BudgetSet        Kind = "budget.set"
+	BudgetRemoved    Kind = "budget.removed"
+	BudgetRefunded   Kind = "budget.refunded"
+	BudgetWarned     Kind = "budget.warned" // a level of its month is used
 )
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved, TenantSaved, MemberAdded, MemberRemoved}
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		TenantSaved, MemberAdded, MemberRemoved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

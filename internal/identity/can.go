@@ -42,6 +42,8 @@ const (
 	ChangeMembers   Action = "members.change" // members by hand, their tokens, the team's defaults
 	ReadPeople      Action = "people.read"
 	ActAs           Action = "people.act_as" // see the portal as somebody else
+	ReadBudget      Action = "budget.read"
+	ChangeBudget    Action = "budget.change"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -114,6 +116,8 @@ var table = map[Action][]rule{
 	ChangeMembers:   {owner, admin},
 	ReadPeople:      {seesAll},
 	ActAs:           {admin},
+	ReadBudget:      {member, approver, seesAll},
+	ChangeBudget:    {admin},
 }
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

@@ -32,6 +32,7 @@ func Examples() []Example {
 		with("endpoint", func(f *Facts) { whole(f); f.Workload, f.Hours, f.Cost = "endpoint", 72, 281 }),
 		with("extend", func(f *Facts) { f.Kind, f.Hours, f.Cost = "extend", 80, 80 }),
 		with("night", func(f *Facts) { whole(f); f.Hour, f.Weekday = 23, 6 }),
+		with("budget", func(f *Facts) { f.BudgetSet, f.BudgetLeft, f.BudgetCost = true, 0.05, 0.1 }),
 		with("scarce", func(f *Facts) { whole(f); f.Free, f.QuotaUsed, f.QuotaLeft = 0, 3, 1 }),
 	}
 }
@@ -45,7 +46,7 @@ type Fact struct {
 
 // FactNames lists every fact in order, from the type itself.
 func FactNames() []Fact {
-	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int", reflect.Slice: "list(string)"}
+	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int", reflect.Bool: "bool", reflect.Slice: "list(string)"}
 	var list []Fact
 	t := reflect.TypeFor[Facts]()
 	for i := range t.NumField() {

@@ -60,6 +60,9 @@ type Facts struct {
 	Weekday      int64    `cel:"weekday" json:"weekday"`            // UTC; 0 is Sunday
 	PastRequests int64    `cel:"past_requests" json:"pastRequests"` // of the asker, granted in the last 30 days
 	PastCost     float64  `cel:"past_cost" json:"pastCost"`         // what those were estimated at, in the currency's major unit
+	BudgetSet    bool     `cel:"budget_set" json:"budgetSet"`       // whether the team has a budget; facts of before there were budgets say no
+	BudgetLeft   float64  `cel:"budget_left" json:"budgetLeft"`     // share of the month's budget, before this; 1 without a budget, below 0 where more was used
+	BudgetCost   float64  `cel:"budget_cost" json:"budgetCost"`     // share of the month's budget that this takes; 0 without a budget
 }
 
 // Verdict is what the rules say.
@@ -234,6 +237,9 @@ func (r Rule) check() error {
 
 // Decide applies the rules to the facts. Where no rule matches, an approval is needed: nothing is allowed by omission.
 func (p *Policy) Decide(f Facts) Verdict {
+	if !f.BudgetSet {
+		f.BudgetLeft, f.BudgetCost = 1, 0
+	}
 	facts, err := cel.NewActivation(map[string]any{"request": p.env.CELTypeAdapter().NativeToValue(f)}) // once for all rules: it is most of the work
 	if err != nil {
 		return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.rule_failed"))

@@ -34,6 +34,12 @@ type Requests interface {
 	ExpireDue(ctx context.Context) error
 }
 
+// Budgets are what teams may use in a month.
+type Budgets interface {
+	// Settle brings every budget to what meters and leases say; it can be interrupted and called again.
+	Settle(ctx context.Context) error
+}
+
 // Options are what the controller works with.
 type Options struct {
 	Store    Store
@@ -43,6 +49,7 @@ type Options struct {
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
 	Prober   Prober                           // nil: activity is not asked for
 	Requests Requests                         // nil: nothing expires
+	Budgets  Budgets                          // nil: none are set
 	Changes  *live.Follower                   // topics "workload" and "volume"; nil: wishes are found by the full comparison only
 	Now      func() time.Time
 	Logger   *slog.Logger
@@ -283,6 +290,11 @@ func (c *Controller) choresAlways(ctx context.Context) {
 		if c.o.Requests != nil {
 			if err := c.o.Requests.ExpireDue(ctx); err != nil && ctx.Err() == nil {
 				c.o.Logger.Error("expire requests", "error", err)
+			}
+		}
+		if c.o.Budgets != nil {
+			if err := c.o.Budgets.Settle(ctx); err != nil && ctx.Err() == nil {
+				c.o.Logger.Error("settle budgets", "error", err)
 			}
 		}
 		for _, l := range c.all() {

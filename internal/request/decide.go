@@ -231,10 +231,8 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 		r.Decision.Sentence = i18n.T("policy.approve", "By", r.Waits())
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestConsented, f.Now, detail)}}, nil
 	}
-	if r.Kind == StartKind {
-		if fields := shortages(r.Wish, f); len(fields) > 0 {
-			return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
-		}
+	if fields := granting(r, f); len(fields) > 0 {
+		return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.Decision.Sentence = spoke("request.approved_by", a, v)

@@ -75,6 +75,9 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		}
 		f := facts
 		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
+		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f.Now)); err != nil {
+			return err
+		}
 		out, err := Edit(now, w, a, f)
 		if err != nil {
 			return err

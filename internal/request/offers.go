@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -50,11 +51,15 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
+	standing, err := s.standing(ctx, t.Name)
+	if err != nil {
+		return nil, err
+	}
 	var offers []Offer
 	fitted := s.fits.of(ctx, s.Snapshots)
 	for i := range site.Catalog.Sizes {
 		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
-			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, fitted)
+			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, standing, fitted)
 			o.Ahead = ahead[place{o.Cluster, o.Size.Name}]
 			offers = append(offers, o)
 		}
@@ -62,7 +67,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	return offers, nil
 }
 
-func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, fitted func(string, *catalog.Size) room) Offer {
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, standing budget.Standing, fitted func(string, *catalog.Size) room) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
@@ -75,7 +80,8 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 	}
 	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy}
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
-	o.Verdict = site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	f.Budget = standing.Ask(startClaim(w, f.Now), budget.Share{})
+	o.Verdict = budgeted(site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
 	if fields := obstacles(w, f); len(fields) > 0 {
 		o.Problem = fields[0].Reason
 	} else if f.Fit.Known && f.Fit.Total == 0 {
@@ -96,9 +102,10 @@ type Preview struct {
 	Ahead    int       // workloads of this size that are granted and wait for a place
 	Quota    Quota
 	Seats    *license.Seats
-	Refused  i18n.Text // the rule's sentence when it refuses
-	Instead  string    // name of a size that would start now, when this one would not
-	Manifest string    // YAML of what would be created
+	Budget   budget.Ask // what it takes of the team's budget
+	Refused  i18n.Text  // the rule's sentence when it refuses
+	Instead  string     // name of a size that would start now, when this one would not
+	Manifest string     // YAML of what would be created
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -132,6 +139,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {
 		return p, err
 	}
+	if f.Budget, err = s.budgetBefore(ctx, startClaim(w, f.Now)); err != nil {
+		return p, err
+	}
+	p.Budget = f.Budget
 	p.Price, p.Until = EstimateFor(w.Size, w.Lease), f.Now.Add(w.Lease.Std())
 	if w.Size.Name == "" || w.Image.Name == "" {
 		return p, nil
@@ -139,7 +150,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if p.Wish.Name == "" {
 		p.Wish.Name = defaultName(w.Kind, a.Person, f.Suffix)
 	}
-	p.Verdict = f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	p.Verdict = budgeted(f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
 	if p.Verdict.Outcome == policy.Refuse {
 		p.Refused = p.Verdict.Sentence
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -32,6 +33,7 @@ type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	budget.Reader
 	// Queued counts the workloads that are granted and wait for a place, of all tenants.
 	Queued(ctx context.Context) ([]Line, error)
 	Append(ctx context.Context, events ...audit.Event) error
@@ -49,7 +51,7 @@ type Tx interface {
 	SaveRequest(ctx context.Context, r Request) error
 	SaveWorkload(ctx context.Context, w workload.Workload) error
 	SaveVolume(ctx context.Context, v workload.Volume) error
-	Append(ctx context.Context, events ...audit.Event) error
+	budget.Tx
 }
 
 // Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
@@ -137,6 +139,7 @@ type Service struct {
 	Store     Store
 	Site      func() Site
 	Snapshots Snapshots
+	Budgets   *budget.Service // nil: no team has one
 	Renderer  Renderer
 	Now       func() time.Time
 	NewID     func(prefix string) string // "r-" and twelve random characters
@@ -253,6 +256,9 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 	if f.NameTaken, err = tx.NameTaken(ctx, w.Name); err != nil {
 		return Outcome{}, err
 	}
+	if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f.Now)); err != nil {
+		return Outcome{}, err
+	}
 	out, err := Submit(w, a, f)
 	if err != nil {
 		return out, err
@@ -281,6 +287,9 @@ func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
 func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
 	if out.Workload != nil {
 		if err := saveWorkload(ctx, tx, *out.Workload); err != nil {
+			return err
+		}
+		if err := s.hold(ctx, tx, out); err != nil {
 			return err
 		}
 	}
@@ -388,6 +397,9 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 		}
 		w, err := tx.Workload(ctx, id)
 		if err != nil {
+			return err
+		}
+		if facts.Budget, err = s.budgetOf(ctx, tx, extendClaim(w, lease, facts.Now)); err != nil {
 			return err
 		}
 		out, err := SubmitExtension(w, lease, words, a, facts)
@@ -510,6 +522,9 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 			return Outcome{}, err
 		}
 		f.Extends = &w
+	}
+	if f.Budget, err = s.budgetOf(ctx, tx, grantedClaim(granted, answer.Less.Lease, f)); err != nil {
+		return Outcome{}, err
 	}
 	out, err := Decide(r, answer, a, f)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -32,6 +33,7 @@ type Facts struct {
 	NameTaken bool
 	Extends   *workload.Workload // the workload of an extension
 	Past      Past               // of the asker
+	Budget    budget.Ask         // what this takes of the team's budget
 	Policy    *policy.Policy
 }
 
@@ -89,7 +91,10 @@ func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 
 // conclude puts a new request to the rules and applies what they say.
 func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome, error) {
-	v := f.Policy.Decide(seen)
+	if f.Budget.Stops() {
+		return Outcome{}, fault.InvalidFields(overBudget(f.Budget))
+	}
+	v := budgeted(f.Policy.Decide(seen), f.Budget)
 	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
@@ -205,7 +210,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 
 // obstacles are the reasons why a wish cannot be granted now, each with what can be changed.
 func obstacles(w Wish, f Facts) []fault.Field {
-	fields := shortages(w, f)
+	fields := append(shortages(w, f), overBudget(f.Budget)...)
 	if f.NameTaken {
 		fields = append(fields, fault.Field{Name: "name", Reason: i18n.T("request.name_taken", "Name", w.Name)})
 	}
@@ -242,6 +247,7 @@ func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Durati
 	if w.Size.Accelerator.Share >= 1 {
 		facts.GPUs = float64(w.Size.Devices())
 	}
+	facts.BudgetSet, facts.BudgetLeft, facts.BudgetCost = f.Budget.Set(), f.Budget.LeftShare(), f.Budget.CostShare()
 	for _, role := range a.Tenants[w.Tenant] {
 		facts.Roles = append(facts.Roles, string(role))
 	}

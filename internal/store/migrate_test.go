@@ -170,6 +170,24 @@ func TestAddressesThatDoNotWork(t *testing.T) {
 	}
 }
 
+// The books of budgets are added to and never changed.
+func TestBooksAreInsertOnly(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		address := d.empty(t)
+		migrated(t, address)
+		db := d.reach(t, address)
+		if _, err := db.Exec(`INSERT INTO budget_transactions (id, tenant, month, unit, kind, workload, left_over, held, spent, refunded, platform, posted_by, by_name, note, created_at)
+			VALUES ('b-1', 'vision', '2026-03', 'EUR', 'granted', '', 5, 0, 0, 0, -5, '', '', '', 1)`); err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range []string{"UPDATE budget_transactions SET note = 'x'", "DELETE FROM budget_transactions"} {
+			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "insert-only") {
+				t.Errorf("%s: want it refused, got %v", statement, err)
+			}
+		}
+	})
+}
+
 // Nobody changes the audit record: not the portal, and not a person who reaches the database with the portal's account.
 func TestAuditRecordIsInsertOnly(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -106,27 +107,38 @@ func (p *postgresServer) migrate(ctx context.Context) error {
 	if err := migrateUp(ctx, goose.DialectPostgres, db); err != nil {
 		return err
 	}
-	return p.guardAudit(ctx, db)
+	return p.guardInsertOnly(ctx, db)
 }
 
-// guardAudit lets the server itself refuse to change the audit record. An owner of the table could take the guard away again; an account that is granted what
+// insertOnly are the tables whose rows are only ever added: the audit record, and the books of budgets.
+var insertOnly = []string{"audit_events", "budget_transactions"}
+
+// guardInsertOnly lets the server itself refuse to change such a table. An owner of the table could take the guard away again; an account that is granted what
 // GrantTo says cannot. An account that is not the owner finds the guard there, or leaves it to the owner.
-func (p *postgresServer) guardAudit(ctx context.Context, db *sql.DB) error {
-	var there, owner bool
-	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = 'audit_events'::regclass AND tgname = 'audit_events_insert_only'),
-		pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = 'audit_events'::regclass), 'USAGE')`).Scan(&there, &owner)
-	if err != nil || there || !owner {
-		return err
+func (p *postgresServer) guardInsertOnly(ctx context.Context, db *sql.DB) error {
+	for _, table := range insertOnly {
+		var there, owner bool
+		err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = $2),
+			pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = $1::regclass), 'USAGE')`, table, table+"_insert_only").Scan(&there, &owner)
+		if err != nil {
+			return err
+		}
+		if there || !owner {
+			continue
+		}
+		_, err = db.ExecContext(ctx, `
+			CREATE OR REPLACE FUNCTION `+table+`_refuse() RETURNS trigger LANGUAGE plpgsql AS
+				$$ BEGIN RAISE EXCEPTION 'the table % is insert-only', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege'; END $$;
+			CREATE TRIGGER `+table+`_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON `+table+` FOR EACH STATEMENT EXECUTE FUNCTION `+table+`_refuse();`)
+		if err != nil {
+			return err
+		}
 	}
-	_, err = db.ExecContext(ctx, `
-		CREATE OR REPLACE FUNCTION audit_events_refuse() RETURNS trigger LANGUAGE plpgsql AS
-			$$ BEGIN RAISE EXCEPTION 'the audit record is insert-only' USING ERRCODE = 'insufficient_privilege'; END $$;
-		CREATE TRIGGER audit_events_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION audit_events_refuse();`)
-	return err
+	return nil
 }
 
-// GrantTo lets another account of the same server run the portal on a schema that it does not own: it may read and write every table, but only add to the
-// audit record. PostgreSQL only; the account must exist.
+// GrantTo lets another account of the same server run the portal on a schema that it does not own: it may read and write every table, but only add to
+// those that are insert-only. PostgreSQL only; the account must exist.
 func (s *Store) GrantTo(ctx context.Context, account string) error {
 	if _, ok := s.dialect.(*postgresServer); !ok {
 		return errors.New("only PostgreSQL has accounts to grant to; this database is SQLite")
@@ -136,7 +148,7 @@ func (s *Store) GrantTo(ctx context.Context, account string) error {
 		for _, statement := range []string{
 			"GRANT USAGE ON SCHEMA public TO " + name,
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + name,
-			"REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON audit_events FROM " + name,
+			"REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON " + strings.Join(insertOnly, ", ") + " FROM " + name,
 		} {
 			if err := tx.Exec(statement).Error; err != nil {
 				return err

@@ -104,11 +104,13 @@ func (f *sqliteFile) migrate(ctx context.Context) error {
 	if err := migrateUp(ctx, goose.DialectSQLite3, f.write); err != nil {
 		return err
 	}
-	for _, event := range []string{"UPDATE", "DELETE"} { // who can write to the file can take this away; the chain of links then tells
-		_, err := f.write.ExecContext(ctx, "CREATE TRIGGER IF NOT EXISTS audit_events_no_"+strings.ToLower(event)+" BEFORE "+event+
-			" ON audit_events BEGIN SELECT RAISE(ABORT, 'the audit record is insert-only'); END")
-		if err != nil {
-			return err
+	for _, table := range insertOnly {
+		for _, event := range []string{"UPDATE", "DELETE"} { // who can write to the file can take this away; of the audit record the chain of links then tells
+			_, err := f.write.ExecContext(ctx, "CREATE TRIGGER IF NOT EXISTS "+table+"_no_"+strings.ToLower(event)+" BEFORE "+event+
+				" ON "+table+" BEGIN SELECT RAISE(ABORT, 'the table "+table+" is insert-only'); END")
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -32,7 +33,7 @@ type Tx interface {
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
-	Append(ctx context.Context, events ...audit.Event) error
+	budget.Tx
 }
 
 // Filter chooses workloads. Lists are newest first; Cursor is what the last page gave as next.
@@ -60,9 +61,10 @@ type Limits interface {
 
 // Service is the shell through which people's wishes for a workload come.
 type Service struct {
-	Store  Store
-	Limits Limits
-	Now    func() time.Time
+	Store   Store
+	Limits  Limits
+	Budgets *budget.Service // nil: no team has one
+	Now     func() time.Time
 	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.
 	Avoid func(cluster string) []string
 }
@@ -182,10 +184,32 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 				w.AvoidNodes = s.Avoid(w.Cluster)
 			}
 		}
-		out, err = s.apply(ctx, tx, a, w, Start)
-		return err
+		if out, err = s.apply(ctx, tx, a, w, Start); err != nil {
+			return err
+		}
+		return s.afford(ctx, tx, out)
 	})
 	return out, err
+}
+
+// afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver would have to agree to more than is left, a longer or a new lease has
+// to be asked for: a resume asks nobody.
+func (s *Service) afford(ctx context.Context, tx Tx, w Workload) error {
+	if s.Budgets == nil || w.Desired != WantRunning {
+		return nil
+	}
+	c, err := tx.BudgetClaim(ctx, string(w.ID))
+	if err != nil {
+		return err
+	}
+	ask, err := s.Budgets.Ask(ctx, tx, c)
+	if err != nil {
+		return err
+	}
+	if !ask.Fits() {
+		return fault.New(fault.Conflict, ask.Sentence("budget.over"))
+	}
+	return s.Budgets.Hold(ctx, tx, c, true)
 }
 
 // room checks quota and seats for a workload that holds nothing now.

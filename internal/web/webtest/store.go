@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/budget/budgettest"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -33,12 +35,15 @@ type Store struct {
 	TokenList []identity.Token
 	RuleTexts []policy.Revision // oldest first
 	Snaps     map[string]inventory.Snapshot
-	publish   func(live.Change) // tells the hub, as the outbox of the real store does
+	*budgettest.Books
+	publish func(live.Change) // tells the hub, as the outbox of the real store does
 }
 
 func newStore() *Store {
-	return &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{}, Vols: map[string]workload.Volume{},
+	s := &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{}, Vols: map[string]workload.Volume{},
 		Held: map[workload.ID][]usage.Interval{}, Snaps: map[string]inventory.Snapshot{}}
+	s.Books = budgettest.NewBooks(s.claims)
+	return s
 }
 
 // requestStore and workloadStore give the two rooms their own face of the same maps.
@@ -52,6 +57,22 @@ func (s requestStore) DecideExclusively(_ context.Context, fn func(request.Tx) e
 }
 func (s workloadStore) ChangeExclusively(_ context.Context, fn func(workload.Tx) error) error {
 	return fn(s)
+}
+
+// claims are those of all workloads.
+func (s *Store) claims() []budget.Claim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []budget.Claim
+	for id, w := range s.Works {
+		list = append(list, w.Claim(s.Held[id]))
+	}
+	return list
+}
+
+// BudgetExclusively runs fn; see DecideExclusively.
+func (s *Store) BudgetExclusively(_ context.Context, fn func(budget.Tx) error) error {
+	return fn(requestStore{s})
 }
 
 func notFound() error { return fault.New(fault.NotFound, i18n.T("request.not_found")) }

@@ -1,0 +1,17 @@
+package app
+
+import "github.com/gpu-portal/gpu-portal/internal/budget"
+
+// team says whether there is a team of this name, and how people call it.
+func (a *App) team(name string) (title string, ok bool) {
+	t, ok := a.siteNow().Directory.ByName(name)
+	return t.Display(), ok
+}
+
+// currency is that of the catalogue's prices; a catalogue has one. A catalogue without a size has none, and then a budget counts GPU-hours.
+func (a *App) currency() budget.Unit {
+	for _, size := range a.offer.Catalog().Sizes {
+		return budget.Unit(size.PricePerHour.Currency)
+	}
+	return budget.GPUHours
+}

@@ -1,0 +1,223 @@
+package budget
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Unit is what a budget counts: a currency by its ISO 4217 code, or GPUHours. Amounts are whole numbers of its smallest part: minor units of the currency,
+// thousandths of a GPU-hour.
+type Unit string
+
+// GPUHours are hours of a whole card: a seventh of one for seven hours is one of them.
+const GPUHours Unit = "gpu-hours"
+
+// perGPUHour is how many of its smallest parts a GPU-hour has.
+const perGPUHour = 1000
+
+// PerHour is what an hour of a size takes. A price in another currency than the budget's cannot be compared with it and takes nothing; a catalogue has one currency.
+func (u Unit) PerHour(s catalog.Size) usage.Money {
+	switch {
+	case u == GPUHours:
+		return usage.Money{Minor: int64(math.Round(perGPUHour * s.Accelerator.Share * float64(s.Devices()))), Currency: string(u)}
+	case s.PricePerHour.Currency != string(u):
+		return usage.Money{Currency: string(u)}
+	}
+	return s.PricePerHour
+}
+
+// Say is an amount for people, with its unit.
+func (u Unit) Say(amount int64) i18n.Text {
+	if u == GPUHours {
+		return i18n.T("budget.hours", "Hours", strconv.FormatFloat(float64(amount)/perGPUHour, 'f', -1, 64))
+	}
+	return i18n.Literal(usage.Money{Minor: amount, Currency: string(u)}.String())
+}
+
+// Parts is how many of its smallest parts make one of the unit.
+func (u Unit) Parts() int64 {
+	if u == GPUHours {
+		return perGPUHour
+	}
+	return 100
+}
+
+// Limit is what happens to a start or an extension that does not fit any more.
+type Limit string
+
+// The limits.
+const (
+	Stop     Limit = "stop"     // it is refused
+	Approval Limit = "approval" // an approver has to agree
+)
+
+// Budget is what a team may use in each month.
+type Budget struct {
+	Tenant  string
+	Unit    Unit
+	Amount  int64 // for each month
+	AtLimit Limit
+	By      identity.PersonID // who set it
+	ByName  string
+	SetAt   time.Time
+	Version int64 // optimistic lock; 0: not saved yet
+}
+
+// Claim is what a workload takes or would take, as far as a budget is concerned.
+type Claim struct {
+	Workload  string
+	Tenant    string
+	Size      catalog.Size
+	Holds     bool // counts against the team: from the decision until its pod is gone
+	Wanted    bool // shall run until the end of its lease
+	Placed    bool // a node was found once; before that the lease has not begun, and is pushed on
+	From      time.Time
+	Until     time.Time
+	Intervals []usage.Interval // its meter
+}
+
+// SettleEvery is how often what a running workload has used is moved from held to spent. What is left of the budget does not depend on it.
+const SettleEvery = time.Hour
+
+// Share is what one workload has of a month's budget.
+type Share struct {
+	Held  int64
+	Spent int64
+}
+
+// Sum is what is taken from the budget.
+func (s Share) Sum() int64 { return s.Held + s.Spent }
+
+// Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes within the month. It is the same however often,
+// and however late, it is asked.
+func Wanted(c Claim, u Unit, month usage.Span, now time.Time) Share {
+	upTo := now
+	if c.Holds {
+		upTo = now.Truncate(SettleEvery)
+	}
+	rate := u.PerHour(c.Size)
+	used := c.priced(u, rate, upTo)
+	spent := cost(used, month)
+	if !c.Holds || !c.Wanted {
+		return Share{Spent: spent}
+	}
+	rest := usage.Interval{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name, PerHour: rate, From: later(c.From, upTo), Until: c.Until}
+	if !c.Placed {
+		rest.Until = rest.From.Add(c.Until.Sub(c.From))
+	}
+	if !rest.From.Before(rest.Until) {
+		return Share{Spent: spent}
+	}
+	return Share{Spent: spent, Held: max(0, cost(append(used, rest), month)-spent)}
+}
+
+// priced is the meter up to a moment, at what the unit says. Money is what each stretch was priced at; cards are those of the size.
+func (c Claim) priced(u Unit, rate usage.Money, upTo time.Time) []usage.Interval {
+	var list []usage.Interval
+	for _, i := range c.Intervals {
+		switch {
+		case u == GPUHours:
+			i.PerHour = rate
+		case i.PerHour.Currency != string(u):
+			continue
+		}
+		if i.Until.IsZero() || i.Until.After(upTo) {
+			i.Until = later(i.From, upTo)
+		}
+		list = append(list, i)
+	}
+	return list
+}
+
+func cost(intervals []usage.Interval, month usage.Span) (sum int64) {
+	for _, use := range usage.Uses(intervals, month) {
+		sum += use.Cost().Minor
+	}
+	return sum
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Standing is what a team's budget says at a moment. The zero Standing is that of a team without one: nothing is limited.
+type Standing struct {
+	Budget  Budget
+	Balance Balance
+	Span    usage.Span // of the month
+	Now     time.Time
+}
+
+// Set reports whether there is a budget.
+func (s Standing) Set() bool { return s.Budget.Tenant != "" }
+
+// Used is the share of the month's amount that is spent or held, in per cent, rounded down. All of an amount of nothing is used.
+func (s Standing) Used() int {
+	if s.Budget.Amount <= 0 {
+		return 100
+	}
+	return int(max(0, s.Budget.Amount-s.Balance.Left) * 100 / s.Budget.Amount)
+}
+
+// Ask says what a claim would take beyond the share that its workload has.
+func (s Standing) Ask(c Claim, has Share) Ask {
+	if !s.Set() {
+		return Ask{}
+	}
+	want := Wanted(c, s.Budget.Unit, s.Span, s.Now)
+	return Ask{Budget: s.Budget, Left: s.Balance.Left, Cost: max(0, want.Sum()-has.Sum())}
+}
+
+// Ask is what a decision would take of this month's budget. The zero Ask is that of a team without one.
+type Ask struct {
+	Budget Budget
+	Left   int64 // before this
+	Cost   int64 // of this month; what a lease takes of the next one is held when that begins
+}
+
+// Set reports whether there is a budget.
+func (a Ask) Set() bool { return a.Budget.Tenant != "" }
+
+// After is what would be left.
+func (a Ask) After() int64 { return a.Left - a.Cost }
+
+// Fits reports whether there is enough left. What costs nothing always fits.
+func (a Ask) Fits() bool { return !a.Set() || a.Cost == 0 || a.Cost <= a.Left }
+
+// Stops reports whether it is to be refused.
+func (a Ask) Stops() bool { return !a.Fits() && a.Budget.AtLimit == Stop }
+
+// NeedsApproval reports whether an approver has to agree.
+func (a Ask) NeedsApproval() bool { return !a.Fits() && a.Budget.AtLimit == Approval }
+
+// Sentence says how much is left and how much this takes.
+func (a Ask) Sentence(id string) i18n.Text {
+	return i18n.T(id, "Left", a.Budget.Unit.Say(a.Left), "Cost", a.Budget.Unit.Say(a.Cost))
+}
+
+// LeftShare and CostShare are shares of the month's amount, for the rules. Of an amount of nothing all is gone.
+func (a Ask) LeftShare() float64 { return a.share(a.Left, 1) }
+
+// CostShare is what this takes, as a share of the month's amount.
+func (a Ask) CostShare() float64 { return a.share(a.Cost, 0) }
+
+func (a Ask) share(of int64, unlimited float64) float64 {
+	switch {
+	case !a.Set():
+		return unlimited
+	case a.Budget.Amount == 0 && of > 0:
+		return 1
+	case a.Budget.Amount == 0:
+		return 0
+	}
+	return float64(of) / float64(a.Budget.Amount)
+}

@@ -5,7 +5,6 @@ import "testing"
 // TestSizingLeadsFromAQuestionToANotebook: somebody does not know which size to take, answers four questions, and has a notebook running.
 func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p := signIn(t, "dana", look{})
-	p.expecting("Failed to fetch") // the summary that was under way when the page was left
 	p.open("/start")
 	p.fill("[name=reason]", "first steps with a small model")
 	p.fill("[name=name]", "sized")

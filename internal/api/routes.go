@@ -37,6 +37,11 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is decided anew", "Requests"), identity.EditRequest, a.edit)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
 
+	add(a, op(http.MethodGet, "/stand-ins/candidates", "find-stand-ins", "People who could decide in my place, by a part of their name or e-mail address; at most ten", "Requests"), identity.ManageStandIns, a.candidates)
+	add(a, op(http.MethodGet, "/stand-ins", "list-stand-ins", "Who decides in my place, and for whom I decide, now and later", "Requests"), identity.ManageStandIns, a.standIns)
+	add(a, created(op(http.MethodPost, "/stand-ins", "create-stand-in", "Let somebody decide in my place for a time", "Requests")), identity.ManageStandIns, a.createStandIn)
+	add(a, op(http.MethodDelete, "/stand-ins/{id}", "end-stand-in", "End it before its time", "Requests"), identity.ManageStandIns, a.endStandIn)
+
 	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"), identity.ReadWorkload, a.workloads)
 	add(a, op(http.MethodGet, "/workloads/{id}", "get-workload", "One workload", "Workloads"), identity.ReadWorkload, a.workload)
 	add(a, op(http.MethodGet, "/workloads/{id}/metrics", "get-workload-metrics", "What its GPUs do now, from DCGM", "Workloads"), identity.ReadWorkload, a.metrics)

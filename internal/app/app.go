@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
+	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
@@ -55,6 +56,7 @@ type App struct {
 	sources    []license.Source
 	rules      *policy.Service
 	tenants    *tenant.Service
+	standIns   *standin.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -115,6 +117,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.rules.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if err := a.standIns.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.edge(version, key); err != nil {
@@ -184,6 +189,7 @@ func (a *App) services() {
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown, Taken: a.standing.Forget, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: newID, Tenant: a.team, Money: a.currency}
 	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Now: a.now, NewID: newID}
+	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: newID, Logger: a.log})
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
 	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
@@ -238,7 +244,7 @@ func (a *App) edge(version string, key []byte) error {
 	}
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
-		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
+		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
 	}
 	options.IsWorkload = a.gateway.Serves
@@ -259,9 +265,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
@@ -329,12 +335,30 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 			return until, false
 		}
 		is := a.actor(person, actor.Via)
+		if is.StandsFor, err = a.standIns.For(ctx, person.ID); err != nil || voices(is) != voices(actor) {
+			return until, false
+		}
+		if again := a.now().Add(standInEvery); len(is.StandsFor) > 0 && again.Before(until) {
+			until = again // the rights of others change, and periods end, without a word about this session
+		}
 		return until, reflect.DeepEqual(is.Global, actor.Global) && reflect.DeepEqual(is.Tenants, actor.Tenants)
 	})
 }
 
+// standInEvery is how often somebody with an open page who stands in for others is looked at again.
+const standInEvery = 10 * time.Second
+
+// voices are those for whom somebody decides, with their rights.
+func voices(a identity.Actor) string {
+	var b strings.Builder
+	for _, v := range a.StandsFor {
+		fmt.Fprintf(&b, "%s %q;", v.Person.ID, v.Keys())
+	}
+	return b.String()
+}
+
 func reader(a identity.Actor) live.Reader {
-	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants)} // maps are printed in order
+	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants, voices(a))} // maps are printed in order
 }
 
 // credentialAlive says until when a session or token lets its person in, as far as is known now.

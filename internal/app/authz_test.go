@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -61,6 +62,9 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"team": {"vision"}}
 	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
 		return url.Values{"text": {w.rulesText()}, "base": {fmt.Sprint(w.rulesVersion())}}
+	case path == "/approvals/stand-ins": // later, so that it changes nobody's rights here
+		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
+		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}}
 	}
@@ -86,6 +90,8 @@ func (w *world) body(route string) any {
 	case path == "/api/v1/tenants/{name}/members":
 		m := w.membership(false)
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
+	case path == "/api/v1/stand-ins":
+		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
@@ -119,6 +125,10 @@ func (w *world) fill(path, subject, team string) string {
 		return id(team)
 	case strings.Contains(path, "/workloads/"):
 		return id(string(w.running(subject, team).ID))
+	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
+		return path
+	case strings.Contains(path, "/stand-ins/"):
+		return id(w.away(subject, other).ID)
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
 		return id(string(w.pending(subject, team).ID))
 	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):

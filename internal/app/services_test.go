@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -22,8 +24,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
-	free := []string{"ExpireDue", "Quotas", "Seats", "Site", "Costs", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Hold", "Settle"} // for the portal itself, or about what the caller was shown before
-	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets} {
+	free := []string{"ExpireDue", "Quotas", "Seats", "Site", "Costs", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Hold", "Settle", "For"} // for the portal itself, or about what the caller was shown before
+	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)
@@ -329,5 +331,58 @@ func TestAnotherAddressIsTheSamePerson(t *testing.T) {
 	}
 	if a := w.call(w.token(both), http.MethodPost, "/api/v1/requests/"+string(own.ID)+"/approve", nil); a.status != 403 || !strings.Contains(a.body, "own") {
 		t.Errorf("want 403, got %d %s", a.status, a.body)
+	}
+}
+
+// TestAStandInComesInByEveryWay: session and token both bring the rights of the other along, and lose them with that person or at the end.
+func TestAStandInComesInByEveryWay(t *testing.T) {
+	w := newWorld(t)
+	token, b := w.token(developer), w.signedIn(developer)
+	p := w.person(approver)
+	yes := w.token(approver)
+	until := w.clock.now().Add(2 * time.Hour)
+	made := w.call(yes, http.MethodPost, "/api/v1/stand-ins", map[string]any{"person": w.person(developer).ID, "until": until})
+	if made.status != http.StatusCreated {
+		t.Fatalf("%d %s", made.status, made.body)
+	}
+	path := func(r request.Request) string { return "/api/v1/requests/" + string(r.ID) + "/approve" }
+	if a := w.call(token, http.MethodPost, path(w.pending(other, "speech")), nil); a.status != 200 {
+		t.Errorf("by token: %d %s", a.status, a.body)
+	}
+	if a := b.post("/approvals/"+string(w.pending(other, "speech").ID)+"/approve", url.Values{"note": {"fine"}}); a.status != http.StatusSeeOther {
+		t.Errorf("by session: %d %s", a.status, a.body)
+	}
+	if a := w.call(token, http.MethodPost, path(w.pending(developer, "vision")), nil); a.status != 403 {
+		t.Errorf("the stand-in's own: want 403, got %d", a.status)
+	}
+	for _, e := range w.events("request.approved") {
+		if e.Actor != w.person(developer).ID {
+			t.Errorf("the record names who did it, got %+v", e)
+		}
+	}
+
+	groups := p.Groups
+	p.Groups = nil // the approver is none any more
+	if err := w.store.SavePerson(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	waits := w.pending(other, "speech")
+	if a := w.call(token, http.MethodPost, path(waits), nil); a.status != 404 {
+		t.Errorf("lost rights: want 404, got %d %s", a.status, a.body)
+	}
+	p.Groups = groups
+	if err := w.store.SavePerson(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.call(token, http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil); a.status != 200 {
+		t.Errorf("the rights are back: %d %s", a.status, a.body)
+	}
+	w.clock.pass(2*time.Hour - time.Minute) // tokens live for an hour
+	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil); a.status != 200 {
+		t.Errorf("not over yet: %d %s", a.status, a.body)
+	}
+	w.clock.pass(2 * time.Minute)
+	if a := w.call(w.token(developer), http.MethodPost, path(waits), nil); a.status != 404 {
+		t.Errorf("over: want 404, got %d %s", a.status, a.body)
 	}
 }

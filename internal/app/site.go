@@ -100,6 +100,13 @@ func (a *App) followRules(ctx context.Context) error {
 	return a.rules.Follow(ctx, changed, 30*time.Second)
 }
 
+// followStandIns is followRules for who decides in whose place.
+func (a *App) followStandIns(ctx context.Context) error {
+	changed, done := a.told(ctx, "standin")
+	defer done()
+	return a.standIns.Follow(ctx, changed, 30*time.Second)
+}
+
 // A licence server is asked this often, and has this long to answer.
 const (
 	askLicencesEvery = time.Minute

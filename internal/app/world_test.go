@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
+	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -212,6 +213,22 @@ func (w *world) running(subject, team string) workload.Workload {
 		return tx.SaveVolume(w.t.Context(), volumeOf(item, item.ID))
 	})
 	return item
+}
+
+// away lets somebody decide in another's place from ten days on, whatever rights that person has.
+func (w *world) away(subject, stand string) standin.Period {
+	w.t.Helper()
+	person, other, now := w.person(subject), w.person(stand), w.clock.now()
+	for _, p := range []identity.Person{person, other} {
+		if err := w.store.SavePerson(w.t.Context(), p); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	p := standin.Period{ID: newID("i-"), Person: person.ID, StandIn: other.ID, From: now.AddDate(0, 0, 10), Until: now.AddDate(0, 0, 11), CreatedAt: now}
+	if err := w.store.CreateStandIn(w.t.Context(), p, audit.By(identity.Actor{Person: person}, audit.StandInCreated, now)); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
 }
 
 // kept is storage that nobody uses.

@@ -48,6 +48,8 @@ const (
 	BudgetRemoved    Kind = "budget.removed"
 	BudgetRefunded   Kind = "budget.refunded"
 	BudgetWarned     Kind = "budget.warned" // a level of its month is used
+	StandInCreated   Kind = "standin.created"
+	StandInEnded     Kind = "standin.ended" // before its time
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -55,7 +57,7 @@ func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved}
+		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

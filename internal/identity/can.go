@@ -28,6 +28,7 @@ const (
 	ReadLicences    Action = "licence.read"
 	ChangeLicences  Action = "licence.change"
 	ManageTokens    Action = "token.manage"
+	ManageStandIns  Action = "standin.manage" // let others decide in one's place
 	ReadAudit       Action = "audit.read"
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
@@ -102,6 +103,7 @@ var table = map[Action][]rule{
 	ReadLicences:    {signedIn},
 	ChangeLicences:  {admin},
 	ManageTokens:    {self},
+	ManageStandIns:  {self},
 	ReadAudit:       {seesAll},
 	ReadMetrics:     {seesAll},
 	ReadHolders:     {seesAll},

@@ -75,11 +75,13 @@ type Options struct {
 	Provider       Provider
 	Renewals       Renewals // nil: groups count as told at the sign-in
 	Actor          func(p identity.Person, via identity.Via) identity.Actor
-	Pages          Pages
-	Bundle         *i18n.Bundle
-	Key            []byte // for the short-lived sign-in cookie
-	Now            func() time.Time
-	Logger         *slog.Logger
+	// StandsFor gives those for whom somebody decides requests now; nil: nobody does for anybody.
+	StandsFor func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
+	Pages     Pages
+	Bundle    *i18n.Bundle
+	Key       []byte // for the short-lived sign-in cookie
+	Now       func() time.Time
+	Logger    *slog.Logger
 	// Gateway handles every host that is a workload's; nil when this process plays no gateway.
 	Gateway          http.Handler
 	IsWorkload       func(host string) bool

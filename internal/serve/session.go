@@ -31,6 +31,9 @@ const undecidedKey = "undecided"
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		a, err := s.actor(c.Request())
+		if err == nil && s.opts.StandsFor != nil {
+			a.StandsFor, err = s.opts.StandsFor(c.Request().Context(), a.Person.ID)
+		}
 		switch {
 		case err == nil:
 			a.Address = s.Address(c.Request())

@@ -58,7 +58,8 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 		}
 	}
 	ticked := tickedIDs(k, items)
-	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", waiting)}, Errors: formErrors(k.words, problemsOf(cause))}
+	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", waiting),
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath, Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
 	for _, r := range items {
 		m.List.Rows = append(m.List.Rows, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID))))

@@ -145,3 +145,65 @@ func TestSeveralAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAStandIn is found, named, decides with the rights of the other, and is ended.
+func TestAStandIn(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	const path = "/approvals/stand-ins"
+	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
+	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
+		t.Errorf("who decides nothing names nobody: want 403, got %d", got)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "standin-nobody", "zz")
+	found := read(t, w.Get(webtest.Carla, path+"?find=ben%40"), http.StatusOK)
+	wantSaid(t, found, "standin-who", "Ben Brandt", "ben@example.org")
+
+	form := url.Values{"find": {"ben"}, "person": {string(webtest.Ben.ID)}, "from": {"soon"}, "until": {"2026-11-22"}}
+	wantSaid(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors", "year, month and day")
+	form.Set("from", "2026-11-21")
+	self := url.Values{"find": {"carla"}, "person": {string(webtest.Carla.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}
+	wantSaid(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors", "Nobody stands in for themselves")
+	wantAbsent(t, read(t, w.Get(webtest.Ben, "/approvals/r-olaf1"), http.StatusNotFound), "approve")
+	wantRedirect(t, w.Post(webtest.Carla, path, form))
+
+	p := w.Periods[0]
+	if p.From != webtest.Now || p.Until != time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) {
+		t.Errorf("from now to the end of the last day, got %v", p)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "standin-mine", "Ben Brandt", "now")
+	wantSaid(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "standin-others", "Carla Conti")
+	wantSaid(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
+
+	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}}))
+	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantSaid(t, doc, "request-verdict", "Ben Brandt, standing in for Carla Conti, approved it")
+
+	if got := w.Post(webtest.Ben, path+"/"+p.ID+"/end", nil).Code; got != http.StatusNotFound {
+		t.Errorf("another's period: want 404, got %d", got)
+	}
+	wantRedirect(t, w.Post(webtest.Carla, path+"/"+p.ID+"/end", nil))
+	if got := w.Post(webtest.Ben, "/approvals/r-olaf1/approve", nil).Code; got != http.StatusNotFound {
+		t.Errorf("it is over: want 404, got %d", got)
+	}
+}
+
+// TestAStandInDecidesNeitherOwnRequest: not the one of the stand-in, not the one of the person.
+func TestAStandInDecidesNeitherOwnRequest(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Away(webtest.Carla, webtest.Anna)
+	w.Away(webtest.Carla, webtest.Ben)
+	if got := w.Post(webtest.Anna, "/approvals/r-anna1/approve", nil).Code; got != http.StatusForbidden {
+		t.Errorf("the stand-in's own: want 403, got %d", got)
+	}
+	r := w.Reqs["r-anna1"]
+	r.Asker, r.AskerName = webtest.Carla.ID, webtest.Carla.Name
+	w.Reqs[r.ID] = r
+	if got := w.Post(webtest.Ben, "/approvals/r-anna1/approve", nil).Code; got != http.StatusForbidden {
+		t.Errorf("that of the one they stand in for: want 403, got %d", got)
+	}
+	if w.Reqs["r-anna1"].State != request.Pending {
+		t.Error("it still waits")
+	}
+}

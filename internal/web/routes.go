@@ -46,6 +46,9 @@ func (w *Web) Routes() []Route {
 		{post, "/requests/:id/withdraw", identity.WithdrawRequest, w.requestWithdraw},
 		{get, "/approvals", identity.DecideRequest, w.show(approvalsPage)},
 		{get, "/approvals/:id", identity.DecideRequest, w.show(approvalsPage)},
+		{get, "/approvals/stand-ins", identity.ManageStandIns, w.show(standInsPage)},
+		{post, "/approvals/stand-ins", identity.ManageStandIns, w.standInCreate},
+		{post, "/approvals/stand-ins/:id/end", identity.ManageStandIns, w.standInEnd},
 		{post, "/approvals/bulk", identity.DecideRequest, w.decideSeveral},
 		{post, "/approvals/:id/approve", identity.DecideRequest, w.approve},
 		{post, "/approvals/:id/reject", identity.DecideRequest, w.reject},
@@ -122,6 +125,7 @@ var (
 	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
 	requestEditPage  = page{"request-edit", nil, (*Web).requestEditAsk}
 	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
+	standInsPage     = page{"stand-ins", nil, (*Web).standIns}
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}

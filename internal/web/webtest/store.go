@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -35,6 +36,7 @@ type Store struct {
 	TokenList []identity.Token
 	RuleTexts []policy.Revision // oldest first
 	Snaps     map[string]inventory.Snapshot
+	Periods   []standin.Period // who decides in whose place
 	*budgettest.Books
 	publish func(live.Change) // tells the hub, as the outbox of the real store does
 }

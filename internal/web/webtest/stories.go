@@ -111,6 +111,13 @@ func Scenes() []Scene {
 		}
 		return w
 	}
+	covered := func() *World { // who decides in whose place
+		w := Busy()
+		w.Away(Carla, Ben)
+		w.Away(Dora, Carla)
+		w.Away(Carla, Anna)
+		return w
+	}
 	broken := url.Values{"base": {"3"}, "do": {"save"}, "text": {strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi", "memory: lots").Replace(string(catalog.DefaultYAML()))}}
 	dearer := url.Values{"do": {"check"}, "text": {strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60", 1)}}
 	stale := url.Values{"base": {"1"}, "do": {"save"}, "text": {string(catalog.DefaultYAML())}}
@@ -158,6 +165,12 @@ func Scenes() []Scene {
 		{"requests", "approvals", Carla, Busy, "/approvals", nil},
 		{"requests", "approvals, long reason", Carla, long, "/approvals", nil},
 		{"requests", "approvals, none", Carla, fresh, "/approvals", nil},
+		{"requests", "stand-ins, none", Carla, Busy, "/approvals/stand-ins", nil},
+		{"requests", "stand-ins, found", Carla, Busy, "/approvals/stand-ins?find=an", nil},
+		{"requests", "stand-ins, nobody found", Carla, Busy, "/approvals/stand-ins?find=zz", nil},
+		{"requests", "stand-ins, both ways", Carla, covered, "/approvals/stand-ins", nil},
+		{"requests", "stand-ins, decides nothing", Anna, covered, "/approvals/stand-ins", nil},
+		{"requests", "stand-ins, came back", Carla, Busy, "/approvals/stand-ins", url.Values{"find": {"anna"}, "from": {"soon"}, "until": {"2026-11-30"}}},
 		{"requests", "change", Anna, Busy, "/requests/r-anna1/edit", nil},
 		{"requests", "change, came back", Anna, Busy, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"soon"}, "reason": {"why not"}}},
 		{"requests", "approvals, all ticked", Carla, Busy, "/approvals?tick=all", nil},

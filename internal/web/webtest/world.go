@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -58,6 +59,7 @@ type World struct {
 	RequestService  *request.Service
 	WorkloadService *workload.Service
 	Rules           *policy.Service
+	StandIns        *standin.Service
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
 	away            []web.Outage
@@ -132,7 +134,8 @@ func Empty() *World {
 	w.LicenceService = license.New(license.Options{Store: w.Licences, Pools: w.Site.Pools, Now: now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Licences.Virtual }})
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
-	w.Web = web.New(web.Deps{Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
+	w.Web = web.New(web.Deps{StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Usage: &usage.Service{Store: w.Store, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w
@@ -196,6 +199,10 @@ func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
 func (w *World) Actor(p identity.Person) identity.Actor {
 	a := w.Site.Directory.Actor(p, identity.ViaSession)
 	a.Session = "s-" + string(p.ID)
+	var err error
+	if a.StandsFor, err = w.StandIns.For(context.Background(), p.ID); err != nil {
+		panic(err)
+	}
 	return a
 }
 

@@ -1,0 +1,215 @@
+package standin
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Store keeps periods and knows people. Faults: NotFound for what does not exist, Unavailable when the database is away.
+type Store interface {
+	// StandIns lists the periods that end after a time, soonest first.
+	StandIns(ctx context.Context, after time.Time) ([]Period, error)
+	CreateStandIn(ctx context.Context, p Period, event audit.Event) error
+	// EndStandIn ends a period of a person at a time: NotFound when it is not theirs or is over.
+	EndStandIn(ctx context.Context, person identity.PersonID, id string, now time.Time, event audit.Event) error
+	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
+	// People lists those whose name or e-mail address holds a text, by name.
+	People(ctx context.Context, search string, limit int) ([]identity.Person, error)
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store   Store
+	Actor   func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
+	Decides func(a identity.Actor) bool                              // whether somebody decides requests by their own rights
+	Now     func() time.Time
+	NewID   func(prefix string) string
+	Logger  *slog.Logger // nil: nothing is logged
+}
+
+// Service names stand-ins and knows who stands in for whom. It is safe for use by many goroutines.
+type Service struct {
+	o       Options
+	refresh sync.Mutex
+	known   atomic.Pointer[map[identity.PersonID][]Period] // by stand-in; open and coming
+}
+
+// New begins without any period; Refresh takes up those that there are.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{o: o}
+	s.known.Store(&map[identity.PersonID][]Period{})
+	return s
+}
+
+// Refresh reads all periods that are not over. There are few: people who are away.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	list, err := s.o.Store.StandIns(ctx, s.o.Now())
+	if err != nil {
+		return err
+	}
+	known := map[identity.PersonID][]Period{}
+	for _, p := range list {
+		known[p.StandIn] = append(known[p.StandIn], p)
+	}
+	s.known.Store(&known)
+	return nil
+}
+
+// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("the stand-ins could not be read, the last known ones go on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+// For gives those for whom somebody decides now, each with the rights that they have now. It asks the database only for somebody who stands in for others.
+func (s *Service) For(ctx context.Context, id identity.PersonID) ([]identity.Actor, error) {
+	var actors []identity.Actor
+	now := s.o.Now()
+	for _, period := range (*s.known.Load())[id] {
+		if !period.Counts(now) || slices.ContainsFunc(actors, func(a identity.Actor) bool { return a.Person.ID == period.Person }) {
+			continue
+		}
+		p, err := s.o.Store.Person(ctx, period.Person)
+		if fault.Is(err, fault.NotFound) || err == nil && p.Disabled {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		actors = append(actors, s.o.Actor(p, identity.ViaSession))
+	}
+	return actors, nil
+}
+
+// List gives the periods that are not over: in which others decide for the actor, and in which the actor decides for others.
+func (s *Service) List(ctx context.Context, a identity.Actor) (mine, others []Period, err error) {
+	if err := permit(a); err != nil {
+		return nil, nil, err
+	}
+	list, err := s.o.Store.StandIns(ctx, s.o.Now())
+	for _, p := range list {
+		switch a.Person.ID {
+		case p.Person:
+			mine = append(mine, p)
+		case p.StandIn:
+			others = append(others, p)
+		}
+	}
+	return mine, others, err
+}
+
+// May says whether the actor can name a stand-in, and else why not: who decides nothing by their own rights has nothing to hand on.
+func (s *Service) May(a identity.Actor) error {
+	if err := permit(a); err != nil {
+		return err
+	}
+	a.StandsFor = nil
+	if !s.o.Decides(a) {
+		return fault.New(fault.Forbidden, i18n.T("standin.decides_nothing"))
+	}
+	return nil
+}
+
+func permit(a identity.Actor) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	if !identity.Can(a, identity.ManageStandIns, identity.Thing{Owner: a.Person.ID}) {
+		return fault.New(fault.Forbidden, i18n.T("standin.decides_nothing"))
+	}
+	return nil
+}
+
+const (
+	leastFind = 2  // characters; fewer would list everybody
+	mostFound = 10 // people
+)
+
+// Find lists people by a part of their name or e-mail address, but not the actor; nobody for a text that is too short.
+func (s *Service) Find(ctx context.Context, a identity.Actor, text string) ([]identity.Person, error) {
+	if err := s.May(a); err != nil {
+		return nil, err
+	}
+	text = strings.TrimSpace(text)
+	if n := utf8.RuneCountInString(text); n < leastFind || n > 100 || !utf8.ValidString(text) {
+		return nil, nil
+	}
+	list, err := s.o.Store.People(ctx, text, 3*mostFound)
+	list = slices.DeleteFunc(list, func(p identity.Person) bool { return p.ID == a.Person.ID || p.Disabled })
+	return list[:min(len(list), mostFound)], err
+}
+
+// Create lets somebody decide in the actor's place for a time.
+func (s *Service) Create(ctx context.Context, a identity.Actor, d Draft) (Period, error) {
+	if err := s.May(a); err != nil {
+		return Period{}, err
+	}
+	stand, err := s.o.Store.Person(ctx, d.StandIn)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return Period{}, err
+	}
+	mine, _, err := s.List(ctx, a)
+	if err != nil {
+		return Period{}, err
+	}
+	now := s.o.Now()
+	p, err := check(d, a, stand, mine, now)
+	if err != nil {
+		return Period{}, err
+	}
+	p.ID = s.o.NewID("i-")
+	if err := s.o.Store.CreateStandIn(ctx, p, event(a, audit.StandInCreated, p, now)); err != nil {
+		return Period{}, err
+	}
+	return p, s.Refresh(ctx)
+}
+
+// End ends one of the actor's own periods now, also one that has not begun.
+func (s *Service) End(ctx context.Context, a identity.Actor, id string) error {
+	mine, _, err := s.List(ctx, a)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(mine, func(p Period) bool { return p.ID == id })
+	if i < 0 {
+		return fault.New(fault.NotFound, i18n.T("standin.not_found"))
+	}
+	now := s.o.Now()
+	if err := s.o.Store.EndStandIn(ctx, a.Person.ID, id, now, event(a, audit.StandInEnded, mine[i], now)); err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+func event(a identity.Actor, kind audit.Kind, p Period, now time.Time) audit.Event {
+	e := audit.By(a, kind, now)
+	e.Detail = i18n.T("standin.audit", "Name", p.StandName, "From", p.From.UTC().Format(time.RFC3339), "Until", p.Until.UTC().Format(time.RFC3339))
+	return e
+}

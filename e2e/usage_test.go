@@ -51,3 +51,31 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 		t.Errorf("everybody's statement is not hers, got %d", answer.Status)
 	}
 }
+
+// TestPricesAndWhatRuns: an administrator puts a price of a later day on the list, reads what runs will cost from then on, and takes it off again.
+func TestPricesAndWhatRuns(t *testing.T) {
+	dana := as(t, "dana")
+	w := dana.running("mig-1g.10gb", map[string]any{"name": "costs-more-soon"})
+	t.Cleanup(func() { dana.remove(str(w["id"])) })
+
+	p := signIn(t, "pat", look{})
+	p.open("/")
+	p.click("[data-test=nav-prices]")
+	_, err := p.at("[data-test=price-what]").SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
+	p.do(err)
+	p.fill("[data-test=price-amount]", "7.77")
+	p.fill("[data-test=price-from]", time.Now().AddDate(0, 0, 40).Format(time.DateOnly))
+	p.click("[data-test=price-add]")
+	row := "[data-test=price]:has-text('7.77')"
+	p.reads(row, "to come")
+	p.reads("[data-test=prices-next]", "7.77")
+	p.accessible()
+	p.shot("prices")
+	p.click(row + " [data-test=price-end] button")
+	p.reads(row, "over")
+	p.noFaults()
+
+	if answer := dana.call(http.MethodGet, "/prices", nil); answer.Status != http.StatusNotFound {
+		t.Errorf("the list is for administrators, got %d", answer.Status)
+	}
+}

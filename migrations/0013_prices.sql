@@ -25,7 +25,22 @@ CREATE TABLE meter_sums (
 );
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
+-- What things cost, in thousandths of a minor unit, from when until when (NULL: until further notice). What has been charged by a row stays: it is ended, never changed or removed.
+CREATE TABLE prices (
+  id          TEXT   NOT NULL PRIMARY KEY,
+  kind        TEXT   NOT NULL CHECK (kind IN ('size', 'card', 'cpu', 'memory', 'storage')),
+  subject     TEXT   NOT NULL,
+  tenant      TEXT   NOT NULL,
+  mills       BIGINT NOT NULL CHECK (mills >= 0),
+  from_at     BIGINT NOT NULL,
+  until_at    BIGINT CHECK (until_at >= from_at),
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
 -- +goose Down
+DROP TABLE prices;
 DROP INDEX meter_intervals_unknown;
 DROP TABLE meter_sums;
 DROP TABLE meter_sheets;

@@ -42,6 +42,7 @@ type Deps struct {
 	Requests  *request.Service
 	Workloads *workload.Service
 	Usage     *usage.Service
+	Prices    *usage.Prices
 	Offer     *offer.Service
 	Licences  *license.Service
 	Rules     *policy.Service

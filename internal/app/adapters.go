@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,22 @@ func (a *App) focusSite() usage.FocusSite {
 		}
 		return name
 	}}
+}
+
+// priced is what a price can be for: what is on offer now, and to whom.
+func (a *App) priced() usage.Known {
+	var known usage.Known
+	for _, s := range a.offer.Catalog().Sizes {
+		known.Sizes = append(known.Sizes, s.Name)
+		if model := s.Accelerator.Model; model != "" && !slices.Contains(known.Models, model) {
+			known.Models = append(known.Models, model)
+		}
+	}
+	for _, t := range a.tenants.Directory().Tenants {
+		known.Tenants = append(known.Tenants, t.Name)
+	}
+	slices.Sort(known.Models)
+	return known
 }
 
 // people says who someone is now.

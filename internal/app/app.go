@@ -63,6 +63,7 @@ type App struct {
 	workloads  *workload.Service
 	usage      *usage.Service
 	budgets    *budget.Service
+	prices     *usage.Prices
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -111,6 +112,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.takeUpCatalogue(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if err := a.prices.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.licences.Refresh(ctx); err != nil {
@@ -173,6 +177,7 @@ func (a *App) siteNow() request.Site {
 	site := a.site
 	site.Catalog, site.Policy, site.Directory = a.offer.Catalog(), a.rules.Policy(), a.tenants.Directory()
 	site.Pools, site.Unlicensed = a.licences.Pools(), a.licences.Unlicensed()
+	site.Prices = a.prices.List()
 	return site
 }
 
@@ -193,6 +198,7 @@ func (a *App) services() {
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
 	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
+	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -219,6 +225,7 @@ func (a *App) newController() *reconcile.Controller {
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
+		Prices:   a.prices.List,
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }
@@ -265,9 +272,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
-		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -65,6 +65,8 @@ func (w *world) form(route string) url.Values {
 	case path == "/approvals/stand-ins": // later, so that it changes nobody's rights here
 		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
+	case path == "/admin/prices":
+		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}}
 	}
@@ -92,6 +94,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
 	case path == "/api/v1/stand-ins":
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
+	case path == "/api/v1/prices":
+		return map[string]any{"kind": "cpu", "amount": "0.01"}
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":

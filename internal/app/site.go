@@ -53,6 +53,9 @@ func firstCatalogue(c config.Config) (offer.First, error) {
 	for _, p := range found {
 		problems = append(problems, fmt.Errorf("%s: %s", c.CatalogFile, p))
 	}
+	if is := first.Currency(); is != "" && is != c.Currency {
+		problems = append(problems, fmt.Errorf("currency: the catalogue's prices are in %s, the configuration says %s; amounts of different currencies are never added", is, c.Currency))
+	}
 	return first, errors.Join(problems...)
 }
 
@@ -105,6 +108,13 @@ func (a *App) followStandIns(ctx context.Context) error {
 	changed, done := a.told(ctx, "standin")
 	defer done()
 	return a.standIns.Follow(ctx, changed, 30*time.Second)
+}
+
+// followPrices is followCatalogue for the price list.
+func (a *App) followPrices(ctx context.Context) error {
+	changed, done := a.told(ctx, "prices")
+	defer done()
+	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
 
 // A licence server is asked this often, and has this long to answer.

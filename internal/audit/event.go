@@ -40,6 +40,8 @@ const (
 	CatalogueSaved   Kind = "catalogue.saved"
 	LicenceEntered   Kind = "licence.entered"
 	LicenceRemoved   Kind = "licence.removed"
+	PriceAdded       Kind = "price.added"
+	PriceEnded       Kind = "price.ended"
 	RulesSaved       Kind = "rules.saved"
 	TenantSaved      Kind = "tenant.saved"
 	MemberAdded      Kind = "member.added"
@@ -56,7 +58,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded}
 }
 

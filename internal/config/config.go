@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/currency"
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -46,6 +47,7 @@ type Config struct {
 	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
 	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
+	Currency       string          `json:"currency,omitempty"`     // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
 	TimeZone       string          `json:"timeZone,omitempty"`     // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 }
 
@@ -197,6 +199,7 @@ func (c *Config) defaults() {
 	setDefault(&c.Database, "sqlite:portal.db")
 	setDefault(&c.Instance, "default")
 	setDefault(&c.Organisation, "GPU Portal")
+	setDefault(&c.Currency, "EUR")
 	setDefault(&c.OIDC.ClientID, "gpu-portal")
 	setDefault(&c.OIDC.GroupsClaim, "groups")
 	setDefault(&c.OIDC.Name, "OpenID Connect")
@@ -271,6 +274,9 @@ func (c Config) problems() []error {
 	}
 	if c.Limits.MinLease < 0 || c.Limits.MaxStorageGiB < 0 {
 		add("limits: minLease and maxStorageGiB must not be below zero")
+	}
+	if unit, err := currency.ParseISO(c.Currency); err != nil || unit.String() != c.Currency {
+		add("currency: %q is not an ISO 4217 currency such as EUR", c.Currency)
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil {
 		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)

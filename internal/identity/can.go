@@ -45,6 +45,8 @@ const (
 	ActAs           Action = "people.act_as" // see the portal as somebody else
 	ReadBudget      Action = "budget.read"
 	ChangeBudget    Action = "budget.change"
+	ReadPrices      Action = "price.read"
+	ChangePrices    Action = "price.change"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -120,6 +122,8 @@ var table = map[Action][]rule{
 	ActAs:           {admin},
 	ReadBudget:      {member, approver, seesAll},
 	ChangeBudget:    {admin},
+	ReadPrices:      {seesAll},
+	ChangePrices:    {admin},
 }
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

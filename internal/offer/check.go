@@ -57,6 +57,10 @@ func checkText(text string, pools []license.Pool, now catalog.Catalog, uses []Us
 		c.Problems = []catalog.Problem{{Line: 1, Message: "the text is not UTF-8"}}
 	default:
 		c.Catalog, c.Problems = catalog.Parse([]byte(c.Text), pools...)
+		if is, was := c.Catalog.Currency(), now.Currency(); is != was && is != "" && was != "" {
+			c.Problems = append(c.Problems, catalog.Problem{Line: 1, Message: "prices are in " + is + ", and the portal's currency is " + was + ": amounts of different currencies are never added"})
+			c.Catalog = catalog.Catalog{}
+		}
 	}
 	if len(c.Problems) == 0 {
 		c.Removals, c.Changes = removals(c.Catalog, uses), Compare(now, c.Catalog)

@@ -36,6 +36,9 @@ type First struct {
 	catalog catalog.Catalog
 }
 
+// Currency is the one of its prices.
+func (f First) Currency() string { return f.catalog.Currency() }
+
 // NewFirst reads version 0. Pools are those that sizes may name, in every version.
 func NewFirst(text string, pools ...license.Pool) (First, []catalog.Problem) {
 	c, problems := catalog.Parse([]byte(text), pools...)

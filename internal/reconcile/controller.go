@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -45,6 +46,7 @@ type Options struct {
 	Store    Store
 	Clusters []Cluster
 	Site     func() Site
+	Prices   func() usage.PriceList // nil: what runs costs what was approved
 	KubeSite func(cluster string) kube.Site
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
 	Prober   Prober                           // nil: activity is not asked for
@@ -105,7 +107,7 @@ func New(o Options) *Controller {
 		o.Workers = 16
 	}
 	o.Every = o.Every.orUsual()
-	c := &Controller{o: o, meter: newMeter(o.Store), stats: newStats(o.Metrics)}
+	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices), stats: newStats(o.Metrics)}
 	c.reset()
 	return c
 }

@@ -47,7 +47,7 @@ func KindNames() []string {
 type Meter struct{ m *meter }
 
 // NewMeter makes one.
-func NewMeter(s Store) Meter { return Meter{newMeter(s)} }
+func NewMeter(s Store) Meter { return Meter{newMeter(s, nil)} }
 
 // Change says how the meter changes.
 func (m Meter) Change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {

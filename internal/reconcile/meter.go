@@ -11,14 +11,17 @@ import (
 
 // meter knows which intervals are open. The database is right: after a write whose outcome is unknown everything is read again.
 type meter struct {
-	store Store
+	store  Store
+	prices func() usage.PriceList // nil for none
 
 	mu    sync.Mutex
 	known bool
 	open  map[workload.ID]usage.Interval
 }
 
-func newMeter(store Store) *meter { return &meter{store: store} }
+func newMeter(store Store, prices func() usage.PriceList) *meter {
+	return &meter{store: store, prices: prices}
+}
 
 func (m *meter) forget() {
 	m.mu.Lock()
@@ -33,8 +36,12 @@ func (m *meter) change(ctx context.Context, before, after workload.Workload, now
 	if err != nil {
 		return nil, err
 	}
+	var prices usage.PriceList
+	if m.prices != nil {
+		prices = m.prices()
+	}
 	return usage.Meter(open, usage.Held{
-		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
+		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour, Prices: prices, Ware: after.Size.Ware(),
 		Placed: placed(after), SeenAt: before.Observed.At,
 	}, now), nil
 }
@@ -70,6 +77,9 @@ func (m *meter) saved(w workload.Workload, change *usage.Interval, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for err == nil && change.Then != nil {
+		change = change.Then
+	}
 	switch {
 	case err != nil:
 		m.known = false

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -114,6 +115,20 @@ type Site struct {
 	Limits    Limits
 	// Unlicensed are the nodes of each cluster on which a vGPU has lost its licence: new starts of vGPUs avoid them.
 	Unlicensed map[string][]string
+	Prices     usage.PriceList
+}
+
+// catalogFor is what is on offer at the prices that a team pays now.
+func (s Site) catalogFor(tenant string, now time.Time) catalog.Catalog {
+	if len(s.Prices) == 0 {
+		return s.Catalog
+	}
+	priced := s.Catalog
+	priced.Sizes = slices.Clone(priced.Sizes)
+	for i := range priced.Sizes {
+		priced.Sizes[i].PricePerHour = s.Prices.PerHour(priced.Sizes[i].Ware(), tenant, now)
+	}
+	return priced
 }
 
 // avoid are the nodes that a start goes around where it can.
@@ -202,7 +217,7 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
 		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant", clip(d.Tenant))}})
 	}
-	w, fields := Check(d, Offering{Catalog: site.Catalog, Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
+	w, fields := Check(d, Offering{Catalog: site.catalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -74,11 +75,23 @@ func (v view) OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval
 	return &open, nil
 }
 
-// saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is at its meter.
+// saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is at its meter; and then what follows.
 func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
 	if i.Until.IsZero() {
 		return t.openInterval(ctx, fromInterval(id, i))
 	}
+	if err := t.closeInterval(ctx, id, i); err != nil || i.Then == nil {
+		return err
+	}
+	begun := *i.Then
+	begun.Until, begun.UnknownUntil, begun.Then = time.Time{}, time.Time{}, nil
+	if err := t.openInterval(ctx, fromInterval(id, begun)); err != nil || i.Then.Until.IsZero() {
+		return err
+	}
+	return t.saveInterval(ctx, id, *i.Then)
+}
+
+func (t *tx) closeInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
 	until := momentOf(i.Until)
 	// A clock that was set back must not make an interval of negative length.
 	err := t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?

@@ -7,7 +7,9 @@ type Held struct {
 	Workload string
 	Tenant   string
 	Size     string
-	PerHour  Money
+	PerHour  Money     // as approved: what it costs where the list has no price for it
+	Prices   PriceList // nil for none
+	Ware     Ware      // what to look for in the list
 	Placed   bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
 	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
 }
@@ -16,25 +18,67 @@ type Held struct {
 // seen when the silence began, and nobody can tell when it left.
 const LostFor = 3 * time.Minute
 
-// Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close the open one. The price is
-// the one of the approved size. A closed interval never ends before it began, whatever clocks do.
+// price is what an hour costs at a moment.
+func (h Held) price(at time.Time) Money {
+	w := h.Ware
+	w.Agreed = h.PerHour
+	return h.Prices.PerHour(w, h.Tenant, at)
+}
+
+// Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close the open one, and in its Then what follows at once.
+// An interval is cut where the price list changes the price, at that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
 func Meter(open *Interval, h Held, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
-		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.PerHour, From: now}
-	case open != nil && !h.Placed:
-		closed := *open
-		closed.Until = later(open.From, lastHeld(h, now))
-		if closed.Until.Before(now) {
-			closed.UnknownUntil = now
+		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), From: now}
+	case open == nil:
+		return nil
+	case !h.Placed:
+		until := later(open.From, lastHeld(h, now))
+		pieces := h.cut(*open, until)
+		last := &pieces[len(pieces)-1]
+		last.Until = later(last.From, until)
+		if last.Until.Before(now) {
+			last.UnknownUntil = now
 		}
-		return &closed
-	case open != nil && (open.Size != h.Size || open.PerHour != h.PerHour):
-		closed := *open // the next observation opens one at the new price
-		closed.Until = later(open.From, now)
-		return &closed
+		return chain(pieces)
 	}
-	return nil
+	pieces := h.cut(*open, now)
+	last := &pieces[len(pieces)-1]
+	if price := h.price(now); last.Size != h.Size || last.PerHour != price {
+		last.Until = later(last.From, now)
+		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, From: last.Until})
+	}
+	if len(pieces) == 1 {
+		return nil
+	}
+	return chain(pieces)
+}
+
+// cut ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.
+func (h Held) cut(i Interval, before time.Time) []Interval {
+	pieces := []Interval{i}
+	if i.Size != h.Size {
+		return pieces // its price is not this one's
+	}
+	for at := h.Prices.Change(i.From); !at.IsZero() && at.Before(before); at = h.Prices.Change(at) {
+		last := &pieces[len(pieces)-1]
+		if price := h.price(at); price != last.PerHour {
+			last.Until = at
+			next := i
+			next.PerHour, next.From = price, at
+			pieces = append(pieces, next)
+		}
+	}
+	return pieces
+}
+
+// chain makes one change of several pieces that follow each other.
+func chain(pieces []Interval) *Interval {
+	for n := len(pieces) - 1; n > 0; n-- {
+		pieces[n-1].Then = &pieces[n]
+	}
+	return &pieces[0]
 }
 
 func lastHeld(h Held, now time.Time) time.Time {

@@ -24,15 +24,22 @@ func TestMeter(t *testing.T) {
 		held usage.Held
 		want *usage.Interval
 	}{
-		"a pod found a node: an interval opens":                           {nil, held, from(open, now)},
-		"it is still there: nothing changes":                              {&open, held, nil},
-		"no pod and none before: nothing changes":                         {nil, gone(now), nil},
-		"the pod is gone: the interval ends now":                          {&open, gone(now.Add(-time.Minute)), until(open, now)},
-		"gone after a long silence: it ends when last seen":               {&open, gone(now.Add(-20 * time.Minute)), unknown(until(open, now.Add(-20*time.Minute)))},
-		"gone and never confirmed before: it ends now":                    {&open, gone(time.Time{}), until(open, now)},
-		"last seen before it opened: never a negative length":             {&open, gone(now.Add(-2 * time.Hour)), unknown(until(open, open.From))},
-		"the clock was turned back: never a negative length":              {from(open, now.Add(time.Hour)), gone(now), until(*from(open, now.Add(time.Hour)), now.Add(time.Hour))},
-		"another price: the old interval ends, next time a new one opens": {&open, func() usage.Held { h := held; h.PerHour.Minor = 300; return h }(), until(open, now)},
+		"a pod found a node: an interval opens":               {nil, held, from(open, now)},
+		"it is still there: nothing changes":                  {&open, held, nil},
+		"no pod and none before: nothing changes":             {nil, gone(now), nil},
+		"the pod is gone: the interval ends now":              {&open, gone(now.Add(-time.Minute)), until(open, now)},
+		"gone after a long silence: it ends when last seen":   {&open, gone(now.Add(-20 * time.Minute)), unknown(until(open, now.Add(-20*time.Minute)))},
+		"gone and never confirmed before: it ends now":        {&open, gone(time.Time{}), until(open, now)},
+		"last seen before it opened: never a negative length": {&open, gone(now.Add(-2 * time.Hour)), unknown(until(open, open.From))},
+		"the clock was turned back: never a negative length":  {from(open, now.Add(time.Hour)), gone(now), until(*from(open, now.Add(time.Hour)), now.Add(time.Hour))},
+		"another price: the old interval ends, and a new one begins": {&open, func() usage.Held { h := held; h.PerHour.Minor = 300; return h }(),
+			func() *usage.Interval {
+				c := until(open, now)
+				n := *from(open, now)
+				n.PerHour.Minor = 300
+				c.Then = &n
+				return c
+			}()},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

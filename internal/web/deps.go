@@ -29,6 +29,7 @@ type Deps struct {
 	Workloads    *workload.Service
 	Offer        *offer.Service
 	Usage        *usage.Service
+	Prices       *usage.Prices
 	Rules        *policy.Service
 	Tenants      *tenant.Service
 	StandIns     *standin.Service

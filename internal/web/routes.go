@@ -96,6 +96,9 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/tenants/edit", identity.ReadTenants, w.show(tenantEditPage)},
 		{post, "/admin/tenants/edit", identity.ChangeTenants, w.tenantSave},
 		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
+		{get, pricesPath, identity.ReadPrices, w.show(pricesPage)},
+		{post, pricesPath, identity.ChangePrices, w.priceAdd},
+		{post, pricesPath + "/:id/end", identity.ChangePrices, w.priceEnd},
 
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
@@ -129,6 +132,7 @@ var (
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
+	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
@@ -153,7 +157,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage, tenantsPage} {
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

@@ -186,6 +186,14 @@ func (s *Store) measure(i usage.Interval) {
 	case !i.Until.IsZero() && open >= 0:
 		s.intervals[open].Until = i.Until
 	}
+	if i.Then != nil {
+		begun := *i.Then
+		begun.Until, begun.Then = time.Time{}, nil
+		s.measure(begun)
+		if !i.Then.Until.IsZero() {
+			s.measure(*i.Then)
+		}
+	}
 }
 
 // OpenIntervals implements reconcile.Store.

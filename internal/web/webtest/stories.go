@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/story"
@@ -52,6 +53,16 @@ func Scenes() []Scene {
 	fresh := func() *World { // people and price list, an inventory, and nothing that runs
 		w := Empty()
 		w.fleet()
+		return w
+	}
+	priced := func() *World {
+		w := Busy()
+		w.PriceList.List = usage.PriceList{
+			{ID: "p-1", Kind: usage.PriceCard, Subject: "H100 80GB", Rate: 250_000, From: Now.Add(-90 * 24 * time.Hour), Name: "Dora Dahl"},
+			{ID: "p-2", Kind: usage.PriceMemory, Rate: 420, From: Now.Add(-90 * 24 * time.Hour), Until: Now.Add(-24 * time.Hour), Name: "Dora Dahl"},
+			{ID: "p-3", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Tenant: "vision", Rate: 60_000, From: Now.Add(10 * 24 * time.Hour), Name: "Dora Dahl"},
+			{ID: "p-4", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-time.Hour), Name: "Dora Dahl"},
+		}
 		return w
 	}
 	many := func() *World {
@@ -190,6 +201,10 @@ func Scenes() []Scene {
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},
 		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
+		{"prices", "what the catalogue says counts", Dora, Busy, "/admin/prices", nil},
+		{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
+		{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},
+		{"prices", "with problems", Dora, priced, "/admin/prices", url.Values{"subject": {"cpu:"}, "amount": {"much"}, "from": {"2020-01-01"}}},
 		{"licences", "a developer's look", Anna, Busy, "/licences", nil},
 		{"licences", "an administrator's look", Dora, Busy, "/licences", nil},
 		{"team", "mine", Ben, Busy, "/team", nil},

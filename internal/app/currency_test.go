@@ -1,0 +1,18 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/config"
+)
+
+func TestTheCatalogueIsInThePortalsCurrency(t *testing.T) {
+	t.Parallel()
+	if _, err := firstCatalogue(config.Config{Currency: "EUR"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := firstCatalogue(config.Config{Currency: "USD"}); err == nil || !strings.Contains(err.Error(), "currency") {
+		t.Errorf("the built-in catalogue is in euros, got %v", err)
+	}
+}

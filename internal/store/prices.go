@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+var _ usage.PriceStore = (*Store)(nil)
+
+type priceRow struct {
+	ID         string `gorm:"primaryKey"`
+	Kind       string
+	Subject    string
+	Tenant     string
+	Mills      int64
+	FromAt     moment
+	UntilAt    moment
+	Author     string
+	AuthorName string
+	CreatedAt  moment `gorm:"autoCreateTime:false"`
+}
+
+func (priceRow) TableName() string { return "prices" }
+
+func fromPrice(p usage.Price) priceRow {
+	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Mills: int64(p.Rate), FromAt: momentOf(p.From), UntilAt: momentOf(p.Until),
+		Author: p.Author, AuthorName: p.Name, CreatedAt: momentOf(p.At)}
+}
+
+func toPrice(row priceRow) usage.Price {
+	return usage.Price{ID: row.ID, Kind: usage.PriceKind(row.Kind), Subject: row.Subject, Tenant: row.Tenant, Rate: usage.Mills(row.Mills), From: row.FromAt.time(),
+		Until: row.UntilAt.time(), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
+}
+
+var priceChange = live.Change{Topic: "prices"}
+
+// Prices is the whole list, what is over too: statements of before rest on it.
+func (v view) Prices(ctx context.Context) (usage.PriceList, error) {
+	rows, err := all[priceRow](v.at(ctx).Order("created_at, id"))
+	return each(rows, toPrice), err
+}
+
+// SavePrice adds an entry to the list.
+func (s *Store) SavePrice(ctx context.Context, p usage.Price, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		row := fromPrice(p)
+		if err := insert(t.at(ctx), &row); err != nil {
+			return err
+		}
+		t.changed(priceChange)
+		return t.Append(ctx, events...)
+	})
+}
+
+// EndPrice ends an entry that has not ended before that moment; one that has not begun never will. NotFound for any other.
+func (s *Store) EndPrice(ctx context.Context, id string, until time.Time, events ...audit.Event) error {
+	if !clean(id) {
+		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
+	}
+	return s.write(ctx, func(t *tx) error {
+		end := momentOf(until)
+		done := t.at(ctx).Exec("UPDATE prices SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE id = ? AND (until_at IS NULL OR until_at > ?)", end, end, id, end)
+		if done.Error != nil {
+			return done.Error
+		}
+		if done.RowsAffected == 0 {
+			return fault.New(fault.NotFound, i18n.T("prices.not_found"))
+		}
+		t.changed(priceChange)
+		return t.Append(ctx, events...)
+	})
+}

@@ -1,0 +1,84 @@
+package usage
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+)
+
+// PriceDraft is a price as it was typed.
+type PriceDraft struct {
+	Kind    string
+	Subject string
+	Tenant  string
+	Amount  string // of the currency's unit: "2.50", "0.0042"
+	From    string // a day of the site's zone, "2026-12-01"; empty for now
+}
+
+// Known is what a price can be for.
+type Known struct {
+	Sizes, Models, Tenants []string
+}
+
+// Price reads a draft. Fields say what is wrong with it. A price begins now or later: what has been charged stays.
+func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Price, []fault.Field) {
+	p := Price{Kind: PriceKind(d.Kind), Subject: strings.TrimSpace(d.Subject), Tenant: strings.TrimSpace(d.Tenant), From: now, At: now}
+	var fields []fault.Field
+	no := func(name, reason string) { fields = append(fields, fault.Field{Name: name, Reason: i18n.T(reason)}) }
+	subjects, wanted := map[PriceKind][]string{PriceSize: known.Sizes, PriceCard: known.Models}[p.Kind]
+	switch {
+	case !slices.Contains(PriceKinds(), p.Kind):
+		no("kind", "prices.no_kind")
+	case wanted && !slices.Contains(subjects, p.Subject):
+		no("subject", "prices.no_subject")
+	case !wanted && p.Subject != "":
+		no("subject", "prices.no_subject_here")
+	}
+	if p.Tenant != "" && !slices.Contains(known.Tenants, p.Tenant) {
+		no("tenant", "prices.no_team")
+	}
+	var ok bool
+	if p.Rate, ok = ParseRate(d.Amount); !ok {
+		no("amount", "prices.no_amount")
+	}
+	if text := strings.TrimSpace(d.From); text != "" {
+		switch day, err := time.ParseInLocation(time.DateOnly, text, zone); {
+		case err != nil:
+			no("from", "prices.no_day")
+		case day.Format(time.DateOnly) < now.In(zone).Format(time.DateOnly):
+			no("from", "prices.past")
+		case day.After(now):
+			p.From = day
+		}
+	}
+	return p, fields
+}
+
+// dearest is the highest price of a unit, a million: what is above it is a slip.
+const dearest = 1_000_000
+
+// ParseRate reads an amount with up to five digits after the point or comma.
+func ParseRate(text string) (Mills, bool) {
+	units, rest, point := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
+	if point && rest == "" || len(rest) > 5 || !digits(units) || rest != "" && !digits(rest) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(units+(rest + "00000")[:5], 10, 64)
+	return Mills(n), err == nil && n <= dearest*100_000
+}
+
+func digits(text string) bool {
+	return text != "" && len(text) <= 9 && strings.Trim(text, "0123456789") == ""
+}
+
+// String is the amount in the currency's unit with at least two digits after the point: "2.50", "0.0042".
+func (m Mills) String() string {
+	text := strconv.FormatInt(int64(m), 10)
+	text = strings.Repeat("0", max(0, 6-len(text))) + text
+	units, rest := text[:len(text)-5], text[len(text)-5:]
+	return units + "." + rest[:2] + strings.TrimRight(rest[2:], "0")
+}

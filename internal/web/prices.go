@@ -1,0 +1,195 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	usageview "github.com/gpu-portal/gpu-portal/views/usage"
+)
+
+const pricesPath = "/admin/prices"
+
+// prices answers: what costs how much, since when, and what changes for what runs.
+func (w *Web) prices(k call) (view, error) { return w.pricesView(k, usage.PriceDraft{}, nil) }
+
+func (w *Web) pricesView(k call, d usage.PriceDraft, problems []fault.Field) (view, error) {
+	list, err := w.Prices.Read(k.ctx, k.actor)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	m := usageview.PricesModel{Header: ui.HeaderModel{Title: say.S("prices.title"), Lead: say.S("prices.lead", "Currency", w.Prices.Currency(), "Zone", w.Prices.Zone().String())}}
+	changes := identity.Can(k.actor, identity.ChangePrices, identity.Thing{})
+	for _, p := range list {
+		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
+	}
+	if len(list) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")}, Level: 2, Test: "empty"}
+	}
+	if m.Next, err = w.pricesNext(k, list); err != nil {
+		return view{}, err
+	}
+	if changes {
+		m.Enter = w.priceForm(say, d, problems)
+		if len(problems) > 0 {
+			m.Errors = formErrors(say, problems)
+		}
+	}
+	return view{title: m.Header.Title, nav: pricesPath, wide: true, body: usageview.PricesPage(m),
+		parts: []part{{id: "prices", draw: func(words) templ.Component { return usageview.Prices(m) }}}}, nil
+}
+
+func (w *Web) priceModel(say words, p usage.Price, changes bool) usageview.PriceModel {
+	m := usageview.PriceModel{What: w.priceOf(say, p.Kind, p.Subject), Amount: w.rate(say, p.Kind, p.Rate), Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.Name}
+	if p.Tenant != "" {
+		m.Team = w.teamTitle(p.Tenant)
+	}
+	if !p.Until.IsZero() {
+		m.Until = w.priceTime(p.Until)
+	}
+	over := !p.Until.IsZero() && !say.now.Before(p.Until)
+	switch {
+	case over || p.Until.Equal(p.From):
+		m.State = ui.StateModel{Kind: ui.Off, Word: say.S("prices.over")}
+	case p.Counts(say.now):
+		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("prices.counts")}
+	default:
+		m.State = ui.StateModel{Kind: ui.Waiting, Word: say.S("prices.coming")}
+	}
+	if changes && !over && !p.Until.Equal(p.From) {
+		m.End = &ui.FormModel{ID: "end-" + slug(p.ID), Action: pricesPath + "/" + p.ID + "/end", Test: "price-end"}
+		m.Button = ui.ButtonModel{Label: say.S("prices.end"), Kind: ui.DangerSecondary, Small: true}
+	}
+	return m
+}
+
+// priceOf is what a price is for, in words.
+func (w *Web) priceOf(say words, kind usage.PriceKind, subject string) ui.StackModel {
+	m := ui.StackModel{Title: say.Say(i18n.T("prices.kind_" + string(kind)))}
+	if subject != "" {
+		m.Title, m.Detail = subject, m.Title
+	}
+	if size, ok := w.Site().Catalog.Size(subject); ok && kind == usage.PriceSize {
+		m.Title = size.Title
+	}
+	return m
+}
+
+func (w *Web) rate(say words, kind usage.PriceKind, m usage.Mills) string {
+	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", m.String(), "Currency", w.Prices.Currency()))
+}
+
+// priceTime is a moment by the clocks of the site: prices begin on its days.
+func (w *Web) priceTime(t time.Time) string { return t.In(w.Prices.Zone()).Format("2006-01-02 15:04") }
+
+// pricesNext is what the sizes that run now will cost when the list changes: one row for each size and team.
+func (w *Web) pricesNext(k call, list usage.PriceList) ([]usageview.NextModel, error) {
+	if list.Change(k.words.now).IsZero() {
+		return nil, nil
+	}
+	items, _, err := w.Workloads.List(k.ctx, k.actor, false, workload.Filter{Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	type held struct {
+		size, tenant string
+		price        usage.Money
+	}
+	say, sizes, counts := k.words, map[held]catalog.Size{}, map[held]int{}
+	for _, item := range items {
+		if item.Holds() {
+			key := held{item.Size.Name, item.Tenant, item.Size.PricePerHour}
+			sizes[key] = item.Size
+			counts[key]++
+		}
+	}
+	var rows []usageview.NextModel
+	for key, size := range sizes {
+		at, then := list.Next(size.Ware(), key.tenant, say.now)
+		if at.IsZero() {
+			continue
+		}
+		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: size.Title, Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.teamTitle(key.tenant),
+			Now: say.moneyPerHour(list.PerHour(size.Ware(), key.tenant, say.now)), Then: say.moneyPerHour(then), At: w.priceTime(at)})
+	}
+	slices.SortFunc(rows, func(a, b usageview.NextModel) int {
+		return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.What.Title, b.What.Title), strings.Compare(a.Team, b.Team), strings.Compare(a.Now, b.Now))
+	})
+	return rows, nil
+}
+
+func (w *Web) priceForm(say words, d usage.PriceDraft, problems []fault.Field) *usageview.EnterModel {
+	wrong := func(names ...string) string {
+		for _, p := range problems {
+			if slices.Contains(names, p.Name) {
+				return say.say(p.Reason)
+			}
+		}
+		return ""
+	}
+	known := w.Prices.Known()
+	what := ui.FieldModel{Name: "subject", Kind: ui.SelectField, Label: say.S("prices.enter_what"), Value: d.Kind + ":" + d.Subject, Error: wrong("kind", "subject"), Test: "price-what"}
+	option := func(kind usage.PriceKind, subject, title string) {
+		what.Options = append(what.Options, ui.OptionModel{Value: string(kind) + ":" + subject, Label: title})
+	}
+	for _, size := range known.Sizes {
+		option(usage.PriceSize, size, say.S("prices.option_size", "Title", w.priceOf(say, usage.PriceSize, size).Title))
+	}
+	for _, model := range known.Models {
+		option(usage.PriceCard, model, say.S("prices.option_card", "Title", model))
+	}
+	for _, kind := range []usage.PriceKind{usage.PriceCPU, usage.PriceMemory, usage.PriceStorage} {
+		option(kind, "", say.Say(i18n.T("prices.kind_"+string(kind))))
+	}
+	team := ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: say.S("prices.enter_team"), Value: d.Tenant, Error: wrong("tenant"), Options: []ui.OptionModel{{Label: say.S("prices.everybody")}}, Test: "price-team"}
+	for _, name := range known.Tenants {
+		team.Options = append(team.Options, ui.OptionModel{Value: name, Label: w.teamTitle(name)})
+	}
+	return &usageview.EnterModel{
+		Form: ui.FormModel{ID: "price-form", Action: pricesPath, Test: "price-form"},
+		Fields: []ui.FieldModel{what, team,
+			{Name: "amount", Label: say.S("prices.enter_amount", "Currency", w.Prices.Currency()), Value: d.Amount, Error: wrong("amount"), Hint: say.S("prices.amount_hint"), MaxLength: 20, Autocomplete: "off", Test: "price-amount"},
+			{Name: "from", Kind: ui.DateField, Label: say.S("prices.enter_from"), Value: d.From, Error: wrong("from"), Hint: say.S("prices.from_hint"), Test: "price-from"}},
+		Button: ui.ButtonModel{Label: say.S("prices.add"), Kind: ui.Primary, Icon: "plus", Test: "price-add"},
+	}
+}
+
+// priceAdd keeps what an administrator typed.
+func (w *Web) priceAdd(c echo.Context) error {
+	k := w.callOf(c)
+	kind, subject, _ := strings.Cut(c.FormValue("subject"), ":")
+	d := usage.PriceDraft{Kind: kind, Subject: subject, Tenant: c.FormValue("tenant"), Amount: c.FormValue("amount"), From: c.FormValue("from")}
+	_, err := w.Prices.Add(k.ctx, k.actor, d)
+	if fault.Is(err, fault.Invalid) {
+		v, drawn := w.pricesView(k, d, fault.As(err).Fields)
+		if drawn != nil {
+			return drawn
+		}
+		return w.reply(c, k, pricesPage, v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.done(c, "price-added", pricesPath)
+}
+
+func (w *Web) priceEnd(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Prices.End(k.ctx, k.actor, c.Param("id")); err != nil {
+		return err
+	}
+	return w.done(c, "price-ended", pricesPath)
+}

@@ -1,0 +1,68 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestAPriceIsAddedAndCounts(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	read(t, w.Get(webtest.Anna, "/admin/prices"), http.StatusNotFound)
+	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
+	wantSaid(t, doc, "empty", "catalogue")
+
+	before := said(part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
+	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}
+	if got := w.Post(webtest.Dora, "/admin/prices", form); got.Code != http.StatusSeeOther {
+		t.Fatalf("want it added, got %d", got.Code)
+	}
+	doc = read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
+	wantSaid(t, doc, "price", "7.77 EUR")
+	wantSaid(t, doc, "price", "in force")
+	after := read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK).Text()
+	if strings.Contains(before, "7.77") || !strings.Contains(after, "7.77") {
+		t.Errorf("the start page says what it costs now")
+	}
+	if got := w.Post(webtest.Eli, "/admin/prices", form); got.Code != http.StatusForbidden {
+		t.Errorf("an auditor only reads, got %d", got.Code)
+	}
+	doc = read(t, w.Get(webtest.Eli, "/admin/prices"), http.StatusOK)
+	wantAbsent(t, doc, "price-form")
+	wantAbsent(t, doc, "price-end")
+
+	if got := w.Post(webtest.Dora, "/admin/prices/"+w.PriceList.List[0].ID+"/end", nil); got.Code != http.StatusSeeOther {
+		t.Fatalf("want it ended, got %d", got.Code)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
+}
+
+func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000, From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, Name: "Root"}}
+	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
+	wantSaid(t, doc, "price", "to come")
+	wantSaid(t, doc, "price-next-row", "9.00")
+}
+
+func TestAWrongPriceComesBackWithItsProblem(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	form := url.Values{"subject": {"cpu:"}, "amount": {"much <b>"}, "from": {"2020-01-01"}}
+	doc := read(t, w.Post(webtest.Dora, "/admin/prices", form), http.StatusUnprocessableEntity)
+	wantSaid(t, doc, "price-form", "at most five digits")
+	wantSaid(t, doc, "price-form", "cannot begin in the past")
+	if value, _ := part(doc, "price-amount").Attr("value"); value != "much <b>" {
+		t.Errorf("what was typed comes back, got %q", value)
+	}
+	if len(w.PriceList.List) != 0 {
+		t.Error("nothing was kept")
+	}
+}

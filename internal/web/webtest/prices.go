@@ -1,0 +1,61 @@
+package webtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Prices keeps a price list in memory.
+type Prices struct {
+	mu   sync.Mutex
+	List usage.PriceList
+}
+
+// Prices implements usage.PriceStore.
+func (p *Prices) Prices(context.Context) (usage.PriceList, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.List), nil
+}
+
+// SavePrice implements usage.PriceStore.
+func (p *Prices) SavePrice(_ context.Context, price usage.Price, _ ...audit.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.List = append(p.List, price)
+	return nil
+}
+
+// EndPrice implements usage.PriceStore.
+func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, _ ...audit.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.IndexFunc(p.List, func(q usage.Price) bool { return q.ID == id && (q.Until.IsZero() || q.Until.After(until)) })
+	if at < 0 {
+		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
+	}
+	if until.Before(p.List[at].From) {
+		until = p.List[at].From
+	}
+	p.List[at].Until = until
+	return nil
+}
+
+// priced is what the world has on offer, and to whom.
+func (w *World) priced() usage.Known {
+	known := usage.Known{Models: []string{"H100 80GB"}}
+	for _, s := range w.Site.Catalog.Sizes {
+		known.Sizes = append(known.Sizes, s.Name)
+	}
+	for _, t := range w.Site.Directory.Tenants {
+		known.Tenants = append(known.Tenants, t.Name)
+	}
+	return known
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
@@ -233,6 +234,24 @@ func (a *API) people(ctx context.Context, actor identity.Actor, in *peopleInput)
 	return reply(list(views, ""), nil)
 }
 
+type askQuotaInput struct {
+	Name string `path:"name" maxLength:"63"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request"`
+	Body struct {
+		Size   string `json:"size" maxLength:"63"`
+		Amount int    `json:"amount" minimum:"1" doc:"How many of the size the team may hold then"`
+		Reason string `json:"reason" maxLength:"500"`
+	}
+}
+
+func (a *API) askQuota(ctx context.Context, actor identity.Actor, in *askQuotaInput) (*output[Request], error) {
+	r, err := a.deps.Requests.AskQuota(ctx, actor, request.QuotaDraft{Tenant: in.Name, Size: in.Body.Size, Amount: in.Body.Amount, Reason: in.Body.Reason, Key: in.Key})
+	if err != nil {
+		return nil, err
+	}
+	return reply(requestView(r, i18n.From(ctx)), nil)
+}
+
 // registerTenants is the part of the surface that is about teams.
 func (a *API) registerTenants() {
 	const tag = "Teams"
@@ -244,5 +263,6 @@ func (a *API) registerTenants() {
 	add(a, op(http.MethodPost, "/tenants/{name}/members", "add-member", "Give somebody a role by hand; it counts at once. Answers with who is in then", tag), identity.ChangeMembers, a.addMember)
 	add(a, op(http.MethodDelete, "/tenants/{name}/members/{person}/{role}", "remove-member", "Take a role that was given by hand. Answers with who is in then", tag), identity.ChangeMembers, a.removeMember)
 	add(a, op(http.MethodPut, "/tenants/{name}/defaults", "save-tenant-defaults", "What a member's first start begins with", tag), identity.ChangeMembers, a.saveDefaults)
+	add(a, created(op(http.MethodPost, "/tenants/{name}/quota", "ask-for-more-quota", "Ask that the team may hold more of a size; answers with the request, which an administrator decides", tag)), identity.SubmitRequest, a.askQuota)
 	add(a, op(http.MethodGet, "/people", "list-people", "Who has signed in, with their roles; for admins and auditors", tag), identity.ReadPeople, a.people)
 }

@@ -274,13 +274,14 @@ func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quo
 // Request is an ask and its decision.
 type Request struct {
 	ID        string     `json:"id"`
-	Kind      string     `json:"kind" enum:"start,extend"`
+	Kind      string     `json:"kind" enum:"start,extend,more-quota"`
 	State     string     `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Decision  Decision   `json:"decision"`
 	Tenant    string     `json:"tenant"`
 	Asker     string     `json:"asker"`
 	Name      string     `json:"name"`
 	Size      string     `json:"size"`
+	Amount    int        `json:"amount,omitempty" doc:"For more quota: how many of the size the team may hold then"`
 	Image     string     `json:"image"`
 	Cluster   string     `json:"cluster"`
 	Lease     string     `json:"lease"`
@@ -296,7 +297,7 @@ type Request struct {
 
 func requestView(r request.Request, l *i18n.Localizer) Request {
 	v := Request{
-		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name,
+		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name, Amount: r.Wish.Amount,
 		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,

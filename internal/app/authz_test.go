@@ -58,6 +58,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
 	case strings.HasSuffix(path, "/members"):
 		return w.membership(false)
+	case strings.HasSuffix(path, "/quota"):
+		return url.Values{"size": {"cpu"}, "amount": {"2000"}, "reason": {"a test"}}
 	case path == "/settings/team":
 		return url.Values{"team": {"vision"}}
 	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
@@ -89,6 +91,8 @@ func (w *world) body(route string) any {
 		return nil
 	case path == "/api/v1/tenants":
 		return map[string]any{"name": fmt.Sprintf("team-%d", w.next())}
+	case path == "/api/v1/tenants/{name}/quota":
+		return map[string]any{"size": "cpu", "amount": 2000, "reason": "a test"}
 	case path == "/api/v1/tenants/{name}/members":
 		m := w.membership(false)
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}

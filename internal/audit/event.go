@@ -21,6 +21,7 @@ const (
 	RequestWithdrawn Kind = "request.withdrawn"
 	RequestExpired   Kind = "request.expired"
 	RequestRefused   Kind = "request.refused"
+	QuotaRaised      Kind = "quota.raised"
 	WorkloadCreated  Kind = "workload.created"
 	WorkloadStopped  Kind = "workload.stopped"
 	WorkloadStarted  Kind = "workload.started"
@@ -56,7 +57,7 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, WorkloadCreated,
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded}

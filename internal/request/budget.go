@@ -87,6 +87,9 @@ func overBudget(b budget.Ask) []fault.Field {
 
 // granting is what stands in the way of a request at the moment of its last approval.
 func granting(r Request, f Facts) []fault.Field {
+	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
+		return nil
+	}
 	if r.Kind == StartKind {
 		if fields := shortages(r.Wish, f); len(fields) > 0 {
 			return fields

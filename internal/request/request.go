@@ -68,6 +68,7 @@ type Wish struct {
 	Volume     string               `json:"volume,omitempty"` // kept storage to use
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
+	Amount     int                  `json:"amount,omitempty"`   // for more quota: how many of the size the tenant may hold then
 }
 
 // Request is an ask that needs a decision.

@@ -53,6 +53,8 @@ type Tx interface {
 	SaveWorkload(ctx context.Context, w workload.Workload) error
 	SaveVolume(ctx context.Context, v workload.Volume) error
 	budget.Tx
+	// RaiseQuota saves that a tenant may hold more of a size; never less than was saved before.
+	RaiseQuota(ctx context.Context, r Raise) error
 }
 
 // Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
@@ -158,8 +160,10 @@ type Service struct {
 	Renderer  Renderer
 	Now       func() time.Time
 	NewID     func(prefix string) string // "r-" and twelve random characters
-	fits      fits
-	queue     queue
+	// Raised takes up a quota that was just raised; nil where the site is read anew anyway.
+	Raised func(ctx context.Context) error
+	fits   fits
+	queue  queue
 }
 
 // Submit checks a draft and decides it. The same idempotency key of the same person gives the request it gave before.
@@ -310,6 +314,11 @@ func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
 	}
 	if err := tx.SaveRequest(ctx, out.Request); err != nil {
 		return err
+	}
+	if out.Raise != nil {
+		if err := tx.RaiseQuota(ctx, *out.Raise); err != nil {
+			return err
+		}
 	}
 	return tx.Append(ctx, out.Events...)
 }
@@ -478,11 +487,15 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	}
 	facts := s.facts(ctx, t, granted)
 	var r Request
+	raised := false
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
 		out, err := s.decideIn(ctx, tx, id, answer, a, facts, t)
-		r = out.Request
+		r, raised = out.Request, out.Raise != nil
 		return err
 	})
+	if err == nil && raised && s.Raised != nil {
+		err = s.Raised(ctx)
+	}
 	return r, err
 }
 

@@ -70,6 +70,7 @@ func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
 type Outcome struct {
 	Request  Request
 	Workload *workload.Workload
+	Raise    *Raise // a quota that is raised with it; nil for none
 	Events   []audit.Event
 }
 
@@ -177,6 +178,9 @@ func open(r Request, now time.Time) error {
 func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	r.State, r.DecidedAt = Approved, f.Now
 	approved := event(r, a, audit.RequestApproved, f.Now, i18n.Literal(r.Decision.Note))
+	if r.Kind == QuotaKind {
+		return grantQuota(r, a, f, approved), nil
+	}
 	if r.Kind == ExtendKind {
 		w, events, err := workload.Extend(*f.Extends, extendedUntil(*f.Extends, r.Wish.Lease, f.Now), a, f.Now)
 		return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
@@ -170,4 +171,14 @@ func (v view) TokensOfAll(ctx context.Context, people []identity.PersonID) ([]id
 		tokens, people = append(tokens, each(rows, toToken)...), people[n:]
 	}
 	return tokens, nil
+}
+
+// RaiseQuota saves that a team may hold more of a size, as the next revision of the team. What was saved meanwhile stays, and a higher number stays higher.
+func (t *tx) RaiseQuota(ctx context.Context, r request.Raise) error {
+	newest, err := t.tenantVersion(ctx, r.Tenant)
+	if err != nil || newest.Saved.Quota[r.Size] >= r.To {
+		return err
+	}
+	return t.saveTenant(ctx, tenant.Revision{Tenant: r.Tenant, Version: newest.Version + 1, Saved: tenant.Raised(newest.Saved, r.Size, r.To), Author: r.By.Person.ID, Name: r.By.Person.Name,
+		Note: r.Note, At: r.At})
 }

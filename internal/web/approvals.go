@@ -113,7 +113,7 @@ func inboxRow(say words, r request.Request, selected, ticked bool) requests.Inbo
 
 func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed, problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
-	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std())) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
+	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
 		Items: []ui.DefModel{
 			{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))},
 			{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},

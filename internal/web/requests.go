@@ -109,7 +109,7 @@ func requestRow(say words, r request.Request) requests.RowModel {
 
 // requestWhat is what is asked for, by whom, for which team.
 func requestWhat(say words, r request.Request) string {
-	what := say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()))
+	what := say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
 	return strings.Join([]string{what, r.AskerName, r.Wish.Tenant}, " · ")
 }
 

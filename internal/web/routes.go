@@ -69,6 +69,8 @@ func (w *Web) Routes() []Route {
 		{post, "/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove},
 		{post, "/team/:name/defaults", identity.ChangeMembers, w.teamDefaults},
 		{post, "/team/:name/tokens/:id/revoke", identity.ChangeMembers, w.memberTokenRevoke},
+		{get, "/team/:name/quota", identity.SubmitRequest, w.show(moreQuotaPage)},
+		{post, "/team/:name/quota", identity.SubmitRequest, w.moreQuotaAsk},
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
@@ -137,6 +139,7 @@ var (
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
 	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
+	moreQuotaPage    = page{"more-quota", nil, (*Web).moreQuota}
 	tenantsPage      = page{"tenants", []string{"tenant"}, (*Web).tenantsAdmin}
 	tenantEditPage   = page{"tenants-edit", nil, (*Web).tenantEdit}
 	peoplePage       = page{"people", nil, (*Web).people}

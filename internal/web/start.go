@@ -539,6 +539,9 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	if p.Wish.Size.Name == "" {
 		return m, nil
 	}
+	if p.Quota.Full() {
+		m.Verdict.Actions = append(m.Verdict.Actions, ui.ActionModel{Link: moreQuota(say, p.Wish.Tenant, p.Wish.Size.Name)})
+	}
 	if !badLease(p) {
 		m.Cost, m.CostNote = say.money(p.Price), say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
@@ -61,6 +62,24 @@ var tenantCases = cases{
 			fails(t, fault.Conflict, err)
 		}
 		equal(t, 1, won)
+	},
+	"a quota is raised beside what was saved, and never lowered": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		raise := func(size string, to int) {
+			must(t, decide(s, func(tx request.Tx) error {
+				return tx.RaiseQuota(ctx, request.Raise{Tenant: "a", Size: size, To: to, By: identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada Lovelace"}}, Note: i18n.T("tenant.defaults_saved"), At: later(9)})
+			}))
+		}
+		raise("gpu", 2) // of a team about which nothing was saved
+		want := tenant.Revision{Tenant: "a", Version: 1, Saved: tenant.Saved{Quota: map[string]int{"gpu": 2}}, Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(9)}
+		equal(t, []tenant.Revision{want}, got(s.LatestTenants(ctx))(t))
+		must(t, s.SaveTenant(ctx, TenantRevision("a", 2)))
+		raise("gpu", 4)
+		raise("gpu", 3)
+		newest := got(s.LatestTenants(ctx))(t)[0]
+		equal(t, int64(3), newest.Version)
+		equal(t, map[string]int{"cpu": 3, tenant.EverySize: 0, "gpu": 4}, newest.Saved.Quota)
+		equal(t, *TenantRevision("a", 1).Saved.Title, *newest.Saved.Title)
 	},
 	"members are added and removed once, with their event, and open pages hear of it": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -332,6 +332,9 @@ func (s *Store) Volume(_ context.Context, name string) (workload.Volume, error) 
 	return v, nil
 }
 
+// RaiseQuota keeps nothing: tests of the pages raise no quota.
+func (s *Store) RaiseQuota(context.Context, request.Raise) error { return nil }
+
 // SaveVolume writes one.
 func (s *Store) SaveVolume(_ context.Context, v workload.Volume) error {
 	s.mu.Lock()

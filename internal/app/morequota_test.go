@@ -1,0 +1,132 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+)
+
+// small is a portal where team vision may hold one notebook without a GPU.
+func small(c *config.Config) {
+	c.Tenants[0].Quota = map[string]int{"cpu": 1}
+}
+
+var oneMore = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}}
+
+// TestMoreQuota goes the whole way: the quota is full, somebody asks for more, an administrator says yes, and the start works.
+func TestMoreQuota(t *testing.T) {
+	w := newWorld(t, small)
+	dora, boss := w.signedIn(developer), w.signedIn(admin)
+	if a := dora.post("/start", oneMore); a.status != http.StatusSeeOther {
+		t.Fatalf("the first: %d", a.status)
+	}
+	full := dora.post("/start", oneMore)
+	link, offered := full.page(t).Find("[data-test=more-quota]").Attr("href")
+	if full.status != http.StatusUnprocessableEntity || !offered {
+		t.Fatalf("the second: %d, and a way to more quota: %v", full.status, offered)
+	}
+	if v, _ := dora.get(link).page(t).Find("[name=amount]").Attr("value"); v != "2" {
+		t.Errorf("want one more than there are, got %q", v)
+	}
+	path, _, _ := strings.Cut(link, "?")
+	for name, form := range map[string]url.Values{"no reason": {"size": {"cpu"}, "amount": {"2"}}, "no more": {"size": {"cpu"}, "amount": {"1"}, "reason": {"x"}}, "no number": {"size": {"cpu"}, "amount": {"x"}, "reason": {"x"}}, "no such size": {"size": {"none"}, "amount": {"2"}, "reason": {"x"}}} {
+		if a := dora.post(path, form); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", name, a.status)
+		}
+	}
+	asked := dora.post(path, url.Values{"size": {"cpu"}, "amount": {"2"}, "reason": {"two models"}})
+	id := strings.TrimPrefix(asked.header.Get("Location"), "/requests/")
+	if asked.status != http.StatusSeeOther || id == "" {
+		t.Fatalf("%d %s", asked.status, asked.body)
+	}
+	if a := w.signedIn(approver).post("/approvals/"+id+"/approve", url.Values{}); a.status < 400 {
+		t.Errorf("an approver of workloads gives quota away: %d", a.status)
+	}
+	if a := boss.get("/approvals/" + id); a.status != http.StatusOK || !strings.Contains(a.body, "more quota: 2 at once") {
+		t.Errorf("the administrator does not see what is asked for: %d", a.status)
+	}
+	if a := boss.post("/approvals/"+id+"/approve", url.Values{}); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := dora.post("/start", oneMore); a.status != http.StatusSeeOther {
+		t.Errorf("the quota is not there: %d", a.status)
+	}
+	if a := dora.post("/start", oneMore); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("more than was granted: %d", a.status)
+	}
+	if got := w.events(audit.QuotaRaised); len(got) != 1 || got[0].Tenant != "vision" || got[0].Request != id || got[0].Name != "Adam Admin" {
+		t.Errorf("want one event that says so, got %v", got)
+	}
+}
+
+// TestQuotaIsGivenByThoseWhomARuleNamesForIt, and a rule that is about starts allows none.
+func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
+	w := newWorld(t, small, func(c *config.Config) {
+		c.Rules = []policy.Rule{{Name: "quota", When: `request.kind == "more-quota" && request.size == "cpu"`, Outcome: policy.Approve, By: "approver"},
+			{Name: "never", When: `request.kind == "more-quota" && request.size == "h100"`, Outcome: policy.Refuse, Sentence: "Buy one."}, {Name: "all", When: "true", Outcome: policy.Allow}}
+	})
+	ask := func(size string) (request.Request, error) {
+		return w.requests.AskQuota(t.Context(), w.actorOf(developer), request.QuotaDraft{Tenant: "vision", Size: size, Amount: 5, Reason: "x"})
+	}
+	if _, err := ask("h100"); !fault.Is(err, fault.Forbidden) || !reflect.DeepEqual(fault.As(err).Sentence, i18n.Literal("Buy one.")) {
+		t.Errorf("want the rule's refusal, got %v", err)
+	}
+	other, err := ask("mig-1g.10gb")
+	if err != nil || other.State != request.Pending {
+		t.Fatalf("a rule for starts gave quota: %s %v", other.State, err)
+	}
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), other.ID, ""); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("want it to be an administrator's, got %v", err)
+	}
+	r, err := ask("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = w.requests.Approve(t.Context(), w.actorOf(approver), r.ID, ""); err != nil || r.State != request.Approved {
+		t.Errorf("want the rule's approver to do, got %s %v", r.State, err)
+	}
+	if limit := w.tenants.Directory().Tenants[0].QuotaOf("cpu"); limit != 5 {
+		t.Errorf("want 5, got %d", limit)
+	}
+}
+
+// TestTwoApprovalsOfQuotaAtOnce raise it once each, and neither undoes the other (T-QUOTA, T-APPR).
+func TestTwoApprovalsOfQuotaAtOnce(t *testing.T) {
+	w := newWorld(t, small)
+	var ids []request.ID
+	for _, d := range []request.QuotaDraft{{Tenant: "vision", Size: "cpu", Amount: 9, Reason: "x"}, {Tenant: "vision", Size: "cpu", Amount: 4, Reason: "x"}, {Tenant: "vision", Size: "h100", Amount: 2, Reason: "x"}} {
+		r, err := w.requests.AskQuota(t.Context(), w.actorOf(developer), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID, r.ID)
+	}
+	errs := make([]error, len(ids))
+	var group sync.WaitGroup
+	for i, id := range ids {
+		group.Go(func() { _, errs[i] = w.requests.Approve(t.Context(), w.actorOf(admin), id, "") })
+	}
+	group.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !fault.Is(err, fault.Conflict) {
+			t.Error(err)
+		}
+	}
+	team := w.tenants.Directory().Tenants[0]
+	if won != 3 || team.QuotaOf("cpu") != 9 || team.QuotaOf("h100") != 2 {
+		t.Errorf("want 3 approvals, 9 and 2, got %d, %v", won, team.Quota)
+	}
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -58,19 +59,50 @@ type usageInput struct {
 }
 
 func (a *API) usage(ctx context.Context, actor identity.Actor, in *usageInput) (*output[Statement], error) {
-	month := a.deps.Usage.Month()
-	if in.Month != "" {
-		m, err := usage.ParseMonth(in.Month)
-		if err != nil {
-			return nil, fault.New(fault.NotFound, i18n.T("usage.not_found"))
-		}
-		month = m
-	}
-	s, err := a.deps.Usage.Statement(ctx, actor, usage.Scope(in.Scope), month)
+	s, err := a.statement(ctx, actor, in)
 	if err != nil {
 		return nil, err
 	}
 	return reply(statementView(s), nil)
+}
+
+func (a *API) statement(ctx context.Context, actor identity.Actor, in *usageInput) (usage.Statement, error) {
+	month, err := a.month(in.Month)
+	if err != nil {
+		return usage.Statement{}, err
+	}
+	return a.deps.Usage.Statement(ctx, actor, usage.Scope(in.Scope), month)
+}
+
+// month is the current one when none is named.
+func (a *API) month(text string) (usage.Month, error) {
+	if text == "" {
+		return a.deps.Usage.Month(), nil
+	}
+	m, err := usage.ParseMonth(text)
+	if err != nil {
+		return m, fault.New(fault.NotFound, i18n.T("usage.not_found"))
+	}
+	return m, nil
+}
+
+// focusOutput is a file.
+type focusOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+// focus is whole or not at all: it is written before it is sent.
+func (a *API) focus(ctx context.Context, actor identity.Actor, in *usageInput) (*focusOutput, error) {
+	s, err := a.statement(ctx, actor, in)
+	if err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	if err := s.ExportFocus(&file, a.deps.Usage.Focus); err != nil {
+		return nil, err
+	}
+	return &focusOutput{ContentType: "text/csv; charset=utf-8", Body: file.Bytes()}, nil
 }
 
 func statementView(s usage.Statement) Statement {

@@ -197,7 +197,7 @@ func (a *App) services() {
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: newID, Logger: a.log})
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
-	a.usage = &usage.Service{Store: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
+	a.usage = &usage.Service{Store: a.store, Misses: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
 }
 

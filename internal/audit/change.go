@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// AskedSize is the field of a Change in which a refusal names the size that was asked for.
+const AskedSize = "size"
+
 // Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.
 type Change struct {
 	Field string `json:"field"`

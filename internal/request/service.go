@@ -378,6 +378,9 @@ func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err er
 	if a.Member(d.Tenant) {
 		e.Tenant = d.Tenant
 	}
+	if _, known := s.Site().Catalog.Size(d.Size); known { // for what is counted of unmet demand
+		e.Changes = []audit.Change{{Field: audit.AskedSize, New: d.Size}}
+	}
 	if appendErr := s.Store.Append(ctx, e); appendErr != nil {
 		return appendErr
 	}

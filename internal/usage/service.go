@@ -37,12 +37,21 @@ func Scopes(a identity.Actor) []Scope {
 	return list
 }
 
+// Widest is the scope that somebody's page opens with: everybody's for those who answer for the fleet, else their own.
+func Widest(a identity.Actor) Scope {
+	if list := Scopes(a); slices.Contains(list, All) {
+		return All
+	}
+	return Mine
+}
+
 // Service makes statements for people.
 type Service struct {
-	Store Store
-	Zone  *time.Location // months begin and end by its clocks
-	Now   func() time.Time
-	Focus FocusSite // who charges, for exports
+	Store  Store
+	Misses Misses
+	Zone   *time.Location // months begin and end by its clocks
+	Now    func() time.Time
+	Focus  FocusSite // who charges, for exports
 }
 
 // Month is the one that is running now.

@@ -98,6 +98,7 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/tenants/edit", identity.ReadTenants, w.show(tenantEditPage)},
 		{post, "/admin/tenants/edit", identity.ChangeTenants, w.tenantSave},
 		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
+		{get, demandPath, identity.ReadUsage, w.show(demandPage)},
 		{get, pricesPath, identity.ReadPrices, w.show(pricesPage)},
 		{post, pricesPath, identity.ChangePrices, w.priceAdd},
 		{post, pricesPath + "/:id/end", identity.ChangePrices, w.priceEnd},
@@ -134,6 +135,7 @@ var (
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
+	demandPage       = page{"demand", nil, (*Web).demand}
 	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}

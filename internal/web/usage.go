@@ -28,9 +28,9 @@ type usageChoice struct {
 // groupings are what the table can be grouped by, in the order of the switch.
 var groupings = []string{"workload", "person", "team", "size"}
 
-// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own, by workload.
+// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for those who see all, everybody's, by workload.
 func (w *Web) usageChoice(k call) usageChoice {
-	c := usageChoice{month: w.Usage.Month(), scope: usage.Mine, by: groupings[0]}
+	c := usageChoice{month: w.Usage.Month(), scope: usage.Widest(k.actor), by: groupings[0]}
 	if m, err := usage.ParseMonth(k.get("month")); err == nil && m.Before(c.month) {
 		c.month = m
 	}
@@ -73,7 +73,7 @@ func (w *Web) usage(k call) (view, error) {
 
 func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview.StatementModel {
 	say, total := k.words, s.Total()
-	m := usageview.StatementModel{Months: w.monthSwitch(say, c), Scopes: usageScopes(k, c), By: bySwitch(say, c), Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
+	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c), Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
 	for _, t := range total.GPU {
 		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Cost: say.monies(kindCost(s, t.Kind))})
 	}
@@ -145,7 +145,7 @@ func usageTiles(say words, total usage.Sum) ui.TilesModel {
 	return m
 }
 
-func (w *Web) monthSwitch(say words, c usageChoice) ui.TabsModel {
+func (w *Web) monthSwitch(say words, c usageChoice, path string) ui.TabsModel {
 	m := ui.TabsModel{Label: say.S("usage.months")}
 	for back := 2; back >= -1; back-- {
 		month := c.month.Add(-back)
@@ -154,7 +154,7 @@ func (w *Web) monthSwitch(say words, c usageChoice) ui.TabsModel {
 		}
 		to := c
 		to.month = month
-		m.Items = append(m.Items, ui.TabModel{Label: say.month(month), Href: to.path("/usage"), Current: back == 0, Test: "month-" + month.String()})
+		m.Items = append(m.Items, ui.TabModel{Label: say.month(month), Href: to.path(path), Current: back == 0, Test: "month-" + month.String()})
 	}
 	return m
 }
@@ -231,7 +231,11 @@ func usageExports(k call, c usageChoice) []ui.ActionModel {
 	link := func(format string) ui.ActionModel {
 		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format), Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
 	}
-	return []ui.ActionModel{link("csv"), link("focus")}
+	actions := []ui.ActionModel{link("csv"), link("focus")}
+	if slices.Contains(usage.Scopes(k.actor), usage.All) {
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath, Icon: "usage", Test: "open-demand"}})
+	}
+	return actions
 }
 
 // usageExport sends the statement as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.

@@ -59,3 +59,16 @@ func (w *World) priced() usage.Known {
 	}
 	return known
 }
+
+// Misses is who did not get what they asked for, whenever that was.
+type Misses struct{ List []usage.Miss }
+
+// Misses implements usage.Misses.
+func (m *Misses) Misses(_ context.Context, s usage.Span) (list []usage.Miss, _ error) {
+	for _, miss := range m.List {
+		if !miss.At.Before(s.From) && miss.At.Before(s.Until) {
+			list = append(list, miss)
+		}
+	}
+	return list, nil
+}

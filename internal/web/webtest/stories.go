@@ -55,6 +55,15 @@ func Scenes() []Scene {
 		w.fleet()
 		return w
 	}
+	unmet := func() *World {
+		w := Busy()
+		w.Unmet.List = []usage.Miss{
+			{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota}, {At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+			{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.MissQuota}, {At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.MissWithdrawn, Waited: 95 * time.Minute},
+			{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.MissRule},
+		}
+		return w
+	}
 	priced := func() *World {
 		w := Busy()
 		w.PriceList.List = usage.PriceList{
@@ -201,6 +210,8 @@ func Scenes() []Scene {
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},
 		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
+		{"demand", "nothing is missing", Dora, Busy, "/usage/demand", nil},
+		{"demand", "what was not to be had", Dora, unmet, "/usage/demand", nil},
 		{"prices", "what the catalogue says counts", Dora, Busy, "/admin/prices", nil},
 		{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
 		{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},

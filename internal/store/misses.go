@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+var _ usage.Misses = (*Store)(nil)
+
+type refusalRow struct {
+	At      moment
+	Actor   string
+	Detail  document[i18n.Text]
+	Changes list[audit.Change]
+}
+
+type lapseRow struct {
+	Asker     string
+	SizeName  string
+	State     string
+	CreatedAt moment
+	DecidedAt moment
+}
+
+// lapsed are the states of requests that nobody fulfilled.
+var lapsed = map[string]usage.MissReason{string(request.Withdrawn): usage.MissWithdrawn, string(request.Expired): usage.MissExpired}
+
+// Misses is who did not get what they asked for in a span: starts that were refused, by the audit, and those that lapsed while they waited.
+func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
+	from, until := momentOf(s.From), momentOf(s.Until)
+	var refused []refusalRow
+	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? ORDER BY seq", string(audit.RequestRefused), from, until).
+		Scan(&refused).Error; err != nil {
+		return nil, failure(err)
+	}
+	var misses []usage.Miss
+	for _, r := range refused {
+		reason, ok := usage.Refused(r.Detail.is)
+		for _, c := range r.Changes {
+			if ok && c.Field == audit.AskedSize {
+				misses = append(misses, usage.Miss{At: r.At.time(), Person: r.Actor, Size: c.New, Reason: reason})
+			}
+		}
+	}
+	var gone []lapseRow
+	err := v.at(ctx).Raw(`SELECT asker, size_name, state, created_at, decided_at FROM requests
+		WHERE kind = ? AND state IN ? AND decided_at >= ? AND decided_at < ? ORDER BY decided_at, id`,
+		string(request.StartKind), []string{string(request.Withdrawn), string(request.Expired)}, from, until).Scan(&gone).Error
+	for _, r := range gone {
+		at := r.DecidedAt.time()
+		misses = append(misses, usage.Miss{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State], Waited: at.Sub(r.CreatedAt.time())})
+	}
+	return misses, failure(err)
+}

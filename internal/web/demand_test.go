@@ -1,0 +1,37 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestUnmetDemandOfAMonth(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Unmet.List = []usage.Miss{
+		{At: webtest.Now.Add(-2 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+		{At: webtest.Now.Add(-110 * time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+	}
+	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
+	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
+	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") || !strings.Contains(got, "1 2 1") {
+		t.Errorf("one wish, two tries, one person; got %q", got)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "Everybody got")
+}
+
+func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	if !strings.Contains(w.Get(webtest.Dora, "/usage").Body.String(), "asr-train") {
+		t.Error("an administrator answers for all")
+	}
+	if strings.Contains(w.Get(webtest.Anna, "/usage").Body.String(), "asr-train") {
+		t.Error("a developer reads her own")
+	}
+}

@@ -379,13 +379,27 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 		if session, err = a.renewals.Fresh(ctx, session); err != nil {
 			return until, false
 		}
+		if !sameEyes(session, actor) {
+			return until, false
+		}
 		ends := []time.Time{session.SeenAt.Add(a.config.Session.Idle.Std()), session.EndsAt, a.renewals.Limits.Until(session, a.now())}
+		if actor.Behind != nil {
+			ends = append(ends, session.ActingUntil)
+		}
 		return slices.MinFunc(ends, time.Time.Compare), true
 	case identity.ViaToken:
 		token, err := a.store.Token(ctx, actor.Session)
 		return token.ExpiresAt, err == nil && a.now().Before(token.ExpiresAt)
 	}
 	return until, false
+}
+
+// sameEyes reports whether a session still looks as the person for whom a page was drawn.
+func sameEyes(session identity.Session, actor identity.Actor) bool {
+	if actor.Behind == nil {
+		return session.ActingAs == ""
+	}
+	return session.ActingAs == actor.Person.ID
 }
 
 func networks(cidrs []string) []*net.IPNet {

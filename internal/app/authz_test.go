@@ -131,6 +131,8 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":name", team, ":id", w.tokenID(subject)).Replace(path)
 	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"):
 		return id(team)
+	case strings.Contains(path, "/people/"):
+		return id(w.personID(subject))
 	case strings.Contains(path, "/workloads/"):
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
@@ -172,6 +174,12 @@ func (w *world) rulesText() string {
 func (w *world) rulesVersion() int64 {
 	r, _ := w.store.LatestRules(w.t.Context())
 	return r.Version
+}
+
+// personID is somebody who has signed in.
+func (w *world) personID(subject string) string {
+	w.signedIn(subject)
+	return string(w.person(subject).ID)
 }
 
 func (w *world) tokenID(subject string) string {

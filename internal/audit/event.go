@@ -22,6 +22,8 @@ const (
 	RequestExpired   Kind = "request.expired"
 	RequestRefused   Kind = "request.refused"
 	QuotaRaised      Kind = "quota.raised"
+	ActingBegun      Kind = "acting.begun" // an administrator sees the portal as somebody else
+	ActingEnded      Kind = "acting.ended"
 	WorkloadCreated  Kind = "workload.created"
 	WorkloadStopped  Kind = "workload.stopped"
 	WorkloadStarted  Kind = "workload.started"
@@ -57,7 +59,7 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, WorkloadCreated,
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded}
@@ -89,6 +91,9 @@ type Event struct {
 // By begins an event with who did it.
 func By(a identity.Actor, kind Kind, at time.Time) Event {
 	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via, Credential: a.Session, CredentialName: a.Credential}
+	if a.Behind != nil {
+		e.Actor, e.Name, e.Behalf, e.BehalfName = a.Behind.ID, a.Behind.Name, a.Person.ID, a.Person.Name
+	}
 	if e.Via == identity.ViaToken && e.Credential != "" {
 		e.Credential = identity.TokenPrefix + e.Credential // as people see it on their account
 	}

@@ -126,9 +126,12 @@ var table = map[Action][]rule{
 	ChangePrices:    {admin},
 }
 
+// notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in their notebooks.
+var notBehind = []Action{ManageTokens, OpenWorkload, ChangeMembers, ActAs}
+
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.
 func Can(a Actor, action Action, t Thing) bool {
-	if a.Person.Disabled || a.IsZero() {
+	if a.Person.Disabled || a.IsZero() || a.Behind != nil && slices.Contains(notBehind, action) {
 		return false
 	}
 	return slices.ContainsFunc(table[action], func(r rule) bool { return r(a, t) })

@@ -74,6 +74,9 @@ type Actor struct {
 	Credential string
 	// StandsFor are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
 	StandsFor []Actor
+	// Behind is the administrator who sees the portal as Person, read only, until BehindUntil; nil for those who are themselves.
+	Behind      *Person
+	BehindUntil time.Time
 }
 
 // System is the portal acting by its own rules, such as at the end of a lease.

@@ -25,6 +25,9 @@ type Session struct {
 	RefreshToken string
 	GroupsAt     time.Time // when the provider last told the groups
 	AskedAt      time.Time // when it was last asked for them without an answer so far
+	// ActingAs is the person as whom an administrator sees the portal with this session, until ActingUntil; "" for the session's own.
+	ActingAs    PersonID
+	ActingUntil time.Time
 }
 
 // Token is an API token. The person sees it once; the store keeps the secret's hash only.

@@ -36,6 +36,8 @@ type Store interface {
 	CreateSession(ctx context.Context, s identity.Session) error
 	Session(ctx context.Context, id string) (identity.Session, error)
 	TouchSession(ctx context.Context, id string, now time.Time) error
+	ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
+	EndActing(ctx context.Context, id string, event audit.Event) error
 	EndSession(ctx context.Context, id string) error
 	Token(ctx context.Context, id string) (identity.Token, error)
 	TouchToken(ctx context.Context, id string, now time.Time) error
@@ -209,6 +211,8 @@ func (s *Server) ownRoutes() []Route {
 		{Method: http.MethodPost, Path: "/signin", Public: true, Handler: s.signInStart},
 		{Method: http.MethodGet, Path: "/signin/callback", Public: true, Handler: s.signInCallback},
 		{Method: http.MethodPost, Path: "/signout", Public: true, Handler: s.signOut},
+		{Method: http.MethodPost, Path: "/admin/people/:id/see", Action: identity.ActAs, Handler: s.actAs},
+		{Method: http.MethodPost, Path: actingEnd, Action: identity.ReadCatalog, Handler: s.endActing},
 	}
 	if s.opts.AuthorizeGateway != nil {
 		routes = append(routes, Route{Method: http.MethodGet, Path: "/gateway/authorize", Action: identity.OpenWorkload, Handler: s.authorizeGateway})

@@ -38,6 +38,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		case err == nil:
 			a.Address = s.Address(c.Request())
 			c.SetRequest(c.Request().WithContext(identity.WithActor(c.Request().Context(), a)))
+			if err := readOnly(a, c.Request()); err != nil {
+				return err
+			}
 		case errors.Is(err, errNoCredential):
 		case errors.As(err, new(undecidedError)) && !strings.HasPrefix(c.Request().URL.Path, "/api/"):
 			c.Set(undecidedKey, errors.Unwrap(err))
@@ -76,6 +79,10 @@ func (s *Server) actor(r *http.Request) (identity.Actor, error) {
 	}
 	a := s.opts.Actor(p, identity.ViaSession)
 	a.Session = session.ID
+	if session.ActingAs != "" {
+		a.Address = s.Address(r)
+		return s.acting(r.Context(), session, a)
+	}
 	return a, nil
 }
 

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -29,6 +32,8 @@ type sessionRow struct {
 	RefreshToken string
 	GroupsAt     moment
 	AskedAt      moment
+	ActingAs     sql.NullString
+	ActingUntil  moment
 }
 
 func (sessionRow) TableName() string { return "sessions" }
@@ -38,6 +43,7 @@ func toSession(row sessionRow) identity.Session {
 		ID: row.ID, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person), CreatedAt: row.CreatedAt.time(), SeenAt: row.SeenAt.time(),
 		EndsAt: row.EndsAt.time(), IDToken: row.IDToken, Parent: row.Parent.String, Workload: row.Workload,
 		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
+		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
 	}
 }
 
@@ -45,7 +51,8 @@ func toSession(row sessionRow) identity.Session {
 func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt), SeenAt: momentOf(n.SeenAt),
 		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
-		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt)}
+		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
+		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil)}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))
@@ -75,6 +82,31 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 // EndSessionsOf ends every session of a person.
 func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID) error {
 	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "person = ?", string(person)) })
+}
+
+// ActAs notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when it does so already, or has ended.
+func (s *Store) ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = ?, acting_until = ? WHERE id = ? AND acting_as IS NULL", string(person), momentOf(until), id)
+		return t.acted(ctx, id, done, lostRace(), event)
+	})
+}
+
+// EndActing gives a session back to its own person, with the event that says so. Nothing is written about one that is its own already.
+func (s *Store) EndActing(ctx context.Context, id string, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = NULL, acting_until = NULL WHERE id = ? AND acting_as IS NOT NULL", id)
+		return t.acted(ctx, id, done, nil, event)
+	})
+}
+
+// acted tells open pages of the session, which were drawn for another person.
+func (t *tx) acted(ctx context.Context, id string, done *gorm.DB, none error, event audit.Event) error {
+	if done.Error != nil || done.RowsAffected == 0 {
+		return cmp.Or(done.Error, none)
+	}
+	t.changed(live.Change{Topic: "session", ID: id})
+	return t.Append(ctx, event)
 }
 
 // CloseSession ends a session as EndSession does, with the event that says why; nothing is written about one that has ended.

@@ -33,11 +33,14 @@ func (w *Web) account(k call) (view, error) {
 
 // accountView shows a fresh secret once: it is in no other answer and is kept nowhere.
 func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret string) (view, error) {
-	tokens, err := w.Tokens.TokensOf(k.ctx, k.actor.Person.ID)
-	if err != nil {
-		return view{}, err
-	}
 	say := k.words
+	var tokens []identity.Token
+	if identity.Can(k.actor, identity.ManageTokens, identity.Thing{Owner: k.actor.Person.ID}) { // not through somebody else's eyes
+		var err error
+		if tokens, err = w.Tokens.TokensOf(k.ctx, k.actor.Person.ID); err != nil {
+			return view{}, err
+		}
+	}
 	wrong := func(name string) string {
 		for _, p := range problems {
 			if p.Name == name {
@@ -64,6 +67,9 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 	}
 	if len(tokens) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"), Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
+	}
+	if k.actor.Behind != nil {
+		m.Empty = &ui.EmptyStateModel{Icon: "lock", Title: say.S("account.not_shown"), Level: 3, Test: "not-shown"}
 	}
 	return view{title: m.Header.Title, nav: "/account", body: account.Page(m)}, nil
 }

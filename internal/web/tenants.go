@@ -261,7 +261,7 @@ func (w *Web) people(k call) (view, error) {
 	}
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")}, Search: peopleSearch(say, peoplePath, k.get("q"))}
 	for _, a := range list {
-		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a), Seen: say.around(a.Person.SeenAt)}
+		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a), Seen: say.around(a.Person.SeenAt), See: seeAs(k, a)}
 		if a.Person.Disabled {
 			p.State = &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
 		}

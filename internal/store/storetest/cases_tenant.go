@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -117,6 +118,27 @@ var tenantCases = cases{
 			equal(t, want, names)
 		}
 		equal(t, 2, len(got(s.People(ctx, "", 2))(t)))
+	},
+	"a session sees the portal as somebody else once, and is its own again once": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		n := session("s-1", "")
+		n.ActingAs, n.ActingUntil = "", time.Time{}
+		must(t, s.CreateSession(ctx, n))
+		must(t, s.EndActing(ctx, "s-1", Event(1)))
+		must(t, s.ActAs(ctx, "s-1", "p-bob", later(9), Event(1)))
+		fails(t, fault.Conflict, s.ActAs(ctx, "s-1", "p-eve", later(9), Event(2)))
+		fails(t, fault.Conflict, s.ActAs(ctx, "s-none", "p-eve", later(9), Event(2)))
+		acting := n
+		acting.ActingAs, acting.ActingUntil = "p-bob", later(9)
+		equal(t, acting, got(s.Session(ctx, "s-1"))(t))
+		must(t, s.EndActing(ctx, "s-1", Event(3)))
+		must(t, s.EndActing(ctx, "s-1", Event(4)))
+		equal(t, n, got(s.Session(ctx, "s-1"))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1"}, {Seq: 2, Topic: "session", ID: "s-1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 2, len(events))
 	},
 	"tokens of several people are listed together": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

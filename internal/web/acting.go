@@ -1,0 +1,26 @@
+package web
+
+import (
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// actingStrip stands on every page that somebody sees as somebody else, with the way out.
+func actingStrip(k call) []ui.StripModel {
+	a := k.actor
+	if a.Behind == nil {
+		return nil
+	}
+	return []ui.StripModel{{Kind: ui.Warning, ID: "strip-acting", Test: "acting", Words: k.words.S("web.acting", "Name", a.Person.Name, "Admin", a.Behind.Name, "Until", ui.Clock(a.BehindUntil, time.UTC)+" UTC"),
+		Actions: []ui.ActionModel{{Post: &ui.PostButtonModel{Action: "/acting/end", Button: ui.ButtonModel{Label: k.words.S("web.acting_end"), Small: true, Test: "acting-end"}}}}}}
+}
+
+// seeAs lets an administrator see the portal as somebody who is none.
+func seeAs(k call, seen identity.Actor) *ui.PostButtonModel {
+	if !identity.Can(k.actor, identity.ActAs, identity.Thing{}) || seen.Is(identity.Admin) || seen.Person.Disabled || seen.Person.ID == k.actor.Person.ID {
+		return nil
+	}
+	return &ui.PostButtonModel{Action: peoplePath + "/" + string(seen.Person.ID) + "/see", Button: ui.ButtonModel{Label: k.words.S("tenants.see_as"), Kind: ui.Secondary, Small: true, Icon: "eye", Test: "see-as"}}
+}

@@ -88,6 +88,8 @@ CREATE TABLE request_asks (
   from_at BIGINT NOT NULL,
   PRIMARY KEY (request, asks)
 );
+-- How many requests wait for somebody's word is counted in this alone.
+CREATE INDEX request_asks_waiting ON request_asks (asks, request, from_at);
 
 CREATE TABLE workloads (
   id           TEXT    NOT NULL PRIMARY KEY,

@@ -52,6 +52,16 @@ func (r Request) since() time.Time {
 	return r.Decision.Since
 }
 
+// Escalates says from when on others may speak as well in the open step, and who; a zero time where nobody else ever may.
+func (r Request) Escalates() (at time.Time, then []identity.Party) {
+	step, _ := r.OpenStep()
+	if r.State != Pending || step == len(r.steps()) || len(r.steps()[step].Then) == 0 {
+		return time.Time{}, nil
+	}
+	s := r.steps()[step]
+	return r.since().Add(s.After.Std()), s.Then
+}
+
 // Ask is a key whose holders may speak on a request, from a time on.
 type Ask struct {
 	Key  string

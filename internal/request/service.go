@@ -634,6 +634,15 @@ func (s *Service) Get(ctx context.Context, a identity.Actor, id ID) (Request, er
 	return r, nil
 }
 
+// PastOf is what the asker of a request was granted in the last days, for those who may read it.
+func (s *Service) PastOf(ctx context.Context, a identity.Actor, id ID) (Past, error) {
+	r, err := s.Get(ctx, a, id)
+	if err != nil {
+		return Past{}, err
+	}
+	return s.Store.Past(ctx, r.Asker, s.Now().Add(-PastDays*24*time.Hour))
+}
+
 // Scope says whose requests a list shows.
 type Scope string
 

@@ -167,13 +167,21 @@ func holdable(keys []string) []string {
 // spokenKey marks somebody whose word does not count any more.
 const spokenKey = "spoken:"
 
-// Waiting counts what an inbox holds.
+// Waiting counts what an inbox holds. It asks only whose words are wanted: those rows go with the decision of their request, so they say of themselves that it waits.
 func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	if len(in.Voices) == 0 {
 		return 0, nil
 	}
+	const spoken = "(SELECT request FROM request_asks WHERE asks = ?)"
+	parts := make([]string, len(in.Voices))
+	var values []any
+	for i, voice := range in.Voices {
+		parts[i] = "SELECT DISTINCT request FROM request_asks WHERE asks IN ? AND from_at <= ? AND request NOT IN " + spoken
+		values = append(values, holdable(voice.Keys), momentOf(in.Now), spokenKey+string(voice.Person))
+	}
+
 	var n int64
-	err := inbox(v.at(ctx).Model(&requestRow{}), in).Count(&n).Error
+	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+spoken, append(values, spokenKey+string(in.Self))...).Scan(&n).Error
 	return int(n), failure(err)
 }
 

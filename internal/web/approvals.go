@@ -18,12 +18,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // inboxPage is how many requests the list beside the detail shows.
 const inboxPage = 50
+
+// How many requests for the same size are looked at, and shown.
+const similarLooked, similarShown = 20, 5
 
 func approvalPath(id request.ID) string { return "/approvals/" + string(id) }
 
@@ -138,10 +142,33 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 			m.History = append(m.History, row)
 		}
 	}
+	granted, err := w.Requests.PastOf(k.ctx, k.actor, r.ID)
+	if err != nil {
+		return m, err
+	}
+	m.Past = say.S("requests.past", "Count", granted.Requests, "Money", say.money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.PastDays)
+	if m.Similar, err = w.similar(k, r); err != nil {
+		return m, err
+	}
 	m.Steps = w.stepsModel(say, r)
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	return m, err
+}
+
+// similar are the last requests for the same size that were decided, of all that the reader may see, but not those of the same asker, who stand beside.
+func (w *Web) similar(k call, r request.Request) ([]requests.RowModel, error) {
+	list, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Size: r.Wish.Size.Name, States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
+	var rows []requests.RowModel
+	for _, s := range list {
+		if s.Asker == r.Asker || len(s.Steps()) == 0 || len(rows) == similarShown {
+			continue // what a rule alone decided says nothing of how people decide
+		}
+		row := requestRow(k.words, s)
+		row.Row.ID = "similar-" + slug(string(s.ID))
+		rows = append(rows, row)
+	}
+	return rows, err
 }
 
 // stepsModel is whose approvals a request needs, how far it is, and who said what.
@@ -161,8 +188,12 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 				item.Time = &at
 			}
 		}
-		if item.State == ui.StepCurrent && len(s.Then) > 0 {
-			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.escalates", "By", policy.WhoOf(s.Then, false), "After", say.duration(s.After.Std())))
+		if at, then := r.Escalates(); item.State == ui.StepCurrent && len(then) > 0 {
+			id := "requests.escalates_at"
+			if !say.now.Before(at) {
+				id = "requests.escalated"
+			}
+			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At", say.at(at).Exact))
 		}
 		m.Items = append(m.Items, item)
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -206,4 +209,21 @@ func TestAStandInDecidesNeitherOwnRequest(t *testing.T) {
 	if w.Reqs["r-anna1"].State != request.Pending {
 		t.Error("it still waits")
 	}
+}
+
+// TestWhatAnApproverKnows: how the asker and others fared, and when it escalates.
+func TestWhatAnApproverKnows(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	r := w.Reqs["r-olaf1"]
+	r.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}}, After: catalog.Duration(2 * time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}
+	r.Decision.Since = webtest.Now.Add(-time.Hour)
+	w.Reqs[r.ID] = r
+	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
+	wantSaid(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
+	wantSaid(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
+	wantSaid(t, doc, "asker-history", "0 requests granted in the last 30 days")
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history", "One request granted in the last 30 days, for €15.60")
+	w.Clock = webtest.Now.Add(2 * time.Hour)
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps", "administrator can decide as well")
 }

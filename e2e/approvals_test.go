@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// withRule puts a rule before all others while a test runs.
+func withRule(t *testing.T, rule string) {
+	t.Helper()
+	pat := as(t, "pat")
+	before := pat.ok(http.StatusOK, http.MethodGet, "/rules", nil)
+	save := func(text string) {
+		now := pat.ok(http.StatusOK, http.MethodGet, "/rules", nil)
+		pat.ok(http.StatusOK, http.MethodPut, "/rules", map[string]any{"text": text, "base": now["version"], "note": t.Name()})
+	}
+	save(rule + "\n" + str(before["text"]))
+	t.Cleanup(func() { save(str(before["text"])) })
+}
+
+// asked is a request of Dana's that waits.
+func asked(t *testing.T, lease string) string {
+	t.Helper()
+	id := str(as(t, "dana").start("h100", map[string]any{"lease": lease})["id"])
+	t.Cleanup(func() { as(t, "dana").call(http.MethodPost, "/requests/"+id+"/withdraw", nil) })
+	return id
+}
+
+// TestTwoStepsAndLessThanWasAsked: the owner of the team, then an approver, who grants a slice for an hour. The asker sees each step without reloading.
+func TestTwoStepsAndLessThanWasAsked(t *testing.T) {
+	withRule(t, `- {name: two-steps, when: 'request.size == "h100" && request.hours == 5.0', outcome: approve, steps: [{from: [owner]}, {from: [approver]}]}`)
+	id := asked(t, "5h")
+	dana, otto, ada := signIn(t, "dana", look{}), signIn(t, "otto", look{}), signIn(t, "ada", look{})
+	dana.open("/requests/" + id)
+	dana.reads("[data-test=request-verdict]", "two-steps")
+	ada.open("/approvals/" + id)
+	ada.reads("[data-test=why-not]", "not your turn")
+
+	otto.open("/approvals/" + id)
+	otto.accessible()
+	otto.fill("[data-test=note]", "ours")
+	otto.click("[data-test=approve]")
+	otto.reads("[data-test=flash]", "next one")
+	dana.reads("[data-test=approval-steps]", "ours") // without reloading
+
+	ada.open("/approvals/" + id)
+	ada.click("[data-test=less] summary")
+	_, err := ada.at("[data-test=less-size]").SelectOption(playwright.SelectOptionValues{Values: &[]string{"mig-1g.10gb"}})
+	ada.do(err)
+	ada.fill("[data-test=less-lease]", "1h")
+	ada.accessible()
+	ada.shot("less")
+	ada.click("[data-test=approve]")
+	ada.sees("[data-test=flash]")
+	dana.reads("[data-test=request-verdict]", "granted less than was asked for")
+	dana.accessible()
+	dana.click("[data-test=to-workload]")
+	dana.sees("[data-test=workload-head]")
+	work := dana.workloadAt()
+	t.Cleanup(func() { as(t, "dana").remove(work) })
+	if w := as(t, "dana").reaches(work, "running"); w["size"] != "mig-1g.10gb" {
+		t.Errorf("want what was approved, got %v", w["size"])
+	}
+}
+
+// TestARequestChangesWhileItIsRead: the approver hears of it on the open page, and an answer to the one before decides nothing.
+func TestARequestChangesWhileItIsRead(t *testing.T) {
+	id := asked(t, "8h")
+	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{})
+	ada.open("/approvals/" + id)
+	ada.sees("[data-test=approve]")
+	dana.open("/requests/" + id)
+	dana.click("[data-test=edit]")
+	dana.fill("[data-test=edit-lease]", "6h")
+	dana.accessible()
+	dana.click("[data-test=edit-save]")
+	dana.reads("[data-test=flash]", "Changed")
+
+	ada.reads("[data-test=stale]", "has changed") // without reloading
+	ada.expecting("409")
+	ada.fill("[data-test=note]", "fine")
+	ada.click("[data-test=approve]")
+	ada.reads("[data-test=form-errors]", "has changed")
+	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" || r["lease"] != "6h" {
+		t.Errorf("want it to wait with what was changed, got %v %v", r["state"], r["lease"])
+	}
+	ada.click("[data-test=reject]") // of what is shown now
+	ada.sees("[data-test=flash]")
+	dana.reads("[data-test=request-verdict]", "turned it down")
+}
+
+// TestSeveralAtOnceWithoutScripts: two are ticked and turned down with one note; each has its own outcome.
+func TestSeveralAtOnceWithoutScripts(t *testing.T) {
+	first, second := asked(t, "7h"), asked(t, "7h")
+	ada := signIn(t, "ada", look{NoScript: true})
+	ada.open("/approvals")
+	for _, id := range []string{first, second} {
+		ada.do(ada.at("[data-test=tick][value^='" + id + "@']").Check())
+	}
+	ada.fill("[data-test=bulk-note]", "not this week")
+	ada.shot("bulk")
+	ada.click("[data-test=bulk-reject]")
+	ada.reads("[data-test=outcomes]", "Rejected")
+	for _, id := range []string{first, second} {
+		if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "rejected" || !strings.Contains(str(r["decision"]), "not this week") {
+			t.Errorf("%s: want it turned down with the note, got %v %v", id, r["state"], r["decision"])
+		}
+	}
+}
+
+// TestTheInboxByKeyboard: j and k move, x ticks, and on a narrow dark screen nothing is out of reach.
+func TestTheInboxByKeyboard(t *testing.T) {
+	asked(t, "7h")
+	asked(t, "7h")
+	ada := signIn(t, "ada", look{Dark: true, Width: 360})
+	ada.open("/approvals")
+	ada.sees("[data-test=inbox-row]")
+	ada.do(ada.page.Keyboard().Press("j"))
+	ada.do(ada.page.Keyboard().Press("x"))
+	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(1))
+	ada.accessible()
+	ada.shot("narrow")
+	ada.click("[data-test=tick-all]")
+	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:not(:checked)")).ToHaveCount(0))
+}
+
+// TestAStandInDecides: Ada is away, Devi decides in her place until she ends it.
+func TestAStandInDecides(t *testing.T) {
+	first, second := asked(t, "7h"), asked(t, "7h")
+	devi := signIn(t, "devi", look{}) // known from now on
+	ada, dana := signIn(t, "ada", look{}), signIn(t, "dana", look{})
+	ada.open("/approvals")
+	ada.click("[data-test=stand-ins]")
+	ada.fill("[data-test=standin-find]", "devi")
+	ada.click("[data-test=standin-go]")
+	ada.sees("[data-test=standin-form]")
+	ada.accessible()
+	ada.shot("stand-in")
+	ada.click("[data-test=standin-create]")
+	ada.sees("[data-test=standin-mine] [data-test=standin-end]")
+	t.Cleanup(func() {
+		for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/stand-ins", nil)) {
+			as(t, "ada").call(http.MethodDelete, "/stand-ins/"+str(p["id"]), nil)
+		}
+	})
+	dana.open("/requests/" + first)
+	devi.open("/approvals/" + first)
+	devi.fill("[data-test=note]", "while Ada is away")
+	devi.click("[data-test=reject]")
+	devi.sees("[data-test=flash]")
+	dana.reads("main", "while Ada is away")
+	dana.reads("main", "standing in for")
+
+	devi.open("/approvals/" + second)
+	devi.sees("[data-test=approve]")
+	devi.expecting("404")
+	ada.click("[data-test=standin-end]")
+	ada.sees("[data-test=flash]")
+	devi.do(devi.assert.Locator(devi.at("[data-test=approve]")).ToHaveCount(0)) // the open page loses what it showed
+	if a := as(t, "devi").call(http.MethodPost, "/requests/"+second+"/approve", nil); a.Status != http.StatusForbidden {
+		t.Errorf("it is over: want 403, got %d %s", a.Status, a.Raw)
+	}
+}

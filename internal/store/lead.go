@@ -36,6 +36,8 @@ func (p *postgresServer) lead(ctx context.Context, s *Store) (func(), bool, <-ch
 		defer discard(conn)
 		if err := stillThere(watch, conn, s.opts.LeaderChecks); err != nil {
 			s.opts.Log.Warn("leadership is lost", "error", err)
+		} else {
+			unlock(conn)
 		}
 		close(lost)
 	}()
@@ -71,14 +73,22 @@ func stillThere(ctx context.Context, conn *sql.Conn, every time.Duration) error 
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			ask, cancel := context.WithTimeout(ctx, 2*every)
+			// Not cut off by a release: a connection that breaks in the middle of a question cannot let go of the lock any more.
+			ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*every)
 			_, err := conn.ExecContext(ask, "SELECT 1")
 			cancel()
-			if err != nil && ctx.Err() == nil {
+			if err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// unlock lets go of the lock. The end of the session does so too, but some moments after the connection is closed, when the server has noticed.
+func unlock(conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, _ = conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", leaderLock)
 }
 
 // discard ends the session for good, and with it the lock, rather than give the connection back to the pool.

@@ -17,7 +17,7 @@ var _ reconcile.Store = (*store.Store)(nil)
 // open opens a store and closes it with the test.
 func open(t testing.TB, address string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), address, store.Options{LeaderChecks: 20 * time.Millisecond})
+	s, err := store.Open(context.Background(), address, store.Options{LeaderChecks: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

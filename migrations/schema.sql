@@ -411,3 +411,50 @@ CREATE TABLE budget_shares (
   PRIMARY KEY (tenant, month, unit, workload)
 );
 CREATE INDEX budget_shares_held ON budget_shares (tenant, workload) WHERE held > 0;
+
+-- What a person wants to hear of, and how, as JSON.
+CREATE TABLE notice_preferences (
+  person TEXT NOT NULL PRIMARY KEY REFERENCES people (id),
+  wishes TEXT NOT NULL
+);
+
+-- Where chat messages and webhooks go: of a person, or of a team. The address itself, and what it is signed with, is sealed with the portal's key.
+CREATE TABLE notice_addresses (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  channel    TEXT   NOT NULL,
+  person     TEXT   NOT NULL REFERENCES people (id),
+  tenant     TEXT   NOT NULL,
+  host       TEXT   NOT NULL,
+  sealed     TEXT   NOT NULL,
+  kinds      TEXT   NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+-- Messages on their way. One event makes one message for a recipient and channel; 0 is no event but a test.
+CREATE TABLE deliveries (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  event      BIGINT NOT NULL,
+  kind       TEXT   NOT NULL,
+  recipient  TEXT   NOT NULL,
+  person     TEXT   NOT NULL,
+  name       TEXT   NOT NULL,
+  address    TEXT   NOT NULL,
+  channel    TEXT   NOT NULL,
+  notice     TEXT   NOT NULL,
+  state      TEXT   NOT NULL CHECK (state IN ('due', 'sending', 'sent', 'failed')),
+  attempts   BIGINT NOT NULL,
+  next_at    BIGINT NOT NULL,
+  error      TEXT   NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX deliveries_once ON deliveries (event, recipient, channel) WHERE event > 0;
+CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state IN ('due', 'sending');
+CREATE INDEX deliveries_newest ON deliveries (created_at, id);
+CREATE INDEX deliveries_failed ON deliveries (created_at, id) WHERE state = 'failed';
+
+-- The last audit event that was looked at for deliveries: at first the last one there is, for nobody wants to hear of what is long past.
+CREATE TABLE notice_cursor (
+  id  BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+  seq BIGINT NOT NULL
+);

@@ -29,6 +29,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
@@ -69,6 +70,7 @@ type App struct {
 	controller *reconcile.Controller
 	provider   *oidc.Client
 	renewals   *renewal.Service
+	notify     *notify.Service
 	server     *serve.Server
 	now        func() time.Time
 	stopping   atomic.Bool
@@ -249,6 +251,9 @@ func (a *App) edge(version string, key []byte) error {
 	if a.gateway, err = a.newGateway(bundle); err != nil {
 		return err
 	}
+	if a.notify, err = a.newNotify(bundle, key); err != nil {
+		return err
+	}
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
@@ -275,7 +280,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	pages := web.New(web.Deps{
 		Requests: a.requests, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
-		SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
+		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
 	for _, r := range pages.Routes() {

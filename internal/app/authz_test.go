@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
 
 var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
@@ -50,6 +51,12 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
+	case path == "/account/notifications":
+		return url.Values{"language": {"en"}}
+	case path == "/account/notifications/test":
+		return url.Values{"channel": {"mail"}}
+	case path == "/account/notifications/addresses":
+		return url.Values{"channel": {"webhook"}, "url": {"https://hooks.example.org/x"}}
 	case path == "/settings/language":
 		return url.Values{"lang": {"de"}}
 	case path == "/settings/theme":
@@ -143,6 +150,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(string(w.pending(subject, team).ID))
 	case strings.Contains(path, "/volumes/"), strings.Contains(path, "/storage/"):
 		return id(w.kept(subject, team).Name)
+	case strings.Contains(path, "/notifications/addresses/"):
+		return id(w.address(subject))
 	case strings.Contains(path, "/tokens/"):
 		return id(w.tokenID(subject))
 	case path == "/live":
@@ -151,6 +160,18 @@ func (w *world) fill(path, subject, team string) string {
 		return "/gateway/authorize?workload=" + w.running(subject, team).Name + "&return=/&state=" + gatewayState
 	}
 	return path
+}
+
+// address is a webhook of somebody's own.
+func (w *world) address(subject string) string {
+	if _, err := w.notify.Enter(w.t.Context(), w.actorOf(subject), notify.Entry{Channel: notify.Webhook, URL: "https://hooks.example.org/x"}); err != nil {
+		w.t.Fatal(err)
+	}
+	settings, err := w.notify.Settings(w.t.Context(), w.actorOf(subject))
+	if err != nil || len(settings.Addresses) == 0 {
+		w.t.Fatal(settings, err)
+	}
+	return settings.Addresses[0].ID
 }
 
 // ask sends one call of a route.

@@ -71,6 +71,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	if a.config.Has(config.RoleController) {
 		group.Go(func() error { return a.lead(ctx) })
+		group.Go(func() error { return a.tell(ctx) })
 	}
 	group.Go(func() error { return a.sweep(ctx) })
 	group.Go(func() error { return a.closeSheets(ctx) })

@@ -54,7 +54,9 @@ const (
 	BudgetRefunded   Kind = "budget.refunded"
 	BudgetWarned     Kind = "budget.warned" // a level of its month is used
 	StandInCreated   Kind = "standin.created"
-	StandInEnded     Kind = "standin.ended" // before its time
+	StandInEnded     Kind = "standin.ended"   // before its time
+	AddressEntered   Kind = "address.entered" // for notifications
+	AddressRemoved   Kind = "address.removed"
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -62,7 +64,7 @@ func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded}
+		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

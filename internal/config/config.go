@@ -47,8 +47,9 @@ type Config struct {
 	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
 	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
-	Currency       string          `json:"currency,omitempty"`     // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
-	TimeZone       string          `json:"timeZone,omitempty"`     // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+	Notify         Notify          `json:"notify,omitempty"`
+	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
+	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 }
 
 // OIDC is the sign-in provider.
@@ -282,6 +283,7 @@ func (c Config) problems() []error {
 		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
 	}
 	all = append(all, c.secretProblems()...)
+	all = append(all, c.Notify.problems()...)
 	all = append(all, c.clusterProblems()...)
 	all = append(all, c.poolProblems()...)
 	all = append(all, groupProblems("platform", c.Platform, identity.Approver, identity.Admin, identity.Auditor)...)

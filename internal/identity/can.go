@@ -47,6 +47,8 @@ const (
 	ChangeBudget    Action = "budget.change"
 	ReadPrices      Action = "price.read"
 	ChangePrices    Action = "price.change"
+	ChangeNotices   Action = "notice.change" // what one hears of oneself, and the addresses of a team
+	ReadDeliveries  Action = "delivery.read"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -124,6 +126,8 @@ var table = map[Action][]rule{
 	ChangeBudget:    {admin},
 	ReadPrices:      {seesAll},
 	ChangePrices:    {admin},
+	ChangeNotices:   {self, owner},
+	ReadDeliveries:  {seesAll},
 }
 
 // notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in their notebooks.

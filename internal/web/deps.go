@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -42,6 +43,7 @@ type Deps struct {
 	Health       func() []Outage                // what is away now; nil: nothing ever is
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
 	Tokens       Tokens
+	Notify       *notify.Service
 	Events       Events
 	Bundle       *i18n.Bundle
 	Now          func() time.Time

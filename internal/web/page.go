@@ -170,7 +170,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 	for _, page := range []struct {
 		action         identity.Action
 		id, path, icon string
-	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadPrices, "prices", pricesPath, "usage"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"}, {identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
+	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadPrices, "prices", pricesPath, "usage"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"}, {identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications", "/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
 		if identity.Can(k.actor, page.action, identity.Thing{}) {
 			admin = append(admin, item(page.id, page.path, page.icon))
 		}
@@ -185,6 +185,7 @@ func userModel(k call) layout.UserModel {
 	p := k.actor.Person
 	return layout.UserModel{Name: p.Name, Detail: p.Email, Initials: initials(p.Name), Links: []ui.MenuItemModel{
 		{Label: k.words.S("web.nav.account"), Icon: "key", Href: "/account", Test: "nav-account"},
+		{Label: k.words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications", Test: "nav-notices"},
 		{Label: k.words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
 	}}
 }

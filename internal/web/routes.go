@@ -74,6 +74,12 @@ func (w *Web) Routes() []Route {
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
+		{get, "/account/notifications", identity.ChangeNotices, w.show(noticesPage)},
+		{post, "/account/notifications", identity.ChangeNotices, w.noticesChoose},
+		{post, "/account/notifications/test", identity.ChangeNotices, w.noticesTry},
+		{post, "/account/notifications/addresses", identity.ChangeNotices, w.addressEnter},
+		{post, "/account/notifications/addresses/:id/remove", identity.ChangeNotices, w.addressRemove},
+		{get, "/admin/notifications", identity.ReadDeliveries, w.show(deliveriesPage)},
 		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
 		{get, "/admin/metrics", identity.ReadMetrics, w.show(metricsHealthPage)},
 		{get, "/audit/export", identity.ReadAudit, w.auditExport},
@@ -148,6 +154,8 @@ var (
 	accountPage      = page{"account", nil, (*Web).account}
 	rulesPage        = page{"rules", []string{"rules"}, (*Web).rulesShow}
 	rulesEditPage    = page{"rules-edit", nil, (*Web).rulesEdit}
+	noticesPage      = page{"notices", nil, (*Web).notices}
+	deliveriesPage   = page{"deliveries", nil, (*Web).deliveries}
 	auditPage        = page{"audit", nil, (*Web).audit}
 	sizesPage        = page{"sizes", []string{"catalogue", "inventory", "workload"}, (*Web).sizesAdmin}
 	imagesPage       = page{"images", []string{"catalogue", "workload"}, (*Web).imagesAdmin}

@@ -242,6 +242,10 @@ func Scenes() []Scene {
 		{"sizes", "the first version", Eli, edited, "/admin/sizes/versions/0", nil},
 		{"start", "a size that goes", Anna, edited, "/start?size=vgpu-12q", nil},
 		{"start", "a size that is hidden", Anna, edited, "/start?size=gpu-shared", nil},
+		{"account", "notifications", Anna, Busy, "/account/notifications", nil},
+		{"account", "notifications of an owner", Dora, noticed, "/account/notifications", nil},
+		{"account", "messages", Dora, noticed, "/admin/notifications", nil},
+		{"account", "messages, none failed", Dora, Busy, "/admin/notifications?state=failed", nil},
 		{"audit", "all", Eli, Busy, "/audit", nil},
 		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
 	}

@@ -72,6 +72,7 @@ type World struct {
 	PriceList       *Prices
 	Unmet           *Misses
 	Prices          *usage.Prices
+	Notices         *Notices
 	Dead            atomic.Bool // the session of every open stream has ended
 	Clock           time.Time
 	bundle          *i18n.Bundle
@@ -139,8 +140,10 @@ func Empty() *World {
 	w.LicenceService = license.New(license.Options{Store: w.Licences, Pools: w.Site.Pools, Now: now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Licences.Virtual }})
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
+	notices, notifier := newNotices(w, now)
+	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Web = web.New(web.Deps{StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

@@ -1,0 +1,183 @@
+package notify
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Facts are what a notice is composed of, beside the event.
+type Facts struct {
+	Request   *request.Request // of the event, if it names one
+	Workload  *workload.Workload
+	Volume    *workload.Volume
+	People    []identity.Actor // everybody who may hear of it, with their roles
+	Wishes    map[identity.PersonID]Preferences
+	Addresses []Address
+	Mail      bool   // there is a mail server
+	Language  string // of those who did not choose
+	URL       string // of the portal
+	Now       time.Time
+}
+
+// topic is what becomes of an event: the kind of notice, which words, and who hears of it.
+type topic struct {
+	kind    Kind
+	words   string
+	concern func(e audit.Event, f Facts, a identity.Actor) bool
+}
+
+// topics are the events that people are told of. Budgets, leases and storage name their events themselves; those that no room writes yet do no harm.
+var topics = map[audit.Kind][]topic{
+	audit.RequestSubmitted: {{Waiting, "waiting", decides}},
+	audit.RequestEdited:    {{Waiting, "waiting", decides}},
+	audit.RequestConsented: {{Waiting, "waiting", decides}},
+	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
+	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
+	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
+	audit.WorkloadObserved: {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)}},
+	audit.LeaseWarned:      {{Lease, "lease", owns}},
+	"workload.warned":      {{Lease, "lease", owns}},
+	audit.LeaseEnded:       {{Stopped, "stopped", owns}},
+	audit.WorkloadStopped:  {{Stopped, "stopped", owns}},
+	audit.WorkloadDeleted:  {{Stopped, "stopped", owns}},
+	"budget.warned":        {{Budget, "budget", leads}},
+	"licence.lost":         {{Licence, "licence", holdsOrRuns}},
+	"volume.warned":        {{Storage, "storage", keeps}},
+	"volume.reclaimed":     {{Storage, "storage", keeps}},
+	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
+}
+
+func decides(_ audit.Event, f Facts, a identity.Actor) bool {
+	return f.Request != nil && request.Awaits(*f.Request, a, f.Now)
+}
+
+func asks(_ audit.Event, f Facts, a identity.Actor) bool {
+	return f.Request != nil && f.Request.Asker == a.Person.ID
+}
+
+func owns(_ audit.Event, f Facts, a identity.Actor) bool {
+	return f.Workload != nil && f.Workload.Owner == a.Person.ID
+}
+
+func keeps(_ audit.Event, f Facts, a identity.Actor) bool {
+	return f.Volume != nil && f.Volume.Owner == a.Person.ID
+}
+
+func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant, identity.Owner) }
+
+func holdsOrRuns(e audit.Event, f Facts, a identity.Actor) bool {
+	return owns(e, f, a) || a.Is(identity.Admin)
+}
+
+// turned is owns for an observation that a workload has got into a state, which the event's detail names.
+func turned(to workload.State) func(audit.Event, Facts, identity.Actor) bool {
+	return func(e audit.Event, f Facts, a identity.Actor) bool { return turns(e, to) && owns(e, f, a) }
+}
+
+func turns(e audit.Event, to workload.State) bool {
+	state, _ := e.Detail.Args["To"].(i18n.Text)
+	return state.ID == "state."+string(to)
+}
+
+// happened reports whether an event is what the topic is about, whoever hears of it: for teams' addresses.
+func (t topic) happened(e audit.Event, f Facts) bool {
+	switch t.kind {
+	case Ready:
+		return turns(e, workload.Running)
+	case Failed:
+		return turns(e, workload.Failed)
+	case Waiting:
+		return f.Request != nil && f.Request.State == request.Pending
+	}
+	return true
+}
+
+// Told reports whether anybody may hear of events of this kind, so that nothing is read for the others.
+func Told(k audit.Kind) bool { return len(topics[k]) > 0 }
+
+// Compose says who hears of an event, through which channels, in which words. What somebody did themselves they are not told. The deliveries have no ids yet.
+func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
+	var list []Delivery
+	for _, t := range topics[e.Kind] {
+		for _, a := range f.People {
+			if a.Person.Disabled || a.Person.ID == e.Actor || !t.concern(e, f, a) {
+				continue
+			}
+			wishes := f.Wishes[a.Person.ID]
+			for _, channel := range wishes.By(t.kind) {
+				d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: string(a.Person.ID), Person: a.Person.ID, Name: a.Person.Name, Channel: channel}
+				if !f.reach(&d, a.Person) {
+					continue
+				}
+				if err := f.word(&d, t, e, wishes.Language, w); err != nil {
+					return nil, err
+				}
+				list = append(list, d)
+			}
+		}
+		for _, address := range f.Addresses {
+			if address.Tenant == "" || address.Tenant != e.Tenant || !slices.Contains(address.Kinds, t.kind) || !t.happened(e, f) {
+				continue
+			}
+			d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: address.ID, Name: address.Tenant, Address: address.ID, Channel: address.Channel}
+			if err := f.word(&d, t, e, "", w); err != nil {
+				return nil, err
+			}
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+// reach finds where a person's message goes; false where there is no such way to them.
+func (f Facts) reach(d *Delivery, p identity.Person) bool {
+	if d.Channel == Mail {
+		return f.Mail && p.Email != ""
+	}
+	i := slices.IndexFunc(f.Addresses, func(a Address) bool { return a.Tenant == "" && a.Person == p.ID && a.Channel == d.Channel })
+	if i >= 0 {
+		d.Address = f.Addresses[i].ID
+	}
+	return i >= 0
+}
+
+func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Words) error {
+	if language == "" {
+		language = f.Language
+	}
+	args := Args{Who: e.Name, Tenant: e.Tenant, Note: w.say(language, e.Detail), Volume: e.Volume}
+	path := "/"
+	if f.Workload != nil {
+		args.Name, args.Size, args.Reason = f.Workload.Name, f.Workload.Size.Title, w.say(language, f.Workload.Reason)
+		args.Until = f.Workload.Lease.Until.UTC().Format("2006-01-02 15:04") + " UTC"
+		path = "/workloads/" + string(f.Workload.ID)
+	}
+	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {
+		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Wish.Name, r.Wish.Size.Title, r.AskerName, r.Wish.Reason, r.Wish.Tenant
+		path = "/requests/" + string(r.ID)
+		if t.kind == Waiting {
+			path = "/approvals/" + string(r.ID)
+		}
+	}
+	switch t.kind {
+	case Storage:
+		path = "/storage"
+	case Budget:
+		path = "/usage"
+	case Licence:
+		if f.Workload == nil {
+			path = "/licences"
+		}
+	}
+	n, err := w.Notice(language, t.kind, t.words, args, strings.TrimRight(f.URL, "/"), path)
+	n.Tenant, n.Request, n.Workload = e.Tenant, e.Request, e.Workload
+	d.Notice = n
+	return err
+}

@@ -1,0 +1,135 @@
+package notify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Kind is what a notice is about; people choose channels by it.
+type Kind string
+
+// The kinds of notice.
+const (
+	Waiting Kind = "waiting" // a request waits for one's word
+	Decided Kind = "decided" // one's own request was decided
+	Ready   Kind = "ready"
+	Failed  Kind = "failed" // a workload cannot start, or ended by itself
+	Lease   Kind = "lease"  // ends soon
+	Stopped Kind = "stopped"
+	Budget  Kind = "budget"
+	Licence Kind = "licence"
+	Storage Kind = "storage" // will be reclaimed, or was
+	Test    Kind = "test"
+)
+
+// Kinds lists what people can choose about.
+func Kinds() []Kind {
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Stopped, Budget, Licence, Storage}
+}
+
+// Channel is a way to somebody.
+type Channel string
+
+// The channels.
+const (
+	Mail    Channel = "mail"
+	Chat    Channel = "chat"
+	Webhook Channel = "webhook"
+)
+
+// Channels lists all.
+func Channels() []Channel { return []Channel{Mail, Chat, Webhook} }
+
+// Preferences are what a person chose. The zero value is what counts for somebody who never chose.
+type Preferences struct {
+	Language string             `json:"language,omitempty"`
+	Channels map[Kind][]Channel `json:"channels,omitempty"`
+}
+
+// usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.
+var usual = []Kind{Waiting, Decided, Failed, Lease, Budget, Licence, Storage}
+
+// By are the channels of a kind of notice.
+func (p Preferences) By(k Kind) []Channel {
+	if p.Channels != nil {
+		return p.Channels[k]
+	}
+	if slices.Contains(usual, k) {
+		return []Channel{Mail}
+	}
+	return nil
+}
+
+// Address is where chat messages or webhooks go: of a person, or of a team for the kinds of notice it wants. What must stay secret is sealed.
+type Address struct {
+	ID        string
+	Channel   Channel
+	Person    identity.PersonID // who entered it
+	Tenant    string            // whose it is; "" for the person's own
+	Host      string            // what people see of it
+	Sealed    string            // target, with the portal's key
+	Kinds     []Kind            // of a team's; a person chooses in Preferences
+	CreatedAt time.Time
+}
+
+// State is how far a delivery is.
+type State string
+
+// The states of a delivery.
+const (
+	Due     State = "due"
+	Sending State = "sending"
+	Sent    State = "sent"
+	GaveUp  State = "failed"
+)
+
+// Delivery is one message on its way to one recipient.
+type Delivery struct {
+	ID        string
+	Event     int64 // number of the audit event; 0 for a test
+	Kind      Kind
+	Recipient string            // id of the person, or of a team's address: with event and channel it is unique
+	Person    identity.PersonID // "" for a team's address
+	Name      string            // of the recipient, for people
+	Address   string            // id of the address; "" for mail
+	Channel   Channel
+	Notice    Notice
+	State     State
+	Attempts  int
+	NextAt    time.Time // when it may be tried; while it is being sent: when somebody else may try it
+	Error     string    // of the last attempt, without secrets
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Notice is a message in its reader's words.
+type Notice struct {
+	Kind     Kind   `json:"kind"`
+	Language string `json:"language"`
+	Title    string `json:"title"`
+	Body     string `json:"body"`
+	Link     string `json:"link"`
+	Open     string `json:"open"`   // words of the link
+	Footer   string `json:"footer"` // why one gets this, and where to change it
+	Tenant   string `json:"tenant,omitempty"`
+	Request  string `json:"request,omitempty"`
+	Workload string `json:"workload,omitempty"`
+}
+
+// Message is what a sender sends.
+type Message struct {
+	Notice
+	ID     string // the same in each attempt
+	At     time.Time
+	To     string // e-mail address
+	ToName string
+	Target Target
+}
+
+// Target is where a chat message or webhook goes.
+type Target struct {
+	URL     string   `json:"url"`
+	Secrets []string `json:"secrets,omitempty"` // whsec_…, the newest first; a webhook is signed with each
+}

@@ -1,0 +1,220 @@
+package notify_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// post is a mail server that keeps what it gets. Answers to RCPT can be set, to refuse or to ask for patience.
+type post struct {
+	net.Listener
+	mu     sync.Mutex
+	mails  []string
+	answer []string // to the next recipients; "" and none: accepted
+}
+
+func newPost(t *testing.T) *post {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{Listener: l}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.talk(c)
+		}
+	}()
+	return p
+}
+
+func (p *post) talk(c net.Conn) {
+	defer c.Close()
+	in := bufio.NewScanner(c)
+	say := func(line string) { fmt.Fprint(c, line+"\r\n") }
+	say("220 post")
+	for in.Scan() {
+		switch verb := strings.ToUpper(strings.Fields(in.Text() + " -")[0]); verb {
+		case "EHLO", "HELO":
+			say("250-post\r\n250 8BITMIME")
+		case "RCPT":
+			say(p.next())
+		case "DATA":
+			say("354 go on")
+			var mail []string
+			for in.Scan() && in.Text() != "." {
+				mail = append(mail, in.Text())
+			}
+			p.mu.Lock()
+			p.mails = append(p.mails, strings.Join(mail, "\n"))
+			p.mu.Unlock()
+			say("250 kept")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+func (p *post) next() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.answer) == 0 {
+		return "250 ok"
+	}
+	answer := p.answer[0]
+	p.answer = p.answer[1:]
+	return answer
+}
+
+func (p *post) got() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.mails...)
+}
+
+// world is a service over SQLite with a developer, an owner, an approver and an administrator.
+type world struct {
+	*notify.Service
+	t     *testing.T
+	store *store.Store
+	post  *post
+	now   time.Time
+	ids   int
+	opts  notify.Options
+}
+
+var people = map[string]identity.Person{
+	"dana": {ID: "p-dana", Issuer: "i", Subject: "dana", Name: "Dana Develop", Email: "dana@example.org", Groups: []string{"devs"}},
+	"otto": {ID: "p-otto", Issuer: "i", Subject: "otto", Name: "Otto Owner", Email: "otto@example.org", Groups: []string{"leads"}},
+	"ada":  {ID: "p-ada", Issuer: "i", Subject: "ada", Name: "Ada Approve", Email: "ada@example.org", Groups: []string{"approvers"}},
+	"pat":  {ID: "p-pat", Issuer: "i", Subject: "pat", Name: "Pat Platform", Email: "pat@example.org", Groups: []string{"admins"}},
+}
+
+var directory = tenant.Directory{Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}},
+	Tenants: []tenant.Tenant{{Name: "vision", Groups: map[identity.Role][]string{identity.Developer: {"devs"}, identity.Owner: {"leads"}}}}}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx := context.Background()
+	s, err := store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "portal.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, store: s, post: newPost(t), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	for _, p := range people {
+		if err := s.SavePerson(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words, err := notify.LoadWords(i18n.MustLoad())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := w.post.Addr().(*net.TCPAddr)
+	w.opts = notify.Options{Store: s, Actor: directory.Actor, Words: words, Guard: notify.Guard{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Mail: &notify.MailServer{Host: "127.0.0.1", Port: at.Port, From: "GPU Portal <gpu@example.org>", TLS: "none"}, URL: "https://gpu.example.org", Language: "en",
+		Seal: func(_, text string) (string, error) { return "sealed:" + text, nil }, Open: func(_, sealed string) (string, error) { return strings.TrimPrefix(sealed, "sealed:"), nil },
+		Now: func() time.Time { return w.now }, NewID: func(prefix string) string { w.ids++; return fmt.Sprint(prefix, w.ids) }}
+	w.Service = notify.New(w.opts)
+	return w
+}
+
+func (w *world) actor(who string) identity.Actor {
+	return directory.Actor(people[who], identity.ViaSession)
+}
+
+// asked is a request of Dana's, in a state.
+func (w *world) asked(id string, state request.State) request.Request {
+	w.t.Helper()
+	r := request.Request{ID: request.ID(id), Kind: request.StartKind, Asker: "p-dana", AskerName: "Dana Develop", State: state, CreatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
+		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id, Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}}
+	err := w.store.DecideExclusively(context.Background(), func(tx request.Tx) error { return tx.SaveRequest(context.Background(), r) })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// happens writes an event.
+func (w *world) happens(who string, kind audit.Kind, change func(*audit.Event)) {
+	w.t.Helper()
+	a := identity.System()
+	if who != "" {
+		a = w.actor(who)
+	}
+	e := audit.By(a, kind, w.now)
+	e.Tenant = "vision"
+	change(&e)
+	if err := w.store.Append(context.Background(), e); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rejected is what most tests begin with: Ada says no to a request of Dana's.
+func (w *world) rejected(id, note string) {
+	w.t.Helper()
+	w.asked(id, request.Rejected)
+	w.happens("ada", audit.RequestRejected, func(e *audit.Event) { e.Request, e.Detail = id, i18n.Literal(note) })
+}
+
+// round composes and sends once.
+func (w *world) round() (queued, tried int) {
+	w.t.Helper()
+	queued, err := w.Derive(context.Background())
+	if err == nil {
+		tried, err = w.Deliver(context.Background())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return queued, tried
+}
+
+func (w *world) list() []notify.Delivery {
+	w.t.Helper()
+	list, _, err := w.store.Deliveries(context.Background(), "", "", 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// runs is a workload of Dana's.
+func (w *world) runs(id string) {
+	w.t.Helper()
+	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100"},
+		Desired: workload.WantRunning, State: workload.Running, Generation: 1, Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
+	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+)
+
+var _ notify.Store = (*Store)(nil)
+
+const deliveryList = "n"
+
+type deliveryRow struct {
+	ID        string `gorm:"primaryKey"`
+	Event     int64
+	Kind      string
+	Recipient string
+	Person    string
+	Name      string
+	Address   string
+	Channel   string
+	Notice    document[notify.Notice]
+	State     string
+	Attempts  int
+	NextAt    moment
+	Error     string
+	CreatedAt moment `gorm:"autoCreateTime:false"`
+	UpdatedAt moment `gorm:"autoUpdateTime:false"`
+}
+
+func (deliveryRow) TableName() string { return "deliveries" }
+
+func fromDelivery(d notify.Delivery) deliveryRow {
+	return deliveryRow{ID: d.ID, Event: d.Event, Kind: string(d.Kind), Recipient: d.Recipient, Person: string(d.Person), Name: d.Name, Address: d.Address, Channel: string(d.Channel),
+		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
+}
+
+func toDelivery(r deliveryRow) notify.Delivery {
+	return notify.Delivery{ID: r.ID, Event: r.Event, Kind: notify.Kind(r.Kind), Recipient: r.Recipient, Person: identity.PersonID(r.Person), Name: r.Name, Address: r.Address,
+		Channel: notify.Channel(r.Channel), Notice: r.Notice.is, State: notify.State(r.State), Attempts: r.Attempts, NextAt: r.NextAt.time(), Error: r.Error,
+		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time()}
+}
+
+type addressRow struct {
+	ID        string `gorm:"primaryKey"`
+	Channel   string
+	Person    string
+	Tenant    string
+	Host      string
+	Sealed    string
+	Kinds     list[notify.Kind]
+	CreatedAt moment `gorm:"autoCreateTime:false"`
+}
+
+func (addressRow) TableName() string { return "notice_addresses" }
+
+func toAddress(r addressRow) notify.Address {
+	return notify.Address{ID: r.ID, Channel: notify.Channel(r.Channel), Person: identity.PersonID(r.Person), Tenant: r.Tenant, Host: r.Host, Sealed: r.Sealed, Kinds: r.Kinds, CreatedAt: r.CreatedAt.time()}
+}
+
+type wishesRow struct {
+	Person string `gorm:"primaryKey"`
+	Wishes document[notify.Preferences]
+}
+
+func (wishesRow) TableName() string { return "notice_preferences" }
+
+// NotifyCursor is the number of the last event that was looked at for deliveries.
+func (v view) NotifyCursor(ctx context.Context) (int64, error) {
+	var seq int64
+	err := v.at(ctx).Raw("SELECT seq FROM notice_cursor WHERE id = 1").Scan(&seq).Error
+	return seq, failure(err)
+}
+
+// EventsAfter gives events after a number, oldest first. Numbers follow the order of commits (see flush), so whoever goes on from the last one misses none.
+func (v view) EventsAfter(ctx context.Context, seq int64, limit int) ([]audit.Event, error) {
+	rows, err := all[eventRow](v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(limit))
+	return each(rows, toEvent), err
+}
+
+// QueueDeliveries writes deliveries and moves the cursor, both or neither; false when the cursor is not where the caller saw it.
+func (s *Store) QueueDeliveries(ctx context.Context, from, to int64, deliveries []notify.Delivery) (bool, error) {
+	moved := false
+	err := s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE notice_cursor SET seq = ? WHERE id = 1 AND seq = ?", to, from)
+		if moved = done.RowsAffected == 1; done.Error != nil || !moved {
+			return done.Error
+		}
+		for _, d := range deliveries {
+			row := fromDelivery(d)
+			if err := insert(t.at(ctx), &row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return moved && err == nil, err
+}
+
+// DueDeliveries gives those whose time has come, also those that somebody claimed and did not bring to an end, the oldest first.
+func (v view) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]notify.Delivery, error) {
+	rows, err := all[deliveryRow](v.at(ctx).Where("state IN ('due', 'sending') AND next_at <= ?", momentOf(now)).Order("next_at, id").Limit(pageSize(limit)))
+	return each(rows, toDelivery), err
+}
+
+// ClaimDelivery makes one the caller's until a time. Each claim counts as an attempt, so the number tells claims apart.
+func (s *Store) ClaimDelivery(ctx context.Context, d notify.Delivery, until time.Time) (bool, error) {
+	mine := false
+	err := s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_at = ? WHERE id = ? AND attempts = ? AND next_at = ? AND state IN ('due', 'sending')",
+			momentOf(until), d.ID, d.Attempts, momentOf(d.NextAt))
+		mine = done.RowsAffected == 1
+		return done.Error
+	})
+	return mine && err == nil, err
+}
+
+// MarkDelivery writes what came of an attempt; when somebody else has begun another one since, theirs counts.
+func (s *Store) MarkDelivery(ctx context.Context, d notify.Delivery) error {
+	row := fromDelivery(d)
+	return s.write(ctx, func(t *tx) error {
+		if err := writable(&row); err != nil {
+			return err
+		}
+		return t.at(ctx).Exec("UPDATE deliveries SET state = ?, next_at = ?, error = ?, updated_at = ? WHERE id = ? AND attempts = ? AND state = 'sending'",
+			row.State, row.NextAt, row.Error, row.UpdatedAt, row.ID, row.Attempts).Error
+	})
+}
+
+// SaveDelivery writes one that follows from no event.
+func (s *Store) SaveDelivery(ctx context.Context, d notify.Delivery) error {
+	row := fromDelivery(d)
+	return s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
+}
+
+// Deliveries is a page of them, newest first; state "" for every one.
+func (v view) Deliveries(ctx context.Context, state notify.State, cursor string, limit int) ([]notify.Delivery, string, error) {
+	limit = pageSize(limit)
+	query := v.at(ctx)
+	if state != "" {
+		query = query.Where("state = ?", string(state))
+	}
+	query, err := newestFirst(query, deliveryList, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err := all[deliveryRow](query)
+	rows, next := cut(rows, limit, func(r deliveryRow) place { return place{list: deliveryList, at: r.CreatedAt.Int64, id: r.ID} })
+	return each(rows, toDelivery), next, err
+}
+
+// Preferences are those of everybody who chose.
+func (v view) Preferences(ctx context.Context) (map[identity.PersonID]notify.Preferences, error) {
+	rows, err := all[wishesRow](v.at(ctx))
+	wishes := map[identity.PersonID]notify.Preferences{}
+	for _, r := range rows {
+		wishes[identity.PersonID(r.Person)] = r.Wishes.is
+	}
+	return wishes, err
+}
+
+// PreferencesOf are one person's; the zero value of somebody who never chose.
+func (v view) PreferencesOf(ctx context.Context, p identity.PersonID) (notify.Preferences, error) {
+	rows, err := all[wishesRow](v.at(ctx).Where("person = ?", string(p)))
+	if err != nil || len(rows) == 0 {
+		return notify.Preferences{}, err
+	}
+	return rows[0].Wishes.is, nil
+}
+
+// SavePreferences keeps what somebody chose, in place of what they chose before.
+func (s *Store) SavePreferences(ctx context.Context, p identity.PersonID, wishes notify.Preferences) error {
+	row := wishesRow{Person: string(p), Wishes: doc(wishes)}
+	return s.write(ctx, func(t *tx) error {
+		if err := writable(&row); err != nil {
+			return err
+		}
+		return t.at(ctx).Exec("INSERT INTO notice_preferences (person, wishes) VALUES (?, ?) ON CONFLICT (person) DO UPDATE SET wishes = excluded.wishes", row.Person, row.Wishes).Error
+	})
+}
+
+// Addresses are all there are, oldest first.
+func (v view) Addresses(ctx context.Context) ([]notify.Address, error) {
+	rows, err := all[addressRow](v.at(ctx).Order("created_at, id"))
+	return each(rows, toAddress), err
+}
+
+// SaveAddress keeps an address, in place of the one with its id, with the event that says so.
+func (s *Store) SaveAddress(ctx context.Context, a notify.Address, event audit.Event) error {
+	row := addressRow{ID: a.ID, Channel: string(a.Channel), Person: string(a.Person), Tenant: a.Tenant, Host: a.Host, Sealed: a.Sealed, Kinds: a.Kinds, CreatedAt: momentOf(a.CreatedAt)}
+	return s.write(ctx, func(t *tx) error {
+		if err := t.at(ctx).Exec("DELETE FROM notice_addresses WHERE id = ?", row.ID).Error; err != nil {
+			return err
+		}
+		if err := insert(t.at(ctx), &row); err != nil {
+			return err
+		}
+		return t.Append(ctx, event)
+	})
+}
+
+// DeleteAddress takes an address out, with the event that says so; NotFound when it is gone already.
+func (s *Store) DeleteAddress(ctx context.Context, id string, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if _, err := one[addressRow](t.at(ctx).Where("id = ?", id), i18n.T("notify.no_address")); err != nil {
+			return err
+		}
+		if err := t.at(ctx).Exec("DELETE FROM notice_addresses WHERE id = ?", id).Error; err != nil {
+			return err
+		}
+		return t.Append(ctx, event)
+	})
+}
+
+// Everybody who has ever signed in and is not shut out.
+func (v view) Everybody(ctx context.Context) ([]identity.Person, error) {
+	rows, err := all[personRow](v.at(ctx).Where("disabled = ? AND refused_at IS NULL", false).Order("id"))
+	return each(rows, toPerson), err
+}

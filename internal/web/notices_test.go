@@ -1,0 +1,79 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestOneChoosesWhatOneHearsOf(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
+	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false, "notice-decided-chat": false} {
+		if _, got := part(doc, test).Attr("checked"); got != want {
+			t.Errorf("%s: want it ticked %v", test, want)
+		}
+	}
+	if got := w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"zh"}, "ready": {"webhook", "fax"}, "decided": {}}).Code; got != http.StatusSeeOther {
+		t.Fatalf("want a redirect, got %d", got)
+	}
+	wishes := w.Notices.Chosen[webtest.Anna.ID]
+	if wishes.Language != "zh" || !slices.Equal(wishes.By(notify.Ready), []notify.Channel{notify.Webhook}) || wishes.By(notify.Decided) != nil {
+		t.Errorf("got %+v", wishes)
+	}
+	doc = read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
+	if _, ticked := part(doc, "notice-decided-mail").Attr("checked"); ticked {
+		t.Error("what was unticked stays so")
+	}
+	read(t, w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"xx"}}), http.StatusUnprocessableEntity)
+}
+
+func TestAWebhookShowsItsSecretOnce(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	const address = "https://hooks.example.org/services/hush-hush"
+	doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address}}), http.StatusOK)
+	wantSaid(t, doc, "webhook-secret", "whsec_")
+	again := w.Get(webtest.Anna, "/account/notifications")
+	if body := again.Body.String(); strings.Contains(body, "whsec_") || strings.Contains(body, "hush-hush") || !strings.Contains(body, "hooks.example.org") {
+		t.Error("want the host alone afterwards")
+	}
+	for _, bad := range []string{"http://hooks.example.org", "https://", "file:///etc/passwd", "javascript:alert(1)", ""} {
+		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {bad}}), http.StatusUnprocessableEntity)
+		wantSaid(t, doc, "address-form", "cannot be used")
+	}
+	for _, e := range w.Record {
+		if strings.Contains(e.Detail.ID, "hush") {
+			t.Error("the record holds the address")
+		}
+	}
+	id := w.Notices.Entered[0].ID
+	if got := w.Post(webtest.Olaf, "/account/notifications/addresses/"+id+"/remove", nil).Code; got != http.StatusNotFound {
+		t.Errorf("somebody else's: want 404, got %d", got)
+	}
+	if got := w.Post(webtest.Anna, "/account/notifications/addresses/"+id+"/remove", nil).Code; got != http.StatusSeeOther || len(w.Notices.Entered) != 0 {
+		t.Errorf("want it gone, got %d", got)
+	}
+	if got := w.Post(webtest.Olaf, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address}, "tenant": {"vision"}}).Code; got != http.StatusNotFound {
+		t.Errorf("a team that one does not lead: want 404, got %d", got)
+	}
+}
+
+func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Error: "no answer in time"},
+		{ID: "n-2", Kind: notify.Decided, Name: "Anna", Channel: notify.Mail, State: notify.Sent, Attempts: 1}}
+	doc := read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK)
+	if n := part(doc, "delivery").Length(); n != 1 {
+		t.Errorf("want the failed one, got %d", n)
+	}
+	wantSaid(t, doc, "delivery-error", "no answer in time")
+	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
+}

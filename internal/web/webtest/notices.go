@@ -1,0 +1,86 @@
+package webtest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
+)
+
+// Notices keeps what people chose to hear of, and what was sent.
+type Notices struct {
+	notify.Store // the part that composes and sends is not for pages
+	Chosen       map[identity.PersonID]notify.Preferences
+	Entered      []notify.Address
+	Sent         []notify.Delivery
+	world        *World
+}
+
+// PreferencesOf are one person's.
+func (n *Notices) PreferencesOf(_ context.Context, p identity.PersonID) (notify.Preferences, error) {
+	return n.Chosen[p], nil
+}
+
+// SavePreferences keeps them.
+func (n *Notices) SavePreferences(_ context.Context, p identity.PersonID, wishes notify.Preferences) error {
+	n.Chosen[p] = wishes
+	return nil
+}
+
+// Addresses are all there are.
+func (n *Notices) Addresses(context.Context) ([]notify.Address, error) { return n.Entered, nil }
+
+// SaveAddress keeps one.
+func (n *Notices) SaveAddress(ctx context.Context, a notify.Address, event audit.Event) error {
+	n.Entered = append(slices.DeleteFunc(n.Entered, func(old notify.Address) bool { return old.ID == a.ID }), a)
+	return n.world.Append(ctx, event)
+}
+
+// DeleteAddress takes one out.
+func (n *Notices) DeleteAddress(ctx context.Context, id string, event audit.Event) error {
+	n.Entered = slices.DeleteFunc(n.Entered, func(old notify.Address) bool { return old.ID == id })
+	return n.world.Append(ctx, event)
+}
+
+// SaveDelivery keeps one.
+func (n *Notices) SaveDelivery(_ context.Context, d notify.Delivery) error {
+	n.Sent = append(n.Sent, d)
+	return nil
+}
+
+// Deliveries are those in a state, newest first.
+func (n *Notices) Deliveries(_ context.Context, state notify.State, _ string, _ int) ([]notify.Delivery, string, error) {
+	var list []notify.Delivery
+	for _, d := range slices.Backward(n.Sent) {
+		if state == "" || d.State == state {
+			list = append(list, d)
+		}
+	}
+	return list, "", nil
+}
+
+// newNotices is a site without a mail server.
+func newNotices(w *World, now func() time.Time) (*Notices, *notify.Service) {
+	words, err := notify.LoadWords(w.bundle)
+	if err != nil {
+		panic(err)
+	}
+	n := &Notices{Chosen: map[identity.PersonID]notify.Preferences{}, world: w}
+	same := func(_, text string) (string, error) { return text, nil }
+	return n, notify.New(notify.Options{Store: n, Actor: w.Site.Directory.Actor, Words: words, URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same})
+}
+
+// noticed is a world where somebody chose, a team hears too, and a message did not get through.
+func noticed() *World {
+	w := Busy()
+	w.Notices.Chosen[Anna.ID] = notify.Preferences{Language: "ko", Channels: map[notify.Kind][]notify.Channel{notify.Ready: {notify.Mail, notify.Webhook}}}
+	w.Notices.Entered = []notify.Address{{ID: "na-1", Channel: notify.Webhook, Person: Dora.ID, Host: "hooks.example.org", CreatedAt: Now},
+		{ID: "na-2", Channel: notify.Chat, Person: Anna.ID, Tenant: "vision", Host: "mattermost: chat.example.org", Kinds: []notify.Kind{notify.Waiting, notify.Failed}, CreatedAt: Now}}
+	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Decided, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1, CreatedAt: Now.Add(-time.Hour)},
+		{ID: "n-2", Kind: notify.Lease, Name: Anna.Name, Channel: notify.Webhook, State: notify.Due, Attempts: 2, Error: "the receiver answered 503", CreatedAt: Now.Add(-2 * time.Minute)},
+		{ID: "n-3", Kind: notify.Waiting, Name: Dora.Name, Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Error: "no answer in time", CreatedAt: Now.Add(-time.Minute)}}
+	return w
+}

@@ -76,6 +76,10 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
 	case path == "/admin/prices":
 		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
+	case strings.HasSuffix(path, "/refund"), strings.HasSuffix(path, "/budgets/:name/remove"):
+		return url.Values{}
+	case path == "/admin/budgets/:name":
+		return url.Values{"amount": {"1000"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}}
 	}
@@ -136,7 +140,7 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team, "{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
 	case strings.HasPrefix(path, "/team/") && strings.Contains(path, "/tokens/"):
 		return strings.NewReplacer(":name", team, ":id", w.tokenID(subject)).Replace(path)
-	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"):
+	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"), strings.Contains(path, "/budgets/"):
 		return id(team)
 	case strings.Contains(path, "/people/"):
 		return id(w.personID(subject))

@@ -3,6 +3,7 @@ package budget
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -48,6 +49,24 @@ func (u Unit) Parts() int64 {
 	return 100
 }
 
+// decimals is how many places after the point an amount of the unit has.
+func (u Unit) decimals() int { return len(strconv.FormatInt(u.Parts(), 10)) - 1 }
+
+// Write is an amount as it is typed: "12.40".
+func (u Unit) Write(amount int64) string {
+	return strconv.FormatFloat(float64(amount)/float64(u.Parts()), 'f', u.decimals(), 64)
+}
+
+// Parse reads what Write writes, with a point or a comma and as many places as the unit has; false for anything else.
+func (u Unit) Parse(text string) (amount int64, ok bool) {
+	whole, part, _ := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
+	if len(part) > u.decimals() || whole == "" || strings.Trim(whole+part, "0123456789") != "" {
+		return 0, false
+	}
+	amount, err := strconv.ParseInt(whole+part+strings.Repeat("0", u.decimals()-len(part)), 10, 64)
+	return amount, err == nil
+}
+
 // Limit is what happens to a start or an extension that does not fit any more.
 type Limit string
 
@@ -80,6 +99,11 @@ type Claim struct {
 	From      time.Time
 	Until     time.Time
 	Intervals []usage.Interval // its meter
+}
+
+// Start is what a new workload of a size would take.
+func Start(tenant string, size catalog.Size, now time.Time, lease time.Duration) Claim {
+	return Claim{Tenant: tenant, Size: size, Holds: true, Wanted: true, From: now, Until: now.Add(lease)}
 }
 
 // SettleEvery is how often what a running workload has used is moved from held to spent. What is left of the budget does not depend on it.

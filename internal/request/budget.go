@@ -17,7 +17,7 @@ const BudgetRule = "budget"
 
 // startClaim is what a wish would take of a budget.
 func startClaim(w Wish, now time.Time) budget.Claim {
-	return budget.Claim{Tenant: w.Tenant, Size: w.Size, Holds: true, Wanted: true, From: now, Until: now.Add(w.Lease.Std())}
+	return budget.Start(w.Tenant, w.Size, now, w.Lease.Std())
 }
 
 // extendClaim is what a workload would take with a longer lease.

@@ -318,6 +318,13 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 		}
 		m.Bars = append(m.Bars, *bar)
 	}
+	after, err := w.budgetTakes(k, r)
+	if err != nil {
+		return m, err
+	}
+	if after != nil {
+		m.Bars = append(m.Bars, *after)
+	}
 	if r.Wish.Size.LicencePool == "" {
 		return m, nil
 	}

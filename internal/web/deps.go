@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -32,6 +33,7 @@ type Deps struct {
 	Usage        *usage.Service
 	Prices       *usage.Prices
 	Rules        *policy.Service
+	Budgets      *budget.Service
 	Tenants      *tenant.Service
 	StandIns     *standin.Service
 	Snapshots    request.Snapshots

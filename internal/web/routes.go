@@ -109,6 +109,12 @@ func (w *Web) Routes() []Route {
 		{post, pricesPath, identity.ChangePrices, w.priceAdd},
 		{post, pricesPath + "/:id/end", identity.ChangePrices, w.priceEnd},
 
+		{get, "/admin/budgets", identity.ReadBudget, w.show(budgetsPage)},
+		{get, "/admin/budgets/:name", identity.ReadBudget, w.show(teamBudgetPage)},
+		{post, "/admin/budgets/:name", identity.ChangeBudget, w.budgetSet},
+		{post, "/admin/budgets/:name/remove", identity.ChangeBudget, w.budgetRemove},
+		{post, "/admin/budgets/:name/refund", identity.ChangeBudget, w.budgetRefund},
+
 		{get, "/live", identity.ReadWorkload, w.live},
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
 		{post, "/settings/theme", identity.ReadCatalog, w.setTheme},
@@ -163,6 +169,9 @@ var (
 	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
 	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
 
+	budgetsPage    = page{"budgets", []string{"budget"}, (*Web).budgets}
+	teamBudgetPage = page{"budget", []string{"budget"}, (*Web).teamBudget}
+
 	metricsHealthPage = page{"metrics", []string{"inventory"}, (*Web).metricsHealth}
 )
 
@@ -170,7 +179,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, rulesPage, pricesPage, tenantsPage} {
+		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

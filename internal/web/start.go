@@ -550,6 +550,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	if p.Quota.Limit > 0 {
 		m.Quota = quotaAfter(say, p.Quota, p.Wish.Size.Title)
 	}
+	m.Budget = budgetAfter(say, p.Budget)
 	return m, nil
 }
 

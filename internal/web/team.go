@@ -42,6 +42,14 @@ func (w *Web) teamModel(k call, t tenant.Tenant) (teamview.TeamModel, error) {
 	if len(bars) == 0 {
 		m.Quotas.None = say.S("team.no_quota")
 	}
+	bar, none, broken := w.budgetFact(k, t.Name)
+	if broken != nil {
+		return m, broken
+	}
+	if bar != nil {
+		m.Quotas.Bars = append(m.Quotas.Bars, *bar)
+	}
+	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("web.nav.budgets"), Component: ui.LinkButton(ui.LinkButtonModel{Label: say.S("budgets.book"), Href: budgetPath(t.Name), Kind: ui.LinkLike, Small: true, Test: "budget-book"}), About: none})
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
 		if len(t.Groups[role]) == 0 {
 			continue

@@ -985,6 +985,7 @@ type SummaryModel struct {
 	CostNote string
 	Items    []ui.DefModel
 	Quota    *ui.MeterModel
+	Budget   *ui.MeterModel
 	Manifest string
 	// Update is for those without scripts.
 	Update ui.ButtonModel
@@ -1079,8 +1080,8 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.Manifest != "" {
-				templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: "manifest", Title: ui.L(ctx).S("start.manifest"), Language: "YAML", Text: m.Manifest, Folded: true}).Render(ctx, templ_7745c5c3_Buffer)
+			if m.Budget != nil {
+				templ_7745c5c3_Err = ui.Meter(*m.Budget).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1089,11 +1090,21 @@ func Summary(m SummaryModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if m.Manifest != "" {
+				templ_7745c5c3_Err = ui.Code(ui.CodeModel{ID: "manifest", Title: ui.L(ctx).S("start.manifest"), Language: "YAML", Text: m.Manifest, Folded: true}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, " ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			templ_7745c5c3_Err = ui.Button(m.Send).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, " ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, " ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1107,7 +1118,7 @@ func Summary(m SummaryModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "</div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "</div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -41,6 +42,13 @@ func Scenes() []Scene {
 		s := w.Snaps["local"]
 		s.TakenAt = Now.Add(-25 * time.Minute)
 		w.Snaps["local"] = s
+		return w
+	}
+	budgeted := func() *World {
+		w := Busy()
+		if _, err := w.BudgetService.Set(context.Background(), w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval}); err != nil {
+			panic(err)
+		}
 		return w
 	}
 	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
@@ -206,6 +214,11 @@ func Scenes() []Scene {
 		{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
 		{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
 		{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
+		{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},
+		{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
+		{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
+		{"budgets", "one, not set", Dora, Busy, "/admin/budgets/vision", nil},
+		{"budgets", "one, came back", Dora, Busy, "/admin/budgets/vision", url.Values{"amount": {"1,2,3"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}},
 		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},

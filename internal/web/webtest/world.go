@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -58,6 +59,7 @@ type World struct {
 	Web             *web.Web
 	RequestService  *request.Service
 	WorkloadService *workload.Service
+	BudgetService   *budget.Service
 	Rules           *policy.Service
 	StandIns        *standin.Service
 	Readings        Readings
@@ -132,7 +134,9 @@ func Empty() *World {
 	}
 	w.Catalogues = &offertest.Store{Uses: w.uses}
 	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
-	w.RequestService = &request.Service{Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
+	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID, Money: func() budget.Unit { return "EUR" },
+		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
+	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now}
 	w.PriceList, w.Unmet = &Prices{}, &Misses{}
 	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR", Now: now, NewID: w.newID})
@@ -143,7 +147,7 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Web = web.New(web.Deps{Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

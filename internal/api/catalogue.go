@@ -112,15 +112,6 @@ func (a *API) inventory(ctx context.Context, actor identity.Actor, _ *struct{}) 
 	return reply(list(views, ""), nil)
 }
 
-func (a *API) licences(ctx context.Context, _ identity.Actor, _ *struct{}) (*output[List[Seats]], error) {
-	seats, err := a.deps.Requests.Seats(ctx)
-	var views []Seats
-	for _, s := range seats {
-		views = append(views, seatsView(s))
-	}
-	return reply(list(views, ""), err)
-}
-
 type auditInput struct {
 	Tenant   string    `query:"tenant" maxLength:"63"`
 	Workload string    `query:"workload" maxLength:"64"`

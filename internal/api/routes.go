@@ -20,7 +20,14 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
 	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
 	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
-	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools and their use", "Catalogue"), identity.ReadLicences, a.licences)
+
+	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools: entitled, reserved, used, free, and on what not all agree", "Licences"), identity.ReadLicences, a.licences)
+	add(a, op(http.MethodGet, "/licences/nodes", "list-licence-nodes", "Nodes with vGPUs, and what each vGPU says of its licence", "Licences"), identity.ReadLicences, a.licenceNodes)
+	add(a, op(http.MethodGet, "/licences/forecast", "list-licence-forecasts", "Seats by hour and weekday, the peak, and when a pool is exhausted or ends", "Licences"), identity.ReadLicences, a.licenceForecast)
+	add(a, op(http.MethodGet, "/licences/entitlements", "list-entitlements", "What was bought, and whether it counts; for admins and auditors", "Licences"), identity.ReadBought, a.entitlements)
+	add(a, created(op(http.MethodPost, "/licences/entitlements", "enter-entitlement", "Enter what was bought", "Licences")), identity.ChangeLicences, a.enterLicence)
+	add(a, op(http.MethodDelete, "/licences/entitlements/{id}", "remove-entitlement", "Take it out; what runs goes on. Answers with the list", "Licences"), identity.ChangeLicences, a.removeLicence)
+	add(a, fileSized(op(http.MethodPost, "/licences/import", "import-entitlements", "Read a file of comma-separated values, and keep all of it or nothing", "Licences")), identity.ChangeLicences, a.importLicences)
 
 	add(a, op(http.MethodGet, "/catalogue", "get-catalogue", "The catalogue as it is written; for admins and auditors", "Catalogue"), identity.ReadOffer, a.catalogue)
 	add(a, long(op(http.MethodPut, "/catalogue", "save-catalogue", "Save it as the next version, and go by it at once", "Catalogue")), identity.ChangeOffer, a.saveCatalogue)

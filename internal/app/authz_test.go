@@ -111,6 +111,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
 	case path == "/api/v1/prices":
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
+	case path == "/api/v1/licences/entitlements":
+		return map[string]any{"pool": "nvidia-vws", "seats": 1000}
+	case path == "/api/v1/licences/import":
+		return map[string]any{"csv": "feature,quantity\nnvidia-vws,7\n"}
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
@@ -148,6 +152,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
 		return path
+	case strings.Contains(path, "/entitlements/"):
+		return id("l-none")
 	case strings.Contains(path, "/stand-ins/"):
 		return id(w.away(subject, other).ID)
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):

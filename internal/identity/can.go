@@ -27,6 +27,7 @@ const (
 	DeleteVolume    Action = "volume.delete"
 	ReadLicences    Action = "licence.read"
 	ChangeLicences  Action = "licence.change"
+	ReadBought      Action = "licence.bought" // which licences were bought, and who entered them
 	ManageTokens    Action = "token.manage"
 	ManageStandIns  Action = "standin.manage" // let others decide in one's place
 	ReadAudit       Action = "audit.read"
@@ -106,6 +107,7 @@ var table = map[Action][]rule{
 	DeleteVolume:    {self, owner},
 	ReadLicences:    {signedIn},
 	ChangeLicences:  {admin},
+	ReadBought:      {seesAll},
 	ManageTokens:    {self},
 	ManageStandIns:  {self},
 	ReadAudit:       {seesAll},

@@ -29,6 +29,14 @@ type LineProblem struct {
 	Reason i18n.Text
 }
 
+// Sentence is the reason with its line.
+func (p LineProblem) Sentence() i18n.Text {
+	if p.Line == 0 {
+		return p.Reason
+	}
+	return i18n.T("licences.csv_line", "Line", p.Line, "Reason", p.Reason)
+}
+
 // Parsed is what a file says. Entitlements are sound only where there are no Problems; Ignored are the columns that were not read.
 type Parsed struct {
 	Entitlements []Entitlement

@@ -203,6 +203,36 @@ func (l Line) nameless() Line {
 	return l
 }
 
+// Bought is a purchase, and whether it counts: it holds now, and nothing stands above it.
+type Bought struct {
+	Entitlement
+	Counts bool
+}
+
+// Bought lists what was entered and what licence servers tell, by pool.
+func (s *Service) Bought(a identity.Actor) ([]Bought, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	if !identity.Can(a, identity.ReadBought, identity.Thing{}) {
+		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	}
+	var list []Bought
+	book, now := s.book.Load(), s.o.Now()
+	for _, p := range s.o.Pools {
+		own, origin := p.Entitlements(book.Entered, book.Answers)
+		for _, e := range own {
+			list = append(list, Bought{e, e.Holds(now)})
+		}
+		for _, e := range book.Entered {
+			if origin == FromServer && e.Pool == p.Name {
+				list = append(list, Bought{e, false})
+			}
+		}
+	}
+	return list, nil
+}
+
 // Form is what was typed for one purchase.
 type Form struct{ Pool, Reference, Seats, From, Until string }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // Taking is one workload that seats are kept for, from the decision until its pod is gone.
@@ -76,6 +78,11 @@ type Difference struct {
 	Name     string
 	Tenant   string
 	Count    int
+}
+
+// Sentence says it to people.
+func (d Difference) Sentence() i18n.Text {
+	return i18n.T("licences.differs_"+string(d.Kind), "Count", d.Count, "Node", d.Node, "Name", d.Name, "Tenant", d.Tenant)
 }
 
 // Settle puts what the portal has given out beside what the licence server says. Machines are compared by host name alone: no licence server knows of pods.

@@ -177,7 +177,7 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 	if d := l.Account.Difference; len(d) > 0 {
 		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.differences"), Test: "differences"}
 		for _, x := range d {
-			n.Items = append(n.Items, say.Say(i18n.T("licences.differs_"+string(x.Kind), "Count", x.Count, "Node", x.Node, "Name", x.Name, "Tenant", x.Tenant)))
+			n.Items = append(n.Items, say.say(x.Sentence()))
 		}
 		list = append(list, n)
 	}
@@ -273,11 +273,7 @@ func enterModel(say words, pools []license.Line, form license.Form, csv string, 
 	if len(lines) > 0 {
 		m.Problems = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.csv_refused"), Alert: true, Test: "csv-problems"}
 		for _, p := range lines {
-			words := say.say(p.Reason)
-			if p.Line > 0 {
-				words = say.S("licences.csv_line", "Line", p.Line, "Reason", words)
-			}
-			m.Problems.Items = append(m.Problems.Items, words)
+			m.Problems.Items = append(m.Problems.Items, say.say(p.Sentence()))
 		}
 	}
 	return m

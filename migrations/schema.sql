@@ -26,7 +26,10 @@ CREATE TABLE sessions (
   groups_at     BIGINT,
   asked_at      BIGINT,
   acting_as     TEXT,
-  acting_until  BIGINT
+  acting_until  BIGINT,
+  roles         TEXT   NOT NULL DEFAULT '',
+  former_hash   TEXT   NOT NULL DEFAULT '',
+  renewed_at    BIGINT
 );
 CREATE INDEX sessions_person ON sessions (person);
 CREATE INDEX sessions_parent ON sessions (parent);
@@ -69,7 +72,8 @@ CREATE TABLE requests (
   expires_at        BIGINT,
   decided_at        BIGINT,
   version           BIGINT NOT NULL CHECK (version > 0),
-  size_name         TEXT   NOT NULL DEFAULT ''
+  size_name         TEXT   NOT NULL DEFAULT '',
+  fingerprint       TEXT   NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX requests_asker_key ON requests (asker, idempotency_key) WHERE idempotency_key <> '';
 CREATE INDEX requests_newest ON requests (created_at, id);
@@ -79,6 +83,19 @@ CREATE INDEX requests_pending ON requests (created_at, id) WHERE state = 'pendin
 CREATE INDEX requests_waiting ON requests (tenant, asker) WHERE state = 'pending';
 CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
 CREATE INDEX requests_size ON requests (size_name, created_at, id);
+
+-- What was refused at once, with what the rules could see then.
+CREATE TABLE refusals (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  kind       TEXT   NOT NULL,
+  asker      TEXT   NOT NULL,
+  asker_name TEXT   NOT NULL,
+  tenant     TEXT   NOT NULL,
+  wish       TEXT   NOT NULL,
+  decision   TEXT   NOT NULL,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX refusals_newest ON refusals (created_at, id);
 
 -- Whose word a pending request asks for, from when on: the keys of identity.Party. "spoken:" and a person is somebody whose word does not count any more, the asker among
 -- them. The rows of a request go when it is decided.

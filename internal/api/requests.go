@@ -41,7 +41,7 @@ func (b RequestBody) Draft(key string) request.Draft {
 }
 
 type submitInput struct {
-	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, so a call can be sent twice safely"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, so a call can be sent twice safely; with other contents it is a conflict that names the earlier request"`
 	Body RequestBody
 }
 

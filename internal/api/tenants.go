@@ -236,7 +236,7 @@ func (a *API) people(ctx context.Context, actor identity.Actor, in *peopleInput)
 
 type askQuotaInput struct {
 	Name string `path:"name" maxLength:"63"`
-	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, with other contents a conflict"`
 	Body struct {
 		Size   string `json:"size" maxLength:"63"`
 		Amount int    `json:"amount" minimum:"1" doc:"How many of the size the team may hold then"`

@@ -65,7 +65,7 @@ func (a *API) start(ctx context.Context, actor identity.Actor, in *idInput) (*ou
 
 type extendInput struct {
 	ID   string `path:"id" maxLength:"64"`
-	Key  string `header:"Idempotency-Key" maxLength:"100"`
+	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, with other contents a conflict"`
 	Body struct {
 		Lease  string `json:"lease" maxLength:"32" example:"4h" doc:"How much longer"`
 		Reason string `json:"reason,omitempty" maxLength:"2000"`

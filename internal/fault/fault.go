@@ -34,6 +34,7 @@ func Kinds() []Kind {
 type Field struct {
 	Name   string
 	Reason i18n.Text
+	See    string // as in Error
 }
 
 // Error is a fault. Sentence is for a person; Cause is for the log.
@@ -42,6 +43,7 @@ type Error struct {
 	Sentence   i18n.Text
 	Fields     []Field
 	RetryAfter time.Duration
+	See        string // where what is in the way can be read, below the root of the pages and of the API alike: "requests/r-1"; "" for nowhere
 	Cause      error
 }
 

@@ -46,10 +46,11 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 		return Request{}, err
 	}
 	if len(d.Key) > maxKey {
-		return Request{}, fault.InvalidFields([]fault.Field{{Name: "key", Reason: i18n.T("request.key_too_long", "Most", maxKey)}})
+		return Request{}, keyTooLong()
 	}
-	if r, found, err := asked(ctx, s.Store, a, d.Key); found || err != nil {
-		return r, err
+	sent := sentQuota(d)
+	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
+		return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 	}
 	w, t, err := s.checkQuota(a, d)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 	}
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		again, found, err := asked(ctx, tx, a, d.Key)
+		again, found, err := asked(ctx, tx, a, sent)
 		if found || err != nil {
 			r = again
 			return err
@@ -76,7 +77,7 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 		if err != nil {
 			return err
 		}
-		out.Request.Key = d.Key
+		sent.mark(&out.Request)
 		r = out.Request
 		return s.save(ctx, tx, out)
 	})

@@ -51,7 +51,7 @@ type Draft struct {
 	Storage string // "10Gi"; "" or "0" for none
 	Volume  string // optional: kept storage to use instead of new
 	Reason  string
-	Key     string // idempotency key; the same key of the same person gives the same request
+	Key     string // idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
 	DryRun  bool   // refuse nothing, write nothing: for the summary
 }
 
@@ -83,10 +83,12 @@ type Request struct {
 	Estimate  usage.Money // price of the whole lease
 	Workload  workload.ID // what came of it, or what is to be extended
 	Key       string
-	CreatedAt time.Time
-	ExpiresAt time.Time // an undecided request expires then
-	DecidedAt time.Time
-	Version   int64
+	// Fingerprint is what was sent with the key, see fingerprint; "" without a key, and in requests of before there were any.
+	Fingerprint string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // an undecided request expires then
+	DecidedAt   time.Time
+	Version     int64
 }
 
 // Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has spoken.

@@ -166,16 +166,17 @@ type Service struct {
 	queue  queue
 }
 
-// Submit checks a draft and decides it. The same idempotency key of the same person gives the request it gave before.
+// Submit checks a draft and decides it. The same draft with the same idempotency key of the same person gives the request it gave before.
 func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Request, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
 	}
 	if len(d.Key) > maxKey {
-		return Request{}, fault.InvalidFields([]fault.Field{{Name: "key", Reason: i18n.T("request.key_too_long", "Most", maxKey)}})
+		return Request{}, keyTooLong()
 	}
-	if r, found, err := asked(ctx, s.Store, a, d.Key); found || err != nil {
-		return r, err
+	sent := sentDraft(d)
+	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
+		return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 	}
 	w, t, err := s.check(a, d)
 	if err != nil {
@@ -188,30 +189,16 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	}
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		seen, found, err := asked(ctx, tx, a, d.Key) // the same call may have come in beside this one
+		seen, found, err := asked(ctx, tx, a, sent) // the same call may have come in beside this one
 		if found || err != nil {
 			r = seen
 			return err
 		}
-		out, err := s.submitIn(ctx, tx, w, a, facts, t, d.Key)
+		out, err := s.submitIn(ctx, tx, w, a, facts, t, sent)
 		r = out.Request
 		return err
 	})
 	return r, s.refused(ctx, a, d, err)
-}
-
-// asked finds the request that an idempotency key has made before.
-func asked(ctx context.Context, in interface {
-	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
-}, a identity.Actor, key string) (Request, bool, error) {
-	if key == "" {
-		return Request{}, false, nil
-	}
-	r, err := in.RequestByKey(ctx, a.Person.ID, key)
-	if fault.Is(err, fault.NotFound) {
-		return Request{}, false, nil
-	}
-	return r, err == nil, err
 }
 
 // check is everything that can be said of a draft without the store.
@@ -258,7 +245,7 @@ func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) in
 	return capacity.Fit(snapshot, size)
 }
 
-func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant, key string) (Outcome, error) {
+func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant, key sent) (Outcome, error) {
 	holdings, err := tx.Holdings(ctx, t.Name)
 	if err != nil {
 		return Outcome{}, err
@@ -282,7 +269,7 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 	if err != nil {
 		return out, err
 	}
-	out.Request.Key = key
+	key.mark(&out.Request)
 	return out, s.save(ctx, tx, out)
 }
 
@@ -392,8 +379,12 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
 	}
-	if r, found, err := asked(ctx, s.Store, a, key); found || err != nil {
-		return r, err
+	if len(key) > maxKey {
+		return Request{}, keyTooLong()
+	}
+	sent := sentExtension(id, more, reason, key)
+	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
+		return r, s.refused(ctx, a, Draft{Tenant: r.Wish.Tenant}, err)
 	}
 	seen, err := s.Store.Workload(ctx, id)
 	if err != nil {
@@ -417,7 +408,7 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	}
 	var r Request
 	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		again, found, err := asked(ctx, tx, a, key)
+		again, found, err := asked(ctx, tx, a, sent)
 		if found || err != nil {
 			r = again
 			return err
@@ -433,7 +424,7 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 		if err != nil {
 			return err
 		}
-		out.Request.Key = key
+		sent.mark(&out.Request)
 		r = out.Request
 		return s.save(ctx, tx, out)
 	})

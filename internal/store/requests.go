@@ -39,6 +39,7 @@ type requestRow struct {
 	DecidedAt        moment
 	Version          int64
 	SizeName         string
+	Fingerprint      string
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -73,6 +74,7 @@ func fromRequest(r request.Request) requestRow {
 		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision), EstimateMinor: r.Estimate.Minor,
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt), ExpiresAt: momentOf(r.ExpiresAt),
 		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Wish.Size.Name,
+		Fingerprint: r.Fingerprint,
 	}
 }
 
@@ -81,7 +83,7 @@ func toRequest(row requestRow) request.Request {
 		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName, Wish: row.Wish.is,
 		State: request.State(row.State), Decision: row.Decision.is, Estimate: usage.Money{Minor: row.EstimateMinor, Currency: row.EstimateCurrency},
 		Workload: workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(), ExpiresAt: row.ExpiresAt.time(),
-		DecidedAt: row.DecidedAt.time(), Version: row.Version,
+		DecidedAt: row.DecidedAt.time(), Version: row.Version, Fingerprint: row.Fingerprint,
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *Web) moreQuotaView(k call, f quotaForm, problems []fault.Field) (view, 
 		}
 	}
 	m := teamview.MoreModel{Header: ui.HeaderModel{Title: title, Lead: say.S("team.more_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: t.Display(), Href: teamPath(name)}, {Label: title}}},
-		Errors: formErrors(say, problems), Form: ui.FormModel{ID: "more-quota", Action: teamPath(name) + "/quota", Hidden: []ui.HiddenModel{{Name: "key", Value: f.Key}}, Test: "more-quota-form"},
+		Errors: askErrors(say, problems, "more-quota"), Form: ui.FormModel{ID: "more-quota", Action: teamPath(name) + "/quota", Hidden: []ui.HiddenModel{{Name: "key", Value: f.Key}}, Test: "more-quota-form"},
 		Fields: []ui.FieldModel{size,
 			{ID: "amount", Name: "amount", Kind: ui.NumberField, Label: say.S("team.more_amount"), Hint: say.S("team.more_amount_hint"), Value: f.Amount, Error: wrongIn(say, problems, "amount"), Min: "1", Short: true, Test: "amount"},
 			{ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: f.Reason, Error: wrongIn(say, problems, "reason"), MaxLength: 500, Test: "reason"}},
@@ -72,6 +72,7 @@ func (w *Web) moreQuotaAsk(c echo.Context) error {
 	case !correctable(err):
 		return err
 	}
+	f.Key = w.nextKey(f.Key, err)
 	v, viewErr := w.moreQuotaView(k, f, problemsOf(err))
 	if viewErr != nil {
 		return viewErr

@@ -270,6 +270,7 @@ func statusOf(err error) int {
 
 func (w *Web) startAgain(c echo.Context, k call, form StartForm, cause error) error {
 	problems := problemsOf(cause)
+	form.Key = w.nextKey(form.Key, cause)
 	if teams := w.startable(k); !offered(teams, form.Tenant) {
 		if len(teams) == 0 {
 			return cause
@@ -292,7 +293,7 @@ func problemsOf(err error) []fault.Field {
 	if len(f.Fields) > 0 {
 		return f.Fields
 	}
-	return []fault.Field{{Reason: f.Sentence}}
+	return []fault.Field{{Reason: f.Sentence, See: f.See}}
 }
 
 // formErrors sums the problems up, each leading to its field.
@@ -300,9 +301,30 @@ func formErrors(say words, problems []fault.Field) ui.FormErrorsModel {
 	m := ui.FormErrorsModel{}
 	for _, p := range problems {
 		m.Items = append(m.Items, ui.FormErrorModel{FieldID: p.Name, Words: say.say(p.Reason)})
+		if p.See != "" {
+			m.See = &ui.LinkButtonModel{Label: say.S("web.see_earlier"), Href: "/" + p.See, Kind: ui.Secondary, Small: true, Test: "see-earlier"}
+		}
 	}
 	m.Title = say.S("web.form_errors", "Count", len(m.Items))
 	return m
+}
+
+// askErrors are those of a form that makes a request. One that was sent before with other contents can be sent as another request: the form that comes back has another key.
+func askErrors(say words, problems []fault.Field, form string) ui.FormErrorsModel {
+	m := formErrors(say, problems)
+	if m.See != nil {
+		m.Title = say.S("web.sent_already")
+		m.Again = &ui.ButtonModel{Label: say.S("web.send_another"), Kind: ui.Secondary, Small: true, Form: form, Test: "send-another"}
+	}
+	return m
+}
+
+// nextKey is the key of a form that comes back: another one where a request was made with it.
+func (w *Web) nextKey(key string, cause error) string {
+	if fault.As(cause).See != "" {
+		return w.Requests.NewID("k-")
+	}
+	return key
 }
 
 // startFields are the choices.
@@ -320,7 +342,7 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 	m := start.FormModel{
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}},
 		Attrs:  templ.Attributes{"hx-post": "/start/summary", "hx-target": "#start-summary", "hx-swap": "outerMorph", "hx-trigger": "change, input delay:600ms"},
-		Errors: formErrors(say, problems),
+		Errors: askErrors(say, problems, "start-form"),
 		Kind: ui.FieldModel{Name: "kind", Kind: ui.RadiosField, Label: say.S("start.kind"), Value: form.Kind, Error: wrong("kind"), Attrs: again, Test: "kind", Options: []ui.OptionModel{
 			{Value: "notebook", Label: say.Say(i18n.T("kind.notebook")), Hint: say.S("start.notebook_hint"), Test: "kind-notebook"},
 			{Value: "endpoint", Label: say.Say(i18n.T("kind.endpoint")), Hint: say.S("start.endpoint_hint"), Test: "kind-endpoint"}}},

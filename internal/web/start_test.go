@@ -223,3 +223,30 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 		})
 	}
 }
+
+// TestAFormThatWasSentIsNotSentAgainWithOtherContents: back in the browser, another size, send. The key of the form is the old one, so nothing was started and the reader was
+// led to what they had before.
+func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
+	t.Parallel()
+	w := webtest.Empty()
+	to := wantRedirect(t, w.Post(webtest.Anna, "/start", form("name", "first")))
+	changed := form("name", "second", "lease", "2h")
+	doc := read(t, w.Post(webtest.Anna, "/start", changed), http.StatusConflict)
+	wantSaid(t, doc, "form-errors", "sent already", "first")
+	if got, _ := doc.Find("#lease, input[name=lease]").Attr("value"); got != "2h" {
+		t.Errorf("what was typed stays, got %q", got)
+	}
+	earlier, _ := part(doc, "see-earlier").Attr("href")
+	if !strings.HasPrefix(earlier, "/requests/r-") {
+		t.Fatalf("want the way to the earlier request, got %q", earlier)
+	}
+	read(t, w.Get(webtest.Anna, earlier), http.StatusOK)
+	if owner, _ := part(doc, "send-another").Attr("form"); owner != "start-form" {
+		t.Errorf("the button sends the form, got %q", owner)
+	}
+	key, _ := doc.Find("input[name=key]").Attr("value")
+	changed.Set("key", key)
+	if another := wantRedirect(t, w.Post(webtest.Anna, "/start", changed)); another == to || len(w.Works) != 2 {
+		t.Errorf("sent as another request: want a second workload, got %s and %d", another, len(w.Works))
+	}
+}

@@ -86,7 +86,7 @@ func (w *Web) extendAsk(k call, s seen, lease, reason string, problems []fault.F
 	return workloadview.AskModel{
 		Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.extend")},
 		Lead:   say.S("workload.extend_lead", "Price", say.moneyPerHour(s.Size.PricePerHour)),
-		Errors: formErrors(say, problems),
+		Errors: askErrors(say, problems, "ask-extend"),
 		Form:   ui.FormModel{ID: "ask-extend", Action: workloadPath(s.ID) + "/extend", Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewID("k-")}}, Test: "extend-form"},
 		Fields: []ui.FieldModel{
 			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint, Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease", List: []string{"1h", "4h", "8h", "1d"}},

@@ -153,6 +153,10 @@ func TestExtend(t *testing.T) {
 	if got := w.Works["w-train-resnet"].Lease.Until.Sub(before); got != 4*time.Hour {
 		t.Errorf("a double click adds four hours once, got %s", got)
 	}
+	again := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"5h"}, "key": {"k-1"}}), http.StatusConflict)
+	if part(again, "see-earlier").Length() != 1 || part(again, "send-another").Length() != 1 {
+		t.Error("the same form with another length was not sent, and says so")
+	}
 	long := wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"80h"}, "reason": {"the sweep"}, "key": {"k-2"}}))
 	if !strings.HasPrefix(long, "/requests/") {
 		t.Errorf("a long one waits for an approval, got %s", long)

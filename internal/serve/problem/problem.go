@@ -23,6 +23,7 @@ type Details struct {
 	Detail   string         `json:"detail,omitempty"`
 	Instance string         `json:"instance,omitempty"`
 	Fields   []FieldProblem `json:"fields,omitempty"`
+	See      string         `json:"see,omitempty" doc:"Where in the API what is in the way can be read"`
 
 	RetryAfter time.Duration `json:"-"`
 }
@@ -61,6 +62,9 @@ func Of(err error, l *i18n.Localizer, requestID string) Details {
 	d := Details{
 		Type: "urn:gpu-portal:problem:" + string(f.Kind), Title: l.S(lk.title), Status: lk.status, Detail: l.Say(f.Sentence),
 		RetryAfter: f.RetryAfter,
+	}
+	if f.See != "" {
+		d.See = "/api/v1/" + f.See
 	}
 	if requestID != "" {
 		d.Instance = "urn:gpu-portal:request:" + requestID

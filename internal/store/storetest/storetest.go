@@ -87,7 +87,7 @@ func Request(id string) request.Request {
 			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "größe"}}, All: true, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}},
 			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob", Parties: []identity.Party{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
-		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
+		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" + id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
 	}
 }
 

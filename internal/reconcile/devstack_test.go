@@ -89,6 +89,7 @@ func (r *real) wish(id workload.ID, change workload.Change) {
 }
 
 func TestDevstackLife(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	nb := reconciletest.WithStorage(r.notebook("nb-a"))
 	ep := reconciletest.Endpoint(r.notebook("ep-a"))
@@ -248,6 +249,7 @@ func (r *real) versions() map[string]string {
 
 // T-VIEW-3 on the real thing: values, labels, the owner record, Secrets, a deleted object, and the tenant's own objects.
 func TestDevstackRepair(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	nb := r.notebook("nb-a")
 	r.store.Put(nb)
@@ -288,6 +290,7 @@ func TestDevstackRepair(t *testing.T) {
 
 // A pod that the quota refuses is explained, and runs soon after there is room; Kubernetes alone would wait for minutes.
 func TestDevstackQuota(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	first := r.notebook("nb-a")
 	r.store.Put(first)
@@ -355,6 +358,7 @@ func TestDevstackServerKilled(t *testing.T) {
 
 // T-LABEL-2 on the real thing: a namespace that we did not make is not adopted, and nothing is put into it.
 func TestDevstackForeignNamespace(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	_, err := r.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, metav1.CreateOptions{})
 	if err != nil {
@@ -378,6 +382,7 @@ func TestDevstackForeignNamespace(t *testing.T) {
 
 // T-LABEL-3: a pod with a copy of our labels and owner record is not counted as ours, and does not keep a deleted workload alive.
 func TestDevstackStolenLabels(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	nb := r.notebook("nb-a")
 	r.store.Put(nb)
@@ -410,6 +415,7 @@ func TestDevstackStolenLabels(t *testing.T) {
 
 // A namespace that is being deleted is explained; afterwards everything is made again.
 func TestDevstackNamespaceDeleted(t *testing.T) {
+	t.Parallel()
 	r := newReal(t)
 	nb := r.notebook("nb-a")
 	r.store.Put(nb)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
+	"github.com/gpu-portal/gpu-portal/internal/notify/notifytest"
 )
 
 var (
@@ -47,7 +48,10 @@ func run(m *testing.M) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID, Spaces: spaces("e2e"), MinLease: "1s", Out: log})
+	if post, err = notifytest.NewPost(); err == nil {
+		defer post.Close()
+		portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID, Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: outside})
+	}
 	if err == nil {
 		err = portal.Start(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -92,6 +94,20 @@ func TestATeamMadeByHand(t *testing.T) {
 	for kind, want := range map[audit.Kind]int{audit.TenantSaved: 2, audit.MemberAdded: 1, audit.RequestRefused: 1} {
 		if got := w.events(kind); len(got) != want || got[0].Tenant != "robots" {
 			t.Errorf("%s: want %d events of the team, got %v", kind, want, got)
+		}
+	}
+	if err := w.tenants.RemoveMember(t.Context(), leader, "robots", w.person(developer).ID, identity.Developer); err != nil {
+		t.Fatal(err)
+	}
+	member := string(w.person(developer).ID)
+	for what, c := range map[string]struct{ got, want []audit.Change }{
+		"made":         {w.events(audit.TenantSaved)[1].Changes, []audit.Change{{Field: "groups.owner", New: "gpu-*-leads"}, {Field: "quota.cpu", New: "2"}, {Field: "title", New: "Robots"}}},
+		"switched off": {w.events(audit.TenantSaved)[0].Changes, []audit.Change{{Field: "disabled", Old: "false", New: "true"}}},
+		"a member":     {w.events(audit.MemberAdded)[0].Changes, []audit.Change{{Field: "member.developer", New: member}}},
+		"one less":     {w.events(audit.MemberRemoved)[0].Changes, []audit.Change{{Field: "member.developer", Old: member}}},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s: %s", what, diff)
 		}
 	}
 }

@@ -297,6 +297,22 @@ func TestABudgetThatChanges(t *testing.T) {
 	if err := w.service.Remove(t.Context(), boss, "vision", b.Version); err != nil {
 		t.Fatal(err)
 	}
+	var changes [][]audit.Change
+	for _, e := range w.events {
+		if e.Kind == audit.BudgetSet || e.Kind == audit.BudgetRemoved {
+			changes = append(changes, e.Changes)
+		}
+	}
+	want := [][]audit.Change{
+		{{Field: "amount", New: "10.00"}, {Field: "atLimit", New: "stop"}, {Field: "unit", New: "EUR"}},
+		{{Field: "amount", Old: "10.00", New: "5.00"}},
+		{{Field: "amount", Old: "5.00", New: "10.000"}, {Field: "unit", Old: "EUR", New: "gpu-hours"}},
+		{{Field: "amount", Old: "10.000", New: "10.00"}, {Field: "unit", Old: "gpu-hours", New: "EUR"}},
+		{{Field: "amount", Old: "10.00"}, {Field: "atLimit", Old: "stop"}, {Field: "unit", Old: "EUR"}},
+	}
+	if diff := cmp.Diff(want, changes); diff != "" {
+		t.Error(diff)
+	}
 	if err := w.take(claim("w-2", 10_000), false); err != nil {
 		t.Errorf("want no limit without a budget, got %v", err)
 	}

@@ -391,7 +391,16 @@ func setEvent(a identity.Actor, was, b Budget) audit.Event {
 		before = was.Unit.Say(was.Amount)
 	}
 	e.Detail = i18n.T("budget.set_to", "Before", before, "After", b.Unit.Say(b.Amount), "Limit", i18n.T("budget.limit."+string(b.AtLimit)))
+	e.Changes = audit.Diff(was.recorded(), b.recorded())
 	return e
+}
+
+// recorded is a budget as the record compares it; nothing where none was set.
+func (b Budget) recorded() any {
+	if b.Unit == "" {
+		return nil
+	}
+	return map[string]string{"unit": string(b.Unit), "amount": b.Unit.Write(b.Amount), "atLimit": string(b.AtLimit)}
 }
 
 func (s *Service) check(d Draft) []fault.Field {
@@ -429,6 +438,7 @@ func (s *Service) Remove(ctx context.Context, a identity.Actor, tenant string, v
 		}
 		e := audit.By(a, audit.BudgetRemoved, s.Now())
 		e.Tenant, e.Detail = tenant, i18n.T("budget.removed", "Before", was.Unit.Say(was.Amount))
+		e.Changes = audit.Diff(was.recorded(), nil)
 		return tx.Append(ctx, e)
 	})
 }

@@ -132,7 +132,7 @@ func TestAMailArrivesOnce(t *testing.T) {
 	w.rejected("r-1", "a slice will do")
 	w.round()
 	w.round()
-	mails := w.post.got()
+	mails := w.post.Mails()
 	if len(mails) != 1 {
 		t.Fatalf("want one mail, got %d", len(mails))
 	}
@@ -157,7 +157,7 @@ func TestNamesAreNoHeaders(t *testing.T) {
 	}
 	w.rejected("r-1", "no\r\nX-Evil: yes\r\n.\r\nMAIL FROM:<x@example.org>\x1b[2J")
 	w.round()
-	mails := w.post.got()
+	mails := w.post.Mails()
 	if len(mails) != 1 {
 		t.Fatalf("want one mail, got %d", len(mails))
 	}
@@ -171,7 +171,7 @@ func TestNamesAreNoHeaders(t *testing.T) {
 func TestAServerThatAsksForPatienceIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.post.answer = []string{"451 come back later", "451 come back later"}
+	w.post.Answer("451 come back later", "451 come back later")
 	w.rejected("r-1", "")
 	w.round()
 	if d := w.list()[0]; d.State != notify.Due || d.Error == "" || !d.NextAt.Equal(w.now.Add(time.Minute)) {
@@ -184,15 +184,15 @@ func TestAServerThatAsksForPatienceIsTriedAgain(t *testing.T) {
 		w.now = w.now.Add(time.Hour)
 		w.round()
 	}
-	if d := w.list()[0]; d.State != notify.Sent || d.Attempts != 3 || len(w.post.got()) != 1 {
-		t.Errorf("got %+v and %d mails", d, len(w.post.got()))
+	if d := w.list()[0]; d.State != notify.Sent || d.Attempts != 3 || len(w.post.Mails()) != 1 {
+		t.Errorf("got %+v and %d mails", d, len(w.post.Mails()))
 	}
 }
 
 func TestAServerThatRefusesIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.post.answer = []string{"550 no such person"}
+	w.post.Answer("550 no such person")
 	w.rejected("r-1", "")
 	w.round()
 	w.now = w.now.Add(24 * time.Hour)
@@ -500,7 +500,7 @@ func TestWhatNobodyMay(t *testing.T) {
 	if _, err := w.Try(t.Context(), w.actor("dana"), notify.Webhook); !fault.Is(err, fault.Invalid) {
 		t.Errorf("no webhook yet: %v", err)
 	}
-	if d, err := w.Try(t.Context(), w.actor("dana"), notify.Mail); err != nil || d.State != notify.Sent || len(w.post.got()) != 1 {
+	if d, err := w.Try(t.Context(), w.actor("dana"), notify.Mail); err != nil || d.State != notify.Sent || len(w.post.Mails()) != 1 {
 		t.Errorf("a test by mail: %+v %v", d, err)
 	}
 }

@@ -1,14 +1,11 @@
 package notify_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,93 +14,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/notify/notifytest"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// post is a mail server that keeps what it gets. Answers to RCPT can be set, to refuse or to ask for patience.
-type post struct {
-	net.Listener
-	mu     sync.Mutex
-	mails  []string
-	answer []string // to the next recipients; "" and none: accepted
-}
-
-func newPost(t *testing.T) *post {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &post{Listener: l}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go p.talk(c)
-		}
-	}()
-	return p
-}
-
-func (p *post) talk(c net.Conn) {
-	defer c.Close()
-	in := bufio.NewScanner(c)
-	say := func(line string) { fmt.Fprint(c, line+"\r\n") }
-	say("220 post")
-	for in.Scan() {
-		switch verb := strings.ToUpper(strings.Fields(in.Text() + " -")[0]); verb {
-		case "EHLO", "HELO":
-			say("250-post\r\n250 8BITMIME")
-		case "RCPT":
-			say(p.next())
-		case "DATA":
-			say("354 go on")
-			var mail []string
-			for in.Scan() && in.Text() != "." {
-				mail = append(mail, in.Text())
-			}
-			p.mu.Lock()
-			p.mails = append(p.mails, strings.Join(mail, "\n"))
-			p.mu.Unlock()
-			say("250 kept")
-		case "QUIT":
-			say("221 bye")
-			return
-		default:
-			say("250 ok")
-		}
-	}
-}
-
-func (p *post) next() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.answer) == 0 {
-		return "250 ok"
-	}
-	answer := p.answer[0]
-	p.answer = p.answer[1:]
-	return answer
-}
-
-func (p *post) got() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.mails...)
-}
-
 // world is a service over SQLite with a developer, an owner, an approver and an administrator.
 type world struct {
 	*notify.Service
 	t     *testing.T
 	store *store.Store
-	post  *post
+	post  *notifytest.Post
 	now   time.Time
 	ids   int
 	opts  notify.Options
@@ -140,9 +63,8 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := w.post.Addr().(*net.TCPAddr)
 	w.opts = notify.Options{Store: s, Actor: directory.Actor, Words: words, Guard: notify.Guard{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-		Mail: &notify.MailServer{Host: "127.0.0.1", Port: at.Port, From: "GPU Portal <gpu@example.org>", TLS: "none"}, URL: "https://gpu.example.org", Language: "en",
+		Mail: &notify.MailServer{Host: "127.0.0.1", Port: w.post.Port(), From: "GPU Portal <gpu@example.org>", TLS: "none"}, URL: "https://gpu.example.org", Language: "en",
 		Seal: func(_, text string) (string, error) { return "sealed:" + text, nil }, Open: func(_, sealed string) (string, error) { return strings.TrimPrefix(sealed, "sealed:"), nil },
 		Now: func() time.Time { return w.now }, NewID: func(prefix string) string { w.ids++; return fmt.Sprint(prefix, w.ids) }}
 	w.Service = notify.New(w.opts)
@@ -151,6 +73,16 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) actor(who string) identity.Actor {
 	return directory.Actor(people[who], identity.ViaSession)
+}
+
+func newPost(t *testing.T) *notifytest.Post {
+	t.Helper()
+	p, err := notifytest.NewPost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
 }
 
 // asked is a request of Dana's, in a state.

@@ -143,6 +143,8 @@ func grantQuota(r Request, a identity.Actor, f Facts, approved audit.Event) Outc
 		return out
 	}
 	out.Raise = &Raise{Tenant: r.Wish.Tenant, Size: r.Wish.Size.Name, To: r.Wish.Amount, By: a, Note: quotaWords(r.Wish), At: f.Now}
-	out.Events = append(out.Events, event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Wish.Size.Title, "Before", f.Quota.Limit, "Amount", r.Wish.Amount)))
+	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Wish.Size.Title, "Before", f.Quota.Limit, "Amount", r.Wish.Amount))
+	raised.Changes = audit.Changed("quota."+r.Wish.Size.Name, f.Quota.Limit, r.Wish.Amount)
+	out.Events = append(out.Events, raised)
 	return out
 }

@@ -292,6 +292,7 @@ func (s *Service) write(ctx context.Context, a identity.Actor, now Entry, name s
 	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: at}
 	event := audit.By(a, audit.TenantSaved, at)
 	event.Tenant, event.Detail = name, i18n.T("tenant.audit", "Version", r.Version, "Note", note)
+	event.Changes = changes(now, saved)
 	err := s.o.Store.SaveTenant(ctx, r, event)
 	if fault.Is(err, fault.Conflict) {
 		if s.Refresh(ctx) == nil {
@@ -393,6 +394,7 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 	at := s.o.Now()
 	event := audit.By(a, kind, at)
 	event.Tenant, event.Detail = name, i18n.T("tenant.audit_member", "Name", p.Name, "Email", p.Email, "Role", i18n.T("role."+string(role)))
+	event.Changes = memberChanges(kind, p, role)
 	if err := write(ctx, Member{Tenant: name, Person: person, Role: role, By: a.Person.Name, At: at}, event); err != nil {
 		return err
 	}

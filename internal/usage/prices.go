@@ -107,7 +107,9 @@ func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price
 		return Price{}, fault.InvalidFields(fields)
 	}
 	price.ID, price.Author, price.Name = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
-	err := p.o.Store.SavePrice(ctx, price, p.event(a, audit.PriceAdded, price, now))
+	event := p.event(a, audit.PriceAdded, price, now)
+	event.Changes = audit.Changed(price.field(), p.List().before(price), price.Rate)
+	err := p.o.Store.SavePrice(ctx, price, event)
 	return price, p.after(ctx, err)
 }
 
@@ -124,7 +126,28 @@ func (p *Prices) End(ctx context.Context, a identity.Actor, id string) error {
 	if at < 0 {
 		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
 	}
-	return p.after(ctx, p.o.Store.EndPrice(ctx, id, now, p.event(a, audit.PriceEnded, list[at], now)))
+	event := p.event(a, audit.PriceEnded, list[at], now)
+	event.Changes = audit.Changed(list[at].field()+".until", stamp(list[at].Until), stamp(later(list[at].From, now)))
+	return p.after(ctx, p.o.Store.EndPrice(ctx, id, now, event))
+}
+
+// field is what the record calls a price: what it is for.
+func (p Price) field() string { return strings.Trim(string(p.Kind)+"."+p.Subject, ".") }
+
+// before is the rate that a price takes the place of when it begins, the one for everybody where its team has none of its own; "" where there is none.
+func (l PriceList) before(p Price) string {
+	if was, ok := l.find(p.Kind, p.Subject, p.Tenant, p.From); ok {
+		return was.Rate.String()
+	}
+	return ""
+}
+
+// stamp is a moment as the record says it, "" for none.
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 func (p *Prices) after(ctx context.Context, err error) error {

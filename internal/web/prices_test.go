@@ -3,10 +3,12 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -41,6 +43,17 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
+	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"8"}}); got.Code != http.StatusSeeOther {
+		t.Fatalf("want it added, got %d", got.Code)
+	}
+	var changes []audit.Change
+	for _, e := range w.PriceList.Events {
+		changes = append(changes, e.Changes...)
+	}
+	want := []audit.Change{{Field: "size.mig-1g.10gb", New: "7.77"}, {Field: "size.mig-1g.10gb.until", New: webtest.Now.UTC().Format(time.RFC3339)}, {Field: "size.mig-1g.10gb", New: "8.00"}}
+	if !slices.Equal(want, changes) {
+		t.Errorf("want the record to say %v, got %v", want, changes)
+	}
 }
 
 func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -103,6 +104,31 @@ var auditCases = cases{
 				t.Errorf("%s: want %d events, got %d and %q", what, c.want, len(events), next)
 			}
 		}
+	},
+	"a search for somebody finds what others did in their place": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for _, id := range []string{"p-ada", "p-eve", "p-pat"} {
+			must(t, s.SavePerson(ctx, Person(id)))
+		}
+		for i, e := range []audit.Event{
+			{Kind: audit.RequestApproved, Actor: "p-eve", Behalf: "p-ada"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-ada"},
+			{Kind: audit.RequestApproved, Actor: "p-eve"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-eve"}, {Kind: audit.SignedIn, Actor: "p-ada"},
+		} {
+			e.At = later(i)
+			must(t, s.Append(ctx, e))
+		}
+		seqs := func(who string) (list []int64) {
+			events, _, err := s.Events(ctx, audit.Filter{Person: who})
+			must(t, err)
+			for _, e := range events {
+				list = append(list, e.Seq)
+			}
+			return list
+		}
+		equal(t, []int64{5, 2}, seqs("p-ada"))
+		must(t, s.CreateStandIn(ctx, standin.Period{ID: "i-1", Person: "p-ada", StandIn: "p-eve", From: later(0), Until: later(60), CreatedAt: later(0)}, Event(9)))
+		equal(t, []int64{6, 5, 2, 1}, seqs("p-ada"))
+		equal(t, []int64{4, 3, 1}, seqs("p-eve"))
 	},
 	"the history of nothing is empty": func(t *testing.T, s *store.Store) {
 		must(t, s.Append(context.Background(), audit.Event{At: later(0), Kind: audit.SignedIn}))

@@ -14,8 +14,9 @@ import (
 
 // Prices keeps a price list in memory.
 type Prices struct {
-	mu   sync.Mutex
-	List usage.PriceList
+	mu     sync.Mutex
+	List   usage.PriceList
+	Events []audit.Event // of what was changed
 }
 
 // Prices implements usage.PriceStore.
@@ -26,15 +27,15 @@ func (p *Prices) Prices(context.Context) (usage.PriceList, error) {
 }
 
 // SavePrice implements usage.PriceStore.
-func (p *Prices) SavePrice(_ context.Context, price usage.Price, _ ...audit.Event) error {
+func (p *Prices) SavePrice(_ context.Context, price usage.Price, events ...audit.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.List = append(p.List, price)
+	p.List, p.Events = append(p.List, price), append(p.Events, events...)
 	return nil
 }
 
 // EndPrice implements usage.PriceStore.
-func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, _ ...audit.Event) error {
+func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, events ...audit.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.IndexFunc(p.List, func(q usage.Price) bool { return q.ID == id && (q.Until.IsZero() || q.Until.After(until)) })
@@ -44,7 +45,7 @@ func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, _ ...au
 	if until.Before(p.List[at].From) {
 		until = p.List[at].From
 	}
-	p.List[at].Until = until
+	p.List[at].Until, p.Events = until, append(p.Events, events...)
 	return nil
 }
 

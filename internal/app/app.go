@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/config"
@@ -55,6 +56,7 @@ type App struct {
 	offer      *offer.Service
 	licences   *license.Service
 	sources    []license.Source
+	agents     agents
 	rules      *policy.Service
 	tenants    *tenant.Service
 	standIns   *standin.Service
@@ -140,7 +142,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 // outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none of them.
 func (a *App) outside() error {
 	c := a.config
-	var site, first, clusters, provider error
+	var site, first, clusters, agents, provider error
 	var servers []error
 	for _, s := range c.LicenceServers {
 		server, err := nls.New(s)
@@ -153,12 +155,13 @@ func (a *App) outside() error {
 	a.site, site = newSite(c)
 	a.first, first = firstCatalogue(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces)
+	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
 		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess), AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
-	return errors.Join(site, first, clusters, errors.Join(servers...), provider)
+	return errors.Join(site, first, clusters, agents, errors.Join(servers...), provider)
 }
 
 // namespaces are the teams' own, on every cluster.
@@ -187,6 +190,12 @@ func (a *App) freshMetrics() {
 	if a.hub != nil {
 		a.hub.Publish(live.Change{Topic: "metrics"})
 	}
+}
+
+// freshAgents passes on that the agents of a cluster say something new: a licence went, or a card was cut anew.
+func (a *App) freshAgents(cluster string) {
+	a.controller.TakeStock(cluster)
+	a.licences.AskSoon()
 }
 
 func (a *App) services() {
@@ -228,6 +237,7 @@ func (a *App) newController() *reconcile.Controller {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
 		Prices:   a.prices.List,
+		Cards:    a.agents.cards,
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }

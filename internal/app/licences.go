@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
@@ -17,13 +18,21 @@ func (a *App) virtual(ctx context.Context) map[string][]string {
 			}
 		}
 	}
+	for _, d := range a.agents.licences() { // hosts that share cards out to virtual machines have no such label
+		if !slices.Contains(found[d.Cluster], d.Node) {
+			found[d.Cluster] = append(found[d.Cluster], d.Node)
+		}
+	}
 	return found
 }
 
-// seen is what Prometheus has of the licences of vGPUs. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
+// seen is what the node agents say of the licences of vGPUs, and of those that they say nothing of, what Prometheus has from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
 // that is too old to be one.
 func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.Device {
-	var seen []license.Device
+	seen, told := a.agents.licences(), map[string]bool{}
+	for _, d := range seen {
+		told[d.Cluster+"/"+d.Node+"/"+d.UUID] = true
+	}
 	for cluster, nodes := range virtual {
 		poller := a.clusters.metrics[cluster]
 		if len(nodes) == 0 || poller == nil {
@@ -35,6 +44,9 @@ func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.D
 			continue
 		}
 		for _, s := range samples {
+			if told[cluster+"/"+s.Node+"/"+s.UUID] {
+				continue
+			}
 			d := license.Device{Cluster: cluster, Node: s.Node, UUID: s.UUID, Index: s.Index, Model: s.Model, State: license.Unlicensed, SeenAt: s.At, Expires: s.Expires}
 			if s.Licensed {
 				d.State = license.Licensed

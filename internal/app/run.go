@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -110,14 +111,12 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
 		case <-ctx.Done():
 		}
 	}()
-	asking := make(chan struct{})
-	go func() {
-		defer close(asking)
-		_ = a.licences.Run(ctx, askLicencesEvery, askLicencesFor)
-	}()
+	var asking sync.WaitGroup
+	asking.Go(func() { a.agents.run(ctx) })
+	asking.Go(func() { _ = a.licences.Run(ctx, askLicencesEvery, askLicencesFor) })
 	defer func() {
 		cancel()
-		<-asking
+		asking.Wait()
 	}()
 	if err := a.controller.Run(ctx); err != nil {
 		a.log.Error("the controller stopped", "error", err)

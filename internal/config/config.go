@@ -87,6 +87,15 @@ type Cluster struct {
 	StorageClass        string `json:"storageClass,omitempty"`
 	InternetEgress      bool   `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
 	GatewayNamespace    string `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
+	Agents              Agents `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
+}
+
+// Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that such a pod runs on.
+type Agents struct {
+	Namespace string            `json:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`    // of their pods; default app.kubernetes.io/name=gpu-portal-agent
+	Port      int               `json:"port,omitempty"`      // default 9410
+	TokenFile string            `json:"tokenFile,omitempty"` // of the bearer token that they ask for
 }
 
 // Roles of a process.
@@ -394,6 +403,9 @@ func (c Config) clusterProblems() []error {
 		seen[k.Name] = true
 		if k.Dial != "direct" && k.Dial != "apiserver" && !strings.HasPrefix(k.Dial, "socks5://") {
 			all = append(all, fmt.Errorf("clusters[%d].dial: %q is none of direct, apiserver, socks5://host:port", i, k.Dial))
+		}
+		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
+			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
 		}
 	}
 	return all

@@ -59,7 +59,7 @@ session: {idle: -1h}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
 platform: {admins: [x], admin: [""]}
 licencePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
-clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x}]
+clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
 - {name: vision}
@@ -71,15 +71,15 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
-		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
+		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 28 {
-		t.Errorf("want one line for each problem, 28, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 29 {
+		t.Errorf("want one line for each problem, 29, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ type Builder struct {
 type nodeState struct {
 	node  *corev1.Node // nil: not known, or gone
 	pods  map[string]*podState
+	cards []PhysicalCard // what the node's agent says
 	built Node
 	fresh bool
 }
@@ -68,6 +70,16 @@ func (b *Builder) SetNode(n *corev1.Node) {
 		b.loosen(n.Name)
 	}
 	s.node, s.fresh = n, false
+}
+
+// SetCards takes what the agents say now, by node. A node that is not named has no agent, or one that is not believed. What they say is shown beside what the
+// API server says and changes none of it: no count, no capacity.
+func (b *Builder) SetCards(cards map[string][]PhysicalCard) {
+	for name, s := range b.nodes {
+		if !reflect.DeepEqual(s.cards, cards[name]) {
+			s.cards, s.fresh = cards[name], false
+		}
+	}
 }
 
 // DropNode takes notice that a node is gone. Its pods still hold what they held if it comes back.
@@ -222,6 +234,7 @@ func (b *Builder) Snapshot(now time.Time) Snapshot {
 		state := b.nodes[name]
 		if !state.fresh {
 			state.built, state.fresh = buildNode(state.node, state.pods, b.devicesOf(name), b.keep), true
+			state.built.Cards.Each = tidy(state.cards)
 		}
 		s.Nodes[i] = state.built
 	}

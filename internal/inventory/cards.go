@@ -1,8 +1,10 @@
 package inventory
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,4 +86,58 @@ func cardsOfOthers(_ *corev1.Node, node Node) (int64, bool) {
 		return core / 100, true // hundredths of cards
 	}
 	return 0, false
+}
+
+// Bounds of what an agent may say of a node. No server has more cards, and no card can be cut into more.
+const (
+	mostCards  = 64
+	mostSlices = 32
+)
+
+// tidy takes what an agent said and leaves out what cannot be: a slice that lies outside of its card or on another one makes the whole cut of that card
+// unknown, for a picture of half of it would show room that is not there.
+func tidy(said []PhysicalCard) []PhysicalCard {
+	var list []PhysicalCard
+	for _, c := range said[:min(len(said), mostCards)] {
+		c.UUID, c.Model = clean(c.UUID, longestValue), clean(c.Model, longestValue)
+		c.Slices, c.Fits = slices.Clone(c.Slices), slices.Clone(c.Fits)
+		slices.SortFunc(c.Slices, func(a, b Placement) int { return cmp.Compare(a.Start, b.Start) })
+		if !c.sound() {
+			c.Axis, c.Slices, c.Fits = 0, nil, nil
+		}
+		for i, p := range c.Slices {
+			c.Slices[i].UUID, c.Slices[i].Profile = clean(p.UUID, longestValue), clean(p.Profile, longestValue)
+		}
+		for i, f := range c.Fits {
+			c.Fits[i].Profile = clean(f.Profile, longestValue)
+		}
+		list = append(list, c)
+	}
+	slices.SortStableFunc(list, func(a, b PhysicalCard) int { return cmp.Compare(a.Index, b.Index) })
+	return list
+}
+
+// sound reports whether the slices, in order of their starts, lie on the card one beside the other, and what is said to fit lies beside them.
+func (c PhysicalCard) sound() bool {
+	if c.Axis < 0 || c.Axis > mostSlices || len(c.Slices) > c.Axis || len(c.Fits) > mostNamed {
+		return false
+	}
+	end := 0
+	for _, p := range c.Slices {
+		if p.Start < end || p.Size < 1 || p.Size > c.Axis || p.Start > c.Axis-p.Size {
+			return false
+		}
+		end = p.Start + p.Size
+	}
+	for _, f := range c.Fits {
+		if f.Size < 1 || f.Size > c.Axis || len(f.Starts) > c.Axis {
+			return false
+		}
+		for _, start := range f.Starts {
+			if start < 0 || start > c.Axis-f.Size || slices.ContainsFunc(c.Slices, func(p Placement) bool { return start < p.Start+p.Size && p.Start < start+f.Size }) {
+				return false
+			}
+		}
+	}
+	return true
 }

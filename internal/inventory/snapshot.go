@@ -140,7 +140,17 @@ type PhysicalCard struct {
 	Index  int         `json:"index"`
 	UUID   string      `json:"uuid"`
 	Model  string      `json:"model"`
-	Slices []Placement `json:"slices,omitempty"`
+	Lost   bool        `json:"lost,omitempty"`   // fell off the bus, or cannot be used before a reset
+	Axis   int         `json:"axis,omitempty"`   // memory slices of a card that can be cut; 0: it cannot be, is not, or this is not known
+	Slices []Placement `json:"slices,omitempty"` // by start
+	Fits   []Fitting   `json:"fits,omitempty"`   // profiles that still fit beside the slices
+}
+
+// Fitting is a profile of which one more could be made, and where it could begin.
+type Fitting struct {
+	Profile string `json:"profile"`
+	Size    int    `json:"size"` // memory slices
+	Starts  []int  `json:"starts"`
 }
 
 // Placement is one MIG slice in its place on a card, in memory slices.

@@ -46,3 +46,6 @@ func plain(text string) bool {
 
 // clip shortens a text for a sentence.
 func clip(text string) string { return clean(text, 80) }
+
+// Short bounds a text of an agent as this room does it with its own.
+func Short(text string) string { return clean(text, longestValue) }

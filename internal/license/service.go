@@ -26,7 +26,7 @@ type Store interface {
 	SaveLicenceAnswer(ctx context.Context, a Answer) error
 	LicenceDevices(ctx context.Context) ([]Device, error)
 	// SaveLicenceDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says that a state changed, for open pages.
-	SaveLicenceDevices(ctx context.Context, list []Device, forget time.Time, changed bool) error
+	SaveLicenceDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
 	// Takings are the workloads that hold seats, oldest first.
 	Takings(ctx context.Context) ([]Taking, error)
 	// Spans are the metered stretches, since a time, of workloads that hold or held seats, by pool.
@@ -57,6 +57,7 @@ type Book struct {
 type Service struct {
 	o       Options
 	reading sync.Mutex
+	soon    chan struct{}
 	book    atomic.Pointer[Book]
 }
 
@@ -71,7 +72,7 @@ func New(o Options) *Service {
 	if o.Seen == nil {
 		o.Seen = func(context.Context, map[string][]string) []Device { return nil }
 	}
-	s := &Service{o: o}
+	s := &Service{o: o, soon: make(chan struct{}, 1)}
 	s.book.Store(&Book{})
 	return s
 }
@@ -408,7 +409,20 @@ func (s *Service) look(ctx context.Context) error {
 		return err
 	}
 	after := Follow(before, seen)
-	return s.o.Store.SaveLicenceDevices(ctx, after, s.o.Now().Add(-Forget), !slices.EqualFunc(before, after, func(a, b Device) bool { return a.key() == b.key() && a.State == b.State }))
+	events, err := s.events(ctx, Losses(before, after))
+	if err != nil {
+		return err
+	}
+	changed := !slices.EqualFunc(before, after, func(a, b Device) bool { return a.key() == b.key() && a.State == b.State })
+	return s.o.Store.SaveLicenceDevices(ctx, after, s.o.Now().Add(-Forget), changed, events...)
+}
+
+// AskSoon asks once more without waiting for the time: somebody saw a licence go or come.
+func (s *Service) AskSoon() {
+	select {
+	case s.soon <- struct{}{}:
+	default:
+	}
 }
 
 // Run asks now and every so often until the context ends.
@@ -422,6 +436,7 @@ func (s *Service) Run(ctx context.Context, every, limit time.Duration) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-s.soon:
 		case <-tick.C:
 		}
 	}

@@ -15,6 +15,7 @@ type Taking struct {
 	Workload string // id
 	Name     string
 	Tenant   string
+	Cluster  string
 	Node     string // "" while it is on none: the seats are reserved, not used
 	Seats    int
 	Since    time.Time

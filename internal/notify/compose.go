@@ -48,7 +48,7 @@ var topics = map[audit.Kind][]topic{
 	audit.WorkloadStopped:  {{Stopped, "stopped", owns}},
 	audit.WorkloadDeleted:  {{Stopped, "stopped", owns}},
 	"budget.warned":        {{Budget, "budget", leads}},
-	"licence.lost":         {{Licence, "licence", holdsOrRuns}},
+	audit.LicenceLost:      {{Licence, "licence", holdsOrRuns}},
 	"volume.warned":        {{Storage, "storage", keeps}},
 	"volume.reclaimed":     {{Storage, "storage", keeps}},
 	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
@@ -72,8 +72,9 @@ func keeps(_ audit.Event, f Facts, a identity.Actor) bool {
 
 func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant, identity.Owner) }
 
+// holdsOrRuns: owners hear of their workload, administrators of the node, once however many workloads are on it.
 func holdsOrRuns(e audit.Event, f Facts, a identity.Actor) bool {
-	return owns(e, f, a) || a.Is(identity.Admin)
+	return owns(e, f, a) || e.Workload == "" && a.Is(identity.Admin)
 }
 
 // turned is owns for an observation that a workload has got into a state, which the event's detail names.

@@ -100,7 +100,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"ends soon":                     {"", audit.LeaseWarned, about, "p-dana lease"},
 		"one's own doing":               {"dana", audit.WorkloadDeleted, about, ""},
 		"a budget":                      {"", "budget.warned", func(*audit.Event) {}, "p-otto budget"},
-		"a licence":                     {"", "licence.lost", about, "p-dana licence, p-pat licence"},
+		"a licence":                     {"", audit.LicenceLost, about, "p-dana licence"},
+		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
 		"signing in":                    {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
 		"what is gone":                  {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
 	} {

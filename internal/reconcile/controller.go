@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -52,12 +53,14 @@ type Options struct {
 	Prober   Prober                           // nil: activity is not asked for
 	Requests Requests                         // nil: nothing expires
 	Budgets  Budgets                          // nil: none are set
-	Changes  *live.Follower                   // topics "workload" and "volume"; nil: wishes are found by the full comparison only
-	Now      func() time.Time
-	Logger   *slog.Logger
-	Workers  int                   // how many workloads are written to one cluster at once; default 16
-	Metrics  prometheus.Registerer // nil: none
-	Every    Rhythm                // how often; zero values are usual
+	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
+	Cards   func(cluster string) map[string][]inventory.PhysicalCard
+	Changes *live.Follower // topics "workload" and "volume"; nil: wishes are found by the full comparison only
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Workers int                   // how many workloads are written to one cluster at once; default 16
+	Metrics prometheus.Registerer // nil: none
+	Every   Rhythm                // how often; zero values are usual
 }
 
 // Rhythm is how often things are done that nothing asks for.
@@ -148,6 +151,15 @@ func (c *Controller) Status() []ClusterStatus {
 		list = append(list, l.status.get())
 	}
 	return list
+}
+
+// TakeStock makes a new inventory of a cluster soon, after its agents said something new.
+func (c *Controller) TakeStock(cluster string) {
+	for _, l := range c.all() {
+		if l.name == cluster {
+			l.moved.ring()
+		}
+	}
 }
 
 func (c *Controller) all() []*loop {

@@ -59,7 +59,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 		l.moved.ring() // look again soon
 		return last
 	}
-	snapshot := c.stock.take(now, l.selected())
+	snapshot := c.stock.take(now, l.selected(), l.cards())
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)
@@ -81,6 +81,13 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 	l.stock = &snapshot
 	l.mu.Unlock()
 	return taken
+}
+
+func (l *loop) cards() map[string][]inventory.PhysicalCard {
+	if l.o.Cards == nil {
+		return nil
+	}
+	return l.o.Cards(l.name)
 }
 
 // snapshot is the last one that was saved.

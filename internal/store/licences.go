@@ -162,7 +162,7 @@ func (v view) LicenceDevices(ctx context.Context) ([]license.Device, error) {
 }
 
 // SaveLicenceDevices replaces what is known; what was not seen since the time is forgotten. Open pages hear of it when a state changed.
-func (s *Store) SaveLicenceDevices(ctx context.Context, list []license.Device, forget time.Time, changed bool) error {
+func (s *Store) SaveLicenceDevices(ctx context.Context, list []license.Device, forget time.Time, changed bool, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, d := range list {
 			row := licenceDeviceRow{Cluster: d.Cluster, Node: d.Node, UUID: d.UUID, GPUIndex: d.Index, Model: d.Model, State: string(d.State), Since: momentOf(d.Since),
@@ -181,7 +181,10 @@ func (s *Store) SaveLicenceDevices(ctx context.Context, list []license.Device, f
 		if changed {
 			t.changed(licenceChange)
 		}
-		return t.at(ctx).Exec("DELETE FROM licence_devices WHERE seen_at < ?", momentOf(forget)).Error
+		if err := t.at(ctx).Exec("DELETE FROM licence_devices WHERE seen_at < ?", momentOf(forget)).Error; err != nil {
+			return err
+		}
+		return t.Append(ctx, events...)
 	})
 }
 
@@ -189,6 +192,7 @@ type takingRow struct {
 	ID           string
 	Name         string
 	Tenant       string
+	Cluster      string
 	LicencePool  string
 	LicenceSeats int
 	OnNode       bool
@@ -201,10 +205,10 @@ type takingRow struct {
 // Takings are the workloads that hold seats. The condition is the one of Holdings, word for word.
 func (v view) Takings(ctx context.Context) ([]license.Taking, error) {
 	var rows []takingRow
-	err := v.at(ctx).Raw(`SELECT id, name, tenant, licence_pool, licence_seats, on_node, observed, created_at FROM workloads
+	err := v.at(ctx).Raw(`SELECT id, name, tenant, cluster, licence_pool, licence_seats, on_node, observed, created_at FROM workloads
 		WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
 	return each(rows, func(r takingRow) license.Taking {
-		t := license.Taking{Pool: r.LicencePool, Workload: r.ID, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenceSeats), Since: r.CreatedAt.time()}
+		t := license.Taking{Pool: r.LicencePool, Workload: r.ID, Name: r.Name, Tenant: r.Tenant, Cluster: r.Cluster, Seats: max(1, r.LicenceSeats), Since: r.CreatedAt.time()}
 		if r.OnNode {
 			t.Node = r.Observed.is.Node
 		}

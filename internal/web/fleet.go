@@ -259,6 +259,7 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 			m.Resources = append(m.Resources, w.devicesModel(k, n, t, names))
 		}
 	}
+	m.Layout = layoutModel(say, n.Cards.Each)
 	return m
 }
 

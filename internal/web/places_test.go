@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -60,6 +61,21 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	}
 	if n := doc.Find("#node-gpu-01").Find(`[data-test="cell-used"]`).Length(); n != 2 {
 		t.Errorf("want two cells held, got %d", n)
+	}
+	var cards []string
+	doc.Find("#node-gpu-01").Find(`[data-test="physical-card"]`).Each(func(_ int, s *goquery.Selection) {
+		cards = append(cards, strings.Join(s.ChildrenFiltered("span").Map(func(_ int, s *goquery.Selection) string { return s.Text() }), " | "))
+	})
+	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Still fits: 1g.10gb (1, 2, 3), 2g.20gb (2)",
+		"Card 1: NVIDIA H100 80GB HBM3 | MIG is on, and nothing is cut. | Nothing more fits.", "Card 2: model unknown | Does not answer: fell off the bus or needs a reset."}
+	if diff := cmp.Diff(want, cards); diff != "" {
+		t.Errorf("the layout in words (-want +got):\n%s", diff)
+	}
+	if got := said(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got, "its cut is not known") {
+		t.Errorf("want a card that is not cut to say so, got %q", got)
+	}
+	if n := doc.Find("#node-gpu-02").Find(`[data-test="layout"]`).Length(); n != 0 {
+		t.Error("want no layout where no agent tells")
 	}
 }
 

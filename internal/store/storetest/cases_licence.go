@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -102,7 +103,10 @@ var licenceCases = cases{
 		must(t, s.SaveLicenceDevices(ctx, []license.Device{LicenceDevice("vm-0", "b", license.Licensed, 3)}, later(0), true)) // overtaken
 		equal(t, 1, len(got(s.ChangesAfter(ctx, 0, 10))(t)))
 		equal(t, []license.Device{LicenceDevice("vm-0", "b", license.Unlicensed, 5), LicenceDevice("vm-1", "a", license.Licensed, 1)}, got(s.LicenceDevices(ctx))(t))
-		must(t, s.SaveLicenceDevices(ctx, nil, later(2), false))
+		must(t, s.SaveLicenceDevices(ctx, nil, later(2), false, audit.Event{At: later(3), Kind: audit.LicenceLost, Detail: i18n.Literal("vm-0")}))
+		told, _, err := s.Events(ctx, audit.Filter{Kinds: []audit.Kind{audit.LicenceLost}})
+		must(t, err)
+		equal(t, 1, len(told))
 		equal(t, []license.Device{LicenceDevice("vm-0", "b", license.Unlicensed, 5)}, got(s.LicenceDevices(ctx))(t))
 	},
 	"takings are the workloads that hold seats, with their node": func(t *testing.T, s *store.Store) {
@@ -110,7 +114,7 @@ var licenceCases = cases{
 		waiting.Observed, waiting.CreatedAt, none.Size.LicencePool = workload.Observation{}, later(5), ""
 		saveWorkload(t, s, named("w-1", "a", workload.Running), waiting, none, over)
 		taking := func(id, name, node string, at int) license.Taking {
-			return license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Node: node, Seats: 2, Since: later(at)}
+			return license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2, Since: later(at)}
 		}
 		equal(t, []license.Taking{taking("w-1", "a", "node-1", 0), taking("w-2", "b", "", 5)}, got(s.Takings(context.Background()))(t))
 	},

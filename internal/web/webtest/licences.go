@@ -55,7 +55,7 @@ func (l *Licences) SaveLicenceAnswer(context.Context, license.Answer) error { re
 func (l *Licences) LicenceDevices(context.Context) ([]license.Device, error) { return l.Devices, nil }
 
 // SaveLicenceDevices is not asked of a world.
-func (l *Licences) SaveLicenceDevices(context.Context, []license.Device, time.Time, bool) error {
+func (l *Licences) SaveLicenceDevices(context.Context, []license.Device, time.Time, bool, ...audit.Event) error {
 	return nil
 }
 

@@ -193,4 +193,20 @@ func (w *World) fleet() {
 		node("gpu-05", "NVIDIA-L40S", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, inventory.Resource{Name: "nvidia.com/gpu.shared", Capacity: 8, Allocatable: 8, Holders: []inventory.Holder{held("gpu-vision", "vlm-test-0", "w-vlm-test")}}),
 		closed,
 	}}
+	w.layouts()
+}
+
+// layouts are what the node agents tell of two nodes.
+func (w *World) layouts() {
+	for i, n := range w.Snaps["local"].Nodes {
+		switch n.Name {
+		case "gpu-01":
+			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Axis: 8,
+				Slices: []inventory.Placement{{UUID: "MIG-0", Profile: "1g.10gb", Start: 0, Size: 1}, {UUID: "MIG-1", Profile: "3g.40gb", Start: 4, Size: 4}},
+				Fits:   []inventory.Fitting{{Profile: "1g.10gb", Size: 1, Starts: []int{1, 2, 3}}, {Profile: "2g.20gb", Size: 2, Starts: []int{2}}}},
+				{Index: 1, UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3", Axis: 8}, {Index: 2, Lost: true}}
+		case "gpu-03":
+			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3"}}
+		}
+	}
 }

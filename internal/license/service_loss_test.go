@@ -1,0 +1,104 @@
+package license
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+)
+
+// kept is a Store that keeps devices and what was told.
+type kept struct {
+	Store
+	devices []Device
+	takings []Taking
+	told    []audit.Event
+}
+
+func (k *kept) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
+func (k *kept) LicenceAnswers(context.Context) ([]Answer, error)    { return nil, nil }
+func (k *kept) LicenceDevices(context.Context) ([]Device, error)    { return k.devices, nil }
+func (k *kept) Takings(context.Context) ([]Taking, error)           { return k.takings, nil }
+func (k *kept) SaveLicenceDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
+	k.devices, k.told = list, append(k.told, events...)
+	return nil
+}
+
+// TestOwnersAndAdministratorsAreToldOnce: one event for the node and one for each workload on it, however often one looks; another cluster's node of the same
+// name has nothing to do with it.
+func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
+	elsewhere := taking("c", "red", "vm-1", 1)
+	here := taking("a", "red", "vm-1", 1)
+	here.Cluster, elsewhere.Cluster = "main", "west"
+	k, now, state := &kept{takings: []Taking{here, elsewhere, taking("d", "red", "", 1)}}, noon, Licensed
+	s := New(Options{Store: k, Now: func() time.Time { return now }, Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
+		Seen: func(context.Context, map[string][]string) []Device {
+			return []Device{{Cluster: "main", Node: "vm-1", UUID: "a", State: state, SeenAt: now}}
+		}})
+	looks := func(want ...string) {
+		t.Helper()
+		now = now.Add(time.Minute)
+		if err := s.Ask(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range k.told {
+			got = append(got, string(e.Kind)+" "+e.Workload+" "+e.Tenant+" "+e.Detail.Args["Node"].(string))
+		}
+		if len(got) != len(want) {
+			t.Fatalf("want %q, got %q", want, got)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("want %q, got %q", want[i], got[i])
+			}
+		}
+	}
+	looks()
+	state = Unlicensed
+	looks() // it may only be restarting its licence service
+	if got := s.Unlicensed()["main"]; len(got) != 1 {
+		t.Errorf("want new starts to avoid the node at once, got %v", got)
+	}
+	first := []string{"licence.lost   vm-1", "licence.lost a red vm-1"}
+	looks(first...)
+	looks(first...)
+	state = Restricted
+	looks(first...)
+	state = Licensed
+	looks(first...)
+	if got := s.Unlicensed(); len(got) != 0 {
+		t.Errorf("want the node to be taken again, got %v", got)
+	}
+	state = Unlicensed
+	looks(first...)
+	looks(append(first, first...)...)
+}
+
+// TestAskSoon: whoever sees a licence go does not wait for the minute, and a second bell is no second round.
+func TestAskSoon(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	rounds := make(chan struct{})
+	k := &kept{}
+	s := New(Options{Store: k, Now: func() time.Time { return noon }, Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
+		Seen: func(context.Context, map[string][]string) []Device {
+			select {
+			case rounds <- struct{}{}:
+			case <-ctx.Done():
+			}
+			return nil
+		}})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Run(ctx, time.Hour, time.Second)
+	}()
+	<-rounds
+	s.AskSoon()
+	s.AskSoon()
+	<-rounds
+	cancel()
+	<-ended
+}

@@ -144,6 +144,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
+// Revise tells that Site says something else of the teams now: a quota that was raised is raised in the clusters too, also while nothing else happens there.
+func (c *Controller) Revise() {
+	for _, l := range c.all() {
+		l.tenants.revise()
+	}
+}
+
 // Status says of each cluster whether it answers.
 func (c *Controller) Status() []ClusterStatus {
 	var list []ClusterStatus

@@ -2,7 +2,9 @@ package reconcile_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,6 +188,40 @@ func TestRefused(t *testing.T) {
 	if got := w.store.Get(nb.ID); got.Reason.IsZero() || got.Observed.Detail == "" {
 		t.Errorf("no reason for a refusal: %+v", got)
 	}
+}
+
+// TestRaisedQuotaReachesTheCluster: a team that was granted more got it minutes later only, when something else of it was looked at.
+func TestRaisedQuotaReachesTheCluster(t *testing.T) {
+	w := newWorld(t)
+	var raised atomic.Bool
+	nb := notebook("nb-a")
+	w.store.Put(nb)
+	c := w.run(func(o *reconcile.Options) {
+		o.Every.Compare, o.Every.Confirm = time.Hour, time.Hour // nothing else looks
+		o.Site = func() reconcile.Site {
+			s := reconciletest.Site(namespace)
+			if raised.Load() {
+				s.Directory.Tenants[0].Quota = map[string]int{"cpu": 3, nb.Size.Name: 11}
+			}
+			return s
+		}
+	})
+	quota := func() string {
+		list, err := w.cluster.CoreV1().ResourceQuotas(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) == 0 {
+			return ""
+		}
+		text, _ := json.Marshal(list.Items[0].Spec.Hard)
+		return string(text)
+	}
+	within(t, 2*time.Minute, "all objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	w.cluster.play(t, "nb-a", "node-1", true)
+	w.state(nb.ID, workload.Running)
+	w.settled()
+	before := quota()
+	raised.Store(true)
+	c.Revise()
+	within(t, 2*time.Minute, "the quota follows", func() bool { return quota() != before })
 }
 
 // The end of a lease is announced and kept to the moment, without anything else happening.

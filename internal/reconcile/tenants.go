@@ -37,6 +37,7 @@ type tenantState struct {
 const (
 	tenantFresh   = 5 * time.Minute
 	tenantRefused = 10 * time.Second
+	tenantKnown   = time.Second // what a tenant is made from: working it out costs a millisecond with a big catalogue
 )
 
 func newTenants(l *loop) *tenants {
@@ -92,6 +93,15 @@ func (t *tenants) suspect(name string, soon time.Duration) {
 	}
 }
 
+// revise looks at what each tenant is to be made from, as soon as that is not taken as known any more.
+func (t *tenants) revise() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name := range t.states {
+		t.queue.AddAfter(name, tenantKnown+tenantKnown/10)
+	}
+}
+
 func (t *tenants) doubt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +115,7 @@ func (t *tenants) ensure(ctx context.Context, name string) (again time.Duration,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := t.loop.o.Now()
-	if now.Sub(s.looked) > time.Second || now.Before(s.looked) { // it costs a millisecond with a big catalogue
+	if now.Sub(s.looked) > tenantKnown || now.Before(s.looked) {
 		print, err := t.loop.tenantPrint(name)
 		if err != nil {
 			return 0, err

@@ -110,22 +110,22 @@ func inboxRow(say words, r request.Request, selected, ticked bool) requests.Inbo
 	return requests.InboxRowModel{
 		Row:   ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
 		Tick:  requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName, "Size", r.Wish.Size.Title), Checked: ticked},
-		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)},
+		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: inboxWhat(say, r)},
 		Asked: say.around(r.CreatedAt),
 	}
 }
 
+func inboxWhat(say words, r request.Request) string {
+	if r.Kind == request.QuotaKind {
+		return r.Wish.Size.Title + " · " + requestKind(say, r)
+	}
+	return r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)
+}
+
 func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed, problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
-	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
-		Items: []ui.DefModel{
-			{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))},
-			{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
-			{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
-			{Term: say.S("start.image"), Value: r.Wish.Image.Title},
-			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
-			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})},
-		}}
+	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: requestKind(say, r) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
+		Items: detailItems(say, r)}
 	for _, other := range waiting {
 		if other.ID != r.ID && other.Wish.Size.Name == r.Wish.Size.Name {
 			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Wish.Tenant, "Duration", say.duration(say.now.Sub(other.CreatedAt))))
@@ -154,6 +154,20 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
 	return m, err
+}
+
+func detailItems(say words, r request.Request) []ui.DefModel {
+	wish := []ui.DefModel{
+		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
+		{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
+		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
+	}
+	if r.Kind == request.QuotaKind {
+		wish = askedItems(say, r)
+	}
+	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))}}, wish, []ui.DefModel{
+		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
+		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
 }
 
 // similar are the last requests for the same size that were decided, of all that the reader may see, but not those of the same asker, who stand beside.
@@ -273,6 +287,9 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 
 // lessFields are for "yes, but": a smaller size, a shorter time.
 func (w *Web) lessFields(say words, r request.Request, was typed, problems []fault.Field) []ui.FieldModel {
+	if r.Kind == request.QuotaKind {
+		return nil
+	}
 	var fields []ui.FieldModel
 	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
 		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"), Value: was.Size, Error: wrongIn(say, problems, "size"), Test: "less-size",
@@ -298,6 +315,9 @@ func wrongIn(say words, problems []fault.Field, name string) string {
 
 // takes is what an approval would take from others: free capacity, the team's quota, licence seats.
 func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
+	if r.Kind == request.QuotaKind {
+		return w.quotaTakes(k, r)
+	}
 	var m requests.BarsModel
 	say := k.words
 	fit := w.fit(k.ctx, r)

@@ -98,19 +98,38 @@ func requestFilter(k call, chosen request.Scope) ui.FilterBarModel {
 func requestRow(say words, r request.Request) requests.RowModel {
 	return requests.RowModel{
 		Row:      ui.RowModel{ID: "request-" + slug(string(r.ID)), Test: "request-row"},
-		Name:     ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID), Detail: requestWhat(say, r), Icon: string(r.Wish.Kind)},
+		Name:     ui.StackModel{Title: requestName(say, r), Href: requestPath(r.ID), Detail: requestWhat(say, r), Icon: string(r.Wish.Kind)},
 		Asker:    r.AskerName,
 		Size:     sizeModel(say, r.Wish.Size),
 		State:    requestState(say, r, true),
 		Asked:    say.around(r.CreatedAt),
-		Estimate: say.money(r.Estimate),
+		Estimate: requestPrice(say, r),
 	}
 }
 
 // requestWhat is what is asked for, by whom, for which team.
 func requestWhat(say words, r request.Request) string {
-	what := say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
-	return strings.Join([]string{what, r.AskerName, r.Wish.Tenant}, " · ")
+	return strings.Join([]string{requestKind(say, r), r.AskerName, r.Wish.Tenant}, " · ")
+}
+
+func requestKind(say words, r request.Request) string {
+	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
+}
+
+// requestName is the workload's, or what a request is about that makes none.
+func requestName(say words, r request.Request) string {
+	if r.Kind == request.QuotaKind {
+		return say.S("requests.quota_name", "Size", r.Wish.Size.Title)
+	}
+	return r.Wish.Name
+}
+
+// requestPrice is empty for what costs nothing by itself.
+func requestPrice(say words, r request.Request) string {
+	if r.Kind == request.QuotaKind {
+		return "–"
+	}
+	return say.money(r.Estimate)
 }
 
 // request answers the asker: how does it stand, who has to do what.
@@ -132,7 +151,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 	say := k.words
 	state := requestState(say, r, false)
 	m := requests.RequestModel{
-		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", r.Wish.Name), State: &state,
+		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", requestName(say, r)), State: &state,
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
 		Verdict: w.requestVerdict(k, r),
 		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
@@ -170,7 +189,11 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 		}
 	}
 	if r.State == request.Pending {
-		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
+		id := "requests.pending_more"
+		if r.Kind == request.QuotaKind {
+			id = "requests.pending_quota"
+		}
+		n.Body = say.S(id, "Until", say.at(r.ExpiresAt).Exact)
 	}
 	if r.State == request.Approved && r.Workload != "" {
 		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"), Href: workloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
@@ -179,17 +202,21 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 }
 
 func requestItems(say words, r request.Request) []ui.DefModel {
-	items := []ui.DefModel{
-		{Term: say.S("requests.col_size"), Component: workload.Size(sizeModel(say, r.Wish.Size))},
+	wish := []ui.DefModel{
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
 		{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), Test: "estimate"},
+	}
+	if r.Kind == request.QuotaKind {
+		wish = askedItems(say, r)
+	}
+	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"), Component: workload.Size(sizeModel(say, r.Wish.Size))}}, wish, []ui.DefModel{
 		{Term: say.S("start.team"), Value: r.Wish.Tenant},
 		{Term: say.S("requests.asker"), Value: r.AskerName},
 		{Term: say.S("requests.col_asked"), Component: ui.Time(say.at(r.CreatedAt))},
 		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
 		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"), Test: "request-id"})},
-	}
+	})
 	if r.Wish.Reason != "" {
 		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Wish.Reason, Test: "reason"})
 	}

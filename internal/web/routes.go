@@ -26,6 +26,7 @@ func (w *Web) Routes() []Route {
 		{get, "/start/summary", identity.SubmitRequest, w.startSummary},
 		{post, "/start/summary", identity.SubmitRequest, w.startSummary},
 		{get, "/start/size", identity.SubmitRequest, w.show(sizingPage)},
+		{get, "/start/form", identity.SubmitRequest, w.startForm},
 		{post, "/start/form", identity.SubmitRequest, w.startForm},
 
 		{get, "/workloads/:id", identity.ReadWorkload, w.show(workloadPage)},

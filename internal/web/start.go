@@ -338,10 +338,10 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 		}
 		return ""
 	}
-	again := formAgain()
+	again := formAgain(k)
 	m := start.FormModel{
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}},
-		Attrs:  templ.Attributes{"hx-post": "/start/summary", "hx-target": "#start-summary", "hx-swap": "outerMorph", "hx-trigger": "change, input delay:600ms"},
+		Attrs:  asking(k, "/start/summary", "#start-summary", "change, input delay:600ms"),
 		Errors: askErrors(say, problems, "start-form"),
 		Kind: ui.FieldModel{Name: "kind", Kind: ui.RadiosField, Label: say.S("start.kind"), Value: form.Kind, Error: wrong("kind"), Attrs: again, Test: "kind", Options: []ui.OptionModel{
 			{Value: "notebook", Label: say.Say(i18n.T("kind.notebook")), Hint: say.S("start.notebook_hint"), Test: "kind-notebook"},
@@ -360,15 +360,28 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 	if m.Team == nil {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "tenant", Value: form.Tenant})
 	}
-	m.Presets = presets(say, form, offers)
+	m.Presets = presets(k, form, offers)
 	var err error
 	m.Volume, err = w.volumeField(k, form, wrong("volume"))
 	return m, err
 }
 
 // formAgain asks for the whole form: what was changed alters what there is to choose.
-func formAgain() templ.Attributes {
-	return templ.Attributes{"hx-post": "/start/form", "hx-target": "#start", "hx-swap": "outerMorph", "hx-trigger": "change consume"}
+func formAgain(k call) templ.Attributes { return asking(k, "/start/form", "#start", "change consume") }
+
+// asking sends what was chosen and takes the answer into the page; trigger is when, "" for a button's click. Who sees the portal as somebody else may send nothing
+// by POST, not even a question.
+func asking(k call, path, target, trigger string) templ.Attributes {
+	attrs := templ.Attributes{"hx-target": target, "hx-swap": "outerMorph"}
+	if trigger != "" {
+		attrs["hx-trigger"] = trigger
+	}
+	if k.actor.Behind != nil {
+		attrs["hx-get"], attrs["hx-include"] = path, "closest form"
+		return attrs
+	}
+	attrs["hx-post"] = path
+	return attrs
 }
 
 func (w *Web) teamField(k call, form StartForm, problem string, again templ.Attributes) *ui.FieldModel {
@@ -414,7 +427,7 @@ func (w *Web) leaseHint(say words, form StartForm) string {
 }
 
 // presets are lengths of time within the size's longest lease.
-func presets(say words, form StartForm, offers []request.Offer) []start.PresetModel {
+func presets(k call, form StartForm, offers []request.Offer) []start.PresetModel {
 	most := catalog.Duration(0)
 	for _, o := range offers {
 		if o.Size.Name == form.Size {
@@ -425,7 +438,7 @@ func presets(say words, form StartForm, offers []request.Offer) []start.PresetMo
 	for _, text := range []string{"2h", "8h", "1d", "3d", "7d"} {
 		d, _ := catalog.ParseDuration(text)
 		if most == 0 || d <= most {
-			list = append(list, start.PresetModel{Label: say.duration(d.Std()), Value: text, Current: form.Lease == text})
+			list = append(list, start.PresetModel{Label: k.words.duration(d.Std()), Value: text, Current: form.Lease == text, Attrs: asking(k, "/start/form", "#start", "")})
 		}
 	}
 	return list
@@ -434,7 +447,7 @@ func presets(say words, form StartForm, offers []request.Offer) []start.PresetMo
 // sizes is the price list, narrowed by the filters; the chosen size always stays in it.
 func (w *Web) sizes(k call, form StartForm, offers []request.Offer, problem string) start.SizesModel {
 	say := k.words
-	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form), Attrs: formAgain(), Wizard: sizingButton(say)}
+	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form), Attrs: formAgain(k), Wizard: sizingButton(say)}
 	var shown []catalog.Size
 	for _, o := range offers {
 		if o.Size.Name == form.Size || passes(form, o) {
@@ -485,6 +498,9 @@ func (w *Web) sizeRow(k call, form StartForm, o request.Offer) start.SizeRowMode
 	switch {
 	case !o.Problem.IsZero():
 		row.Why = say.say(o.Problem)
+		if o.Quota.Full() {
+			row.More = moreQuota(say, form.Tenant, s.Name)
+		}
 	case o.Verdict.Outcome == policy.Refuse:
 		row.Why = say.say(o.Verdict.Sentence)
 	}
@@ -556,7 +572,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 		Send:   ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Block: true, Test: "send"}}
 	if instead := offerNamed(offers, p.Instead); instead.Size.Name != "" {
 		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead.Size.Title), Small: true, Name: "instead", Value: instead.Size.Name,
-			FormAction: "/start/form", Test: "instead", Attrs: templ.Attributes{"hx-post": "/start/form", "hx-target": "#start", "hx-swap": "outerMorph"}}}}
+			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
 	}
 	if p.Wish.Size.Name == "" {
 		return m, nil
@@ -567,7 +583,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	if !badLease(p) {
 		m.Cost, m.CostNote = say.money(p.Price), say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
 	}
-	m.Going = w.going(say, form, offers, p.Wish)
+	m.Going = w.going(k, form, offers, p.Wish)
 	m.Items = summaryItems(say, p)
 	if p.Quota.Limit > 0 {
 		m.Quota = quotaAfter(say, p.Quota, p.Wish.Size.Title)

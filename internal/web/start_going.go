@@ -1,21 +1,20 @@
 package web
 
 import (
-	"github.com/a-h/templ"
-
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
 // going warns of a size or an image that will go, in the administrator's own words, with a button for what to take instead.
-func (w *Web) going(say words, form StartForm, offers []request.Offer, wish request.Wish) []ui.NoticeModel {
+func (w *Web) going(k call, form StartForm, offers []request.Offer, wish request.Wish) []ui.NoticeModel {
+	say := k.words
 	var list []ui.NoticeModel
 	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
 		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.going", "Name", title), Body: d.Message, Test: test}
 		if instead != "" {
 			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true, Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
-				Attrs: templ.Attributes{"hx-post": "/start/form", "hx-target": "#start", "hx-swap": "outerMorph"}}}}
+				Attrs: asking(k, "/start/form", "#start", "")}}}
 		}
 		list = append(list, n)
 	}

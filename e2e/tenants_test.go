@@ -29,8 +29,8 @@ func (p *person) startsIn(team, name string) {
 	p.reads("[data-test=workload-head] [data-test=state]", "Running")
 }
 
-// slices is how many slices the API server lets a namespace hold.
-func slices(t *testing.T, namespace string) int64 {
+// slicesOf is how many slices the API server lets a namespace hold.
+func slicesOf(t *testing.T, namespace string) int64 {
 	t.Helper()
 	list, err := kube(t).CoreV1().ResourceQuotas(namespace).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	pat.click("[data-test=approve]")
 	pat.sees("[data-test=flash]")
 	nora.reads("[data-test=request-verdict]", "approved it") // without reloading
-	eventually(t, "the quota in the cluster follows", 3*time.Minute, func() bool { return slices(t, namespace) == 2 })
+	eventually(t, "the quota in the cluster follows", 3*time.Minute, func() bool { return slicesOf(t, namespace) == 2 })
 	nora.startsIn(team, "second-arm")
 
 	pat.open("/admin/tenants/edit?name=" + team)

@@ -57,6 +57,9 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 		return nil, err
 	}
 	p := &Portal{URL: fmt.Sprintf("http://localhost:%d", port), Dir: o.Dir, Tokens: map[string]string{}, root: o.Root, out: o.Out, env: o.Env}
+	if err := os.WriteFile(o.licenceKey(), []byte("devstack\n"), 0o600); err != nil {
+		return nil, err
+	}
 	text, err := yaml.Marshal(configuration(o, port))
 	if err != nil {
 		return nil, err
@@ -71,6 +74,9 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	}
 	return p, nil
 }
+
+// licenceKey is what the stub of the licence service wants to see; any key will do.
+func (o PortalOptions) licenceKey() string { return filepath.Join(o.Dir, "licence-key") }
 
 func (p *Portal) config() string { return filepath.Join(p.Dir, "portal.yaml") }
 
@@ -110,7 +116,7 @@ func configuration(o PortalOptions, port int) map[string]any {
 		"listen": fmt.Sprintf("127.0.0.1:%d", port), "database": database, "instance": instance,
 		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID, "clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
 		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.Ready.Kubeconfig, "prometheus": o.Ready.Prometheus, "dial": o.Ready.SOCKS5,
-			"storageClass": "standard"}},
+			"storageClass": "standard", "agents": map[string]any{"namespace": "gpu-operator"}}},
 		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"}, "auditor": []string{"gpu-auditors"}},
 		"tenants": []any{
 			map[string]any{"name": "vision", "title": "Vision", "namespace": spaces + "vision", "quota": quota,
@@ -118,8 +124,10 @@ func configuration(o PortalOptions, port int) map[string]any {
 			map[string]any{"name": "speech", "title": "Speech", "namespace": spaces + "speech", "quota": map[string]int{"cpu": 4, "mig-1g.10gb": 2, "gpu-shared": 2},
 				"groups": map[string]any{"developer": []string{"gpu-speech-developers"}}},
 		},
-		"licencePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 4}},
-		"limits":       map[string]any{"minLease": minLease},
+		"licencePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 4},
+			map[string]any{"name": "nvidia-vcs", "title": "NVIDIA vCS", "feature": "NVIDIA Virtual Compute Server", "server": "devstack"}},
+		"licenceServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack", "apiKeyFile": o.licenceKey()}},
+		"limits":         map[string]any{"minLease": minLease},
 	}
 	if o.Change != nil {
 		o.Change(c)

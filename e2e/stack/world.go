@@ -26,6 +26,7 @@ type Ready struct {
 	OIDCClientSecret string `json:"oidc_client_secret"`
 	SOCKS5           string `json:"socks5"`
 	Control          string `json:"control"`
+	LicenseServer    string `json:"license_server"`
 	AuditLog         string `json:"audit_log"`
 	Users            []User `json:"users"`
 }

@@ -12,7 +12,7 @@ import (
 
 // Settled is how long a vGPU must lack its licence before anybody is told: one that has just booted has none for some seconds, and a service that is restarted
 // loses it for as long. Full capability lasts far longer (FullFor).
-const Settled = 30 * time.Second
+const Settled = 20 * time.Second
 
 // Loss is a node whose vGPUs lost their licence.
 type Loss struct {

@@ -41,6 +41,7 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 	memory := stub.NewMemory()
 	cluster.OnPodGone(memory.Forget)
 	network := stub.NewNetwork(ctx, cluster, memory)
+	network.Agent = faces.Agent(cluster)
 	manager := &migmanager.Manager{Cluster: cluster, Hardware: hardware, Takes: 4 * time.Second}
 	go disks.Run(ctx)
 	go manager.Run(ctx)

@@ -10,6 +10,7 @@
 //	PUT  /notebook?pod=NS/NAME&last_activity=TIME&kernels=1&state=idle
 //	PUT  /xid?node=NAME&gpu=0&xid=79
 //	POST /nodes/{name}/fail          POST /nodes/{name}/restore
+//	POST /nodes/{name}/unlicense     POST /nodes/{name}/license   (the licences of its vGPUs)
 //	POST /pods/fail?pod=NS/NAME&reason=OOMKilled&code=137
 //
 // Parts: etcd, apiserver, controller-manager, scheduler, kwok, prometheus, signin, socks. Answers are JSON; an error has
@@ -51,21 +52,23 @@ type Control struct {
 func (c *Control) Handler(secret string) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, action := range map[string]func(*http.Request) (any, error){
-		"GET /status":                c.status,
-		"GET /holders/{node}":        c.holders,
-		"POST /stop/{part}":          c.stop,
-		"POST /start/{part}":         c.start,
-		"POST /freeze/{part}":        c.freeze,
-		"POST /thaw/{part}":          c.thaw,
-		"PUT /routes":                c.setRoute,
-		"DELETE /routes":             c.dropRoute,
-		"PUT /load":                  c.setLoad,
-		"DELETE /load":               c.dropLoad,
-		"PUT /notebook":              c.setNotebook,
-		"PUT /xid":                   c.setXID,
-		"POST /nodes/{name}/fail":    c.failNode,
-		"POST /nodes/{name}/restore": c.restoreNode,
-		"POST /pods/fail":            c.failPod,
+		"GET /status":                  c.status,
+		"GET /holders/{node}":          c.holders,
+		"POST /stop/{part}":            c.stop,
+		"POST /start/{part}":           c.start,
+		"POST /freeze/{part}":          c.freeze,
+		"POST /thaw/{part}":            c.thaw,
+		"PUT /routes":                  c.setRoute,
+		"DELETE /routes":               c.dropRoute,
+		"PUT /load":                    c.setLoad,
+		"DELETE /load":                 c.dropLoad,
+		"PUT /notebook":                c.setNotebook,
+		"PUT /xid":                     c.setXID,
+		"POST /nodes/{name}/fail":      c.failNode,
+		"POST /nodes/{name}/restore":   c.restoreNode,
+		"POST /nodes/{name}/unlicense": c.unlicenseNode,
+		"POST /nodes/{name}/license":   c.licenseNode,
+		"POST /pods/fail":              c.failPod,
 	} {
 		mux.HandleFunc(pattern, answer(action))
 	}

@@ -65,8 +65,25 @@ func readyNow() map[string]any {
 	return map[string]any{"type": "Ready", "status": "True", "reason": nil, "lastTransitionTime": metav1.Now()}
 }
 
+// unlicenseNode takes the licences of a node's vGPUs away: DCGM and the node's agent say so, and the licence server has its leases back.
+func (c *Control) unlicenseNode(r *http.Request) (any, error) { return c.licence(r, "true") }
+
+func (c *Control) licenseNode(r *http.Request) (any, error) { return c.licence(r, nil) }
+
+func (c *Control) licence(r *http.Request, value any) (any, error) {
+	name := r.PathValue("name")
+	if c.Cluster.Node(name) == nil {
+		return nil, fmt.Errorf("node %s: %w", name, errNotFound)
+	}
+	return map[string]string{"node": name}, c.annotate(r.Context(), name, nodes.UnlicensedAnnotation, value)
+}
+
 func (c *Control) markFailed(ctx context.Context, name string, value any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{nodes.FailedAnnotation: value}}})
+	return c.annotate(ctx, name, nodes.FailedAnnotation, value)
+}
+
+func (c *Control) annotate(ctx context.Context, name, annotation string, value any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: value}}})
 	if err != nil {
 		return err
 	}

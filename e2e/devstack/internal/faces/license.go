@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/gpus"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
 )
@@ -17,11 +18,12 @@ const (
 	brokenOrg   = "lic-broken"   // 503
 	nonsenseOrg = "lic-nonsense" // a sign-in page with status 200
 	deniedOrg   = "lic-denied"   // 401 whatever the key
+	smallOrg    = "lic-small"    // bought two seats of each only
 )
 
 // license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups in pages, and the licence
 // servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it is the
-// virtual machine that takes it, not the pod.
+// virtual machine that takes it, not the pod; the nodes' vGPUs are of the Q series, which NVIDIA licenses as workstations.
 func license(cluster *world.Cluster) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/org/{org}/virtual-groups", func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +43,11 @@ func license(cluster *world.Cluster) http.Handler {
 		if org == expiredOrg {
 			end = "2026-02-01T00:00:00Z"
 		}
-		groups := []any{virtualGroup(1, org, "NVIDIA Virtual Compute Server", end, LicenseSeats, leases(cluster)), virtualGroup(2, org, "NVIDIA RTX Virtual Workstation", end, LicenseSeats, 0)}
+		seats := LicenseSeats
+		if org == smallOrg {
+			seats = 2
+		}
+		groups := []any{virtualGroup(1, org, "NVIDIA Virtual Compute Server", end, seats, 0), virtualGroup(2, org, "NVIDIA RTX Virtual Workstation", end, seats, min(seats, leases(cluster)))}
 		number, _ := strconv.Atoi(r.URL.Query().Get("page-number"))
 		const size = 1 // one group a page, whatever is asked for: whoever asks has to turn it
 		from, until := min(max(number, 0)*size, len(groups)), min((max(number, 0)+1)*size, len(groups))
@@ -78,7 +84,7 @@ func leases(cluster *world.Cluster) int {
 	used := 0
 	for _, node := range cluster.Nodes() {
 		kind, _, err := nodes.Read(node)
-		if err == nil && kind.VGPU && node.Annotations[nodes.FailedAnnotation] == "" {
+		if err == nil && kind.VGPU && node.Annotations[nodes.FailedAnnotation] == "" && gpus.Licensed(node) {
 			used += kind.GPUs
 		}
 	}

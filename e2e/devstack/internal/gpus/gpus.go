@@ -59,6 +59,9 @@ func Exported(node *corev1.Node) bool {
 	return err == nil && kind.Model != nil && !(kind.Foreign && kind.Labels["nvidia.com/gpu.workload.config"] != "")
 }
 
+// Licensed says whether the vGPUs of a node have their licence.
+func Licensed(node *corev1.Node) bool { return node.Annotations[nodes.UnlicensedAnnotation] == "" }
+
 // Holders says who holds the devices of a node.
 func (h *Hardware) Holders(node *corev1.Node) (devices.Held, error) {
 	kind, layout, err := nodes.Read(node)
@@ -141,7 +144,7 @@ func (h *Hardware) Entities(node *corev1.Node, now time.Time) ([]dcgm.Entity, er
 	for _, pod := range pods {
 		byUID[string(pod.UID)] = pod
 	}
-	return h.read(node.Name, kind, layout, holders, byUID, now), nil
+	return h.read(node.Name, Licensed(node), kind, layout, holders, byUID, now), nil
 }
 
 // holding is a device in the hands of a container.

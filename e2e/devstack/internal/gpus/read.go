@@ -11,7 +11,7 @@ import (
 
 // read turns holdings into readings: first what each container does on its device, then what that makes of the card. A card
 // in MIG mode without instances has no rows.
-func (h *Hardware) read(node string, kind nodes.Kind, layout nodes.Layout, all []holding, pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
+func (h *Hardware) read(node string, licensed bool, kind nodes.Kind, layout nodes.Layout, all []holding, pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
 	var entities []dcgm.Entity
 	for gpu := range kind.GPUs {
 		base := dcgm.Entity{
@@ -19,7 +19,7 @@ func (h *Hardware) read(node string, kind nodes.Kind, layout nodes.Layout, all [
 			Guest: kind.VGPU, Sharing: kind.Sharing,
 		}
 		base.XID = h.xids[base.UUID]
-		if kind.VGPU {
+		if kind.VGPU && licensed {
 			base.Licensed = 1
 		}
 		if gpu >= len(layout) || layout[gpu] == nil {

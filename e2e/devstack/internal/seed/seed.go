@@ -26,6 +26,7 @@ func Site(ctx context.Context, client kubernetes.Interface) error {
 		func() error { return namespace(ctx, client) },
 		func() error { return runtimeClass(ctx, client) },
 		func() error { return storage(ctx, client) },
+		func() error { return agents(ctx, client) },
 	}
 	for _, makeIt := range makers {
 		if err := makeIt(); err != nil && !apierrors.IsAlreadyExists(err) {

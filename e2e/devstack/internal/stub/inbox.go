@@ -13,6 +13,7 @@ import (
 type podConn struct {
 	net.Conn
 	workload *Workload
+	face     http.Handler // in place of the workload's, for what is no workload
 	port     int
 	target   Target
 	ip       string
@@ -78,6 +79,10 @@ func (i *inbox) serve(ctx context.Context, memory *Memory) {
 func faces(memory *Memory) http.Handler {
 	jupyter, model := jupyterFace(memory), modelFace(memory)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if face := connOf(r).face; face != nil {
+			face.ServeHTTP(w, r)
+			return
+		}
 		if connOf(r).port == jupyterPort {
 			jupyter.ServeHTTP(w, r)
 			return

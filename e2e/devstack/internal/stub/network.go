@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,12 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
+	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/seed"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/socks"
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
 )
 
 // Network is the pod network as the SOCKS port shows it.
 type Network struct {
+	// Agent answers as the node agent of a node; nil: none does.
+	Agent func(node string) http.Handler
+
 	cluster *world.Cluster
 	memory  *Memory
 	inbox   *inbox
@@ -82,6 +87,9 @@ func (n *Network) At(ctx context.Context, host string, port int) (socks.Handle, 
 	if addr != "" {
 		return socks.Relay(addr), nil
 	}
+	if pod.Labels["app.kubernetes.io/name"] == seed.AgentName && port == seed.AgentPort && n.Agent != nil {
+		return n.connect(pod, port, nil, n.Agent(pod.Spec.NodeName)), nil
+	}
 	if port != jupyterPort && !slices.Contains(modelPorts, port) {
 		return nil, socks.Refused
 	}
@@ -89,17 +97,21 @@ func (n *Network) At(ctx context.Context, host string, port int) (socks.Handle, 
 	if err != nil {
 		return nil, socks.Refused
 	}
+	return n.connect(pod, port, w, nil), nil
+}
+
+func (n *Network) connect(pod *corev1.Pod, port int, w *Workload, face http.Handler) socks.Handle {
 	n.end(func(c *podConn) bool { // a pod that is gone takes its connections along
 		now := n.cluster.PodAt(c.ip)
 		return now == nil || now.UID != c.uid
 	})
 	return func(conn net.Conn) {
-		c := &podConn{Conn: conn, workload: w, port: port, target: Target{pod.Namespace, pod.Name, port}, ip: pod.Status.PodIP, uid: pod.UID, ended: n.forget}
+		c := &podConn{Conn: conn, workload: w, face: face, port: port, target: Target{pod.Namespace, pod.Name, port}, ip: pod.Status.PodIP, uid: pod.UID, ended: n.forget}
 		n.mu.Lock()
 		n.open[c] = true
 		n.mu.Unlock()
 		n.inbox.put(c)
-	}, nil
+	}
 }
 
 // end closes the connections that are chosen.

@@ -161,7 +161,10 @@ CREATE TABLE volumes (
   deleted    BOOLEAN NOT NULL,
   created_at BIGINT  NOT NULL,
   updated_at BIGINT  NOT NULL,
-  version    BIGINT  NOT NULL CHECK (version > 0)
+  version    BIGINT  NOT NULL CHECK (version > 0),
+  unused_from BIGINT,
+  warned_at  BIGINT,
+  warned_for BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX volumes_owner ON volumes (owner);
 CREATE INDEX volumes_tenant ON volumes (tenant);

@@ -62,6 +62,7 @@ func (a *API) register() {
 
 	add(a, op(http.MethodGet, "/volumes", "list-volumes", "Storage, in use and kept", "Storage"), identity.ReadVolume, a.volumes)
 	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"), identity.DeleteVolume, a.removeVolume)
+	add(a, op(http.MethodPost, "/volumes/{name}/keep", "keep-volume", "Keep unused storage for longer", "Storage"), identity.KeepVolume, a.keepVolume)
 
 	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"), identity.ReadUsage, a.usage)

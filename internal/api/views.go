@@ -388,10 +388,16 @@ type Volume struct {
 	Storage   string    `json:"storage"`
 	Workload  string    `json:"workload,omitempty" doc:"Who uses it; absent for kept storage"`
 	CreatedAt time.Time `json:"createdAt"`
+
+	KeptUntil *time.Time `json:"keptUntil,omitempty" doc:"When it will be reclaimed, with what stands still on it, unless somebody uses or keeps it; absent while it is used or kept for ever"`
 }
 
-func volumeView(v workload.Volume) Volume {
-	return Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt}
+func (a *API) volumeView(v workload.Volume) Volume {
+	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt}
+	if until := a.deps.Workloads.Keep.Until(v); !until.IsZero() {
+		view.KeptUntil = &until
+	}
+	return view
 }
 
 // Device is one GPU, slice or share and what it does. A reading that is absent is unknown, never zero.

@@ -182,13 +182,18 @@ func (a *API) volumes(ctx context.Context, actor identity.Actor, in *volumesInpu
 	items, err := a.deps.Workloads.Volumes(ctx, actor, in.Scope == "mine")
 	views := make([]Volume, len(items))
 	for i, v := range items {
-		views[i] = volumeView(v)
+		views[i] = a.volumeView(v)
 	}
 	return reply(list(views, ""), err)
 }
 
 type volumeInput struct {
 	Name string `path:"name" maxLength:"100"`
+}
+
+func (a *API) keepVolume(ctx context.Context, actor identity.Actor, in *volumeInput) (*output[Volume], error) {
+	v, err := a.deps.Workloads.KeepLonger(ctx, actor, in.Name)
+	return reply(a.volumeView(v), err)
 }
 
 func (a *API) removeVolume(ctx context.Context, actor identity.Actor, in *volumeInput) (*struct{}, error) {

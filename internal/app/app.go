@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -206,7 +207,7 @@ func (a *App) services() {
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: newID, Tenant: a.team, Money: a.currency}
 	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, Now: a.now, NewID: newID}
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: newID, Logger: a.log})
-	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now,
+	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
@@ -241,6 +242,7 @@ func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now,
+		Leases: a.workloads, Storage: a.workloads, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
@@ -255,8 +257,10 @@ func (a *App) actor(p identity.Person, via identity.Via) identity.Actor {
 	return a.tenants.Directory().Actor(p, via)
 }
 
+func (a *App) size(name string) (catalog.Size, bool) { return a.offer.Catalog().Size(name) }
+
 func (a *App) sizeKnown(name string) bool {
-	_, ok := a.offer.Catalog().Size(name)
+	_, ok := a.size(name)
 	return ok
 }
 

@@ -34,6 +34,9 @@ const (
 	LeaseWarned      Kind = "lease.warned"
 	LeaseEnded       Kind = "lease.ended"
 	VolumeDeleted    Kind = "volume.deleted"
+	VolumeWarned     Kind = "volume.warned" // unused storage will be reclaimed
+	VolumeKept       Kind = "volume.kept"   // somebody keeps it for longer
+	VolumeReclaimed  Kind = "volume.reclaimed"
 	SignedIn         Kind = "session.started"
 	SignInRefused    Kind = "session.refused"
 	SignedOut        Kind = "session.ended"
@@ -64,7 +67,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved}
 }
 

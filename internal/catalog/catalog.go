@@ -52,7 +52,8 @@ type Size struct {
 	LicencePool  string      `json:"licencePool,omitempty"` // takes one seat of this pool while it runs
 	DefaultLease Duration    `json:"defaultLease"`
 	MaxLease     Duration    `json:"maxLease"`
-	Tenants      []string    `json:"tenants,omitempty"` // who may see it; empty: everyone
+	AutoExtend   bool        `json:"autoExtend,omitempty"` // a lease becomes longer by itself, by DefaultLease up to MaxLease, while nobody waits for the size
+	Tenants      []string    `json:"tenants,omitempty"`    // who may see it; empty: everyone
 	Order        int         `json:"order,omitempty"`
 
 	Preemptible bool         `json:"preemptible,omitempty"` // the node can be taken away at any time: spot, preemptible

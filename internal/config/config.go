@@ -46,6 +46,8 @@ type Config struct {
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
 	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
 	Limits         request.Limits  `json:"limits,omitempty"`
+	Lease          Lease           `json:"lease,omitempty"`
+	Storage        Storage         `json:"storage,omitempty"`
 	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
 	Notify         Notify          `json:"notify,omitempty"`
 	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
@@ -290,6 +292,11 @@ func (c Config) problems() []error {
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil {
 		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
+	}
+	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
+	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
+	if c.Storage.Keep < 0 {
+		add("storage.keep: must not be below zero")
 	}
 	all = append(all, c.secretProblems()...)
 	all = append(all, c.Notify.problems()...)

@@ -41,6 +41,9 @@ func TestLittleIsEnough(t *testing.T) {
 	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour || c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour || !c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
+	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.For != 0 || len(k.Warnings) != 2 {
+		t.Errorf("want the usual announcements, and storage kept for ever, got %v %+v", c.Lease.Announced(), k)
+	}
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("want no warning on localhost, got %q", w)
 	}
@@ -56,6 +59,8 @@ database: mysql://x
 roles: [web, gatway]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
+lease: {warnings: [1h, 0s]}
+storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
 platform: {admins: [x], admin: [""]}
 licencePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
@@ -71,15 +76,15 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
-		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
+		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 29 {
-		t.Errorf("want one line for each problem, 29, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 31 {
+		t.Errorf("want one line for each problem, 31, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -25,6 +25,7 @@ const (
 	OpenWorkload    Action = "workload.open"
 	ReadVolume      Action = "volume.read"
 	DeleteVolume    Action = "volume.delete"
+	KeepVolume      Action = "volume.keep"
 	ReadLicences    Action = "licence.read"
 	ChangeLicences  Action = "licence.change"
 	ReadBought      Action = "licence.bought" // which licences were bought, and who entered them
@@ -105,6 +106,7 @@ var table = map[Action][]rule{
 	OpenWorkload:    {self, sharedWith},
 	ReadVolume:      {self, member, seesAll},
 	DeleteVolume:    {self, owner},
+	KeepVolume:      {self, owner},
 	ReadLicences:    {signedIn},
 	ChangeLicences:  {admin},
 	ReadBought:      {seesAll},

@@ -42,6 +42,17 @@ type Budgets interface {
 	Settle(ctx context.Context) error
 }
 
+// Leases are those that become longer by themselves.
+type Leases interface {
+	ExtendDue(ctx context.Context) error
+}
+
+// Storage is what is kept of workloads that stand still or have ended.
+type Storage interface {
+	// KeepDue announces and ends what was kept for long enough, on clusters that answer; it can be interrupted and called again.
+	KeepDue(ctx context.Context, answers func(cluster string) bool) error
+}
+
 // Options are what the controller works with.
 type Options struct {
 	Store    Store
@@ -54,7 +65,12 @@ type Options struct {
 	Requests Requests                         // nil: nothing expires
 	Budgets  Budgets                          // nil: none are set
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
-	Cards   func(cluster string) map[string][]inventory.PhysicalCard
+	Cards    func(cluster string) map[string][]inventory.PhysicalCard
+	Leases   Leases            // nil: none becomes longer
+	Storage  Storage           // nil: kept for ever
+	Warnings workload.Warnings // of the end of a lease; default workload.LeaseWarnings
+	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.
+	Clock   func(ctx context.Context) (time.Time, error)
 	Changes *live.Follower // topics "workload" and "volume"; nil: wishes are found by the full comparison only
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -108,6 +124,9 @@ func New(o Options) *Controller {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 16
+	}
+	if o.Warnings == nil {
+		o.Warnings = workload.LeaseWarnings()
 	}
 	o.Every = o.Every.orUsual()
 	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices), stats: newStats(o.Metrics)}
@@ -308,20 +327,53 @@ func (c *Controller) compare(ctx context.Context) bool {
 
 func (c *Controller) choresAlways(ctx context.Context) {
 	for sleep(ctx, jitter(c.o.Every.Chores)) {
-		if c.o.Requests != nil {
-			if err := c.o.Requests.ExpireDue(ctx); err != nil && ctx.Err() == nil {
-				c.o.Logger.Error("expire requests", "error", err)
-			}
-		}
-		if c.o.Budgets != nil {
-			if err := c.o.Budgets.Settle(ctx); err != nil && ctx.Err() == nil {
-				c.o.Logger.Error("settle budgets", "error", err)
+		for _, chore := range c.rounds() {
+			if err := chore.do(ctx); err != nil && ctx.Err() == nil {
+				c.o.Logger.Error(chore.what, "error", err)
 			}
 		}
 		for _, l := range c.all() {
 			l.chores.ring()
 		}
 	}
+}
+
+type chore struct {
+	what string
+	do   func(ctx context.Context) error
+}
+
+// rounds are the chores of the database. What ends something waits until there is no doubt about the time.
+func (c *Controller) rounds() []chore {
+	var list []chore
+	if c.o.Requests != nil {
+		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue})
+	}
+	if c.o.Leases != nil {
+		list = append(list, chore{"extend leases", c.o.Leases.ExtendDue})
+	}
+	if c.o.Storage != nil {
+		list = append(list, chore{"reclaim storage", func(ctx context.Context) error {
+			if !c.trusted(ctx) {
+				return nil
+			}
+			return c.o.Storage.KeepDue(ctx, c.answers)
+		}})
+	}
+	if c.o.Budgets != nil {
+		list = append(list, chore{"settle budgets", c.o.Budgets.Settle})
+	}
+	return list
+}
+
+// answers reports whether what is known of a cluster is fresh.
+func (c *Controller) answers(cluster string) bool {
+	for _, l := range c.all() {
+		if l.name == cluster {
+			return l.status.ok() && l.caches().synced()
+		}
+	}
+	return false
 }
 
 // sleep reports whether the time passed before the context ended.

@@ -215,21 +215,6 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// The timer and the rule must agree on when the end of a lease is announced.
-func TestWarnAtAgreesWithEndLease(t *testing.T) {
-	from := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
-	for _, length := range []time.Duration{time.Minute, time.Hour, 8 * time.Hour, 72 * time.Hour} {
-		w := workload.Workload{Desired: workload.WantRunning, Lease: workload.Lease{From: from, Until: from.Add(length)}}
-		at := reconcile.WarnAt(w.Lease)
-		if _, events := workload.EndLease(w, at.Add(-time.Nanosecond)); len(events) > 0 {
-			t.Errorf("lease of %s: announced before the timer", length)
-		}
-		if _, events := workload.EndLease(w, at); len(events) != 1 {
-			t.Errorf("lease of %s: not announced when the timer rings", length)
-		}
-	}
-}
-
 func TestWorthSaving(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	base := notebook("nb-a")

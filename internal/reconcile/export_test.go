@@ -12,7 +12,6 @@ import (
 var (
 	Owns        = owns
 	WorthSaving = worthSaving
-	WarnAt      = warnAt
 	Fits        = fits
 	Slim        = slim
 	NewObject   = newObject

@@ -160,9 +160,14 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if seen.known {
 		now = l.o.Now()
 		next, events = workload.Advance(w, seen.observation, now)
+		if after, ended := workload.EndLease(next, l.o.Warnings, now); len(ended) > 0 {
+			if l.trusted(ctx) {
+				next, events = after, append(events, ended...)
+			} else {
+				seen.again = sooner(seen.again, clockRetry)
+			}
+		}
 	}
-	next, ended := workload.EndLease(next, now)
-	events = append(events, ended...)
 	if err := l.save(ctx, w, next, events, seen.known, now); err != nil {
 		return 0, err
 	}
@@ -173,7 +178,7 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if next.Generation != w.Generation {
 		return time.Millisecond, nil
 	}
-	return soonest(next, seen.again, l.o.Every.Confirm, now), nil
+	return l.soonest(next, seen.again, now), nil
 }
 
 // save writes what is new in one transaction, and nothing when nothing is.
@@ -198,23 +203,18 @@ func (l *loop) save(ctx context.Context, before, after workload.Workload, events
 }
 
 // soonest is when a workload must be looked at again though nothing happens: a lease that ends is not left to chance.
-func soonest(w workload.Workload, again, confirm time.Duration, now time.Time) time.Duration {
+func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) time.Duration {
 	least := again
 	if w.Desired == workload.WantRunning && !w.Lease.Until.IsZero() {
-		if w.WarnedAt.IsZero() {
-			least = sooner(least, warnAt(w.Lease).Sub(now))
+		if warn := l.o.Warnings.Next(w.Lease, w.WarnedAt); !warn.IsZero() {
+			least = sooner(least, warn.Sub(now))
 		}
 		least = sooner(least, w.Lease.Until.Sub(now))
 	}
 	if w.Observed.PodPresent || w.Desired == workload.WantRunning {
-		least = sooner(least, jitter(confirm))
+		least = sooner(least, jitter(l.o.Every.Confirm))
 	}
 	return least
-}
-
-// warnAt is when workload.EndLease warns.
-func warnAt(l workload.Lease) time.Time {
-	return l.Until.Add(-min(workload.LeaseWarning, l.Until.Sub(l.From)/4))
 }
 
 // seen is what carrying a wish out has shown.

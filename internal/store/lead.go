@@ -96,3 +96,12 @@ func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
+
+// Clock is the database's time, to the second.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	var seconds int64
+	if err := s.at(ctx).Raw(s.dialect.clock()).Scan(&seconds).Error; err != nil {
+		return time.Time{}, failure(err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}

@@ -85,6 +85,10 @@ func (p *postgresServer) lockMeter(tx *gorm.DB) error {
 func (p *postgresServer) oneWriter() bool { return false }
 
 // begin says the isolation, whatever the server's default: lockGrants and flush count on it.
+func (p *postgresServer) clock() string {
+	return "SELECT CAST(floor(extract(epoch FROM clock_timestamp())) AS BIGINT)"
+}
+
 func (p *postgresServer) begin() []*sql.TxOptions {
 	return []*sql.TxOptions{{Isolation: sql.LevelReadCommitted}}
 }

@@ -97,6 +97,8 @@ func (f *sqliteFile) oneWriter() bool { return true }
 
 func (f *sqliteFile) begin() []*sql.TxOptions { return nil }
 
+func (f *sqliteFile) clock() string { return "SELECT CAST(strftime('%s', 'now') AS INTEGER)" }
+
 func (f *sqliteFile) pools() []*sql.DB { return []*sql.DB{f.read, f.write} }
 
 // migrate needs no lock: the file is ours alone, and Store lets one in at a time.

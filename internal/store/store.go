@@ -85,6 +85,7 @@ type dialect interface {
 	oneWriter() bool
 	migrate(ctx context.Context) error
 	lead(ctx context.Context, s *Store) (release func(), ok bool, lost <-chan struct{})
+	clock() string // SQL for the seconds since 1970
 	begin() []*sql.TxOptions
 	pools() []*sql.DB
 	close() error

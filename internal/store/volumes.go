@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -22,6 +23,10 @@ type volumeRow struct {
 	CreatedAt moment `gorm:"autoCreateTime:false"`
 	UpdatedAt moment `gorm:"autoUpdateTime:false"`
 	Version   int64
+
+	UnusedFrom moment
+	WarnedAt   moment
+	WarnedFor  int64 // seconds
 }
 
 func (volumeRow) TableName() string { return "volumes" }
@@ -30,6 +35,7 @@ func fromVolume(v workload.Volume) volumeRow {
 	return volumeRow{
 		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster, Namespace: v.Namespace, GiB: v.GiB,
 		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt), Version: v.Version,
+		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
 	}
 }
 
@@ -37,7 +43,8 @@ func toVolume(row volumeRow) workload.Volume {
 	return workload.Volume{
 		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName, Cluster: row.Cluster,
 		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted, CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version,
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(), WarnedAt: row.WarnedAt.time(),
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second,
 	}
 }
 

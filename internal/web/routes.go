@@ -57,6 +57,7 @@ func (w *Web) Routes() []Route {
 		{get, "/storage", identity.ReadVolume, w.show(storagePage)},
 		{get, "/storage/:name/delete", identity.DeleteVolume, w.show(volumeDeletePage)},
 		{post, "/storage/:name/delete", identity.DeleteVolume, w.volumeDelete},
+		{post, "/storage/:name/keep", identity.KeepVolume, w.volumeKeep},
 		{get, "/usage", identity.ReadUsage, w.show(usagePage)},
 		{get, "/usage/export", identity.ReadUsage, w.usageExport},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},

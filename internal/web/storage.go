@@ -30,12 +30,12 @@ func (w *Web) storage(k call) (view, error) {
 		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 			{Label: say.S("home.scope_mine"), Href: "/storage", Current: onlyMine, Test: "scope-mine"}, {Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: !onlyMine, Test: "scope-team"}}}}}
 	for _, v := range volumes {
-		m.Rows = append(m.Rows, volumeRow(k, v, names))
+		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
 	}
 	if len(m.Rows) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("storage.empty"), Lines: []string{say.S("storage.empty_why")}, Test: "empty", Level: 3}
 	}
-	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead")}, List: m}
+	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " + keptFor(say, w.Workloads.Keep)}, List: m}
 	return view{title: p.Header.Title, nav: "/storage", body: storage.Page(p), parts: []part{{id: "storage-list", draw: func(words) templ.Component { return storage.List(m) }}}}, nil
 }
 
@@ -49,25 +49,49 @@ func (w *Web) workloadNames(k call) (map[workload.ID]workload.Workload, error) {
 	return names, err
 }
 
+// keptFor says what becomes of storage that nobody uses.
+func keptFor(say words, k workload.Keeping) string {
+	if k.For <= 0 {
+		return say.S("storage.kept_for_ever")
+	}
+	return say.S("storage.kept_for", "Time", say.duration(k.For))
+}
+
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
-func volumeRow(k call, v workload.Volume, names map[workload.ID]workload.Workload) storage.RowModel {
+func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workload.Workload) storage.RowModel {
 	say := k.words
 	row := storage.RowModel{Row: ui.RowModel{ID: "volume-" + slug(v.Name), Test: "volume-row"}, Name: ui.StackModel{Title: v.Name, Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Icon: "storage"},
 		Size: say.gib(float64(v.GiB)), Created: say.around(v.CreatedAt), State: ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept"), Test: "state"}}
+	until := w.Workloads.Keep.Until(v)
+	if !until.IsZero() {
+		row.State = ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept_until"), Test: "state"}
+		if !v.WarnedAt.IsZero() {
+			row.State.Kind = ui.Warning
+		}
+		when := say.at(until)
+		row.Until = &when
+	}
+	if !until.IsZero() && identity.Can(k.actor, identity.KeepVolume, v.Thing()) {
+		row.Actions = append(row.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: "/storage/" + v.Name + "/keep",
+			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep", Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", v.Name)}}}})
+	}
+	user, known := names[v.Workload]
+	if known {
+		row.User = &ui.LinkButtonModel{Label: user.Name, Href: workloadPath(user.ID), Kind: ui.LinkLike, Small: true, Test: "volume-user"}
+	}
 	switch {
 	case v.Deleted:
 		row.State = ui.StateModel{Kind: ui.Progress, Word: say.S("storage.deleting"), Test: "state"}
 		return row
+	case v.Workload != "" && !until.IsZero():
+		return row
 	case v.Workload != "":
 		row.State = ui.StateModel{Kind: ui.OK, Word: say.S("storage.in_use"), Test: "state"}
-		if user, ok := names[v.Workload]; ok {
-			row.User = &ui.LinkButtonModel{Label: user.Name, Href: workloadPath(user.ID), Kind: ui.LinkLike, Small: true, Test: "volume-user"}
-		}
 		return row
 	}
 	if identity.Can(k.actor, identity.DeleteVolume, v.Thing()) {
-		row.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}}}
+		row.Actions = append(row.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
 	}
 	return row
 }
@@ -103,4 +127,12 @@ func (w *Web) volumeDelete(c echo.Context) error {
 		return err
 	}
 	return w.done(c, "volume-deleted", "/storage")
+}
+
+func (w *Web) volumeKeep(c echo.Context) error {
+	k := w.callOf(c)
+	if _, err := w.Workloads.KeepLonger(k.ctx, k.actor, c.Param("name")); err != nil {
+		return err
+	}
+	return w.done(c, "volume-kept", "/storage")
 }

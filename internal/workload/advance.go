@@ -4,12 +4,10 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
-
-// LeaseWarning is how long before the end of a lease its owner is told.
-const LeaseWarning = time.Hour
 
 // Advance works out what an observation and the clock make of a workload: the new value, and an event for each thing that
 // people should find in its history. An observation of an older wish tells nothing about the present one.
@@ -76,33 +74,34 @@ func reasonOf(w Workload, obs Observation) i18n.Text {
 	return obs.Reason
 }
 
-// EndLease stops a running workload whose lease is over and warns the owner before. It returns the workload unchanged, and no events, when nothing is due.
-func EndLease(w Workload, now time.Time) (Workload, []audit.Event) {
+// EndLease stops a running workload whose lease is over and warns the owner before, once for each of the warnings. It returns the workload unchanged, and no events, when
+// nothing is due. The pod still holds its GPU: the workload counts against quota and budget until that is gone.
+func EndLease(w Workload, warnings Warnings, now time.Time) (Workload, []audit.Event) {
 	if w.Desired != WantRunning || w.Lease.Until.IsZero() {
 		return w, nil
 	}
-	switch {
-	case w.Lease.Over(now):
-		w.Desired, w.Generation = WantStopped, w.Generation+1
+	if w.Lease.Over(now) {
+		w.Desired, w.Generation, w.State = WantStopped, w.Generation+1, Stopping
 		w.Reason = i18n.T("workload.lease_ended")
 		w.UpdatedAt = now
-		return w, []audit.Event{leaseEvent(w, audit.LeaseEnded, now)}
-	case w.WarnedAt.IsZero() && w.Lease.Left(now) <= warning(w.Lease):
-		w.WarnedAt = now
-		return w, []audit.Event{leaseEvent(w, audit.LeaseWarned, now)}
+		return w, []audit.Event{leaseEvent(w, audit.LeaseEnded, "workload.lease_until", now)}
 	}
-	return w, nil
+	left, due := warnings.due(w.Lease, w.WarnedAt, now)
+	if !due {
+		return w, nil
+	}
+	w.WarnedAt = now
+	e := leaseEvent(w, audit.LeaseWarned, "workload.lease_warned", now)
+	e.Detail.Args["Left"] = catalog.Duration(left).String()
+	return w, []audit.Event{e}
 }
-
-// warning is LeaseWarning, or a quarter of the lease where that is shorter, so that a short lease does not begin with a warning.
-func warning(l Lease) time.Duration { return min(LeaseWarning, l.Until.Sub(l.From)/4) }
 
 // Ending reports whether the end of the lease has been announced.
 func (w Workload) Ending() bool { return !w.WarnedAt.IsZero() && w.Desired == WantRunning }
 
-func leaseEvent(w Workload, kind audit.Kind, now time.Time) audit.Event {
+func leaseEvent(w Workload, kind audit.Kind, sentence string, now time.Time) audit.Event {
 	e := audit.By(identity.System(), kind, now)
 	e.Tenant, e.Workload = w.Tenant, string(w.ID)
-	e.Detail = i18n.T("workload.lease_until", "Until", w.Lease.Until.UTC().Format(time.RFC3339))
+	e.Detail = i18n.T(sentence, "Until", stamp(w.Lease.Until))
 	return e
 }

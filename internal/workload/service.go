@@ -65,6 +65,9 @@ type Service struct {
 	Limits  Limits
 	Budgets *budget.Service // nil: no team has one
 	Now     func() time.Time
+	Keep    Keeping
+	// Sizes gives a size as the catalogue has it now; nil: no lease becomes longer by itself.
+	Sizes func(name string) (catalog.Size, bool)
 	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.
 	Avoid func(cluster string) []string
 }

@@ -70,7 +70,7 @@ type Workload struct {
 	Reason     i18n.Text // why it is in this state, in plain words; zero while all is well
 	Lease      Lease
 	PlacedAt   time.Time // when a node was first found; the lease is counted from then
-	WarnedAt   time.Time // when the end of the lease was announced
+	WarnedAt   time.Time // when the end of the lease was last announced
 	Shared     bool      // tenant colleagues may open it
 	Request    string    // the request that made it
 	Observed   Observation
@@ -164,6 +164,10 @@ type Volume struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Version   int64
+
+	UnusedFrom time.Time     // from when the time counts for which unused storage is kept; zero while it is used or kept for ever
+	WarnedAt   time.Time     // when its end was last announced
+	WarnedFor  time.Duration // how long after that it was said to be
 }
 
 // Thing is what rights are asked about.

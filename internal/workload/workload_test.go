@@ -70,18 +70,18 @@ func TestTheLeaseIsCountedFromTheFirstNode(t *testing.T) {
 
 func TestEndLease(t *testing.T) {
 	w := running()
-	if got, events := EndLease(w, now); len(events) != 0 || got.Desired != WantRunning {
+	if got, events := EndLease(w, LeaseWarnings(), now); len(events) != 0 || got.Desired != WantRunning {
 		t.Fatalf("want nothing in the middle of a lease, got %v", events)
 	}
 	soon := w.Lease.Until.Add(-time.Minute)
-	warned, events := EndLease(w, soon)
+	warned, events := EndLease(w, LeaseWarnings(), soon)
 	if len(events) != 1 || events[0].Kind != audit.LeaseWarned || !warned.Ending() {
 		t.Fatalf("want one warning, got %v", events)
 	}
-	if _, events := EndLease(warned, soon.Add(time.Second)); len(events) != 0 {
+	if _, events := EndLease(warned, LeaseWarnings(), soon.Add(time.Second)); len(events) != 0 {
 		t.Fatalf("want no second warning, got %v", events)
 	}
-	ended, events := EndLease(warned, w.Lease.Until)
+	ended, events := EndLease(warned, LeaseWarnings(), w.Lease.Until)
 	if len(events) != 1 || events[0].Kind != audit.LeaseEnded || ended.Desired != WantStopped || ended.Generation != w.Generation+1 {
 		t.Fatalf("want it stopped at the end, got %+v %v", ended, events)
 	}
@@ -141,7 +141,7 @@ func TestHoldsFromTheDecisionUntilThePodIsGone(t *testing.T) {
 // TestTheReasonOfAStopStays: the observations on the way to "stopped" said nothing, and wiped out that the lease had ended.
 func TestTheReasonOfAStopStays(t *testing.T) {
 	w := running()
-	ended, _ := EndLease(w, w.Lease.Until)
+	ended, _ := EndLease(w, LeaseWarnings(), w.Lease.Until)
 	on, _ := Advance(ended, Observation{Generation: ended.Generation, PodPresent: true, Node: "n"}, now)
 	gone, _ := Advance(on, Observation{Generation: ended.Generation}, now)
 	if gone.State != Stopped || gone.Reason.ID != "workload.lease_ended" {

@@ -235,6 +235,13 @@ var volumeCases = cases{
 		want.Version = 2
 		equal(t, []workload.Volume{want}, got(s.Volumes(context.Background(), workload.VolumeFilter{}))(t))
 	},
+	"the database knows the time": func(t *testing.T, s *store.Store) {
+		before := time.Now().Truncate(time.Second)
+		at := got(s.Clock(context.Background()))(t)
+		if at.Before(before) || at.After(time.Now()) { // it is on this machine
+			t.Errorf("it is %s, not %s", before, at)
+		}
+	},
 	"storage that does not exist is not found; an old version loses": func(t *testing.T, s *store.Store) {
 		_, err := s.Volume(context.Background(), "v-1")
 		equal(t, "volume.not_found", fails(t, fault.NotFound, err).Sentence.ID)

@@ -72,7 +72,7 @@ func Size(name string) catalog.Size {
 		Placement: catalog.Placement{NodeSelector: map[string]string{"a": "b"}, Tolerations: []catalog.Toleration{{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"}},
 			RuntimeClass: "nvidia", SchedulerName: "kai", PriorityClass: "low", PodAnnotations: map[string]string{"c": "d"}},
 		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicencePool: "rtx", DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
-		Tenants: []string{"vision"}, Order: 1, Preemptible: true, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},
+		Tenants: []string{"vision"}, Order: 1, AutoExtend: true, Preemptible: true, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},
 	}
 }
 
@@ -94,7 +94,7 @@ func Request(id string) request.Request {
 // Volume is one with every field set, but for Deleted.
 func Volume(name string) workload.Volume {
 	return workload.Volume{Name: name, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Cluster: "west", Namespace: "gpu-vision", GiB: 10,
-		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1)}
+		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour}
 }
 
 // Person is one with every field set, but for Disabled.

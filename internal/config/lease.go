@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Lease is what goes for all leases; how long they may be, and whether they become longer by themselves, is said by size in the catalogue.
+type Lease struct {
+	Warnings []catalog.Duration `json:"warnings,omitempty"` // how long before the end its owner is told; default 24h, 1h, 10m
+}
+
+// Storage is what becomes of the storage of workloads that stand still or have ended.
+type Storage struct {
+	Keep     catalog.Duration   `json:"keep,omitempty"`     // how long it is kept unused; default for ever
+	Warnings []catalog.Duration `json:"warnings,omitempty"` // how long before it is reclaimed its owner is told; default 7d, 1d
+}
+
+// Announced are the warnings of the end of a lease.
+func (l Lease) Announced() workload.Warnings { return warnings(l.Warnings, workload.LeaseWarnings()) }
+
+// Keeping is how long unused storage is kept.
+func (s Storage) Keeping() workload.Keeping {
+	return workload.Keeping{For: s.Keep.Std(), Warnings: warnings(s.Warnings, workload.StorageWarnings())}
+}
+
+func warnings(set []catalog.Duration, usual workload.Warnings) workload.Warnings {
+	if len(set) == 0 {
+		return usual
+	}
+	list := make(workload.Warnings, len(set))
+	for i, d := range set {
+		list[i] = d.Std()
+	}
+	return list
+}
+
+func warningProblems(place string, list []catalog.Duration) []error {
+	var all []error
+	for i, d := range list {
+		if d <= 0 {
+			all = append(all, fmt.Errorf("%s[%d]: a length of time above zero is needed, such as 1h", place, i))
+		}
+	}
+	return all
+}

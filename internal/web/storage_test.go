@@ -1,0 +1,43 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
+	wantSaid(t, doc, "volume-row", "kept until")
+	if n := doc.Find("[data-test=volume-keep]").Length(); n != 1 {
+		t.Errorf("want a button where something ends, got %d", n)
+	}
+	if label, _ := doc.Find("[data-test=volume-keep]").Attr("aria-label"); label != "Keep datasets-kept longer" {
+		t.Errorf("want the button to name what it keeps, got %q", label)
+	}
+	if n := read(t, w.Get(webtest.Dora, "/storage?scope=team"), http.StatusOK).Find("[data-test=volume-keep]").Length(); n != 0 {
+		t.Errorf("want no button for administrators, got %d", n)
+	}
+	if got := w.Post(webtest.Dora, "/storage/datasets-kept/keep", nil).Code; got != http.StatusForbidden {
+		t.Errorf("want an administrator refused, got %d", got)
+	}
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/keep", nil)); to != "/storage" {
+		t.Errorf("want the list again, got %s", to)
+	}
+	if v := w.Vols["datasets-kept"]; !v.WarnedAt.IsZero() || w.WorkloadService.Keep.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
+		t.Errorf("want the time to begin anew, got %+v", v)
+	}
+	w.WorkloadService.Keep = workload.Keeping{}
+	doc = read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
+	if !strings.Contains(doc.Text(), "is kept until somebody deletes it") {
+		t.Error("the page does not say that storage is kept for ever")
+	}
+	if n := doc.Find("[data-test=volume-keep]").Length(); n != 0 {
+		t.Errorf("want nothing to keep longer where everything is kept, got %d", n)
+	}
+}

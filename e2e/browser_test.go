@@ -216,12 +216,22 @@ func (p *person) reads(selector, text string) {
 // accessible runs axe-core over the page: no violation is accepted.
 func (p *person) accessible() {
 	p.t.Helper()
+	p.axe(`{type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}`)
+}
+
+// contrasts is the part of accessible that other colours can change.
+func (p *person) contrasts() {
+	p.t.Helper()
+	p.axe(`{type: 'rule', values: ['color-contrast']}`)
+}
+
+func (p *person) axe(only string) {
+	p.t.Helper()
 	source, err := os.ReadFile(filepath.Join(root, "e2e", "node_modules", "axe-core", "axe.min.js"))
 	p.do(err)
 	_, err = p.page.Evaluate(string(source) + ";0")
 	p.do(err)
-	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(document, {runOnly: {type: 'tag',
-		values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}})).violations
+	found, err := p.page.Evaluate(`async () => JSON.stringify((await axe.run(document, {runOnly: ` + only + `})).violations
 		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200))})))`)
 	p.do(err)
 	var violations []map[string]any

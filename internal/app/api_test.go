@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -77,6 +79,37 @@ func TestOnlyDocumentedFieldsCount(t *testing.T) {
 	items, _, err := w.store.Workloads(t.Context(), workload.Filter{Tenants: []string{"vision"}})
 	if err != nil || len(items) != 2 || items[0].Owner != w.person(developer).ID || items[0].State != workload.Queued || items[0].Size.PricePerHour.Minor != 6 {
 		t.Errorf("want what the form asks for, of the one who asks: %v %v", items, err)
+	}
+}
+
+// TestOneChoosesByProgram: what one is told of comes back as it was chosen, for every kind there is, and what there is not is refused.
+func TestOneChoosesByProgram(t *testing.T) {
+	w := newWorld(t)
+	token := w.token(developer)
+	const path = "/api/v1/account/notifications"
+	if a := w.call(token, http.MethodGet, path, nil); a.status != http.StatusOK || !strings.Contains(a.body, `{"kind":"decided","channels":["mail"]},{"kind":"ready","channels":[]}`) {
+		t.Errorf("want the usual ones, got %d %s", a.status, a.body)
+	}
+	var choices []any
+	var want []string
+	for i, kind := range notify.Kinds() {
+		channel := string(notify.Channels()[i%3])
+		choices = append(choices, map[string]any{"kind": string(kind), "channels": []string{channel}})
+		want = append(want, fmt.Sprintf(`{"kind":%q,"channels":[%q]}`, kind, channel))
+	}
+	saved := w.call(token, http.MethodPut, path, map[string]any{"language": "ko", "choices": choices})
+	for _, a := range []answer{saved, w.call(token, http.MethodGet, path, nil)} {
+		if a.status != http.StatusOK || !strings.Contains(a.body, `"language":"ko"`) || !strings.Contains(a.body, strings.Join(want, ",")) {
+			t.Errorf("want what was chosen, got %d %s", a.status, a.body)
+		}
+	}
+	for name, bad := range map[string]map[string]any{
+		"a kind": {"language": "ko", "choices": []any{map[string]any{"kind": "weather", "channels": []string{"mail"}}}}, "a channel": {"language": "ko", "choices": []any{map[string]any{"kind": "ready", "channels": []string{"fax"}}}},
+		"a language": {"language": "xx", "choices": []any{}},
+	} {
+		if a := w.call(token, http.MethodPut, path, bad); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s that there is not: %d %s", name, a.status, a.body)
+		}
 	}
 }
 

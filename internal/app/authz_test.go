@@ -96,6 +96,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"text": w.rulesText(), "base": w.rulesVersion()}
 	case path == "/api/v1/tenants/{name}" && method == http.MethodPut:
 		return map[string]any{"title": "Vision", "base": w.tenantVersion("vision"), "note": fmt.Sprint(w.next()), "quota": map[string]int{"cpu": 1000}}
+	case path == "/api/v1/account/notifications" && method == http.MethodPut:
+		return map[string]any{"language": "en", "choices": []any{}}
 	case path == "/api/v1/tenants/{name}/defaults":
 		return map[string]any{"lease": "8h"}
 	case method != http.MethodPost:
@@ -162,6 +164,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(w.kept(subject, team).Name)
 	case strings.Contains(path, "/notifications/addresses/"):
 		return id(w.address(subject))
+	case strings.HasSuffix(path, "/retry"):
+		return id(w.failed(subject))
 	case strings.Contains(path, "/tokens/"):
 		return id(w.tokenID(subject))
 	case path == "/live":
@@ -182,6 +186,16 @@ func (w *world) address(subject string) string {
 		w.t.Fatal(settings, err)
 	}
 	return settings.Addresses[0].ID
+}
+
+// failed is a message to somebody that did not get through.
+func (w *world) failed(subject string) string {
+	n := w.next()
+	d := notify.Delivery{ID: newID("n-"), Event: int64(1_000_000 + n), Kind: notify.Decided, Recipient: string(w.person(subject).ID), Channel: notify.Mail, State: notify.GaveUp, Attempts: 1, NextAt: w.clock.now(), CreatedAt: w.clock.now(), UpdatedAt: w.clock.now()}
+	if err := w.store.SaveDelivery(w.t.Context(), d); err != nil {
+		w.t.Fatal(err)
+	}
+	return d.ID
 }
 
 // ask sends one call of a route.

@@ -12,6 +12,9 @@ import (
 // AskedSize is the field of a Change in which a refusal names the size that was asked for.
 const AskedSize = "size"
 
+// StandIn is the field of a Change that names who stands in for the actor, by id.
+const StandIn = "standIn"
+
 // Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.
 type Change struct {
 	Field string `json:"field"`

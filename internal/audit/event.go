@@ -61,6 +61,7 @@ const (
 	StandInEnded     Kind = "standin.ended"   // before its time
 	AddressEntered   Kind = "address.entered" // for notifications
 	AddressRemoved   Kind = "address.removed"
+	DeliveryRetried  Kind = "delivery.retried" // a message that had failed is sent once more
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -68,7 +69,7 @@ func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved}
+		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

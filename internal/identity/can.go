@@ -51,6 +51,7 @@ const (
 	ChangePrices    Action = "price.change"
 	ChangeNotices   Action = "notice.change" // what one hears of oneself, and the addresses of a team
 	ReadDeliveries  Action = "delivery.read"
+	RetryDelivery   Action = "delivery.retry"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -132,6 +133,7 @@ var table = map[Action][]rule{
 	ChangePrices:    {admin},
 	ChangeNotices:   {self, owner},
 	ReadDeliveries:  {seesAll},
+	RetryDelivery:   {admin},
 }
 
 // notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in their notebooks.

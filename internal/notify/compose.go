@@ -17,7 +17,7 @@ type Facts struct {
 	Request   *request.Request // of the event, if it names one
 	Workload  *workload.Workload
 	Volume    *workload.Volume
-	People    []identity.Actor // everybody who may hear of it, with their roles
+	People    []identity.Actor // everybody who may hear of it, with their roles and those for whom they stand in
 	Wishes    map[identity.PersonID]Preferences
 	Addresses []Address
 	Mail      bool   // there is a mail server
@@ -38,6 +38,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestSubmitted: {{Waiting, "waiting", decides}},
 	audit.RequestEdited:    {{Waiting, "waiting", decides}},
 	audit.RequestConsented: {{Waiting, "waiting", decides}},
+	audit.StandInCreated:   {{Waiting, "standin", named}},
 	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
@@ -56,6 +57,11 @@ var topics = map[audit.Kind][]topic{
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && request.Awaits(*f.Request, a, f.Now)
+}
+
+// named is who was made a stand-in.
+func named(e audit.Event, _ Facts, a identity.Actor) bool {
+	return slices.Contains(e.Changes, audit.Change{Field: audit.StandIn, New: string(a.Person.ID)})
 }
 
 func asks(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -166,6 +172,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		if t.kind == Waiting {
 			path = "/approvals/" + string(r.ID)
 		}
+	}
+	if e.Kind == audit.StandInCreated {
+		path = "/approvals/stand-ins"
 	}
 	switch t.kind {
 	case Storage:

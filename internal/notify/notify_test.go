@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
@@ -38,7 +39,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare := full
 	bare.Reason, bare.Note = "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "test": notify.Test}
+		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "standin": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -102,6 +103,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"a budget":                      {"", "budget.warned", func(*audit.Event) {}, "p-otto budget"},
 		"a licence":                     {"", audit.LicenceLost, about, "p-dana licence"},
 		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
+		"a stand-in":                    {"ada", audit.StandInCreated, func(e *audit.Event) { e.Changes = audit.Changed(audit.StandIn, "", "p-otto") }, "p-otto waiting"},
 		"signing in":                    {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
 		"what is gone":                  {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
 	} {
@@ -307,6 +309,102 @@ func TestAReceiverThatSaysNoOrLeadsAway(t *testing.T) {
 	}
 	if elsewhere.Load() != 0 {
 		t.Error("a redirect was followed")
+	}
+}
+
+// TestASlowReceiverHoldsUpNobody: a mail is sent while a webhook that was due before it still waits for its answer. When the portal stops meanwhile, it is tried again later.
+func TestASlowReceiverHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	w, h := newWorld(t), newHook(t)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	h.Server.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(arrived); <-release })
+	t.Cleanup(func() { close(release) }) // before the server closes: it waits for its handlers
+	w.hooked(h)
+	w.rejected("r-1", "")
+	if _, err := w.Derive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Choose(t.Context(), w.actor("dana"), notify.Preferences{Language: "en", Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Mail}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.rejected("r-2", "")
+	if _, err := w.Derive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := w.Deliver(ctx); done <- err }()
+	<-arrived
+	mailed := func() (sent, held bool) {
+		for _, d := range w.list() {
+			sent = sent || d.Channel == notify.Mail && d.State == notify.Sent
+			held = held || d.Channel == notify.Webhook && d.State == notify.Sending
+		}
+		return sent, held
+	}
+	for sent, held := mailed(); !sent; sent, held = mailed() {
+		if !held {
+			t.Fatal("the mail waited for the webhook")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range w.list() {
+		if d.Channel == notify.Webhook && (d.State != notify.Due || !d.NextAt.Equal(w.now.Add(time.Minute)) || strings.Contains(d.Error, h.URL)) {
+			t.Errorf("want another attempt in a minute, got %+v", d)
+		}
+	}
+}
+
+// TestStandInsHear: who decides in somebody's place is told of what waits for them.
+func TestStandInsHear(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.opts.StandsFor = func(_ context.Context, id identity.PersonID) ([]identity.Actor, error) {
+		if id == "p-otto" {
+			return []identity.Actor{w.actor("ada")}, nil
+		}
+		return nil, nil
+	}
+	w.Service = notify.New(w.opts)
+	w.asked("r-1", request.Pending)
+	w.happens("dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-1" })
+	if _, err := w.Derive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range w.list() {
+		got = append(got, d.Recipient)
+	}
+	slices.Sort(got)
+	if want := []string{"p-ada", "p-otto", "p-pat"}; !slices.Equal(want, got) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+}
+
+// TestAFailedMessageIsSentOnceMore, with the id that it had, by an administrator and nobody else.
+func TestAFailedMessageIsSentOnceMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.post.Answer("550 no such person")
+	w.rejected("r-1", "")
+	w.round()
+	id := w.list()[0].ID
+	if err := w.Again(t.Context(), w.actor("dana"), id); !fault.Is(err, fault.NotFound) {
+		t.Errorf("want it not to be there for her, got %v", err)
+	}
+	if err := w.Again(t.Context(), w.actor("pat"), id); err != nil {
+		t.Fatal(err)
+	}
+	w.round()
+	if d := w.list()[0]; d.ID != id || d.State != notify.Sent || d.Attempts != 2 || len(w.post.Mails()) != 1 {
+		t.Errorf("got %+v and %d mails", d, len(w.post.Mails()))
+	}
+	if err := w.Again(t.Context(), w.actor("pat"), id); !fault.Is(err, fault.NotFound) {
+		t.Errorf("what was sent is not sent again, got %v", err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -31,6 +33,8 @@ type Store interface {
 	// MarkDelivery writes what came of the attempt, unless it is not the latest any more.
 	MarkDelivery(ctx context.Context, d Delivery) error
 	SaveDelivery(ctx context.Context, d Delivery) error
+	// RetryDelivery makes a failed one of an event due now, with the audit event that says so; NotFound for any other.
+	RetryDelivery(ctx context.Context, id string, now time.Time, event audit.Event) error
 	Deliveries(ctx context.Context, state State, cursor string, limit int) ([]Delivery, string, error)
 
 	Preferences(ctx context.Context) (map[identity.PersonID]Preferences, error)
@@ -54,18 +58,20 @@ type Sender interface {
 
 // Options are what a service stands on.
 type Options struct {
-	Store    Store
-	Actor    func(identity.Person, identity.Via) identity.Actor
-	Words    *Words
-	Guard    Guard
-	Mail     *MailServer // nil: the site has none
-	Seal     func(id, text string) (string, error)
-	Open     func(id, sealed string) (string, error)
-	URL      string // of the portal
-	Language string
-	Now      func() time.Time
-	NewID    func(prefix string) string
-	Logger   *slog.Logger
+	Store Store
+	Actor func(identity.Person, identity.Via) identity.Actor
+	// StandsFor gives those for whom somebody decides now; nil: nobody stands in for anybody.
+	StandsFor func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
+	Words     *Words
+	Guard     Guard
+	Mail      *MailServer // nil: the site has none
+	Seal      func(id, text string) (string, error)
+	Open      func(id, sealed string) (string, error)
+	URL       string // of the portal
+	Language  string
+	Now       func() time.Time
+	NewID     func(prefix string) string
+	Logger    *slog.Logger
 }
 
 // Service composes, sends, and answers to the pages.
@@ -168,7 +174,13 @@ func (s *Service) facts(ctx context.Context) (*Facts, error) {
 		return nil, err
 	}
 	for _, p := range people {
-		f.People = append(f.People, s.o.Actor(p, identity.ViaSession))
+		a := s.o.Actor(p, identity.ViaSession)
+		if s.o.StandsFor != nil {
+			if a.StandsFor, err = s.o.StandsFor(ctx, p.ID); err != nil {
+				return nil, err
+			}
+		}
+		f.People = append(f.People, a)
 	}
 	if f.Wishes, err = s.o.Store.Preferences(ctx); err != nil {
 		return nil, err
@@ -212,27 +224,33 @@ func (s *Service) Deliver(ctx context.Context) (int, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	tried := 0
-	for _, d := range due {
-		mine, err := s.o.Store.ClaimDelivery(ctx, d, s.o.Now().Add(claimFor))
-		if err != nil {
-			return tried, err
-		}
-		if !mine {
-			continue
-		}
-		tried++
-		d.Attempts++
-		d = outcome(d, s.send(ctx, d), s.o.Now())
-		// An attempt that was made is marked also when the portal is being stopped: else it would be made twice.
-		marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		err = s.o.Store.MarkDelivery(marking, d)
-		cancel()
-		if err != nil {
-			return tried, err
-		}
+	// Side by side, so that a slow receiver holds up nobody else's messages of this round.
+	var group sync.WaitGroup
+	var tried atomic.Int64
+	faults := make([]error, len(due))
+	for i, d := range due {
+		group.Go(func() {
+			var mine bool
+			if mine, faults[i] = s.attempt(ctx, d); mine {
+				tried.Add(1)
+			}
+		})
 	}
-	return tried, nil
+	group.Wait()
+	return int(tried.Load()), errors.Join(faults...)
+}
+
+// attempt claims a delivery, sends it and marks it; mine is false when somebody else has claimed it.
+func (s *Service) attempt(ctx context.Context, d Delivery) (mine bool, err error) {
+	if mine, err = s.o.Store.ClaimDelivery(ctx, d, s.o.Now().Add(claimFor)); !mine || err != nil {
+		return false, err
+	}
+	d.Attempts++
+	d = outcome(d, s.send(ctx, d), s.o.Now())
+	// An attempt that was made is marked also when the portal is being stopped: else it would be made twice.
+	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return true, s.o.Store.MarkDelivery(marking, d)
 }
 
 // outcome is what an attempt makes of a delivery.
@@ -497,6 +515,23 @@ func (s *Service) Try(ctx context.Context, a identity.Actor, channel Channel) (D
 		d.State = GaveUp
 	}
 	return d, s.o.Store.SaveDelivery(ctx, d)
+}
+
+// Again lets a message that has failed be sent once more, with the same id, so that a receiver that got it after all can tell. Where attempts are used up it has this one.
+// Faults: Unauthenticated, Forbidden, NotFound for what has not failed, and for a test.
+func (s *Service) Again(ctx context.Context, a identity.Actor, id string) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch {
+	case !identity.Can(a, identity.ReadDeliveries, identity.Thing{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, identity.RetryDelivery, identity.Thing{}):
+		return fault.New(fault.Forbidden, i18n.T("notify.admins_only"))
+	}
+	e := audit.By(a, audit.DeliveryRetried, s.o.Now())
+	e.Detail = i18n.Literal(id)
+	return s.o.Store.RetryDelivery(ctx, id, s.o.Now(), e)
 }
 
 // History is a page of deliveries, newest first, for those who may see all; state "" for every one. Faults: NotFound.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -135,6 +136,23 @@ func (s *Store) MarkDelivery(ctx context.Context, d notify.Delivery) error {
 func (s *Store) SaveDelivery(ctx context.Context, d notify.Delivery) error {
 	row := fromDelivery(d)
 	return s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
+}
+
+// RetryDelivery makes a failed one of an event due, with the audit event that says so. Its attempts go on counting, for claims are told apart by them.
+func (s *Store) RetryDelivery(ctx context.Context, id string, now time.Time, event audit.Event) error {
+	if !clean(id) {
+		return fault.New(fault.NotFound, i18n.T("notify.not_failed"))
+	}
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'due', next_at = ?, updated_at = ? WHERE id = ? AND state = 'failed' AND event > 0", momentOf(now), momentOf(now), id)
+		if done.Error != nil {
+			return done.Error
+		}
+		if done.RowsAffected == 0 {
+			return fault.New(fault.NotFound, i18n.T("notify.not_failed"))
+		}
+		return t.Append(ctx, event)
+	})
 }
 
 // Deliveries is a page of them, newest first; state "" for every one.

@@ -20,7 +20,7 @@ var flashes = map[string]ui.Kind{
 	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK,
 	"budget-saved": ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
 	"price-added": ui.OK, "price-ended": ui.OK,
-	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK,
+	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
 }
 
 const flashCookie = "flash"

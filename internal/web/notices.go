@@ -240,11 +240,24 @@ func (w *Web) deliveries(k call) (view, error) {
 		Site:   []ui.DefModel{{Term: say.S("notices.channel.mail"), Value: mail, Test: "site-mail"}, {Term: say.S("notices.hosts"), Value: hosts, Test: "site-hosts"}},
 		Filter: ui.FilterBarModel{Action: "/admin/notifications", Label: say.S("notices.filter"), Fields: []ui.FieldModel{choice}}, More: ui.PaginationModel{Label: say.S("notices.pages"), NextURL: nextURL("/admin/notifications", k.query, next)}}
 	for _, d := range list {
-		m.Rows = append(m.Rows, account.DeliveryModel{Time: say.at(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID}, What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
-			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"}, Tries: strconv.Itoa(d.Attempts), Error: d.Error})
+		row := account.DeliveryModel{Time: say.at(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID}, What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
+			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"}, Tries: strconv.Itoa(d.Attempts), Error: d.Error}
+		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.actor, identity.RetryDelivery, identity.Thing{}) {
+			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry", Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
+		}
+		m.Rows = append(m.Rows, row)
 	}
 	if len(list) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.none"), Lines: []string{say.S("notices.none_why")}, Level: 3, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/admin/notifications", wide: true, body: account.Deliveries(m)}, nil
+}
+
+// deliveryRetry sends a message once more that had failed.
+func (w *Web) deliveryRetry(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Notify.Again(k.ctx, k.actor, c.Param("id")); err != nil {
+		return err
+	}
+	return w.done(c, "delivery-retried", "/admin/notifications")
 }

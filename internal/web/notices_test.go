@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
@@ -75,5 +76,17 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 		t.Errorf("want the failed one, got %d", n)
 	}
 	wantSaid(t, doc, "delivery-error", "no answer in time")
+	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
+	if n := part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {
+		t.Errorf("want a button for the failed one, got %d", n)
+	}
+	for who, want := range map[*identity.Person]int{&webtest.Anna: http.StatusNotFound, &webtest.Eli: http.StatusForbidden, &webtest.Dora: http.StatusSeeOther} {
+		if got := w.Post(*who, "/admin/notifications/n-1/retry", nil).Code; got != want {
+			t.Errorf("%s: want %d, got %d", who.Name, want, got)
+		}
+	}
+	if w.Notices.Sent[0].State != notify.Due {
+		t.Errorf("got %+v", w.Notices.Sent[0])
+	}
 }

@@ -82,6 +82,7 @@ func (w *Web) Routes() []Route {
 		{post, "/account/notifications/addresses", identity.ChangeNotices, w.addressEnter},
 		{post, "/account/notifications/addresses/:id/remove", identity.ChangeNotices, w.addressRemove},
 		{get, "/admin/notifications", identity.ReadDeliveries, w.show(deliveriesPage)},
+		{post, "/admin/notifications/:id/retry", identity.RetryDelivery, w.deliveryRetry},
 		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
 		{get, "/admin/metrics", identity.ReadMetrics, w.show(metricsHealthPage)},
 		{get, "/audit/export", identity.ReadAudit, w.auditExport},

@@ -185,7 +185,9 @@ func (s *Service) Create(ctx context.Context, a identity.Actor, d Draft) (Period
 		return Period{}, err
 	}
 	p.ID = s.o.NewID("i-")
-	if err := s.o.Store.CreateStandIn(ctx, p, event(a, audit.StandInCreated, p, now)); err != nil {
+	e := event(a, audit.StandInCreated, p, now)
+	e.Changes = audit.Changed(audit.StandIn, "", p.StandIn)
+	if err := s.o.Store.CreateStandIn(ctx, p, e); err != nil {
 		return Period{}, err
 	}
 	return p, s.Refresh(ctx)
@@ -202,7 +204,9 @@ func (s *Service) End(ctx context.Context, a identity.Actor, id string) error {
 		return fault.New(fault.NotFound, i18n.T("standin.not_found"))
 	}
 	now := s.o.Now()
-	if err := s.o.Store.EndStandIn(ctx, a.Person.ID, id, now, event(a, audit.StandInEnded, mine[i], now)); err != nil {
+	e := event(a, audit.StandInEnded, mine[i], now)
+	e.Changes = audit.Changed(audit.StandIn, mine[i].StandIn, "")
+	if err := s.o.Store.EndStandIn(ctx, a.Person.ID, id, now, e); err != nil {
 		return err
 	}
 	return s.Refresh(ctx)

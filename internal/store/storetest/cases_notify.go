@@ -83,6 +83,24 @@ var notifyCases = cases{
 		must(t, err)
 		equal(t, 0, len(list))
 	},
+	"a failed message is made due once more, once, and that is on record": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		failed, sent, test := Delivery("n-1", 1), Delivery("n-2", 2), Delivery("n-3", 0)
+		failed.State, sent.State, test.State = notify.GaveUp, notify.Sent, notify.GaveUp
+		for _, d := range []notify.Delivery{failed, sent, test} {
+			must(t, s.SaveDelivery(ctx, d))
+		}
+		must(t, s.RetryDelivery(ctx, "n-1", later(50), Event(1)))
+		for _, id := range []string{"n-1", "n-2", "n-3", "n-4", "\x00"} {
+			fails(t, fault.NotFound, s.RetryDelivery(ctx, id, later(50), Event(2)))
+		}
+		due := got(s.DueDeliveries(ctx, later(50), 10))(t)
+		failed.State, failed.NextAt, failed.UpdatedAt = notify.Due, later(50), later(50)
+		equal(t, []notify.Delivery{failed}, due)
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 1, len(events))
+	},
 	"deliveries are read in pages, newest first": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for i := range 25 {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
@@ -49,6 +51,16 @@ func (n *Notices) DeleteAddress(ctx context.Context, id string, event audit.Even
 func (n *Notices) SaveDelivery(_ context.Context, d notify.Delivery) error {
 	n.Sent = append(n.Sent, d)
 	return nil
+}
+
+// RetryDelivery makes a failed one due.
+func (n *Notices) RetryDelivery(ctx context.Context, id string, _ time.Time, event audit.Event) error {
+	i := slices.IndexFunc(n.Sent, func(d notify.Delivery) bool { return d.ID == id && d.State == notify.GaveUp && d.Kind != notify.Test })
+	if i < 0 {
+		return fault.New(fault.NotFound, i18n.T("notify.not_failed"))
+	}
+	n.Sent[i].State = notify.Due
+	return n.world.Append(ctx, event)
 }
 
 // Deliveries are those in a state, newest first.

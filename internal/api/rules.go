@@ -131,10 +131,18 @@ func (a *API) checkRules(ctx context.Context, actor identity.Actor, in *checkRul
 	return reply(v, nil)
 }
 
+// comparedID is empty for what was refused at once: there is no such request.
+func comparedID(r request.Request) string {
+	if r.State == "" {
+		return ""
+	}
+	return string(r.ID)
+}
+
 func differences(list []request.Difference, l *i18n.Localizer) []Difference {
 	views := []Difference{}
 	for _, d := range list {
-		views = append(views, Difference{Request: string(d.Request.ID), Asker: d.Request.AskerName, Was: *verdictView(d.Was, l), Now: *verdictView(d.Now, l)})
+		views = append(views, Difference{Request: comparedID(d.Request), Asker: d.Request.AskerName, Was: *verdictView(d.Was, l), Now: *verdictView(d.Now, l)})
 	}
 	return views
 }

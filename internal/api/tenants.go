@@ -115,6 +115,60 @@ func (a *API) savedTenant(ctx context.Context, actor identity.Actor, d tenant.Dr
 	return reply(tenantEntryView(e), nil)
 }
 
+// CheckedQuota is what another quota would mean for a team. Each start of the last 30 days is looked at with what the team held then.
+type CheckedQuota struct {
+	Seen    int              `json:"seen" doc:"Starts of the last 30 days, those that were refused among them"`
+	Unknown int              `json:"unknown" doc:"Of them, those of which nobody can tell"`
+	Capped  bool             `json:"capped" doc:"There were more than are looked at"`
+	Refused []ComparedStart  `json:"refused" doc:"Those that would have been refused"`
+	Allowed []ComparedStart  `json:"allowed" doc:"Those that were refused and would not have been"`
+	Running int              `json:"running" doc:"Workloads that hold something now"`
+	Over    []QuotaExceeding `json:"over" doc:"Sizes of which the team holds more than it then may; what runs goes on"`
+}
+
+// ComparedStart is one start of the past.
+type ComparedStart struct {
+	Request string    `json:"request" doc:"Empty for one that was refused at once"`
+	Asker   string    `json:"asker"`
+	Size    string    `json:"size"`
+	AskedAt time.Time `json:"askedAt"`
+}
+
+// QuotaExceeding is a size of which a team holds too many.
+type QuotaExceeding struct {
+	Size    string          `json:"size"`
+	Holds   int             `json:"holds"`
+	Limit   int             `json:"limit"`
+	Started []ComparedStart `json:"started" doc:"The last ones over the limit, newest first"`
+}
+
+type checkQuotaInput struct {
+	Name string `path:"name" maxLength:"63"`
+	Body struct {
+		Quota map[string]int `json:"quota" doc:"How many of a size at once, by name; * for all others"`
+	}
+}
+
+func (a *API) checkQuota(ctx context.Context, actor identity.Actor, in *checkQuotaInput) (*output[CheckedQuota], error) {
+	c, err := a.deps.Requests.CompareQuota(ctx, actor, in.Name, in.Body.Quota)
+	if err != nil {
+		return nil, err
+	}
+	v := CheckedQuota{Seen: c.Seen, Unknown: c.Unknown, Capped: c.Capped, Refused: comparedStarts(c.Refused), Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
+	for _, o := range c.Over {
+		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Wish.Size.Name, Holds: o.Holds, Limit: o.Limit, Started: comparedStarts(o.Started)})
+	}
+	return reply(v, nil)
+}
+
+func comparedStarts(list []request.Request) []ComparedStart {
+	views := []ComparedStart{}
+	for _, r := range list {
+		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Wish.Size.Name, AskedAt: r.CreatedAt})
+	}
+	return views
+}
+
 // TenantRevision is one version of what was saved about a team.
 type TenantRevision struct {
 	Version int64     `json:"version"`
@@ -263,6 +317,7 @@ func (a *API) registerTenants() {
 	add(a, op(http.MethodPost, "/tenants/{name}/members", "add-member", "Give somebody a role by hand; it counts at once. Answers with who is in then", tag), identity.ChangeMembers, a.addMember)
 	add(a, op(http.MethodDelete, "/tenants/{name}/members/{person}/{role}", "remove-member", "Take a role that was given by hand. Answers with who is in then", tag), identity.ChangeMembers, a.removeMember)
 	add(a, op(http.MethodPut, "/tenants/{name}/defaults", "save-tenant-defaults", "What a member's first start begins with", tag), identity.ChangeMembers, a.saveDefaults)
+	add(a, op(http.MethodPost, "/tenants/{name}/quota-check", "check-quota", "What another quota would mean for a team, before it is saved; writes nothing, for admins", tag), identity.ChangeTenants, a.checkQuota)
 	add(a, created(op(http.MethodPost, "/tenants/{name}/quota", "ask-for-more-quota", "Ask that the team may hold more of a size; answers with the request, which an administrator decides", tag)), identity.SubmitRequest, a.askQuota)
 	add(a, op(http.MethodGet, "/people", "list-people", "Who has signed in, with their roles; for admins and auditors", tag), identity.ReadPeople, a.people)
 }

@@ -42,7 +42,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	if a := b.get("/gateway/authorize?workload=" + item.Name + "&return=/&state=" + gatewayState); a.status != http.StatusNotFound {
 		t.Errorf("the notebook opens: %d", a.status)
 	}
-	before := len(w.events())
+	before, tried := len(w.events()), 0
 	for _, route := range w.routes() {
 		method, pattern, _ := strings.Cut(route, " ")
 		if method == http.MethodGet || pattern == "/acting/end" || pattern == "/signout" {
@@ -51,7 +51,13 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden || !strings.Contains(a.body, "can only read") {
 			t.Errorf("%s: %d", route, a.status)
 		}
+		tried++
 	}
+	refused := w.events(audit.ActingRefused)
+	if len(refused) != tried || refused[0].Name != "Adam Admin" || refused[0].BehalfName != "Dora Dev" || refused[0].Detail.Args["Call"] == "" {
+		t.Errorf("want each of the %d in the audit with both names, got %d: %+v", tried, len(refused), refused)
+	}
+	before += tried
 	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Version != 1 || len(w.events()) != before {
 		t.Errorf("something changed: version %d, %v, %d events", now.Version, err, len(w.events())-before)
 	}

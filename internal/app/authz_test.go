@@ -61,6 +61,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"lang": {"de"}}
 	case path == "/settings/theme":
 		return url.Values{"theme": {"dark"}}
+	case path == "/admin/tenants/check":
+		return url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"cpu: 3"}}
 	case path == "/admin/tenants/edit":
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
 	case strings.HasSuffix(path, "/members"):
@@ -117,6 +119,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"pool": "nvidia-vws", "seats": 1000}
 	case path == "/api/v1/licences/import":
 		return map[string]any{"csv": "feature,quantity\nnvidia-vws,7\n"}
+	case strings.HasSuffix(path, "/quota-check"):
+		return map[string]any{"quota": map[string]any{"cpu": 3}}
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":

@@ -12,7 +12,7 @@ import (
 // AskedSize is the field of a Change in which a refusal names the size that was asked for.
 const AskedSize = "size"
 
-// StandIn is the field of a Change that names who stands in for the actor, by id.
+// StandIn is the field of a Change in which an event names the person who decides in somebody's place.
 const StandIn = "standIn"
 
 // Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.

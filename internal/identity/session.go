@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,6 +29,34 @@ type Session struct {
 	// ActingAs is the person as whom an administrator sees the portal with this session, until ActingUntil; "" for the session's own.
 	ActingAs    PersonID
 	ActingUntil time.Time
+	// Roles is RolesHash of the person when the session was used last. When it changes the session gets another secret; FormerHash is of the one before, which counts
+	// for calls that were under way at RenewedAt.
+	Roles      string
+	FormerHash string
+	RenewedAt  time.Time
+}
+
+// formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be under way with it.
+const formerLife = time.Minute
+
+// Opens reports whether a credential is this session's now.
+func (s Session) Opens(c Credential, now time.Time) bool {
+	return c.Matches(s.SecretHash) || s.FormerHash != "" && now.Sub(s.RenewedAt) < formerLife && c.Matches(s.FormerHash)
+}
+
+// RolesHash stands for all roles that somebody has; it is the same for the same roles.
+func RolesHash(a Actor) string {
+	var list []string
+	for _, r := range a.Global {
+		list = append(list, string(r))
+	}
+	for team, roles := range a.Tenants {
+		for _, r := range roles {
+			list = append(list, team+"/"+string(r)) // no name of a team has a slash
+		}
+	}
+	slices.Sort(list)
+	return HashSecret(strings.Join(list, "\n"))
 }
 
 // Token is an API token. The person sees it once; the store keeps the secret's hash only.

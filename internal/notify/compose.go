@@ -38,7 +38,6 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestSubmitted: {{Waiting, "waiting", decides}},
 	audit.RequestEdited:    {{Waiting, "waiting", decides}},
 	audit.RequestConsented: {{Waiting, "waiting", decides}},
-	audit.StandInCreated:   {{Waiting, "standin", named}},
 	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
@@ -53,15 +52,12 @@ var topics = map[audit.Kind][]topic{
 	"volume.warned":        {{Storage, "storage", keeps}},
 	"volume.reclaimed":     {{Storage, "storage", keeps}},
 	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
+	audit.StandInCreated:   {{Waiting, "standin.created", stands}},
+	audit.StandInEnded:     {{Waiting, "standin.ended", stands}},
 }
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && request.Awaits(*f.Request, a, f.Now)
-}
-
-// named is who was made a stand-in.
-func named(e audit.Event, _ Facts, a identity.Actor) bool {
-	return slices.Contains(e.Changes, audit.Change{Field: audit.StandIn, New: string(a.Person.ID)})
 }
 
 func asks(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -74,6 +70,13 @@ func owns(_ audit.Event, f Facts, a identity.Actor) bool {
 
 func keeps(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Volume != nil && f.Volume.Owner == a.Person.ID
+}
+
+// stands is the one who was named to decide in somebody's place, or is no longer.
+func stands(e audit.Event, _ Facts, a identity.Actor) bool {
+	return slices.ContainsFunc(e.Changes, func(c audit.Change) bool {
+		return c.Field == audit.StandIn && (c.New == string(a.Person.ID) || c.Old == string(a.Person.ID))
+	})
 }
 
 func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant, identity.Owner) }
@@ -100,7 +103,7 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 		return turns(e, workload.Running)
 	case Failed:
 		return turns(e, workload.Failed)
-	case Waiting:
+	case Waiting: // of a stand-in the team hears nothing
 		return f.Request != nil && f.Request.State == request.Pending
 	}
 	return true
@@ -173,10 +176,11 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 			path = "/approvals/" + string(r.ID)
 		}
 	}
-	if e.Kind == audit.StandInCreated {
-		path = "/approvals/stand-ins"
-	}
 	switch t.kind {
+	case Waiting:
+		if f.Request == nil {
+			path = "/approvals/stand-ins"
+		}
 	case Storage:
 		path = "/storage"
 	case Budget:

@@ -39,7 +39,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare := full
 	bare.Reason, bare.Note = "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "standin": notify.Waiting, "test": notify.Test}
+		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -103,7 +103,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"a budget":                      {"", "budget.warned", func(*audit.Event) {}, "p-otto budget"},
 		"a licence":                     {"", audit.LicenceLost, about, "p-dana licence"},
 		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
-		"a stand-in":                    {"ada", audit.StandInCreated, func(e *audit.Event) { e.Changes = audit.Changed(audit.StandIn, "", "p-otto") }, "p-otto waiting"},
+		"a stand-in is named":           {"otto", audit.StandInCreated, func(e *audit.Event) { e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}} }, "p-ada waiting"},
 		"signing in":                    {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
 		"what is gone":                  {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
 	} {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Comparison is what other rules would have said to what was asked in the last days, and to what runs. Requests that were refused at once left no facts behind and
-// are not in it.
+// Comparison is what other rules would have said to what was asked in the last days, and to what runs. Requests that were refused at once are in it where a rule refused
+// them; where quota, seats or budget did, no rule helps.
 type Comparison struct {
 	Seen    int  // requests of the last days
 	Unknown int  // of them, those from before facts were kept: nobody can tell
@@ -54,7 +54,19 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 	if err != nil {
 		return c, err
 	}
-	c.Capped = capped
+	cappedToo, err := s.eachRefusal(ctx, func(r Request) {
+		if r.Decision.Rule == "" {
+			return
+		}
+		c.Seen++
+		if d, differs, known := differ(r, p); known && differs {
+			c.Differ = append(c.Differ, d)
+		}
+	})
+	if err != nil {
+		return c, err
+	}
+	c.Capped = capped || cappedToo
 	_, err = s.each(ctx, Filter{Holding: true}, func(r Request) {
 		c.Running++
 		if d, differs, known := differ(r, p); known && differs && stricter(d) {
@@ -66,16 +78,34 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 
 // each reads a list to its end, or to as many as are looked at.
 func (s *Service) each(ctx context.Context, f Filter, do func(Request)) (capped bool, err error) {
-	f.Limit = 500
-	for n := 0; n < mostCompared; n += f.Limit {
-		items, next, err := s.Store.Requests(ctx, f)
+	f.Limit = comparedAtOnce
+	return pages(do, func(cursor string) ([]Request, string, error) {
+		f.Cursor = cursor
+		return s.Store.Requests(ctx, f)
+	})
+}
+
+// eachRefusal does the same with what was refused at once in the last days.
+func (s *Service) eachRefusal(ctx context.Context, do func(Request)) (capped bool, err error) {
+	since := s.Now().Add(-PastDays * 24 * time.Hour)
+	return pages(do, func(cursor string) ([]Request, string, error) {
+		return s.Store.Refusals(ctx, since, cursor, comparedAtOnce)
+	})
+}
+
+const comparedAtOnce = 500
+
+func pages(do func(Request), read func(cursor string) ([]Request, string, error)) (capped bool, err error) {
+	cursor := ""
+	for n := 0; n < mostCompared; n += comparedAtOnce {
+		items, next, err := read(cursor)
 		if err != nil {
 			return false, err
 		}
 		for _, r := range items {
 			do(r)
 		}
-		if f.Cursor = next; next == "" {
+		if cursor = next; next == "" {
 			return false, nil
 		}
 	}
@@ -88,7 +118,9 @@ func differ(r Request, p *policy.Policy) (d Difference, differs, known bool) {
 		return d, false, false
 	}
 	d = Difference{Request: r, Was: policy.Verdict{Outcome: policy.Allow, Rule: r.Decision.Rule}, Now: p.Decide(*r.Decision.Facts)}
-	if steps := r.Steps(); len(steps) > 0 {
+	if r.State == "" { // refused at once
+		d.Was.Outcome = policy.Refuse
+	} else if steps := r.Steps(); len(steps) > 0 {
 		d.Was.Outcome, d.Was.Steps = policy.Approve, steps
 	}
 	same := d.Was.Outcome == d.Now.Outcome && (len(d.Was.Steps) == 0 || reflect.DeepEqual(d.Was.Steps, d.Now.Steps))

@@ -38,6 +38,10 @@ type Store interface {
 	// Queued counts the workloads that are granted and wait for a place, of all tenants.
 	Queued(ctx context.Context) ([]Line, error)
 	Append(ctx context.Context, events ...audit.Event) error
+	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only Refusals gives it back.
+	SaveRefusal(ctx context.Context, r Request, events ...audit.Event) error
+	// Refusals lists what was refused at once since a time, newest first; cursor is what the last page gave as next.
+	Refusals(ctx context.Context, since time.Time, cursor string, limit int) ([]Request, string, error)
 }
 
 // Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer Conflict.
@@ -198,7 +202,26 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 		r = out.Request
 		return err
 	})
-	return r, s.refused(ctx, a, d, err)
+	return s.answered(ctx, a, d, r, err)
+}
+
+// answered is a request, or the refusal of one that is on record with what was looked at.
+func (s *Service) answered(ctx context.Context, a identity.Actor, d Draft, r Request, err error) (Request, error) {
+	if err == nil {
+		return r, nil
+	}
+	if r.Decision.Facts == nil || r.State != "" {
+		return Request{}, s.refused(ctx, a, d, err)
+	}
+	e, is := s.refusal(a, d, err)
+	if !is {
+		return Request{}, err
+	}
+	r.Decision.Sentence = e.Detail
+	if saveErr := s.Store.SaveRefusal(ctx, r, e); saveErr != nil {
+		return Request{}, saveErr
+	}
+	return Request{}, err
 }
 
 // check is everything that can be said of a draft without the store.
@@ -350,12 +373,24 @@ func CountSeats(pools []license.Pool, holdings []workload.Holding) []license.Sea
 
 // refused records that something was not granted; a failure to record is what the caller then hears.
 func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err error) error {
-	if err == nil || d.DryRun {
+	e, is := s.refusal(a, d, err)
+	if !is {
 		return err
+	}
+	if appendErr := s.Store.Append(ctx, e); appendErr != nil {
+		return appendErr
+	}
+	return err
+}
+
+// refusal is the event of an error that says no to somebody; trouble is none.
+func (s *Service) refusal(a identity.Actor, d Draft, err error) (audit.Event, bool) {
+	if err == nil || d.DryRun {
+		return audit.Event{}, false
 	}
 	f := fault.As(err)
 	if f.Kind != fault.Invalid && f.Kind != fault.Forbidden && f.Kind != fault.Conflict {
-		return err
+		return audit.Event{}, false
 	}
 	e := audit.By(a, audit.RequestRefused, s.Now())
 	e.Detail = f.Sentence
@@ -368,10 +403,7 @@ func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err er
 	if _, known := s.Site().Catalog.Size(d.Size); known { // for what is counted of unmet demand
 		e.Changes = []audit.Change{{Field: audit.AskedSize, New: d.Size}}
 	}
-	if appendErr := s.Store.Append(ctx, e); appendErr != nil {
-		return appendErr
-	}
-	return err
+	return e, true
 }
 
 // Extend asks for a longer lease of a workload: "4h" more.
@@ -422,13 +454,14 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 		}
 		out, err := SubmitExtension(w, lease, words, a, facts)
 		if err != nil {
+			r = out.Request
 			return err
 		}
 		sent.mark(&out.Request)
 		r = out.Request
 		return s.save(ctx, tx, out)
 	})
-	return r, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
+	return s.answered(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
 }
 
 // Approve says yes to a request; it goes ahead when no more words are missing.

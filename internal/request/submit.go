@@ -74,32 +74,42 @@ type Outcome struct {
 	Events   []audit.Event
 }
 
-// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted at all.
+// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted at all. Where rules, quota, seats or budget refuse it, the
+// outcome holds the request that did not come about, with the facts that were looked at.
 func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
-	}
-	if fields := obstacles(w, f); len(fields) > 0 {
-		return Outcome{}, fault.InvalidFields(fields)
 	}
 	seen := PolicyFacts(StartKind, w, a, f, w.Lease.Std())
 	r := Request{
 		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
 		Estimate: w.Size.PricePerHour.For(w.Lease.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
+	if fields := obstacles(w, f); len(fields) > 0 {
+		if len(shortages(w, f)) > 0 || len(overBudget(f.Budget)) > 0 {
+			return turnedAway(r, seen), fault.InvalidFields(fields)
+		}
+		return Outcome{}, fault.InvalidFields(fields)
+	}
 	return conclude(r, seen, a, f)
+}
+
+// turnedAway is a request that did not come about, with what was looked at: it has no state.
+func turnedAway(r Request, seen policy.Facts) Outcome {
+	r.State, r.Decision.Facts = "", &seen
+	return Outcome{Request: r}
 }
 
 // conclude puts a new request to the rules and applies what they say.
 func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome, error) {
 	if f.Budget.Stops() {
-		return Outcome{}, fault.InvalidFields(overBudget(f.Budget))
+		return turnedAway(r, seen), fault.InvalidFields(overBudget(f.Budget))
 	}
 	v := budgeted(f.Policy.Decide(seen), f.Budget)
 	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
-		return Outcome{}, fault.New(fault.Forbidden, v.Sentence)
+		return turnedAway(r, seen), fault.New(fault.Forbidden, v.Sentence)
 	case policy.Approve:
 		if r.Wish.Reason == "" {
 			return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "reason", Reason: i18n.T("request.reason_needed")}})

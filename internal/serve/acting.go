@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -45,12 +46,26 @@ func actingEvent(own identity.Actor, kind audit.Kind, seen identity.Person, at t
 	return e
 }
 
-// readOnly refuses whatever could change something to those who look through somebody else's eyes; ending that, or the session, they may.
-func readOnly(a identity.Actor, r *http.Request) error {
+// readOnly refuses whatever could change something to those who look through somebody else's eyes, and notes that it was tried; ending that, or the session, they may.
+func (s *Server) readOnly(a identity.Actor, r *http.Request) error {
 	if a.Behind == nil || !changes(r.Method) || r.URL.Path == actingEnd || r.URL.Path == "/signout" {
 		return nil
 	}
+	e := audit.By(a, audit.ActingRefused, s.opts.Now())
+	e.Detail = i18n.T("serve.acting_tried", "Call", r.Method+" "+clipped(r.URL.Path))
+	if err := s.opts.Store.Append(r.Context(), e); err != nil {
+		return err
+	}
 	return fault.New(fault.Forbidden, i18n.T("serve.acting_read_only", "Name", a.Person.Name))
+}
+
+// clipped keeps what somebody put into an address from filling the record.
+func clipped(path string) string {
+	const most = 200
+	if len(path) > most {
+		path = path[:most]
+	}
+	return strings.ToValidUTF8(path, "")
 }
 
 // actAs begins to show the portal as a person has it.

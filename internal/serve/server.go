@@ -36,6 +36,8 @@ type Store interface {
 	CreateSession(ctx context.Context, s identity.Session) error
 	Session(ctx context.Context, id string) (identity.Session, error)
 	TouchSession(ctx context.Context, id string, now time.Time) error
+	// RenewSecret gives a session another secret; false when another call did.
+	RenewSecret(ctx context.Context, n identity.Session, hash, roles string, now time.Time) (bool, error)
 	ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
 	EndActing(ctx context.Context, id string, event audit.Event) error
 	EndSession(ctx context.Context, id string) error

@@ -30,7 +30,7 @@ const undecidedKey = "undecided"
 // out need no name; what does need one answers with the reason.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		a, err := s.actor(c.Request())
+		a, err := s.actor(c)
 		if err == nil && s.opts.StandsFor != nil {
 			a.StandsFor, err = s.opts.StandsFor(c.Request().Context(), a.Person.ID)
 		}
@@ -38,7 +38,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		case err == nil:
 			a.Address = s.Address(c.Request())
 			c.SetRequest(c.Request().WithContext(identity.WithActor(c.Request().Context(), a)))
-			if err := readOnly(a, c.Request()); err != nil {
+			if err := s.readOnly(a, c.Request()); err != nil {
 				return err
 			}
 		case errors.Is(err, errNoCredential):
@@ -51,7 +51,8 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func (s *Server) actor(r *http.Request) (identity.Actor, error) {
+func (s *Server) actor(c echo.Context) (identity.Actor, error) {
+	r := c.Request()
 	if token := bearer(r); token != "" {
 		return s.actorByToken(r, token)
 	}
@@ -79,11 +80,29 @@ func (s *Server) actor(r *http.Request) (identity.Actor, error) {
 	}
 	a := s.opts.Actor(p, identity.ViaSession)
 	a.Session = session.ID
+	if err := s.renew(c, session, a); err != nil {
+		return identity.Actor{}, err
+	}
 	if session.ActingAs != "" {
 		a.Address = s.Address(r)
 		return s.acting(r.Context(), session, a)
 	}
 	return a, nil
+}
+
+// renew gives a session whose person has other roles than before another cookie, so that one that somebody got hold of does not become more than it was (T-SESS-2).
+func (s *Server) renew(c echo.Context, session identity.Session, a identity.Actor) error {
+	roles := identity.RolesHash(a)
+	if session.Roles == roles || strings.HasPrefix(c.Request().URL.Path, "/static/") { // what caches may keep carries no cookie
+		return nil
+	}
+	now, fresh := s.opts.Now(), identity.NewCredential()
+	fresh.ID = session.ID
+	renewed, err := s.opts.Store.RenewSecret(c.Request().Context(), session, fresh.Hash(), roles, now)
+	if renewed {
+		c.SetCookie(hostCookie(sessionCookie, fresh.String(), session.EndsAt.Sub(now)))
+	}
+	return err
 }
 
 // session is the one whose cookie came with a call, within its limits. It says nothing of the person.
@@ -100,7 +119,7 @@ func (s *Server) session(r *http.Request) (identity.Session, error) {
 	if err != nil {
 		return identity.Session{}, nobodyIfGone(err)
 	}
-	if !credential.Matches(session.SecretHash) || session.Workload != "" || !s.Alive(session) {
+	if !session.Opens(credential, s.opts.Now()) || session.Workload != "" || !s.Alive(session) {
 		return identity.Session{}, errNoCredential
 	}
 	return session, nil
@@ -205,11 +224,12 @@ func (s *Server) signInCallback(c echo.Context) error {
 			return err
 		}
 	}
+	a := s.opts.Actor(p, identity.ViaSession)
+	session.Roles = identity.RolesHash(a)
 	if err := s.opts.Store.CreateSession(ctx, session); err != nil {
 		return err
 	}
 	s.endOld(c)
-	a := s.opts.Actor(p, identity.ViaSession)
 	a.Address = s.Address(c.Request())
 	if err := s.opts.Store.Append(ctx, audit.By(a, audit.SignedIn, now)); err != nil {
 		return err

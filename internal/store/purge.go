@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
 const (
 	outboxLife   = 24 * time.Hour      // a reader that was away for longer has to load everything again
 	deliveryLife = 30 * 24 * time.Hour // how long administrators see what was sent
 	expiredLife  = 30 * 24 * time.Hour // how long people still see a token that has expired
+	refusedLife  = (request.PastDays + 1) * 24 * time.Hour
 )
 
 // PurgeOld deletes what has no more use: outbox rows after a day, sessions and codes at their end, tokens a month after theirs, and messages a month after they were sent or given up. The audit record, meter
@@ -19,6 +22,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		before time.Time
 	}{
 		{"DELETE FROM outbox WHERE at < ?", now.Add(-outboxLife)},
+		{"DELETE FROM refusals WHERE created_at < ?", now.Add(-refusedLife)},
 		{"DELETE FROM codes WHERE expires_at < ?", now},
 		{"DELETE FROM sessions WHERE ends_at < ?", now},
 		{"DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND updated_at < ?", now.Add(-deliveryLife)},

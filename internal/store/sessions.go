@@ -34,6 +34,9 @@ type sessionRow struct {
 	AskedAt      moment
 	ActingAs     sql.NullString
 	ActingUntil  moment
+	Roles        string
+	FormerHash   string
+	RenewedAt    moment
 }
 
 func (sessionRow) TableName() string { return "sessions" }
@@ -44,6 +47,7 @@ func toSession(row sessionRow) identity.Session {
 		EndsAt: row.EndsAt.time(), IDToken: row.IDToken, Parent: row.Parent.String, Workload: row.Workload,
 		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
 		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
+		Roles: row.Roles, FormerHash: row.FormerHash, RenewedAt: row.RenewedAt.time(),
 	}
 }
 
@@ -52,7 +56,8 @@ func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt), SeenAt: momentOf(n.SeenAt),
 		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
 		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
-		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil)}
+		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil),
+		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt)}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))
@@ -72,6 +77,17 @@ func (s *Store) TouchSession(ctx context.Context, id string, now time.Time) erro
 		return t.at(ctx).Exec("UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?",
 			momentOf(now), id, momentOf(now.Add(-touchEvery))).Error
 	})
+}
+
+// RenewSecret gives a session another secret because its roles changed, once for all calls that saw the secret of before; renewed is false for the others.
+func (s *Store) RenewSecret(ctx context.Context, n identity.Session, hash, roles string, now time.Time) (renewed bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE sessions SET secret_hash = ?, former_hash = ?, roles = ?, renewed_at = ? WHERE id = ? AND secret_hash = ? AND roles = ?",
+			hash, n.SecretHash, roles, momentOf(now), n.ID, n.SecretHash, n.Roles)
+		renewed = done.RowsAffected == 1
+		return done.Error
+	})
+	return renewed && err == nil, err
 }
 
 // EndSession ends a session and the gateway sessions that hang on it. Ending one that has ended changes nothing.

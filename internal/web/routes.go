@@ -106,6 +106,7 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/tenants", identity.ReadTenants, w.show(tenantsPage)},
 		{get, "/admin/tenants/edit", identity.ReadTenants, w.show(tenantEditPage)},
 		{post, "/admin/tenants/edit", identity.ChangeTenants, w.tenantSave},
+		{post, "/admin/tenants/check", identity.ChangeTenants, w.tenantCheck},
 		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
 		{get, demandPath, identity.ReadUsage, w.show(demandPage)},
 		{get, pricesPath, identity.ReadPrices, w.show(pricesPage)},

@@ -201,10 +201,19 @@ func differenceModels(say words, list []request.Difference) []rules.DifferenceMo
 	var models []rules.DifferenceModel
 	for _, d := range list[:min(len(list), mostShown)] {
 		models = append(models, rules.DifferenceModel{
-			Name: ui.StackModel{Title: d.Request.AskerName + " · " + d.Request.Wish.Size.Title, Href: requestPath(d.Request.ID), Detail: requestWhat(say, d.Request)},
+			Name: comparedName(say, d.Request),
 			Was:  verdictState(say, d.Was, true), Now: verdictState(say, d.Now, true)})
 	}
 	return models
+}
+
+// comparedName leads to a request; what was refused at once has no page.
+func comparedName(say words, r request.Request) ui.StackModel {
+	m := ui.StackModel{Title: r.AskerName + " · " + r.Wish.Size.Title, Detail: requestWhat(say, r)}
+	if r.State != "" {
+		m.Href = requestPath(r.ID)
+	}
+	return m
 }
 
 func rulesDraft(c echo.Context) policy.Draft {

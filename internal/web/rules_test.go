@@ -58,7 +58,7 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	w.Reqs["r-anna0"] = old
 	doc := read(t, w.Post(webtest.Dora, "/admin/rules/check", url.Values{"text": {twoSteps}, "base": {"0"}}), http.StatusOK)
 	wantSaid(t, doc, "differ", "3 of 3 requests of the last 30 days") // two need two steps now; a third was decided by a person and would start at once
-	wantSaid(t, doc, "rules-preview", "approval by: team owner, then approver")
+	wantSaid(t, doc, "preview", "approval by: team owner, then approver")
 	wantSaid(t, doc, "rules-examples", "A whole GPU for 8 hours", "team owner, then approver")
 	if len(w.RuleTexts) != 0 || len(w.Record) != len(webtest.Busy().Record) {
 		t.Error("checking writes nothing")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/views/rules"
 	"github.com/gpu-portal/gpu-portal/views/tenants"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
@@ -107,6 +110,11 @@ func (w *Web) tenantEdit(k call) (view, error) {
 }
 
 func (w *Web) tenantView(k call, f tenantForm, problems []fault.Field) (view, error) {
+	return w.tenantViewWith(k, f, problems, nil)
+}
+
+// tenantViewWith also shows what a quota would mean.
+func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compared *rules.ComparedModel) (view, error) {
 	say := k.words
 	title := say.S("tenants.create")
 	m := tenants.EditModel{Form: ui.FormModel{ID: "tenant-form", Action: tenantsPath + "/edit", Test: "tenant-form"}, Errors: formErrors(say, problems), Fields: tenantFields(say, f, problems),
@@ -118,7 +126,10 @@ func (w *Web) tenantView(k call, f tenantForm, problems []fault.Field) (view, er
 		}
 		title = e.Display()
 		m.Form.Hidden = []ui.HiddenModel{{Name: "name", Value: f.Name}, {Name: "base", Value: strconv.FormatInt(f.Base, 10)}}
-		m.Notices = tenantNotices(say, e)
+		m.Notices, m.Compared = tenantNotices(say, e), compared
+		if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+			m.Check = &ui.ButtonModel{Label: say.S("tenants.check"), Kind: ui.Secondary, FormAction: tenantsPath + "/check", Test: "check"}
+		}
 		if err := w.tenantHistory(k, &m, f.Name); err != nil {
 			return view{}, err
 		}
@@ -228,6 +239,66 @@ func (w *Web) tenantSave(c echo.Context) error {
 		return w.reply(c, k, page{name: tenantEditPage.name}, v, statusOf(err))
 	}
 	return err
+}
+
+// tenantCheck writes nothing: it says what the quota would have meant for the requests of the last days, and which of what runs is over it.
+func (w *Web) tenantCheck(c echo.Context) error {
+	k := w.callOf(c)
+	f, problems := readTenantForm(c)
+	var compared *rules.ComparedModel
+	if len(problems) == 0 {
+		q, err := w.Requests.CompareQuota(k.ctx, k.actor, f.Name, f.Quota)
+		if err != nil {
+			return err
+		}
+		m := quotaComparedModel(k.words, q)
+		compared = &m
+	}
+	v, err := w.tenantViewWith(k, f, problems, compared)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if len(problems) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	return w.reply(c, k, page{name: tenantEditPage.name}, v, status)
+}
+
+func quotaComparedModel(say words, q request.QuotaComparison) rules.ComparedModel {
+	over := 0
+	for _, o := range q.Over {
+		over += o.Holds - o.Limit
+	}
+	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen), Body: say.S("tenants.differ_body"), Test: "differ"},
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.over", "Over", over, "Count", q.Running), Test: "hit"}}
+	if len(q.Refused)+len(q.Allowed) > 0 {
+		m.Notice.Kind = ui.Info
+	}
+	if q.Unknown > 0 {
+		m.Notice.Items = append(m.Notice.Items, say.S("rules.unknown", "Count", q.Unknown))
+	}
+	if q.Capped {
+		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", q.Seen))
+	}
+	inside := ui.StateModel{Kind: ui.OK, Word: say.S("tenants.inside_quota")}
+	outside := ui.StateModel{Kind: ui.Danger, Word: say.S("tenants.over_quota")}
+	add := func(list []rules.DifferenceModel, requests []request.Request, was, now ui.StateModel) []rules.DifferenceModel {
+		for _, r := range requests[:max(0, min(len(requests), mostShown-len(list)))] {
+			list = append(list, rules.DifferenceModel{Name: comparedName(say, r), Was: was, Now: now})
+		}
+		return list
+	}
+	m.Rows = add(add(nil, q.Refused, inside, outside), q.Allowed, outside, inside)
+	if all := len(q.Refused) + len(q.Allowed); all > len(m.Rows) {
+		m.Shown = say.S("rules.shown", "Shown", len(m.Rows), "Count", all)
+	}
+	for _, o := range q.Over {
+		m.Running.Kind, m.Running.Body = ui.Warning, say.S("tenants.over_body")
+		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit", o.Limit))
+		m.Hit = add(m.Hit, o.Started, inside, outside)
+	}
+	return m
 }
 
 func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {

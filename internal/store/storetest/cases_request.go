@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -71,6 +72,43 @@ var requestCases = cases{
 		saveRequest(t, s, first, second)
 		_, err := s.RequestByKey(context.Background(), "p-ada", "")
 		fails(t, fault.NotFound, err)
+	},
+	"what was refused is listed since a time and goes after a month": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for i, id := range []string{"r-1", "r-2", "r-3"} {
+			r := Request(id)
+			r.State, r.CreatedAt = "", later(i)
+			must(t, s.SaveRefusal(ctx, r, Event(i)))
+		}
+		read := func(since time.Time, cursor string, limit int) string {
+			list, next, err := s.Refusals(ctx, since, cursor, limit)
+			must(t, err)
+			names := ""
+			for _, r := range list {
+				names += string(r.ID) + " "
+			}
+			if next != "" {
+				again, _, err := s.Refusals(ctx, since, next, limit)
+				must(t, err)
+				names += "then " + string(again[0].ID)
+			}
+			return names
+		}
+		equal(t, "r-3 r-2 r-1 ", read(later(0), "", 10))
+		equal(t, "r-3 r-2 ", read(later(1), "", 10))
+		equal(t, "r-3 then r-2", read(later(0), "", 1))
+		list, _, err := s.Refusals(ctx, later(2), "", 10)
+		must(t, err)
+		want := Request("r-3")
+		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Wish: want.Wish, Decision: want.Decision, CreatedAt: later(2)}, list[0])
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 3, len(events))
+		requests, _, err := s.Requests(ctx, request.Filter{})
+		must(t, err)
+		equal(t, 0, len(requests))
+		must(t, s.PurgeOld(ctx, later(2).Add(31*24*time.Hour)))
+		equal(t, "r-3 ", read(later(0), "", 10))
 	},
 	"a list is narrowed by asker, tenants and states": func(t *testing.T, s *store.Store) {
 		for i, who := range []struct {

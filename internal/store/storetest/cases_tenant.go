@@ -140,6 +140,18 @@ var tenantCases = cases{
 		must(t, err)
 		equal(t, 2, len(events))
 	},
+	"a session gets another secret once for all calls that saw the one of before": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		n := session("s-1", "")
+		n.ActingAs, n.ActingUntil, n.Roles, n.FormerHash, n.RenewedAt = "", time.Time{}, "few", "", time.Time{}
+		must(t, s.CreateSession(ctx, n))
+		equal(t, true, got(s.RenewSecret(ctx, n, "new", "many", later(5)))(t))
+		equal(t, false, got(s.RenewSecret(ctx, n, "newer", "many", later(6)))(t))
+		want := n
+		want.SecretHash, want.FormerHash, want.Roles, want.RenewedAt = "new", n.SecretHash, "many", later(5)
+		equal(t, want, got(s.Session(ctx, "s-1"))(t))
+	},
 	"tokens of several people are listed together": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for i, id := range []identity.PersonID{"p-1", "p-2", "p-3"} {

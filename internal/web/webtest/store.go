@@ -29,6 +29,7 @@ import (
 type Store struct {
 	mu        sync.Mutex
 	Reqs      map[request.ID]request.Request
+	Refused   []request.Request
 	Works     map[workload.ID]workload.Workload
 	Vols      map[string]workload.Volume
 	Held      map[workload.ID][]usage.Interval
@@ -472,4 +473,25 @@ func (s *Store) SaveRules(_ context.Context, r policy.Revision, events ...audit.
 	s.RuleTexts = append(s.RuleTexts, r)
 	s.Record = append(s.Record, events...)
 	return nil
+}
+
+// SaveRefusal keeps what was refused at once.
+func (s *Store) SaveRefusal(_ context.Context, r request.Request, events ...audit.Event) error {
+	s.mu.Lock()
+	s.Refused = append(s.Refused, r)
+	s.mu.Unlock()
+	return s.Append(context.Background(), events...)
+}
+
+// Refusals lists it all at once.
+func (s *Store) Refusals(_ context.Context, since time.Time, _ string, _ int) ([]request.Request, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []request.Request
+	for _, r := range s.Refused {
+		if !r.CreatedAt.Before(since) {
+			list = append(list, r)
+		}
+	}
+	return list, "", nil
 }

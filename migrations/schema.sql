@@ -73,7 +73,10 @@ CREATE TABLE requests (
   decided_at        BIGINT,
   version           BIGINT NOT NULL CHECK (version > 0),
   size_name         TEXT   NOT NULL DEFAULT '',
-  fingerprint       TEXT   NOT NULL DEFAULT ''
+  fingerprint       TEXT   NOT NULL DEFAULT '',
+  -- A pending request that waits for nothing but seats of a licence pool: which pool, and since when. "" for all others.
+  seat_pool         TEXT   NOT NULL DEFAULT '',
+  seat_since        BIGINT
 );
 CREATE UNIQUE INDEX requests_asker_key ON requests (asker, idempotency_key) WHERE idempotency_key <> '';
 CREATE INDEX requests_newest ON requests (created_at, id);
@@ -83,6 +86,7 @@ CREATE INDEX requests_pending ON requests (created_at, id) WHERE state = 'pendin
 CREATE INDEX requests_waiting ON requests (tenant, asker) WHERE state = 'pending';
 CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
 CREATE INDEX requests_size ON requests (size_name, created_at, id);
+CREATE INDEX requests_seat_line ON requests (seat_since, id, seat_pool) WHERE state = 'pending' AND seat_pool <> '';
 
 -- What was refused at once, with what the rules could see then.
 CREATE TABLE refusals (
@@ -326,6 +330,15 @@ CREATE TABLE licence_entitlements (
   author      TEXT   NOT NULL,
   author_name TEXT   NOT NULL,
   created_at  BIGINT NOT NULL
+);
+
+-- What an administrator decided about a licence pool in the portal, in place of the settings.
+CREATE TABLE licence_pools (
+  name        TEXT   NOT NULL PRIMARY KEY,
+  when_full   TEXT   NOT NULL CHECK (when_full IN ('refuse', 'queue')),
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  changed_at  BIGINT NOT NULL
 );
 
 -- What each licence server said last, and since when it says nothing.

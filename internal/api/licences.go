@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -25,6 +26,8 @@ type LicencePool struct {
 	Used        int                 `json:"used" doc:"Seats of workloads that are on a node"`
 	Reserved    int                 `json:"reserved" doc:"Seats that are granted and on no node yet"`
 	Free        int                 `json:"free"`
+	WhenFull    string              `json:"whenFull" enum:"refuse,queue" doc:"What becomes of a start that finds too few seats"`
+	Waiting     int                 `json:"waiting" doc:"Requests that are decided and wait for seats"`
 	Server      *LicenceServer      `json:"server,omitempty" doc:"Absent where the pool has no licence server"`
 	Tenants     []TenantSeats       `json:"tenants" doc:"For admins and auditors"`
 	Differences []LicenceDifference `json:"differences" doc:"Where portal, licence server and machines do not agree; for admins and auditors"`
@@ -61,8 +64,18 @@ type LicenceDifference struct {
 func (a *API) licences(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[LicencePool]], error) {
 	lines, err := a.deps.Licences.Overview(ctx, actor)
 	var views []LicencePool
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := a.deps.Requests.Store.SeatLine(ctx)
 	for _, l := range lines {
-		views = append(views, licencePoolView(l, i18n.From(ctx)))
+		v := licencePoolView(l, i18n.From(ctx))
+		for _, w := range waiting {
+			if w.Pool == v.Pool {
+				v.Waiting++
+			}
+		}
+		views = append(views, v)
 	}
 	return reply(list(views, ""), err)
 }
@@ -70,7 +83,7 @@ func (a *API) licences(ctx context.Context, actor identity.Actor, _ *struct{}) (
 func licencePoolView(line license.Line, l *i18n.Localizer) LicencePool {
 	account, pool := line.Account, line.Account.Pool
 	v := LicencePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product), Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
-		Used: account.Used, Reserved: account.Reserved, Free: account.Free(), Tenants: []TenantSeats{}, Differences: []LicenceDifference{}}
+		Used: account.Used, Reserved: account.Reserved, Free: account.Free(), WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenceDifference{}}
 	if pool.Server != "" {
 		v.Server = &LicenceServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At), FailedSince: moment(line.Answer.Since)}
 		if account.ServerOK {

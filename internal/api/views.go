@@ -292,6 +292,8 @@ type Request struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
 	DecidedAt *time.Time `json:"decidedAt,omitempty"`
+	SeatOf    string     `json:"waitsForSeatOf,omitempty" doc:"The licence pool of which a seat is all that it waits for; it is decided, and holds nothing meanwhile"`
+	SeatSince *time.Time `json:"waitsForSeatSince,omitempty"`
 	Version   int64      `json:"version" doc:"Counts the changes; send it back as seen to answer this one and no other"`
 }
 
@@ -307,6 +309,9 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 	}
 	if !r.DecidedAt.IsZero() {
 		v.DecidedAt = &r.DecidedAt
+	}
+	if r.WaitsForSeat() {
+		v.SeatOf, v.SeatSince = r.Decision.Seat.Pool, moment(r.Decision.Seat.Since)
 	}
 	return v
 }

@@ -76,6 +76,8 @@ func (w *world) form(route string) url.Values {
 	case path == "/approvals/stand-ins": // later, so that it changes nobody's rights here
 		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
+	case path == "/licences/full":
+		return url.Values{"pool": {"nvidia-vws"}, "when_full": {"refuse"}}
 	case path == "/admin/prices":
 		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
 	case strings.HasSuffix(path, "/refund"), strings.HasSuffix(path, "/budgets/:name/remove"):

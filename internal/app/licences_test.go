@@ -1,12 +1,24 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // seatsOf is the first pool as the API tells it.
@@ -87,5 +99,170 @@ func TestNamesOfLicencesAreForThoseWhoSeeAll(t *testing.T) {
 		if p["used"].(float64)+p["reserved"].(float64) != 2 || p["free"] != 3.0 || names != (subject != other) {
 			t.Errorf("%s: want two seats taken, and the team only for those who see all: %v", subject, p)
 		}
+	}
+}
+
+// vgpu asks for something that takes a seat.
+func (w *world) vgpu(subject, name string) (request.Request, error) {
+	return w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision", Size: "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
+}
+
+// gone is a workload whose pod has left.
+func (w *world) gone(id workload.ID) {
+	w.t.Helper()
+	item, err := w.store.Workload(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	item.Desired, item.State = workload.WantStopped, workload.Stopped
+	if err := w.store.SaveObserved(w.t.Context(), item, nil, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func queueing(c *config.Config) { c.LicencePools[0].WhenFull = license.Queue }
+
+// TestTheLastSeats: many ask at once for a few seats. As many run as there are seats, all others stand in one line, and go on in its order as seats come free.
+func TestTheLastSeats(t *testing.T) {
+	const askers, seats = 12, 5
+	w := newWorld(t, queueing)
+	var group sync.WaitGroup
+	asked := make([]request.Request, askers)
+	errs := make([]error, askers)
+	for i := range asked {
+		group.Go(func() { asked[i], errs[i] = w.vgpu(developer, fmt.Sprintf("seat-%d", i)) })
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	run, wait := map[request.ID]request.Request{}, map[request.ID]request.Request{}
+	for _, r := range asked {
+		if r.State == request.Approved {
+			run[r.ID] = r
+		} else if r.WaitsForSeat() && r.Workload == "" {
+			wait[r.ID] = r
+		}
+	}
+	if len(run) != seats || len(wait) != askers-seats {
+		t.Fatalf("want %d to run and %d to wait, got %d and %d", seats, askers-seats, len(run), len(wait))
+	}
+	line, err := w.store.SeatLine(t.Context())
+	if err != nil || len(line) != askers-seats {
+		t.Fatalf("want a line of %d, got %v, %v", askers-seats, line, err)
+	}
+	for i := 1; i < len(line); i++ {
+		if before, after := wait[line[i-1].ID], wait[line[i].ID]; after.Decision.Seat.Since.Before(before.Decision.Seat.Since) {
+			t.Errorf("%s stands before %s, who was first", before.Wish.Name, after.Wish.Name)
+		}
+	}
+	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := w.store.SeatLine(t.Context()); !slices.Equal(now, line) {
+		t.Errorf("somebody went on without a free seat: %v, before %v", now, line)
+	}
+	free := 2
+	for _, r := range run {
+		if free > 0 {
+			w.gone(r.Workload)
+			free--
+		}
+	}
+	late, err := w.vgpu(developer, "late")
+	if err != nil || !late.WaitsForSeat() {
+		t.Fatalf("who comes late overtakes those who wait: %v, %v", late.State, err)
+	}
+	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range append(line, request.Waiting{ID: late.ID}) {
+		r, err := w.store.Request(t.Context(), x.ID)
+		if err != nil || (r.State == request.Approved) != (i < 2) {
+			t.Errorf("place %d: want two to go on in order, got %s, %v", i+1, r.State, err)
+		}
+		if i < 2 && (r.Workload == "" || r.WaitsForSeat()) {
+			t.Errorf("place %d: it has its seat and nothing runs: %+v", i+1, r.Decision)
+		}
+	}
+	if p := w.seatsOf(w.token(admin)); p["free"] != 0.0 || p["waiting"] != float64(askers-seats-2+1) {
+		t.Errorf("want no free seat and the rest in line, got %v", p)
+	}
+}
+
+// TestAnApprovalIsKeptWhileASeatIsMissing: who said yes need not say it again, and nobody is asked meanwhile.
+func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
+	w := newWorld(t, queueing, func(c *config.Config) {
+		c.LicencePools[0].Seats = 1
+		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve}, {Name: "rest", When: "true", Outcome: policy.Allow}}
+	})
+	first, err := w.vgpu(developer, "first")
+	if err != nil || first.State != request.Approved {
+		t.Fatalf("want the first to run, got %s, %v", first.State, err)
+	}
+	asked, err := w.vgpu(owner, "asked")
+	if err != nil || asked.State != request.Pending || asked.WaitsForSeat() {
+		t.Fatalf("want it to wait for an approver, got %+v, %v", asked.Decision, err)
+	}
+	r, err := w.requests.Approve(t.Context(), w.actorOf(approver), asked.ID, "go on")
+	if err != nil || !r.WaitsForSeat() || len(r.Decision.Consents) != 1 {
+		t.Fatalf("want it approved and waiting, got %+v, %v", r.Decision, err)
+	}
+	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
+		t.Errorf("somebody is asked about what is decided: %d, %v", n, err)
+	}
+	if _, err := w.requests.Reject(t.Context(), w.actorOf(admin), r.ID, "no"); !fault.Is(err, fault.Conflict) {
+		t.Errorf("want a conflict, got %v", err)
+	}
+	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "place 1") {
+		t.Error("the asker does not read at which place it waits")
+	}
+	w.gone(first.Workload)
+	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err = w.store.Request(t.Context(), r.ID)
+	if err != nil || r.State != request.Approved || r.Workload == "" || r.Decision.ByName != "Ada Approver" || r.Decision.Note != "go on" || len(r.Decision.Consents) != 1 {
+		t.Errorf("want it to run with its approval, got %s %+v, %v", r.State, r.Decision, err)
+	}
+	if n := len(w.events(audit.RequestApproved)); n != 2 {
+		t.Errorf("want one approval each in the record, got %d", n)
+	}
+}
+
+// TestARefusingPoolAndTheLine: the choice counts at once, what waits can be taken back and runs out of time, and the settings are the default.
+func TestARefusingPoolAndTheLine(t *testing.T) {
+	w := newWorld(t, func(c *config.Config) { c.LicencePools[0].Seats = 1 })
+	if _, err := w.vgpu(developer, "first"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.vgpu(developer, "refused"); !fault.Is(err, fault.Invalid) || !strings.Contains(fmt.Sprint(fault.As(err).Fields), "request.no_seat") {
+		t.Errorf("want it refused for want of a seat, got %v", err)
+	}
+	if a := w.signedIn(admin).post("/licences/full", url.Values{"pool": {"nvidia-vws"}, "when_full": {"queue"}}); a.status != http.StatusSeeOther {
+		t.Fatalf("want the choice kept, got %d %s", a.status, a.body)
+	}
+	waits, err := w.vgpu(developer, "waits")
+	if err != nil || !waits.WaitsForSeat() {
+		t.Fatalf("want it to wait, got %s, %v", waits.State, err)
+	}
+	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), waits.ID); err != nil || r.State != request.Withdrawn {
+		t.Errorf("want it taken back, got %s, %v", r.State, err)
+	}
+	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {
+		t.Errorf("what was taken back still waits: %v, %v", line, err)
+	}
+	if old, err := w.vgpu(developer, "old"); err != nil || !old.WaitsForSeat() {
+		t.Fatalf("want it to wait, got %s, %v", old.State, err)
+	}
+	w.clock.pass(request.TTL + time.Hour)
+	if err := errors.Join(w.requests.ExpireDue(t.Context()), w.requests.SeatWaiting(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if line, _ := w.store.SeatLine(t.Context()); len(line) != 0 {
+		t.Errorf("what ran out of time still waits: %v", line)
+	}
+	if n := len(w.events(audit.LicenceChosen)); n != 1 {
+		t.Errorf("want the choice in the record, got %d", n)
 	}
 }

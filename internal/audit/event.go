@@ -16,6 +16,7 @@ const (
 	RequestSubmitted Kind = "request.submitted"
 	RequestEdited    Kind = "request.edited"
 	RequestConsented Kind = "request.consented" // one of several approvals
+	RequestQueued    Kind = "request.queued"    // decided, and it waits for a licence seat
 	RequestApproved  Kind = "request.approved"
 	RequestRejected  Kind = "request.rejected"
 	RequestWithdrawn Kind = "request.withdrawn"
@@ -47,7 +48,8 @@ const (
 	CatalogueSaved   Kind = "catalogue.saved"
 	LicenceEntered   Kind = "licence.entered"
 	LicenceRemoved   Kind = "licence.removed"
-	LicenceLost      Kind = "licence.lost" // a node's, or that of a workload there
+	LicenceLost      Kind = "licence.lost"   // a node's, or that of a workload there
+	LicenceChosen    Kind = "licence.chosen" // what becomes of starts that find a pool full
 	PriceAdded       Kind = "price.added"
 	PriceEnded       Kind = "price.ended"
 	RulesSaved       Kind = "rules.saved"
@@ -67,9 +69,9 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried}
 }
 

@@ -363,6 +363,9 @@ func (c Config) poolProblems() []error {
 		if p.Product != "" && !slices.Contains(license.Products(), p.Product) {
 			all = append(all, fmt.Errorf("licencePools[%d].product: %q is none of %v", i, p.Product, license.Products()))
 		}
+		if p.WhenFull != "" && !slices.Contains(license.WhenFulls(), p.WhenFull) {
+			all = append(all, fmt.Errorf("licencePools[%d].whenFull: %q is none of %v", i, p.WhenFull, license.WhenFulls()))
+		}
 		if p.Server != "" && !slices.ContainsFunc(c.LicenceServers, func(s nls.Config) bool { return s.Name == p.Server }) {
 			all = append(all, fmt.Errorf("licencePools[%d].server: there is no licence server %q", i, p.Server))
 		}

@@ -10,9 +10,23 @@ type Pool struct {
 	Product Product `json:"product,omitempty"` // how seats are counted; guessed from the feature where absent
 	Server  string  `json:"server,omitempty"`  // the licence server that says how many there are; "" for none
 	Seats   int     `json:"seats"`             // while nothing else says how many
+	// WhenFull says what becomes of a start that finds too few seats; "" refuses it.
+	WhenFull WhenFull `json:"whenFull,omitempty"`
 	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool refuses nobody.
 	Unknown bool `json:"-"`
 }
+
+// WhenFull is what becomes of a start that finds too few seats.
+type WhenFull string
+
+// The choices.
+const (
+	Refuse WhenFull = "refuse"
+	Queue  WhenFull = "queue" // it is accepted and waits for its turn
+)
+
+// WhenFulls are all of them, in the order of lists.
+func WhenFulls() []WhenFull { return []WhenFull{Refuse, Queue} }
 
 // Seats is a pool and how much of it is taken.
 type Seats struct {

@@ -22,6 +22,9 @@ type Store interface {
 	// SaveEntitlements keeps all of them or none. Check sees those that are there, in the same transaction.
 	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error, events ...audit.Event) error
 	DeleteEntitlement(ctx context.Context, id string, events ...audit.Event) error
+	// LicenceChoices are what administrators decided about pools in the portal.
+	LicenceChoices(ctx context.Context) ([]Choice, error)
+	SaveLicenceChoice(ctx context.Context, c Choice, events ...audit.Event) error
 	LicenceAnswers(ctx context.Context) ([]Answer, error)
 	SaveLicenceAnswer(ctx context.Context, a Answer) error
 	LicenceDevices(ctx context.Context) ([]Device, error)
@@ -51,6 +54,16 @@ type Book struct {
 	Entered  []Entitlement
 	Answers  map[string]Answer
 	Machines []Machine
+	Choices  []Choice
+}
+
+// Choice is what an administrator decided about a pool in the portal: it stands above the settings.
+type Choice struct {
+	Pool     string
+	WhenFull WhenFull
+	Author   string // who decided it
+	Name     string
+	At       time.Time
 }
 
 // Service keeps the book and answers from memory: every page and every start asks it.
@@ -93,7 +106,11 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	book := Book{Entered: entered, Answers: map[string]Answer{}}
+	choices, err := s.o.Store.LicenceChoices(ctx)
+	if err != nil {
+		return err
+	}
+	book := Book{Entered: entered, Answers: map[string]Answer{}, Choices: choices}
 	for _, a := range answers {
 		book.Answers[a.Source] = a
 	}
@@ -122,7 +139,15 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 // Pools are the pools with the seats that count now.
 func (s *Service) Pools() []Pool {
 	book := s.book.Load()
-	return Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
+	pools := Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
+	for i := range pools {
+		for _, c := range book.Choices {
+			if c.Pool == pools[i].Name {
+				pools[i].WhenFull = c.WhenFull
+			}
+		}
+	}
+	return pools
 }
 
 // Unlicensed are the nodes, by cluster, on which a vGPU is known to lack its licence.
@@ -287,6 +312,21 @@ func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
 		}
 	}
 	return e, fields
+}
+
+// Choose says what becomes of starts that find a pool full, from now on.
+func (s *Service) Choose(ctx context.Context, a identity.Actor, pool string, full WhenFull) error {
+	if err := permit(a); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(s.o.Pools, func(p Pool) bool { return p.Name == pool })
+	if at < 0 || !slices.Contains(WhenFulls(), full) {
+		return fault.New(fault.NotFound, i18n.T("licences.csv_pool", "Pool", short(pool)))
+	}
+	now := s.o.Now()
+	event := audit.By(a, audit.LicenceChosen, now)
+	event.Detail = i18n.T("licences.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice", i18n.T("licences.when_full_"+string(full)))
+	return s.after(ctx, s.o.Store.SaveLicenceChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID), Name: a.Person.Name, At: now}, event))
 }
 
 // Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not kept in part.

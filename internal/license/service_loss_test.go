@@ -16,6 +16,8 @@ type kept struct {
 	told    []audit.Event
 }
 
+func (k *kept) LicenceChoices(context.Context) ([]Choice, error) { return nil, nil }
+
 func (k *kept) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
 func (k *kept) LicenceAnswers(context.Context) ([]Answer, error)    { return nil, nil }
 func (k *kept) LicenceDevices(context.Context) ([]Device, error)    { return k.devices, nil }

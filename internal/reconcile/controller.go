@@ -31,9 +31,11 @@ type Prober interface {
 	Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error)
 }
 
-// Requests are the asks that nobody decided in time.
+// Requests are the asks that nobody decided in time, and those that wait for a seat.
 type Requests interface {
 	ExpireDue(ctx context.Context) error
+	// SeatWaiting lets those go on who wait for a licence seat, as far as seats are free.
+	SeatWaiting(ctx context.Context) error
 }
 
 // Budgets are what teams may use in a month.
@@ -347,7 +349,7 @@ type chore struct {
 func (c *Controller) rounds() []chore {
 	var list []chore
 	if c.o.Requests != nil {
-		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue})
+		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give licence seats to those who wait", c.o.Requests.SeatWaiting})
 	}
 	if c.o.Leases != nil {
 		list = append(list, chore{"extend leases", c.o.Leases.ExtendDue})

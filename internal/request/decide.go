@@ -23,6 +23,8 @@ const (
 // steps are those that the request has to go through. One of before there were steps has one, of the role that it names.
 func (r Request) steps() []policy.Step {
 	switch {
+	case r.Decision.Seat != nil && len(r.Decision.Steps) == 0:
+		return nil // a rule decided
 	case len(r.Decision.Steps) > 0:
 		return r.Decision.Steps
 	case r.Decision.Needs != "":
@@ -126,6 +128,8 @@ func (r Request) Thing() identity.Thing {
 func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	spoken := r.Spoken()
 	switch {
+	case r.Decision.Seat != nil:
+		return a, fault.New(fault.Conflict, i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case a.Person.ID == r.Asker:
 		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
 	case slices.Contains(spoken, a.Person.ID):
@@ -246,6 +250,11 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.Decision.Sentence = spoke("request.approved_by", a, v)
+	if r.Kind == StartKind && f.seatless(r.Wish) {
+		out := queued(r, a, f)
+		out.Events = append([]audit.Event{event(r, a, audit.RequestApproved, f.Now, detail)}, out.Events...)
+		return out, nil
+	}
 	out, err := grant(r, a, f)
 	if err == nil {
 		out.Events[0].Detail = detail

@@ -30,6 +30,7 @@ func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	if fields := obstacles(w, f); len(fields) > 0 {
 		return Outcome{}, fault.InvalidFields(fields)
 	}
+	r.Decision.Seat = nil // a new wish stands at the end of the line
 	r.Wish, r.Estimate, r.ExpiresAt = w, EstimateFor(w.Size, w.Lease), f.Now.Add(TTL)
 	out, err := conclude(r, PolicyFacts(StartKind, w, a, f, w.Lease.Std()), a, f)
 	if len(out.Events) > 0 {
@@ -75,6 +76,9 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		}
 		f := facts
 		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
+		if f.SeatLine, err = seatLine(ctx, tx, f.Seats, id); err != nil {
+			return err
+		}
 		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f.Now)); err != nil {
 			return err
 		}

@@ -27,13 +27,14 @@ type Offer struct {
 	Ahead   int       // workloads of this size that are granted and wait for a place
 	Quota   Quota
 	Seats   *license.Seats
+	Place   int            // in the line for seats, where it would have to wait for one; 0 where it need not
 	Verdict policy.Verdict // for the default lease
 	Problem i18n.Text      // why it cannot be asked for now; zero when it can
 }
 
 // StartsNow reports whether a request for the default lease would run at once.
 func (o Offer) StartsNow() bool {
-	return o.Problem.IsZero() && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
+	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
 }
 
 // Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the reason.
@@ -55,12 +56,16 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
+	line, err := s.Store.SeatLine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	site.Catalog = site.catalogFor(t.Name, s.Now())
 	var offers []Offer
 	fitted := s.fits.of(ctx, s.Snapshots)
 	for i := range site.Catalog.Sizes {
 		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
-			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, standing, fitted)
+			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, standing, fitted, line)
 			o.Ahead = ahead[place{o.Cluster, o.Size.Name}]
 			offers = append(offers, o)
 		}
@@ -68,7 +73,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	return offers, nil
 }
 
-func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, standing budget.Standing, fitted func(string, *catalog.Size) room) Offer {
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, standing budget.Standing, fitted func(string, *catalog.Size) room, line []Waiting) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
@@ -81,6 +86,8 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 	}
 	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy}
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
+	f.SeatLine = inLine(line, f.Seats, "")
+	o.Place = f.seatPlace(w)
 	f.Budget = standing.Ask(startClaim(w, f.Now), budget.Share{})
 	o.Verdict = budgeted(site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
 	if fields := obstacles(w, f); len(fields) > 0 {
@@ -103,6 +110,7 @@ type Preview struct {
 	Ahead    int       // workloads of this size that are granted and wait for a place
 	Quota    Quota
 	Seats    *license.Seats
+	Place    int        // in the line for seats, where it would have to wait for one; 0 where it need not
 	Budget   budget.Ask // what it takes of the team's budget
 	Refused  i18n.Text  // the rule's sentence when it refuses
 	Instead  string     // name of a size that would start now, when this one would not
@@ -111,7 +119,7 @@ type Preview struct {
 
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
-	return len(p.Fields) == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > p.Ahead
+	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > p.Ahead
 }
 
 // Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an error.
@@ -136,7 +144,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 		return p, err
 	}
 	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
-	p.Fit, p.Quota, p.Seats = f.Fit, f.Quota, f.Seats
+	if f.SeatLine, err = seatLine(ctx, s.Store, f.Seats, ""); err != nil {
+		return p, err
+	}
+	p.Fit, p.Quota, p.Seats, p.Place = f.Fit, f.Quota, f.Seats, f.seatPlace(w)
 	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {
 		return p, err
 	}

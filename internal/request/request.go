@@ -99,6 +99,7 @@ type Decision struct {
 	Steps    []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
 	Consents []policy.Consent  `json:"consents,omitempty"`
 	Since    time.Time         `json:"since,omitzero"`  // when the open step began
+	Seat     *SeatWait         `json:"seat,omitempty"`  // everything is decided, and a seat is missing
 	Facts    *policy.Facts     `json:"facts,omitempty"` // what the rules saw
 	By       identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
 	ByName   string            `json:"byName,omitempty"`

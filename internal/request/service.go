@@ -37,6 +37,8 @@ type Store interface {
 	budget.Reader
 	// Queued counts the workloads that are granted and wait for a place, of all tenants.
 	Queued(ctx context.Context) ([]Line, error)
+	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
+	SeatLine(ctx context.Context) ([]Waiting, error)
 	Append(ctx context.Context, events ...audit.Event) error
 	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only Refusals gives it back.
 	SaveRefusal(ctx context.Context, r Request, events ...audit.Event) error
@@ -51,6 +53,7 @@ type Tx interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	SeatLine(ctx context.Context) ([]Waiting, error)
 	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
 	NameTaken(ctx context.Context, name string) (bool, error)
 	SaveRequest(ctx context.Context, r Request) error
@@ -274,6 +277,9 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 		return Outcome{}, err
 	}
 	f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
+	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
+		return Outcome{}, err
+	}
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
 	}
@@ -571,6 +577,9 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 		granted.Size = answer.Less.Size
 	}
 	f.Quota, f.Seats, f.Avoid = QuotaOf(t, granted.Size.Name, holdings), s.seats(granted.Size, holdings), s.Site().avoid(granted)
+	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
+		return Outcome{}, err
+	}
 	if r.Kind == ExtendKind {
 		w, err := tx.Workload(ctx, r.Workload)
 		if err != nil {

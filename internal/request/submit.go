@@ -28,6 +28,7 @@ type Facts struct {
 	Suffix    string // random, four characters, for a name that was not given
 	Quota     Quota
 	Seats     *license.Seats // of the size's pool; nil when the size takes none
+	SeatLine  int            // requests that wait for seats of the pool already
 	Avoid     []string       // nodes that lack a licence
 	Fit       inventory.Fit
 	NameTaken bool
@@ -118,6 +119,11 @@ func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome,
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
 	}
 	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
+	if r.Kind == StartKind && f.seatless(r.Wish) {
+		out := queued(r, a, f)
+		out.Events = append([]audit.Event{submitted}, out.Events...)
+		return out, nil
+	}
 	out, err := grant(r, a, f)
 	out.Events = append([]audit.Event{submitted}, out.Events...)
 	return out, err
@@ -159,7 +165,7 @@ func Withdraw(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	if err := open(r, now); err != nil {
 		return Outcome{}, err
 	}
-	r.State, r.DecidedAt = Withdrawn, now
+	r.State, r.DecidedAt, r.Decision.Seat = Withdrawn, now, nil
 	r.Decision.Sentence = i18n.T("request.withdrawn_by", "Name", a.Person.Name)
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestWithdrawn, now, i18n.Text{})}}, nil
 }
@@ -171,6 +177,9 @@ func Expire(r Request, now time.Time) Outcome {
 	}
 	r.State, r.DecidedAt = Expired, now
 	r.Decision.Sentence = i18n.T("request.expired")
+	if r.Decision.Seat != nil {
+		r.Decision.Sentence, r.Decision.Seat = i18n.T("request.expired_waiting", "Pool", r.Decision.Seat.Title), nil
+	}
 	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestExpired, now, i18n.Text{})}}
 }
 
@@ -240,7 +249,7 @@ func shortages(w Wish, f Facts) []fault.Field {
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
 	case f.Quota.Full():
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used, "Limit", f.Quota.Limit)}}
-	case f.Seats != nil && !f.Seats.Has(max(1, w.Size.Seats(f.Seats.Pool))):
+	case f.seatRefused(w):
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats", f.Seats.Pool.Seats)}}
 	}
 	return nil

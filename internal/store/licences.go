@@ -88,6 +88,42 @@ func (s *Store) DeleteEntitlement(ctx context.Context, id string, events ...audi
 	})
 }
 
+type choiceRow struct {
+	Name       string `gorm:"primaryKey"`
+	WhenFull   string
+	Author     string
+	AuthorName string
+	ChangedAt  moment
+}
+
+func (choiceRow) TableName() string { return "licence_pools" }
+
+// LicenceChoices are what administrators decided about pools.
+func (v view) LicenceChoices(ctx context.Context) ([]license.Choice, error) {
+	rows, err := all[choiceRow](v.at(ctx).Order("name"))
+	return each(rows, func(r choiceRow) license.Choice {
+		return license.Choice{Pool: r.Name, WhenFull: license.WhenFull(r.WhenFull), Author: r.Author, Name: r.AuthorName, At: r.ChangedAt.time()}
+	}), err
+}
+
+// SaveLicenceChoice puts one in the place of the one before.
+func (s *Store) SaveLicenceChoice(ctx context.Context, c license.Choice, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		row := choiceRow{Name: c.Pool, WhenFull: string(c.WhenFull), Author: c.Author, AuthorName: c.Name, ChangedAt: momentOf(c.At)}
+		if err := writable(&row); err != nil {
+			return err
+		}
+		done := t.at(ctx).Exec(`INSERT INTO licence_pools (name, when_full, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET when_full = excluded.when_full, author = excluded.author, author_name = excluded.author_name, changed_at = excluded.changed_at`,
+			row.Name, row.WhenFull, row.Author, row.AuthorName, row.ChangedAt)
+		if done.Error != nil {
+			return done.Error
+		}
+		t.changed(licenceChange)
+		return t.Append(ctx, events...)
+	})
+}
+
 type answerRow struct {
 	Source  string `gorm:"primaryKey"`
 	Answer  document[license.Answer]

@@ -40,6 +40,8 @@ type requestRow struct {
 	Version          int64
 	SizeName         string
 	Fingerprint      string
+	SeatPool         string
+	SeatSince        moment
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -69,13 +71,17 @@ func (d *wishDocument) Scan(from any) error {
 func (wishDocument) GormDataType() string { return "text" }
 
 func fromRequest(r request.Request) requestRow {
-	return requestRow{
+	row := requestRow{
 		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant, Name: r.Wish.Name,
 		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision), EstimateMinor: r.Estimate.Minor,
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt), ExpiresAt: momentOf(r.ExpiresAt),
 		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Wish.Size.Name,
 		Fingerprint: r.Fingerprint,
 	}
+	if r.WaitsForSeat() {
+		row.SeatPool, row.SeatSince = r.Decision.Seat.Pool, momentOf(r.Decision.Seat.Since)
+	}
+	return row
 }
 
 func toRequest(row requestRow) request.Request {
@@ -185,6 +191,18 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	var n int64
 	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+spoken, append(values, spokenKey+string(in.Self))...).Scan(&n).Error
 	return int(n), failure(err)
+}
+
+type waitingRow struct {
+	ID       string
+	SeatPool string
+}
+
+// SeatLine lists who waits for seats. The condition is that of the index, word for word.
+func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
+	var rows []waitingRow
+	err := v.at(ctx).Raw("SELECT id, seat_pool FROM requests WHERE state = 'pending' AND seat_pool <> '' ORDER BY seat_since, id").Scan(&rows).Error
+	return each(rows, func(r waitingRow) request.Waiting { return request.Waiting{ID: request.ID(r.ID), Pool: r.SeatPool} }), failure(err)
 }
 
 // Past is what somebody was granted since a time, by when it was asked.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/licences"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -36,8 +38,15 @@ func (w *Web) licencesView(k call, form license.Form, csv string, problems []fau
 		return view{}, err
 	}
 	changes := identity.Can(k.actor, identity.ChangeLicences, identity.Thing{})
+	waiting, err := w.Requests.Store.SeatLine(k.ctx)
+	if err != nil {
+		return view{}, err
+	}
 	for _, line := range pools {
 		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
+		if n := inLine(waiting, line.Account.Pool.Name); n > 0 {
+			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licences.waiting"), Value: say.number(float64(n)), Test: "waiting"})
+		}
 		m.Pools = append(m.Pools, p)
 		v.parts = append(v.parts, part{id: p.ID, draw: func(words) templ.Component { return licences.Pool(p) }})
 	}
@@ -55,6 +64,16 @@ func (w *Web) licencesView(k call, form license.Form, csv string, problems []fau
 	}
 	v.body = licences.Page(m)
 	return v, nil
+}
+
+// inLine counts who waits for seats of a pool.
+func inLine(waiting []request.Waiting, pool string) (n int) {
+	for _, w := range waiting {
+		if w.Pool == pool {
+			n++
+		}
+	}
+	return n
 }
 
 // seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
@@ -88,6 +107,9 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 		}
 		m.Teams = append(m.Teams, ui.DefModel{Term: name, Value: say.S("licences.seats_of", "Count", t.Used+t.Reserved)})
 	}
+	if changes {
+		m.Choice = choiceModel(say, pool)
+	}
 	for _, e := range l.Entitlements {
 		row := licences.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From), Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licences.origin_" + string(e.Origin)))}
 		if e.Reference == "" {
@@ -98,6 +120,20 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 			row.Button = ui.ButtonModel{Label: say.S("licences.remove"), Kind: ui.DangerSecondary, Small: true}
 		}
 		m.Entitlements = append(m.Entitlements, row)
+	}
+	return m
+}
+
+// choiceModel lets an administrator say what becomes of starts that find the pool full.
+func choiceModel(say words, pool license.Pool) *licences.ChoiceModel {
+	id := "full-" + slug(pool.Name)
+	m := &licences.ChoiceModel{
+		Form:   ui.FormModel{ID: id, Action: "/licences/full", Test: "when-full", Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
+		Field:  ui.FieldModel{ID: id + "-choice", Name: "when_full", Kind: ui.SelectField, Label: say.S("licences.when_full"), Value: string(cmp.Or(pool.WhenFull, license.Refuse)), Test: "when-full-choice"},
+		Button: ui.ButtonModel{Label: say.S("licences.when_full_save"), Small: true, Test: "when-full-save"},
+	}
+	for _, f := range license.WhenFulls() {
+		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f), Label: upperFirst(say.Say(i18n.T("licences.when_full_" + string(f))))})
 	}
 	return m
 }
@@ -317,6 +353,15 @@ func (w *Web) licenceImport(c echo.Context) error {
 		return w.reply(c, k, licencesPage, v, http.StatusUnprocessableEntity)
 	}
 	return w.done(c, "licence-entered", "/licences")
+}
+
+// licenceChoose keeps what becomes of starts that find a pool full.
+func (w *Web) licenceChoose(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Licences.Choose(k.ctx, k.actor, c.FormValue("pool"), license.WhenFull(c.FormValue("when_full"))); err != nil {
+		return err
+	}
+	return w.done(c, "licence-chosen", "/licences")
 }
 
 func (w *Web) licenceRemove(c echo.Context) error {

@@ -26,6 +26,9 @@ func requestPath(id request.ID) string { return "/requests/" + string(id) }
 // requestState is the state with the decision as its detail, where there is room for it.
 func requestState(say words, r request.Request, detailed bool) ui.StateModel {
 	m := ui.StateModel{Kind: requestKinds[r.State], Word: upperFirst(say.Say(i18n.T("request.state." + string(r.State)))), Test: "state"}
+	if r.WaitsForSeat() {
+		m.Word = upperFirst(say.S("requests.waits_seat_state"))
+	}
 	if detailed {
 		m.Detail = requestSentence(say, r)
 	}
@@ -43,6 +46,8 @@ func upperFirst(s string) string {
 // requestSentence says how it stands and which rule or person made it so.
 func requestSentence(say words, r request.Request) string {
 	switch {
+	case r.WaitsForSeat():
+		return say.say(i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case r.State == request.Pending:
 		return say.S("requests.pending", "By", r.Waits(), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
 	case r.Decision.ByName == "" && r.State == request.Approved:
@@ -188,12 +193,17 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 			n.Items = append(n.Items, say.S("requests.less_than_asked", "Name", c.ByName, "Asked", w.askedFor(say, c.Change)))
 		}
 	}
-	if r.State == request.Pending {
-		id := "requests.pending_more"
-		if r.Kind == request.QuotaKind {
-			id = "requests.pending_quota"
+	switch {
+	case r.WaitsForSeat():
+		places, err := w.Requests.SeatPlaces(k.ctx)
+		if place := places[r.ID]; err == nil && place > 0 { // it may have its seat by now: the page is told then
+			n.Title = say.S("requests.waits_seat", "Pool", r.Decision.Seat.Title, "Place", place, "Duration", say.duration(say.now.Sub(r.Decision.Seat.Since)))
 		}
-		n.Body = say.S(id, "Until", say.at(r.ExpiresAt).Exact)
+		n.Body = strings.TrimSpace(n.Body + " " + say.S("requests.waits_seat_more", "Until", say.at(r.ExpiresAt).Exact))
+	case r.State == request.Pending && r.Kind == request.QuotaKind:
+		n.Body = say.S("requests.pending_quota", "Until", say.at(r.ExpiresAt).Exact)
+	case r.State == request.Pending:
+		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
 	}
 	if r.State == request.Approved && r.Workload != "" {
 		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"), Href: workloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}

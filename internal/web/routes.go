@@ -63,6 +63,7 @@ func (w *Web) Routes() []Route {
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
 		{post, "/licences", identity.ChangeLicences, w.licenceEnter},
+		{post, "/licences/full", identity.ChangeLicences, w.licenceChoose},
 		{post, "/licences/import", identity.ChangeLicences, w.licenceImport},
 		{post, "/licences/:id/remove", identity.ChangeLicences, w.licenceRemove},
 		{get, "/team", identity.ReadTenant, w.show(teamPage)},

@@ -673,6 +673,9 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 	if p.Seats != nil {
 		add("start.sum_seat", seatsTaken(say, p.Wish.Size, *p.Seats), "sum-seat")
 	}
+	if p.Place > 0 {
+		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")
+	}
 	add("start.sum_name", strings.Replace(p.Wish.Name, "-xxxx", "-…", 1), "sum-name") // the last part is drawn when it is sent
 	add("start.sum_cluster", p.Wish.Cluster, "sum-cluster")
 	if p.Wish.StorageGiB > 0 && p.Wish.Volume == "" {

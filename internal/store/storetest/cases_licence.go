@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -48,6 +49,31 @@ var licenceCases = cases{
 		fails(t, fault.NotFound, s.DeleteEntitlement(ctx, "e-1"))
 		fails(t, fault.NotFound, s.DeleteEntitlement(ctx, "\x00"))
 		equal(t, []license.Entitlement{endless}, got(s.Entitlements(ctx))(t))
+	},
+	"who waits for seats stands in the order in which they came to the line, and leaves it with the decision": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		waits := func(id string, since int) request.Request {
+			return request.Request{ID: request.ID(id), State: request.Pending, CreatedAt: later(0), Decision: request.Decision{Seat: &request.SeatWait{Pool: "rtx", Title: "RTX", Since: later(since)}}}
+		}
+		saveRequest(t, s, waits("r-1", 9), waits("r-3", 5), waits("r-2", 5), request.Request{ID: "r-4", State: request.Pending, CreatedAt: later(0)})
+		equal(t, []request.Waiting{{ID: "r-2", Pool: "rtx"}, {ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}}, got(s.SeatLine(ctx))(t))
+		first := got(s.Request(ctx, "r-2"))(t)
+		equal(t, later(5), first.Decision.Seat.Since.UTC())
+		first.State, first.Decision.Seat = request.Approved, nil
+		saveRequest(t, s, first)
+		equal(t, []request.Waiting{{ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}}, got(s.SeatLine(ctx))(t))
+	},
+	"of what was decided about a pool the newest counts": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		choice := license.Choice{Pool: "rtx", WhenFull: license.Queue, Author: "p-ada", Name: "Ada Lovelace", At: later(1)}
+		must(t, s.SaveLicenceChoice(ctx, choice, Event(1)))
+		equal(t, []license.Choice{choice}, got(s.LicenceChoices(ctx))(t))
+		choice.WhenFull, choice.At = license.Refuse, later(2)
+		must(t, s.SaveLicenceChoice(ctx, choice))
+		equal(t, []license.Choice{choice}, got(s.LicenceChoices(ctx))(t))
+		if s.SaveLicenceChoice(ctx, license.Choice{Pool: "rtx", WhenFull: "other"}) == nil {
+			t.Error("a choice that there is not was kept")
+		}
 	},
 	"a list of entitlements is kept as a whole or not at all": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -18,6 +18,16 @@ type Licences struct {
 	Devices []license.Device
 	Virtual map[string][]string
 	Past    map[string][]license.Span
+	Choices []license.Choice
+}
+
+// LicenceChoices are what administrators decided about pools.
+func (l *Licences) LicenceChoices(context.Context) ([]license.Choice, error) { return l.Choices, nil }
+
+// SaveLicenceChoice keeps the newest.
+func (l *Licences) SaveLicenceChoice(_ context.Context, c license.Choice, _ ...audit.Event) error {
+	l.Choices = append(l.Choices, c)
+	return nil
 }
 
 // Entitlements are all that were entered.

@@ -237,6 +237,26 @@ func (s *Store) Queued(context.Context) ([]request.Line, error) {
 	return list, nil
 }
 
+// SeatLine is who waits for licence seats.
+func (s *Store) SeatLine(context.Context) ([]request.Waiting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var waiting []request.Request
+	for _, r := range s.Reqs {
+		if r.WaitsForSeat() {
+			waiting = append(waiting, r)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b request.Request) int {
+		return cmp.Or(a.Decision.Seat.Since.Compare(b.Decision.Seat.Since), cmp.Compare(a.ID, b.ID))
+	})
+	var list []request.Waiting
+	for _, r := range waiting {
+		list = append(list, request.Waiting{ID: r.ID, Pool: r.Decision.Seat.Pool})
+	}
+	return list, nil
+}
+
 // Holdings is what counts against quota and seats.
 func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	s.mu.Lock()

@@ -1,0 +1,167 @@
+package request
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+)
+
+// SeatWait says that everything has been decided and a pending start waits for seats of a pool. It holds nothing meanwhile: no seat, no quota, no money.
+type SeatWait struct {
+	Pool  string    `json:"pool"`
+	Title string    `json:"title"`
+	Since time.Time `json:"since"` // its place in the line
+}
+
+// Waiting is one request in the line for seats.
+type Waiting struct {
+	ID   ID
+	Pool string
+}
+
+// WaitsForSeat reports whether only a seat is missing.
+func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.Seat != nil }
+
+// seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them already.
+func (f Facts) seatless(w Wish) bool {
+	return f.Seats != nil && (!f.Seats.Has(f.takes(w)) || f.SeatLine > 0)
+}
+
+// takes is how many seats a start takes of the pool.
+func (f Facts) takes(w Wish) int { return max(1, w.Size.Seats(f.Seats.Pool)) }
+
+// seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that many.
+func (f Facts) seatRefused(w Wish) bool {
+	return f.seatless(w) && (f.Seats.Pool.WhenFull != license.Queue || !f.Seats.Pool.Unknown && f.takes(w) > f.Seats.Pool.Seats)
+}
+
+// seatPlace is the place in the line that a start would get; 0 where it need not wait.
+func (f Facts) seatPlace(w Wish) int {
+	if !f.seatless(w) || f.seatRefused(w) {
+		return 0
+	}
+	return f.SeatLine + 1
+}
+
+// queued puts a request that is decided into the line. The decision stays as it is: who said yes need not say it again. A line may be long: the time to expire begins anew.
+func queued(r Request, a identity.Actor, f Facts) Outcome {
+	r.Decision.Seat = &SeatWait{Pool: f.Seats.Pool.Name, Title: f.Seats.Pool.Title, Since: f.Now}
+	r.ExpiresAt = f.Now.Add(TTL)
+	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestQueued, f.Now, i18n.T("request.waits_for_seat", "Pool", f.Seats.Pool.Title))}}
+}
+
+// Seat goes on with a request that waits for seats, where there are enough now. Served says that it did; Short that it still waits for seats, so that those behind it
+// wait too. Neither: something of its own is in the way, and it keeps its place without holding up others.
+func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
+	if !r.WaitsForSeat() || open(r, f.Now) != nil {
+		return Outcome{}, false, false, nil
+	}
+	f.SeatLine = 0 // it is the first of those who could go
+	if f.seatless(r.Wish) {
+		return Outcome{}, false, true, nil
+	}
+	if len(granting(r, f)) > 0 {
+		return Outcome{}, false, false, nil
+	}
+	r.Decision.Seat = nil
+	out, err = grant(r, identity.System(), f)
+	if r.Decision.By != "" && err == nil { // that somebody approved it was written when they did
+		out.Events = out.Events[1:]
+	}
+	return out, err == nil, false, err
+}
+
+// seatLine counts who waits for seats of a size's pool already.
+func seatLine(ctx context.Context, in interface {
+	SeatLine(ctx context.Context) ([]Waiting, error)
+}, seats *license.Seats, but ID) (int, error) {
+	if seats == nil {
+		return 0, nil
+	}
+	line, err := in.SeatLine(ctx)
+	return inLine(line, seats, but), err
+}
+
+// inLine counts the line of one pool, without one request.
+func inLine(line []Waiting, seats *license.Seats, but ID) (n int) {
+	for _, w := range line {
+		if seats != nil && w.Pool == seats.Pool.Name && w.ID != but {
+			n++
+		}
+	}
+	return n
+}
+
+// SeatPlaces are the places of all requests that wait for seats, each in the line of its pool, from 1 on.
+func (s *Service) SeatPlaces(ctx context.Context) (map[ID]int, error) {
+	line, err := s.Store.SeatLine(ctx)
+	places, ahead := map[ID]int{}, map[string]int{}
+	for _, w := range line {
+		ahead[w.Pool]++
+		places[w.ID] = ahead[w.Pool]
+	}
+	return places, err
+}
+
+// SeatWaiting lets those go on who wait for seats, in their order, as far as seats are free; the controller calls it on its tick.
+func (s *Service) SeatWaiting(ctx context.Context) error {
+	line, err := s.Store.SeatLine(ctx)
+	if err != nil {
+		return err
+	}
+	var full []string
+	for _, w := range line {
+		if slices.Contains(full, w.Pool) {
+			continue
+		}
+		short, err := s.seat(ctx, w.ID)
+		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) { // those are its own: a volume that is in use, a budget that is used up
+			return err
+		}
+		if short {
+			full = append(full, w.Pool)
+		}
+	}
+	return nil
+}
+
+// seat decides one of the line again.
+func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
+	seen, err := s.Store.Request(ctx, id)
+	if err != nil || !seen.WaitsForSeat() {
+		return false, err
+	}
+	t, err := s.working(seen.Wish.Tenant)
+	if err != nil {
+		return false, err
+	}
+	facts := s.facts(ctx, t, seen.Wish)
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		r, err := tx.Request(ctx, id)
+		if err != nil {
+			return err
+		}
+		holdings, err := tx.Holdings(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		f := facts
+		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
+		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(r.Wish, f.Now)); err != nil {
+			return err
+		}
+		out, served, waits, err := Seat(r, f)
+		short = waits
+		if err != nil || !served {
+			return err
+		}
+		return s.save(ctx, tx, out)
+	})
+	return short, err
+}

@@ -1,22 +1,186 @@
 package e2e
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
 // licencePatience is for what the portal looks at once a minute, on a busy machine.
 const licencePatience = 6 * time.Minute
 
-// comes is for what a page shows only after such a look; pages change by themselves.
+// again loads the page anew: strips are those of the moment at which it was asked for.
+func (p *person) again() {
+	_, err := p.page.Reload(playwright.PageReloadOptions{WaitUntil: playwright.WaitUntilStateDomcontentloaded})
+	p.do(err)
+}
+
+// comes is for what a page shows only after such a look.
 func (p *person) comes(selector, text string) {
 	p.t.Helper()
 	eventually(p.t, selector+" with "+text, licencePatience, func() bool {
+		p.again()
 		n, err := p.at(selector).Filter(playwright.LocatorFilterOptions{HasText: text}).Count()
 		return err == nil && n > 0
 	})
+}
+
+// goes waits until nothing of the kind is on the page.
+func (p *person) goes(selector string) {
+	p.t.Helper()
+	eventually(p.t, "no "+selector, licencePatience, func() bool {
+		p.again()
+		n, err := p.at(selector).Count()
+		return err == nil && n == 0
+	})
+}
+
+// licenceSite is a portal of its own whose pool of workstations is on the devstack's licence server, and a second node with vGPUs. The other specs see neither.
+type licenceSite struct {
+	org  atomic.Pointer[string] // in whose name the server is asked: the stub fails, expires and shrinks by it
+	node string                 // the second node
+}
+
+func newLicenceSite(t *testing.T) *licenceSite {
+	t.Helper()
+	s := &licenceSite{node: "a40-vgpu-licence-" + runID}
+	s.asks("lic-small")
+	target, err := url.Parse(world.LicenseServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.URL.Path = strings.ReplaceAll(r.Out.URL.Path, "/org/lic-devstack/", "/org/"+*s.org.Load()+"/")
+		r.Out.URL.RawPath = ""
+	}})
+	t.Cleanup(server.Close)
+	s.addNode(t)
+	own := ownPortal(t, "licence", func(o *stack.PortalOptions) {
+		o.Change = func(c map[string]any) {
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "server": "devstack"}}
+			c["licenceServers"].([]any)[0].(map[string]any)["url"] = server.URL
+		}
+	})
+	shared := portal
+	portal = own
+	t.Cleanup(func() { portal = shared })
+	return s
+}
+
+func (s *licenceSite) asks(org string) { s.org.Store(&org) }
+
+// addNode makes a twin of the node with vGPUs.
+func (s *licenceSite) addNode(t *testing.T) {
+	t.Helper()
+	nodes := kube(t).CoreV1().Nodes()
+	n, err := nodes.Get(t.Context(), "a40-vgpu-01", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node, Labels: n.Labels, Annotations: n.Annotations}, Spec: corev1.NodeSpec{ProviderID: "kwok://" + s.node},
+		Status: corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo,
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.63.99.1"}, {Type: corev1.NodeHostName, Address: s.node}}}}
+	twin.Labels[corev1.LabelHostname] = s.node
+	if _, err := nodes.Create(t.Context(), twin, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kube(t).CoreV1().Nodes().Delete(context.Background(), s.node, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// nodeOf is where a workload's pod was put.
+func nodeOf(t *testing.T, w map[string]any) string { return podOf(t, w).Spec.NodeName }
+
+// TestLicenceCockpit is the day of an administrator of licences: what is taken and what is left, with source and age; the last seat; a node that loses its licence;
+// a licence server that fails. Nothing that runs is stopped by any of it.
+func TestLicenceCockpit(t *testing.T) {
+	s := newLicenceSite(t)
+	pat := signIn(t, "pat", look{})
+	pat.open("/licences")
+	pat.comes("[data-test=pool]", "2 of 2 free")
+	pat.reads("[data-test=source]", "licence server")
+	pat.reads("[data-test=source]", " s") // how old the answer is
+	pat.comes("[data-test=machines]", s.node)
+	pat.comes("[data-test=machines]", "licensed")
+
+	first := as(t, "dana").running("vgpu-12q", map[string]any{"name": "drawing"})
+	pat.comes("[data-test=pool]", "1 of 2 free")
+	pat.reads("[data-test=pool]", "1 taken")
+	pat.reads("[data-test=pool]", "0 reserved")
+	pat.accessible()
+	pat.shot("licences")
+
+	lost := nodeOf(t, first)
+	control(t, http.MethodPost, "/nodes/"+lost+"/unlicense")
+	t.Cleanup(func() { control(t, http.MethodPost, "/nodes/"+lost+"/license") })
+	pat.comes("[data-test=strip-licence]", lost)
+	pat.comes("[data-test=machines]", "unlicensed")
+	dana := signIn(t, "dana", look{})
+	dana.open("/")
+	dana.comes("[data-test=strip-licence]", "drawing")
+	dana.accessible()
+	second := as(t, "dana").running("vgpu-12q", map[string]any{"name": "elsewhere"})
+	if got := nodeOf(t, second); got == lost {
+		t.Errorf("want the next start to go to the other node than %s, which lacks its licence", lost)
+	}
+	if w := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(first["id"]), nil); w["state"] != "running" {
+		t.Errorf("want nothing to be stopped for a licence, got %v", w["state"])
+	}
+
+	refused := as(t, "dana").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": "vgpu-12q", "image": "jupyterlab", "lease": "8h",
+		"storage": "10Gi", "reason": "one too many", "name": "third"})
+	if refused.Status < 400 || !strings.Contains(string(refused.Raw), "All 2 licence seats of NVIDIA RTX vWS are taken") {
+		t.Errorf("want the start beyond the last seat to be refused with its reason, got %d %s", refused.Status, refused.Raw)
+	}
+	pat.comes("[data-test=pool]", "0 of 2 free")
+
+	told := func(who string) bool {
+		events, _ := as(t, who).ok(http.StatusOK, http.MethodGet, "/audit?kind=licence.lost", nil)["items"].([]any)
+		node, owner := 0, 0
+		for _, e := range events {
+			about, _ := e.(map[string]any)["workload"].(string)
+			switch about {
+			case "":
+				node++
+			case str(first["id"]):
+				owner++
+			}
+		}
+		if node > 1 || owner > 1 {
+			t.Fatalf("want each loss to be told once, got %v", events)
+		}
+		return node == 1 && owner == 1
+	}
+	eventually(t, "node and owner are told", licencePatience, func() bool { return told("audrey") })
+
+	control(t, http.MethodPost, "/nodes/"+lost+"/license")
+	s.asks("lic-broken")
+	pat.goes("[data-test=strip-licence]")
+	pat.comes("[data-test=server-away]", "No answer since")
+	pat.reads("[data-test=server-away]", "error 503")
+	pat.reads("[data-test=pool]", "0 of 2 free") // the last known numbers, with their age
+	pat.accessible()
+	for _, w := range []map[string]any{first, second} {
+		if now := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"]), nil); now["state"] != "running" {
+			t.Errorf("want nothing to be stopped while the licence server is away, got %v", now["state"])
+		}
+	}
 }
 
 // TestPhysicalLayout: where each slice sits on its card, and what still fits, as the node's agent tells.

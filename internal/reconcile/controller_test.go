@@ -229,7 +229,7 @@ func TestLeaseEnds(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	nb.PlacedAt = nb.CreatedAt
-	nb.Lease.Until = nb.Lease.From.Add(2 * time.Second)
+	nb.Lease.Until = nb.Lease.From.Add(12 * time.Second) // the warning comes in its second half, which a stalled machine must not miss
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Every.Compare = time.Hour })
 	within(t, 2*time.Minute, "the lease has ended", func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })

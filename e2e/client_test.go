@@ -144,7 +144,7 @@ func (c client) remove(id string) {
 		c.t.Errorf("delete %s: %d %s", id, a.Status, a.Raw)
 		return
 	}
-	c.reaches(id, "ended")
+	c.reachesWithin(afterOutage, id, "ended") // the cluster may have been away a moment ago
 }
 
 func items(body map[string]any) []map[string]any {

@@ -221,20 +221,24 @@ func TestEverySizeRunsOnItsKindOfNode(t *testing.T) {
 	}
 }
 
-// TestAVGPUTakesALicenceSeat: a seat is used while it runs and free again afterwards.
+// TestAVGPUTakesALicenceSeat: a seat is reserved with the decision, used while it runs, and free again afterwards.
 func TestAVGPUTakesALicenceSeat(t *testing.T) {
 	dana := as(t, "dana")
-	used := func() float64 {
-		return find(t, items(dana.ok(http.StatusOK, http.MethodGet, "/licences", nil)), "pool", "nvidia-vws")["used"].(float64)
+	seats := func() (used, taken float64) {
+		pool := find(t, items(dana.ok(http.StatusOK, http.MethodGet, "/licences", nil)), "pool", "nvidia-vws")
+		used = pool["used"].(float64)
+		return used, used + pool["reserved"].(float64)
 	}
-	before := used()
+	usedBefore, takenBefore := seats()
 	id := str(dana.start("vgpu-12q", nil)["workload"])
-	if got := used(); got != before+1 {
-		t.Errorf("want one seat more than %v, got %v", before, got)
+	if _, taken := seats(); taken != takenBefore+1 {
+		t.Errorf("want one seat more than %v taken, got %v", takenBefore, taken)
 	}
+	dana.reaches(id, "running")
+	eventually(t, "the seat is used", 3*time.Minute, func() bool { used, taken := seats(); return used == usedBefore+1 && taken == takenBefore+1 })
 	dana.remove(id)
-	if got := used(); got != before {
-		t.Errorf("want the seat back, got %v instead of %v", got, before)
+	if used, taken := seats(); used != usedBefore || taken != takenBefore {
+		t.Errorf("want the seat back, got %v used and %v taken instead of %v and %v", used, taken, usedBefore, takenBefore)
 	}
 }
 

@@ -214,6 +214,9 @@ func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) 
 	if w.Observed.PodPresent || w.Desired == workload.WantRunning {
 		least = sooner(least, jitter(l.o.Every.Confirm))
 	}
+	if w.Desired == workload.WantDeleted && w.State != workload.Ended {
+		least = sooner(least, jitter(l.o.Every.Confirm/6)) // the last of it may go unnoticed: an event of a pod whose owner is gone leads to nobody
+	}
 	return least
 }
 

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
@@ -69,6 +72,37 @@ func TestMoreQuota(t *testing.T) {
 		t.Errorf("want one event that says so, got %v", got)
 	} else if want := []audit.Change{{Field: "quota.cpu", Old: "1", New: "2"}}; !slices.Equal(got[0].Changes, want) {
 		t.Errorf("want %v, got %v", want, got[0].Changes)
+	}
+}
+
+// TestAStepThatEscalatesIsToldOfOnce: it is on record once for each step, and goes to those who are reached only then; the open page of an approver stays good.
+func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
+	w := newWorld(t, func(c *config.Config) {
+		c.Rules = []policy.Rule{{Name: "owners", When: "true", Outcome: policy.Approve, Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}}}
+	})
+	r, err := w.requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
+	if err != nil || r.State != request.Pending {
+		t.Fatal(r.State, err)
+	}
+	saved, err := w.store.Request(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 1, 1} {
+		if err := w.requests.ExpireDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.events(audit.RequestEscalated); len(got) != want || want > 0 && got[0].Request != string(r.ID) {
+			t.Errorf("round %d: want %d events, got %v", i, want, got)
+		}
+		w.clock.pass(61 * time.Minute)
+	}
+	now, err := w.store.Request(t.Context(), r.ID)
+	if err != nil || now.Version != saved.Version {
+		t.Errorf("want the request as it was, at version %d, got %d %v", saved.Version, now.Version, err)
+	}
+	if request.Reached(now, w.actorOf(owner), w.clock.now()) || !request.Reached(now, w.actorOf(admin), w.clock.now()) || request.Reached(now, w.actorOf(admin), r.CreatedAt) {
+		t.Error("want the administrator alone to be reached by it")
 	}
 }
 

@@ -38,6 +38,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestSubmitted: {{Waiting, "waiting", decides}},
 	audit.RequestEdited:    {{Waiting, "waiting", decides}},
 	audit.RequestConsented: {{Waiting, "waiting", decides}},
+	audit.RequestEscalated: {{Waiting, "waiting", reached}},
 	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
@@ -58,6 +59,11 @@ var topics = map[audit.Kind][]topic{
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && request.Awaits(*f.Request, a, f.Now)
+}
+
+// reached are those whose word counts since the step escalated: the others were told when it began.
+func reached(_ audit.Event, f Facts, a identity.Actor) bool {
+	return f.Request != nil && request.Reached(*f.Request, a, f.Now)
 }
 
 func asks(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -103,8 +109,8 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 		return turns(e, workload.Running)
 	case Failed:
 		return turns(e, workload.Failed)
-	case Waiting: // of a stand-in the team hears nothing
-		return f.Request != nil && f.Request.State == request.Pending
+	case Waiting: // of a stand-in the team hears nothing, and of a request when it begins to wait
+		return f.Request != nil && f.Request.State == request.Pending && e.Kind != audit.RequestEscalated
 	}
 	return true
 }

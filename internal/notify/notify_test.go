@@ -94,6 +94,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"granted at once":               {"dana", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"approved by somebody":          {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"nobody decided":                {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
+		"a step escalates":              {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" }, "p-otto waiting"},
+		"decided when it escalates":     {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"decided already":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"ready, which nobody asked for": {"", audit.WorkloadObserved, moved("running"), ""},
 		"cannot run":                    {"", audit.WorkloadObserved, moved("failed"), "p-dana failed"},
@@ -112,6 +114,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 			w := newWorld(t)
 			w.asked("r-open", request.Pending)
 			w.asked("r-done", request.Approved)
+			w.late("r-late")
 			w.runs("w-1")
 			w.happens(c.who, c.kind, c.change)
 			if _, err := w.Derive(t.Context()); err != nil {

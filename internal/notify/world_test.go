@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/notify/notifytest"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -87,9 +88,18 @@ func newPost(t *testing.T) *notifytest.Post {
 
 // asked is a request of Dana's, in a state.
 func (w *world) asked(id string, state request.State) request.Request {
+	return w.asks(id, state, nil)
+}
+
+// late is one that nobody answered: from now on owners may as well.
+func (w *world) late(id string) {
+	w.asks(id, request.Pending, []policy.Step{{From: []identity.Party{{Role: identity.Approver}}, Then: []identity.Party{{Role: identity.Owner}}}})
+}
+
+func (w *world) asks(id string, state request.State, steps []policy.Step) request.Request {
 	w.t.Helper()
 	r := request.Request{ID: request.ID(id), Kind: request.StartKind, Asker: "p-dana", AskerName: "Dana Develop", State: state, CreatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id, Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}}
+		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id, Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}, Decision: request.Decision{Steps: steps}}
 	err := w.store.DecideExclusively(context.Background(), func(tx request.Tx) error { return tx.SaveRequest(context.Background(), r) })
 	if err != nil {
 		w.t.Fatal(err)

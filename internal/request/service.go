@@ -27,6 +27,8 @@ type Store interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
 	Requests(ctx context.Context, f Filter) ([]Request, string, error)
+	// Escalated says whether the record holds that a request has escalated since a time.
+	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	// Waiting counts what an inbox holds.
 	Waiting(ctx context.Context, in Inbox) (int, error)
 	// Past is what somebody was granted since a time.
@@ -50,6 +52,7 @@ type Store interface {
 type Tx interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
@@ -625,31 +628,59 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 	return r, err
 }
 
-// ExpireDue ends every request that nobody decided in time; the controller calls it on its tick.
+// ExpireDue ends every request that nobody decided in time, and puts on record which have escalated; the controller calls it on its tick.
 func (s *Service) ExpireDue(ctx context.Context) error {
-	pending, _, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Limit: 500})
-	if err != nil {
-		return err
-	}
-	for _, p := range pending {
-		if Expire(p, s.Now()).Events == nil {
-			continue
-		}
-		err := s.Store.DecideExclusively(ctx, func(tx Tx) error {
-			r, err := tx.Request(ctx, p.ID)
-			if err != nil {
-				return err
-			}
-			if out := Expire(r, s.Now()); out.Events != nil {
-				return s.save(ctx, tx, out)
-			}
-			return nil
-		})
+	for cursor := ""; ; {
+		pending, next, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Oldest: true, Cursor: cursor, Limit: 500})
 		if err != nil {
 			return err
 		}
+		for _, p := range pending {
+			switch {
+			case Expire(p, s.Now()).Events != nil:
+				err = s.expire(ctx, p.ID)
+			case Escalate(p, s.Now()).Events != nil:
+				err = s.escalate(ctx, p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if cursor = next; next == "" {
+			return nil
+		}
 	}
-	return nil
+}
+
+func (s *Service) expire(ctx context.Context, id ID) error {
+	return s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		r, err := tx.Request(ctx, id)
+		if err != nil {
+			return err
+		}
+		if out := Expire(r, s.Now()); out.Events != nil {
+			return s.save(ctx, tx, out)
+		}
+		return nil
+	})
+}
+
+// escalate writes once for each step that has escalated that it has. What the record holds already is looked for without a lock first: most have been told of.
+func (s *Service) escalate(ctx context.Context, p Request) error {
+	if told, err := s.Store.Escalated(ctx, p.ID, p.since()); told || err != nil {
+		return err
+	}
+	return s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		r, err := tx.Request(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		told, err := tx.Escalated(ctx, r.ID, r.since())
+		if told || err != nil {
+			return err
+		}
+		return tx.Append(ctx, Escalate(r, s.Now()).Events...)
+	})
 }
 
 // Get gives one request; what the actor may not read does not exist.

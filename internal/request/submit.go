@@ -183,6 +183,15 @@ func Expire(r Request, now time.Time) Outcome {
 	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestExpired, now, i18n.Text{})}}
 }
 
+// Escalate says that a step has escalated; no events where it has not. The request stays as it is, and so do the pages on which it is read.
+func Escalate(r Request, now time.Time) Outcome {
+	at, then := r.Escalates()
+	if len(then) == 0 || now.Before(at) || open(r, now) != nil {
+		return Outcome{}
+	}
+	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestEscalated, now, policy.WhoOf(then, false))}}
+}
+
 func open(r Request, now time.Time) error {
 	if r.State != Pending {
 		return fault.New(fault.Conflict, i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State))))

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -211,6 +212,13 @@ func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time
 	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE asker = ? AND created_at >= ? AND state = 'approved'",
 		string(asker), momentOf(since)).Scan(&p).Error
 	return p, failure(err)
+}
+
+// Escalated says whether the record holds that a request has escalated since a time.
+func (v view) Escalated(ctx context.Context, id request.ID, since time.Time) (bool, error) {
+	var n int
+	err := v.at(ctx).Raw("SELECT count(*) FROM audit_events WHERE request = ? AND request <> '' AND kind = ? AND at >= ?", string(id), audit.RequestEscalated, momentOf(since)).Scan(&n).Error
+	return n > 0, failure(err)
 }
 
 type askRow struct {

@@ -130,6 +130,16 @@ var auditCases = cases{
 		equal(t, []int64{6, 5, 2, 1}, seqs("p-ada"))
 		equal(t, []int64{4, 3, 1}, seqs("p-eve"))
 	},
+	"an escalation is on record since a time": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		e, other := Event(10), Event(20)
+		e.Kind = audit.RequestEscalated
+		must(t, s.Append(ctx, e, other))
+		for since, want := range map[int]bool{5: true, 10: true, 11: false} {
+			equal(t, want, got(s.Escalated(ctx, "r-1", later(since)))(t))
+		}
+		equal(t, false, got(s.Escalated(ctx, "r-2", later(0)))(t))
+	},
 	"the history of nothing is empty": func(t *testing.T, s *store.Store) {
 		must(t, s.Append(context.Background(), audit.Event{At: later(0), Kind: audit.SignedIn}))
 		equal(t, 0, len(got(s.History(context.Background(), "", 10))(t)))

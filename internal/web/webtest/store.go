@@ -292,6 +292,15 @@ func (s *Store) Waiting(_ context.Context, in request.Inbox) (int, error) {
 	return n, nil
 }
 
+// Escalated says whether the record holds it.
+func (s *Store) Escalated(_ context.Context, id request.ID, since time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.Record, func(e audit.Event) bool {
+		return e.Kind == audit.RequestEscalated && e.Request == string(id) && !e.At.Before(since)
+	}), nil
+}
+
 // Past is what somebody was granted since a time.
 func (s *Store) Past(_ context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -44,6 +45,7 @@ type Deps struct {
 	Workloads *workload.Service
 	Usage     *usage.Service
 	Prices    *usage.Prices
+	Budgets   *budget.Service
 	Offer     *offer.Service
 	Licences  *license.Service
 	Rules     *policy.Service

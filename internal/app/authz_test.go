@@ -102,6 +102,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"title": "Vision", "base": w.tenantVersion("vision"), "note": fmt.Sprint(w.next()), "quota": map[string]int{"cpu": 1000}}
 	case path == "/api/v1/account/notifications" && method == http.MethodPut:
 		return map[string]any{"language": "en", "choices": []any{}}
+	case path == "/api/v1/budgets/{name}" && method == http.MethodPut:
+		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
 	case path == "/api/v1/tenants/{name}/defaults":
 		return map[string]any{"lease": "8h"}
 	case method != http.MethodPost:
@@ -117,6 +119,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
 	case path == "/api/v1/prices":
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
+	case strings.HasSuffix(path, "/refunds"):
+		return map[string]any{"workload": "w-none", "from": w.clock.now(), "until": w.clock.now(), "note": "a test"}
 	case path == "/api/v1/licences/entitlements":
 		return map[string]any{"pool": "nvidia-vws", "seats": 1000}
 	case path == "/api/v1/licences/import":
@@ -225,6 +229,12 @@ func (w *world) rulesText() string {
 func (w *world) rulesVersion() int64 {
 	r, _ := w.store.LatestRules(w.t.Context())
 	return r.Version
+}
+
+// budgetVersion is that of a team's budget now, 0 while it has none.
+func (w *world) budgetVersion(team string) int64 {
+	b, _ := w.store.Budget(w.t.Context(), team)
+	return b.Version
 }
 
 // personID is somebody who has signed in.

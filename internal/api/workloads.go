@@ -115,6 +115,9 @@ func (a *API) metrics(ctx context.Context, actor identity.Actor, in *idInput) (*
 		return reply(v, nil)
 	}
 	live := a.deps.Metrics.Live(w.Cluster, w.Namespace, w.Observed.Pod)
+	if w.Size.SharesDevice() {
+		live = live.OnSharedCards()
+	}
 	if !live.At.IsZero() {
 		v.At = &live.At
 	}

@@ -56,7 +56,7 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial, Transport: transport}
 		}
 		if cluster.Prometheus != "" {
-			poller, err := gpumetrics.New(gpumetrics.Config{URL: cluster.Prometheus, TokenFile: cluster.PrometheusTokenFile, Logger: log, OnFresh: fresh, Namespaces: namespaces, Always: true})
+			poller, err := newPoller(cluster, log, fresh, namespaces)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("clusters %s: prometheus: %w", cluster.Name, err))
 				continue
@@ -65,6 +65,15 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 		}
 	}
 	return k, errors.Join(problems...)
+}
+
+func newPoller(c config.Cluster, log *slog.Logger, fresh func(), namespaces func() []string) (*gpumetrics.Poller, error) {
+	settings, err := c.MetricsConfig()
+	if err != nil {
+		return nil, err
+	}
+	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always = log, fresh, namespaces, true
+	return gpumetrics.New(settings)
 }
 
 func restConfig(c config.Cluster) (*rest.Config, error) {

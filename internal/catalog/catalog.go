@@ -163,6 +163,17 @@ func (s Size) Devices() int {
 	return n
 }
 
+// SharesDevice reports whether others may be handed the very device that one of this size holds, so that what the device does is not its holder's doing alone.
+func (s Size) SharesDevice() bool {
+	switch s.Technology {
+	case CPUOnly, Full, Passthrough, MIG, VGPU:
+		return false
+	case TimeSlicing, MPS:
+		return true
+	}
+	return s.Isolation != IsolationHard
+}
+
 // OfferedTo reports whether the tenant may see the size. What is hidden is offered to nobody.
 func (s Size) OfferedTo(tenant string) bool {
 	return !s.Hidden && (len(s.Tenants) == 0 || slices.Contains(s.Tenants, tenant))

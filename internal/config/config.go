@@ -79,17 +79,18 @@ type Session struct {
 
 // Cluster is one Kubernetes or OpenShift cluster.
 type Cluster struct {
-	Name                string `json:"name"`
-	Kubeconfig          string `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
-	Context             string `json:"context,omitempty"`
-	Prometheus          string `json:"prometheus,omitempty"` // base URL; empty: no metrics
-	PrometheusTokenFile string `json:"prometheusTokenFile,omitempty"`
-	Dial                string `json:"dial,omitempty"` // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
-	OpenShift           bool   `json:"openShift,omitempty"`
-	StorageClass        string `json:"storageClass,omitempty"`
-	InternetEgress      bool   `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
-	GatewayNamespace    string `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
-	Agents              Agents `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
+	Name                string  `json:"name"`
+	Kubeconfig          string  `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
+	Context             string  `json:"context,omitempty"`
+	Prometheus          string  `json:"prometheus,omitempty"`          // base URL; empty: no metrics
+	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
+	Metrics             Metrics `json:"metrics,omitzero"`              // how Prometheus is asked; nothing for a plain one
+	Dial                string  `json:"dial,omitempty"`                // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
+	OpenShift           bool    `json:"openShift,omitempty"`
+	StorageClass        string  `json:"storageClass,omitempty"`
+	InternetEgress      bool    `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
+	GatewayNamespace    string  `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
+	Agents              Agents  `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
 }
 
 // Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that such a pod runs on.
@@ -416,6 +417,9 @@ func (c Config) clusterProblems() []error {
 		}
 		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
 			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
+		}
+		for _, err := range k.metricsProblems() {
+			all = append(all, fmt.Errorf("clusters[%d].%w", i, err))
 		}
 	}
 	return all

@@ -53,6 +53,11 @@ func (c Config) Warnings() []string {
 		all = append(all, fmt.Sprintf("appsDomain: the portal %s and its workloads below %s are siblings under %s: a workload can set cookies for all of %s. "+
 			"The portal's own are protected by their __Host- names; a domain of its own for workloads would be safer", host, apps, site, site))
 	}
+	for _, k := range c.Clusters {
+		if warning := k.metricsWarning(); warning != "" {
+			all = append(all, warning)
+		}
+	}
 	return all
 }
 

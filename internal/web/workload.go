@@ -7,7 +7,6 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -229,7 +228,7 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 		m.Words = say.S("workload.gpu_later")
 		return m
 	}
-	now := w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod)
+	now := w.readings(item)
 	if len(now.Devices) == 0 {
 		m.Words = say.S("workload.gpu_unknown")
 		if !now.At.IsZero() {
@@ -249,61 +248,6 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.around(sampleTime(now)), Old: say.now.Sub(sampleTime(now)) > staleReading}
 	}
 	return m
-}
-
-// staleReading is four scrapes of the usual fifteen seconds.
-const staleReading = time.Minute
-
-// sampleTime is when the oldest known engine value was measured; without one, when the source last answered.
-func sampleTime(l gpumetrics.Live) time.Time {
-	at := l.At
-	for _, d := range l.Devices {
-		if d.Engine.Known() && d.Engine.At.Before(at) {
-			at = d.Engine.At
-		}
-	}
-	return at
-}
-
-func deviceModel(say words, d gpumetrics.Device) workloadview.DeviceModel {
-	title := d.Model
-	if d.Profile != "" {
-		title += " · MIG " + d.Profile
-	}
-	if d.Node != "" {
-		title += " · " + d.Node
-	}
-	m := workloadview.DeviceModel{Title: title, UUID: d.UUID, Tiles: []ui.TileModel{
-		{Label: say.S("workload.engine"), Value: say.reading(d.Engine, "%"), Meter: readingBar(say.S("workload.engine"), d.Engine, 100), Test: "engine"},
-		memoryTile(say, d),
-		{Label: say.S("workload.power"), Value: say.reading(d.Power, "W"), Test: "power"},
-		{Label: say.S("workload.temperature"), Value: say.reading(d.Temperature, "°C"), Test: "temperature"},
-	}}
-	if d.CardShared {
-		m.Note = say.S("workload.card_shared")
-	}
-	return m
-}
-
-func memoryTile(say words, d gpumetrics.Device) ui.TileModel {
-	t := ui.TileModel{Label: say.S("workload.memory"), Value: say.S("web.unknown"), Test: "memory"}
-	if !d.MemoryUsed.Known() {
-		return t
-	}
-	t.Value = say.gib(d.MemoryUsed.Value / 1024)
-	if d.MemoryTotal.Known() && d.MemoryTotal.Value > 0 {
-		t.Detail = say.S("workload.memory_of", "Total", say.gib(d.MemoryTotal.Value/1024))
-		t.Meter = readingBar(t.Label, d.MemoryUsed, d.MemoryTotal.Value)
-	}
-	return t
-}
-
-// readingBar is nil where there is nothing to draw: an empty bar would look like a zero.
-func readingBar(label string, r gpumetrics.Reading, most float64) *ui.MeterModel {
-	if !r.Known() || most <= 0 {
-		return nil
-	}
-	return &ui.MeterModel{Label: label, Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: r.Value / most}}}
 }
 
 func leaseCard(say words, item workload.Workload, cost usage.Money) workloadview.LeaseCardModel {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -58,6 +59,36 @@ func TestOldReadingsSaySo(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	if got := said(part(doc, "workload-gpu").Find(".gp-age--old")); !strings.Contains(got, "5 min ago") {
 		t.Errorf("want the age with a warning, got %q", got)
+	}
+}
+
+// TestEveryValueSaysWhatItRestsOn: measured, apportioned, or unknown and since when; and a value that is one for all on a card is nobody's own.
+func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
+	t.Parallel()
+	at := webtest.Now.Add(-40 * time.Second)
+	value := func(v float64, unit gpumetrics.Unit, source gpumetrics.Source) gpumetrics.Reading {
+		return gpumetrics.Reading{Value: v, Unit: unit, Source: source, At: at}
+	}
+	engine, memory := value(80, gpumetrics.Percent, gpumetrics.Measured), value(4096, gpumetrics.MiB, gpumetrics.Measured)
+	device := gpumetrics.Device{Model: "NVIDIA L40S", Engine: engine, MemoryUsed: memory, MemoryTotal: value(46068, gpumetrics.MiB, gpumetrics.Measured), Pods: 2, CardShared: true,
+		OwnEngine: value(40, gpumetrics.Percent, gpumetrics.Apportioned), OwnMemory: memory, Power: gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: webtest.Now.Add(-6 * time.Minute)}}
+	w := webtest.Busy()
+	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	wantSaid(t, doc, "engine", "40 %", "80 % for all who share it", "apportioned", "40 s ago")
+	wantSaid(t, doc, "memory", "4 GiB", "of 45 GiB", "measured")
+	wantSaid(t, doc, "power", "unknown", "no new value", "for 6 min")
+	wantSaid(t, doc, "temperature", "unknown", "nobody measures it here")
+
+	item := w.Works["w-train-resnet"]
+	item.Size.Technology = catalog.TimeSlicing
+	w.Works["w-train-resnet"] = item
+	device.Pods, device.OwnEngine = 1, engine // the exporter names one of the pods and gives it the card's value
+	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
+	wantSaid(t, doc, "engine", "unknown", "one value for all who share the card", "80 % for all")
+	if part(doc, "engine").Find("svg").Length() > 0 {
+		t.Error("a bar is drawn for a part that nobody knows")
 	}
 }
 

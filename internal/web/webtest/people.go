@@ -83,14 +83,20 @@ func (b *Work) Running(node string, since, left time.Duration) *Work {
 	return b
 }
 
-func known(v float64) gpumetrics.Reading {
-	return gpumetrics.Reading{Value: v, At: Now.Add(-4 * time.Second), Source: gpumetrics.Measured}
+func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
+	return gpumetrics.Reading{Value: v, Unit: unit, At: Now.Add(-4 * time.Second), Source: gpumetrics.Measured}
 }
 
 // reading is a device that works in waves; the hour has a gap in it.
 func reading(node string, size catalog.Size) Reading {
-	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model, Profile: size.Accelerator.Profile, Node: node,
-		Engine: known(63), MemoryUsed: known(size.Accelerator.MemoryGiB * 1024 * 0.71), MemoryTotal: known(size.Accelerator.MemoryGiB * 1024), Power: known(312), Temperature: known(58), CardShared: size.Accelerator.Share < 1}}}}
+	engine, memory, power := known(63, gpumetrics.Percent), known(size.Accelerator.MemoryGiB*1024*0.71, gpumetrics.MiB), known(312, gpumetrics.Watt)
+	d := gpumetrics.Device{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model, Profile: size.Accelerator.Profile, Node: node,
+		Engine: engine, MemoryUsed: memory, MemoryTotal: known(size.Accelerator.MemoryGiB*1024, gpumetrics.MiB), Power: power, Temperature: known(58, gpumetrics.Celsius),
+		OwnEngine: engine, OwnMemory: memory, OwnPower: power, CardShared: size.Accelerator.Share < 1, Pods: 1}
+	if d.CardShared {
+		d.OwnPower.Value, d.OwnPower.Source = power.Value*size.Accelerator.Share, gpumetrics.Apportioned
+	}
+	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
 	for i := range 60 {
 		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute), Value: 45 + 30*math.Sin(float64(i)/5), Known: i < 20 || i > 26})
 	}

@@ -54,7 +54,9 @@ func Scenes() []Scene {
 	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
 		w := Busy()
 		r := w.Readings["train-resnet-0"]
-		r.Live.Devices[0].MemoryUsed, r.Live.Devices[0].Power = gpumetrics.Reading{}, gpumetrics.Reading{}
+		d := &r.Live.Devices[0]
+		d.MemoryUsed, d.OwnMemory, d.OwnPower = gpumetrics.Reading{}, gpumetrics.Reading{}, gpumetrics.Reading{}
+		d.Power = gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: Now.Add(-6 * time.Minute)}
 		w.Readings["train-resnet-0"] = r
 		return w
 	}

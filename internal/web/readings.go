@@ -1,0 +1,124 @@
+package web
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// readings is what the devices of a workload do now, with what its size says of them: of a shared device nobody can tell which part is whose, unless the exporter does.
+func (w *Web) readings(item workload.Workload) gpumetrics.Live {
+	now := w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod)
+	if item.Size.SharesDevice() {
+		return now.OnSharedCards()
+	}
+	return now
+}
+
+// staleReading is four scrapes of the usual fifteen seconds.
+const staleReading = time.Minute
+
+// sampleTime is when the oldest known engine value was measured; without one, when the source last answered.
+func sampleTime(l gpumetrics.Live) time.Time {
+	at := l.At
+	for _, d := range l.Devices {
+		if d.Engine.Known() && d.Engine.At.Before(at) {
+			at = d.Engine.At
+		}
+	}
+	return at
+}
+
+func deviceModel(say words, d gpumetrics.Device) workloadview.DeviceModel {
+	title := d.Model
+	if d.Profile != "" {
+		title += " · MIG " + d.Profile
+	}
+	if d.Node != "" {
+		title += " · " + d.Node
+	}
+	m := workloadview.DeviceModel{Title: title, UUID: d.UUID, Tiles: []ui.TileModel{
+		ownTile(say, "engine", d.OwnEngine, d.Engine, gpumetrics.Reading{Value: 100, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}),
+		ownTile(say, "memory", d.OwnMemory, d.MemoryUsed, d.MemoryTotal),
+		powerTile(say, d),
+		readingTile(say, "temperature", d.Temperature),
+	}}
+	if d.CardShared {
+		m.Note = say.S("workload.card_shared")
+	}
+	return m
+}
+
+// ownTile is the workload's own part of what the device does. Where that is not all, the whole stands below it: it is what the others see as well.
+func ownTile(say words, name string, own, whole, most gpumetrics.Reading) ui.TileModel {
+	t := readingTile(say, name, own)
+	switch {
+	case whole.Known() && !same(own, whole):
+		t.Detail = say.S("workload.whole_device", "Value", say.amount(whole))
+	case own.Known() && name == "memory" && most.Known() && most.Value > 0:
+		t.Detail = say.S("workload.memory_of", "Total", say.amount(most))
+	}
+	if most.Known() {
+		t.Meter = readingBar(t.Label, own, most.Value)
+	}
+	return t
+}
+
+// powerTile shows the card's power: nobody measures the part of a slice, so that its share of it comes second.
+func powerTile(say words, d gpumetrics.Device) ui.TileModel {
+	t := readingTile(say, "power", d.Power)
+	if d.OwnPower.Source == gpumetrics.Apportioned {
+		t.Detail = say.S("workload.power_part", "Value", say.amount(d.OwnPower))
+	}
+	return t
+}
+
+func same(a, b gpumetrics.Reading) bool { return a.Source == b.Source && a.Value == b.Value }
+
+// readingTile is one value with its unit, where it comes from and how old it is.
+func readingTile(say words, name string, r gpumetrics.Reading) ui.TileModel {
+	return ui.TileModel{Label: say.S("workload." + name), Value: say.amount(r), Rests: restsOn(say, r), Test: name}
+}
+
+// amount is a value with the unit that people use for it.
+func (w words) amount(r gpumetrics.Reading) string {
+	switch {
+	case !r.Known():
+		return w.S("web.unknown")
+	case r.Unit == gpumetrics.Percent:
+		return w.percent(r.Value)
+	case r.Unit == gpumetrics.MiB:
+		return w.gib(math.Round(r.Value/102.4) / 10)
+	}
+	return w.number(math.Round(r.Value)) + " " + string(r.Unit)
+}
+
+// whyWords are the causes for which a value is unknown.
+var whyWords = map[gpumetrics.Why]string{gpumetrics.NoSeries: "no_series", gpumetrics.NoValue: "no_value", gpumetrics.TooOld: "too_old", gpumetrics.NoAnswer: "no_answer", gpumetrics.OneForAll: "one_for_all"}
+
+// restsOn says how a value came about and when it was measured; of one that is not known, why, and since when.
+func restsOn(say words, r gpumetrics.Reading) *ui.AgeModel {
+	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.around(r.At), Old: say.now.Sub(r.At) > staleReading}
+	if !r.Known() {
+		m.Source = say.S("workload.why." + whyWords[r.Why])
+		if !r.At.IsZero() && r.Why != gpumetrics.OneForAll {
+			m.Time.Words, m.Time.Mode = say.S("workload.unknown_since", "Time", say.since(r.At).Words), ui.TimeFixed
+		}
+	}
+	if r.At.IsZero() {
+		m.Time, m.Old = ui.TimeModel{}, false
+	}
+	return m
+}
+
+// readingBar is nil where there is nothing to draw: an empty bar would look like a zero.
+func readingBar(label string, r gpumetrics.Reading, most float64) *ui.MeterModel {
+	if !r.Known() || most <= 0 {
+		return nil
+	}
+	return &ui.MeterModel{Label: label, Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: r.Value / most}}}
+}

@@ -70,6 +70,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"), identity.ReadUsage, a.usage)
 	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in the FOCUS format, version "+usage.FocusVersion, "Usage"), identity.ReadUsage, a.focus)
 	add(a, op(http.MethodGet, "/usage/demand", "get-unmet-demand", "What people asked for in a month and did not get, by size and reason; for admins and auditors", "Usage"), identity.ReadUsage, a.unmet)
+	add(a, op(http.MethodGet, "/usage/reconciliation", "get-reconciliation", "What the physical cards of the fleet did on each day of a month; for admins and auditors", "Usage"), identity.ReadUsage, a.reconciliation)
 	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors", "Usage"), identity.ReadPrices, a.prices)
 	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"), identity.ChangePrices, a.addPrice)
 	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"), identity.ChangePrices, a.endPrice)

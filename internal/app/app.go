@@ -68,6 +68,7 @@ type App struct {
 	usage      *usage.Service
 	budgets    *budget.Service
 	prices     *usage.Prices
+	fleet      *usage.Fleet
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -209,7 +210,8 @@ func (a *App) services() {
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: newID, Logger: a.log})
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }}
-	a.usage = &usage.Service{Store: a.store, Misses: a.store, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
+	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
+	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
 }
 
@@ -247,6 +249,7 @@ func (a *App) newController() *reconcile.Controller {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
 		Prices:   a.prices.List,
+		Fleet:    a.fleet,
 		Cards:    a.agents.cards,
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})

@@ -264,3 +264,20 @@ func ownSlice(profile string) bool {
 	gb, _ := strconv.Atoi(m[3])
 	return m[1] != "DC" || gb == 24*n || gb == 16*n && n < 4
 }
+
+// SlicesOf is into how many compute slices a card can be cut: as many as its largest slice has. Cards that are not in the table are taken for the usual seven.
+func SlicesOf(card string) int {
+	most := 0
+	cards, _ := cardsOf(card)
+	for _, c := range cards {
+		for _, p := range strings.Fields(c.profiles) {
+			slice, _, _ := profileParts(p)
+			n, _ := strconv.Atoi(slice)
+			most = max(most, n)
+		}
+	}
+	if most == 0 {
+		return 7
+	}
+	return most
+}

@@ -44,6 +44,12 @@ type Budgets interface {
 	Settle(ctx context.Context) error
 }
 
+// Fleet counts the hours of the cards.
+type Fleet interface {
+	// Count takes down what a cluster is seen to have; an older sample than the last one changes nothing.
+	Count(ctx context.Context, s usage.Sample) error
+}
+
 // Leases are those that become longer by themselves.
 type Leases interface {
 	ExtendDue(ctx context.Context) error
@@ -68,6 +74,7 @@ type Options struct {
 	Budgets  Budgets                          // nil: none are set
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards    func(cluster string) map[string][]inventory.PhysicalCard
+	Fleet    Fleet             // nil: the hours of the cards are not counted
 	Leases   Leases            // nil: none becomes longer
 	Storage  Storage           // nil: kept for ever
 	Warnings workload.Warnings // of the end of a lease; default workload.LeaseWarnings

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // picture is what was saved last: enough to know whether the next one says anything new.
@@ -80,7 +81,18 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 	l.mu.Lock()
 	l.stock = &snapshot
 	l.mu.Unlock()
+	l.countFleet(ctx, snapshot)
 	return taken
+}
+
+// countFleet takes down what the cards do. What fails is made good by the next time, or becomes time that nobody knows of.
+func (l *loop) countFleet(ctx context.Context, s inventory.Snapshot) {
+	if l.o.Fleet == nil {
+		return
+	}
+	if err := l.o.Fleet.Count(ctx, usage.Sample{Cluster: l.name, At: s.TakenAt, Stock: inventory.Stock(s)}); err != nil && ctx.Err() == nil {
+		l.log.Error("count the hours of the fleet", "error", err)
+	}
 }
 
 func (l *loop) cards() map[string][]inventory.PhysicalCard {

@@ -4,6 +4,7 @@ package sheet
 import (
 	"encoding/csv"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -28,9 +29,12 @@ func (w Writer) Flush() error {
 	return w.csv.Error()
 }
 
+// number is one below zero: it begins like a formula and is none.
+var number = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+
 // Harmless keeps a spreadsheet from running what a person typed: a cell that begins like a formula gets an apostrophe (OWASP, CSV injection).
 func Harmless(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	if !number.MatchString(text) && text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
 	}
 	return text

@@ -49,6 +49,7 @@ func Widest(a identity.Actor) Scope {
 type Service struct {
 	Store  Store
 	Misses Misses
+	Fleet  *Fleet
 	Zone   *time.Location // months begin and end by its clocks
 	Now    func() time.Time
 	Focus  FocusSite // who charges, for exports

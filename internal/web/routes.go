@@ -110,6 +110,8 @@ func (w *Web) Routes() []Route {
 		{post, "/admin/tenants/check", identity.ChangeTenants, w.tenantCheck},
 		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
 		{get, demandPath, identity.ReadUsage, w.show(demandPage)},
+		{get, reconciliationPath, identity.ReadUsage, w.show(fleetHoursPage)},
+		{get, reconciliationPath + "/export", identity.ReadUsage, w.reconciliationExport},
 		{get, pricesPath, identity.ReadPrices, w.show(pricesPage)},
 		{post, pricesPath, identity.ChangePrices, w.priceAdd},
 		{post, pricesPath + "/:id/end", identity.ChangePrices, w.priceEnd},
@@ -153,6 +155,7 @@ var (
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
 	demandPage       = page{"demand", nil, (*Web).demand}
+	fleetHoursPage   = page{"fleet-hours", nil, (*Web).reconciliation}
 	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}

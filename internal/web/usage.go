@@ -2,7 +2,6 @@ package web
 
 import (
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -233,12 +232,13 @@ func usageExports(k call, c usageChoice) []ui.ActionModel {
 	}
 	actions := []ui.ActionModel{link("csv"), link("focus")}
 	if slices.Contains(usage.Scopes(k.actor), usage.All) {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath, Icon: "usage", Test: "open-demand"}})
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath, Icon: "usage", Test: "open-demand"}},
+			ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("reconciliation.open"), Href: reconciliationPath, Icon: "fleet", Test: "open-reconciliation"}})
 	}
 	return actions
 }
 
-// usageExport sends the statement as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
+// usageExport sends the statement as a file.
 func (w *Web) usageExport(c echo.Context) error {
 	k := w.callOf(c)
 	choice := w.usageChoice(k)
@@ -250,11 +250,5 @@ func (w *Web) usageExport(c echo.Context) error {
 	if k.get("format") == "focus" {
 		name, write = "focus-"+usage.FocusVersion+"-", func(to io.Writer) error { return s.ExportFocus(to, w.Usage.Focus) }
 	}
-	header := c.Response().Header()
-	header.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+choice.month.String()+"-"+string(choice.scope)+`.csv"`)
-	if err = write(c.Response()); err != nil && c.Response().Committed {
-		panic(http.ErrAbortHandler)
-	}
-	return err
+	return sendCSV(c, name+choice.month.String()+"-"+string(choice.scope), write)
 }

@@ -74,6 +74,11 @@ func Scenes() []Scene {
 		}
 		return w
 	}
+	counted := func() *World {
+		w := Busy()
+		w.FleetHours.Counted()
+		return w
+	}
 	priced := func() *World {
 		w := Busy()
 		w.PriceList.List = usage.PriceList{
@@ -227,6 +232,9 @@ func Scenes() []Scene {
 		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
 		{"demand", "nothing is missing", Dora, Busy, "/usage/demand", nil},
 		{"demand", "what was not to be had", Dora, unmet, "/usage/demand", nil},
+		{"reconciliation", "nothing was counted", Dora, Busy, "/usage/reconciliation", nil},
+		{"reconciliation", "three weeks", Dora, counted, "/usage/reconciliation", nil},
+		{"reconciliation", "three weeks of one model", Eli, counted, "/usage/reconciliation?cluster=west&model=NVIDIA-H100-80GB-HBM3", nil},
 		{"prices", "what the catalogue says counts", Dora, Busy, "/admin/prices", nil},
 		{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
 		{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},

@@ -73,6 +73,7 @@ type World struct {
 	LicenceService  *license.Service
 	PriceList       *Prices
 	Unmet           *Misses
+	FleetHours      *Fleet
 	Prices          *usage.Prices
 	Notices         *Notices
 	Dead            atomic.Bool // the session of every open stream has ended
@@ -138,7 +139,7 @@ func Empty() *World {
 		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
 	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour}}
-	w.PriceList, w.Unmet = &Prices{}, &Misses{}
+	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &Misses{}, &Fleet{}
 	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR", Now: now, NewID: w.newID})
 	w.Licences = &Licences{store: w.Store}
 	w.LicenceService = license.New(license.Options{Store: w.Licences, Pools: w.Site.Pools, Now: now, NewID: w.newID,
@@ -147,7 +148,7 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+var _ usage.FleetStore = (*Store)(nil)
+
+type fleetSampleRow struct {
+	Cluster string `gorm:"primaryKey"`
+	TakenAt moment
+	Stock   document[[]usage.Stock]
+}
+
+func (fleetSampleRow) TableName() string { return "fleet_samples" }
+
+func toSample(row fleetSampleRow) usage.Sample {
+	return usage.Sample{Cluster: row.Cluster, At: row.TakenAt.time(), Stock: row.Stock.is}
+}
+
+type fleetDayRow struct {
+	Day      string
+	Cluster  string
+	Model    string
+	Physical int64
+	Ours     int64
+	Others   int64
+	Free     int64
+	Broken   int64
+	Unknown  int64
+}
+
+func (fleetDayRow) TableName() string { return "fleet_days" }
+
+func toFleetDay(row fleetDayRow) usage.FleetDay {
+	return usage.FleetDay{Day: row.Day, Cluster: row.Cluster, Model: row.Model, FleetTime: usage.FleetTime{Physical: usage.CardTime(row.Physical), Ours: usage.CardTime(row.Ours),
+		Others: usage.CardTime(row.Others), Free: usage.CardTime(row.Free), Broken: usage.CardTime(row.Broken), Unknown: usage.CardTime(row.Unknown)}}
+}
+
+// CountFleet lets one of several controllers that look at the same moment count: who writes the sample first. The time since the one before is then counted once.
+func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.Location) error {
+	return s.write(ctx, func(t *tx) error {
+		row := fleetSampleRow{Cluster: sample.Cluster, TakenAt: momentOf(sample.At.Truncate(time.Millisecond)), Stock: doc(sample.Stock)}
+		if err := writable(&row); err != nil {
+			return err
+		}
+		before, err := all[fleetSampleRow](t.at(ctx).Where("cluster = ?", row.Cluster))
+		if err != nil {
+			return err
+		}
+		if len(before) == 0 {
+			return t.at(ctx).Exec("INSERT INTO fleet_samples (cluster, taken_at, stock) VALUES (?, ?, ?) ON CONFLICT (cluster) DO NOTHING", row.Cluster, row.TakenAt, row.Stock).Error
+		}
+		last := toSample(before[0])
+		if !row.TakenAt.time().After(last.At) {
+			return nil
+		}
+		done := t.at(ctx).Exec("UPDATE fleet_samples SET taken_at = ?, stock = ? WHERE cluster = ? AND taken_at = ?", row.TakenAt, row.Stock, row.Cluster, before[0].TakenAt)
+		if done.Error != nil || done.RowsAffected == 0 {
+			return done.Error
+		}
+		return t.addFleetDays(ctx, usage.CountFleet(last, row.TakenAt.time(), zone))
+	})
+}
+
+func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
+	for _, d := range days {
+		err := t.at(ctx).Exec(`INSERT INTO fleet_days (day, cluster, model, physical, ours, others, free, broken, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (day, cluster, model) DO UPDATE SET physical = fleet_days.physical + excluded.physical, ours = fleet_days.ours + excluded.ours,
+				others = fleet_days.others + excluded.others, free = fleet_days.free + excluded.free, broken = fleet_days.broken + excluded.broken,
+				unknown = fleet_days.unknown + excluded.unknown`,
+			d.Day, d.Cluster, d.Model, int64(d.Physical), int64(d.Ours), int64(d.Others), int64(d.Free), int64(d.Broken), int64(d.Unknown)).Error
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Fleet reads the days from one until before another, and the last samples, in one state of the database.
+func (v view) Fleet(ctx context.Context, from, until string) (days []usage.FleetDay, samples []usage.Sample, err error) {
+	err = v.at(ctx).Transaction(func(db *gorm.DB) error {
+		rows, err := all[fleetDayRow](db.Where("day >= ? AND day < ?", from, until).Order("day, cluster, model"))
+		if err != nil {
+			return err
+		}
+		last, err := all[fleetSampleRow](db.Order("cluster"))
+		days, samples = each(rows, toFleetDay), each(last, toSample)
+		return err
+	}, &sql.TxOptions{ReadOnly: true, Isolation: oneState[v.db.Name()]})
+	return days, samples, failure(err)
+}

@@ -1,0 +1,57 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.FleetHours.Counted()
+	read(t, w.Get(webtest.Anna, "/usage/reconciliation"), http.StatusNotFound)
+	read(t, w.Get(webtest.Anna, "/usage/reconciliation/export"), http.StatusNotFound)
+	doc := read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK)
+	physical := usage.CardTime(0)
+	for _, d := range w.FleetHours.Days {
+		if strings.HasPrefix(d.Day, webtest.Now.Format("2006-01")) {
+			physical += d.Physical
+		}
+	}
+	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(part(doc, "fleet-physical")), ",", ""); physical == 0 || !strings.Contains(got, want) {
+		t.Errorf("want %s, got %q", want, got)
+	}
+	if n := part(doc, "reconciliation-model").Length(); n != 2 {
+		t.Errorf("want two models, got %d", n)
+	}
+	all := part(doc, "reconciliation-day").Length()
+	for _, want := range []string{"Held here", "Unknown", "Difference", "Free"} {
+		wantSaid(t, doc, "reconciliation-whole", want)
+	}
+	one := read(t, w.Get(webtest.Eli, "/usage/reconciliation?cluster=east&model=NVIDIA-L40S"), http.StatusOK)
+	wantSaid(t, one, "reconciliation-only", "NVIDIA-L40S in east")
+	if n := part(one, "reconciliation-day").Length(); n != all {
+		t.Errorf("want %d days of one model, got %d", all, n)
+	}
+	first := part(one, "reconciliation-day").First()
+	if got := said(first.Find("[data-test=difference]")); got != "24.0" {
+		t.Errorf("want the card that nobody offers, got %q", got)
+	}
+	file := w.Get(webtest.Dora, "/usage/reconciliation/export").Body.String()
+	if lines := strings.Count(file, "\n"); lines != 1+2*all || !strings.Contains(file, "NVIDIA-L40S,96.000000") {
+		t.Errorf("want %d lines, got %d:\n%s", 1+2*all, lines, file)
+	}
+}
+
+func TestAnEmptyFleetIsNoDifference(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "empty", "Nothing was counted")
+	w.FleetHours.Days = []usage.FleetDay{{Day: webtest.Now.Format("2006-01-02"), Cluster: "west", Model: "H100"}}
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage/reconciliation"), http.StatusOK), "fleet-physical", "0")
+}

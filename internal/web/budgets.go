@@ -46,7 +46,7 @@ func (w *Web) budgets(k call) (view, error) {
 	say := k.words
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
 	for _, t := range w.Site().Directory.Tenants {
-		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: budgetPath(t.Name), Icon: "team"}, AtLimit: say.S("budgets.unlimited")}
+		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: budgetPath(t.Name), Icon: "team"}, Amount: "–", Left: "–", AtLimit: say.S("budgets.unlimited")}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.inUnit(st.Budget.Unit, st.Budget.Amount), say.inUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = upperFirst(say.S("budget.limit."+string(st.Budget.AtLimit))), budgetBar(say, st)
@@ -69,9 +69,13 @@ func budgetBar(say words, st budget.Standing) *ui.MeterModel {
 	if st.Used() >= 80 {
 		spent.Fill = ui.FillWarning
 	}
-	return &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
+	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
 		Value:    say.S("budgets.used_of", "Used", say.inUnit(u, used), "Amount", say.inUnit(u, st.Budget.Amount), "Percent", say.percent(float64(st.Used()))),
 		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole, Words: say.S("budgets.held")}}}
+	if st.Balance.Left < 0 {
+		m.Detail = say.S("budgets.overdrawn", "More", say.inUnit(u, -st.Balance.Left))
+	}
+	return m
 }
 
 // monthOf is the month of a standing; its span begins with it.

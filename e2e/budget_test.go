@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// budgets is what an administrator makes of a team's budget on its page.
+func (p *person) budgets(amount, atLimit string) {
+	p.t.Helper()
+	p.open("/admin/budgets/vision")
+	p.fill("[data-test=amount]", amount)
+	_, err := p.at("[data-test=at-limit]").SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice(atLimit)})
+	p.do(err)
+	p.click("[data-test=save]")
+	p.reads("[data-test=flash]", "counts from now on")
+}
+
+// addsUp reads the book on the page: every line comes to nothing over its accounts, and the lines come to the balance.
+func (p *person) addsUp() {
+	p.t.Helper()
+	sums, err := p.page.Evaluate(`() => {
+		const cents = text => { const digits = text.replace(/[^0-9]/g, ''); return digits === '' ? 0 : (/[-−]/.test(text) ? -1 : 1) * Number(digits) }
+		const amounts = row => [...row.querySelectorAll('td')].slice(-5).map(cell => cents(cell.innerText))
+		const rows = test => [...document.querySelectorAll('[data-test=' + test + ']')].map(amounts)
+		const lines = rows('book-line'), balance = rows('book-sum')[0]
+		const wrong = [...lines, balance].filter(row => row.reduce((a, b) => a + b, 0) !== 0)
+		const added = lines.reduce((sum, row) => sum.map((n, i) => n + row[i]), [0, 0, 0, 0, 0])
+		return JSON.stringify({lines: lines.length, wrong, differs: added.some((n, i) => n !== balance[i]) ? [added, balance] : []})
+	}`)
+	p.do(err)
+	if text, _ := sums.(string); !strings.HasSuffix(text, `"wrong":[],"differs":[]}`) || strings.HasPrefix(text, `{"lines":0`) {
+		p.t.Errorf("the book does not add up: %v", sums)
+	}
+}
+
+// TestABudgetThatIsUsedUp: an administrator gives a team a small budget, and a developer's start is refused with the reason; with the other choice it waits for an approver, who sees the budget,
+// agrees, and everybody is warned. The book adds up all the while.
+func TestABudgetThatIsUsedUp(t *testing.T) {
+	admin, dana := signIn(t, "pat", look{}), as(t, "dana")
+	begun := time.Now()
+	t.Cleanup(func() {
+		version := as(t, "pat").ok(http.StatusOK, http.MethodGet, "/budgets/vision", nil)["version"]
+		as(t, "pat").call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
+	})
+	admin.budgets("0.01", "stop")
+	admin.reads("[data-test=book]", "Amount of the month")
+	admin.accessible()
+
+	p := signIn(t, "dana", look{})
+	p.open("/start?size=mig-1g.10gb&image=jupyterlab")
+	p.reads("[data-test=summary]", "left of this month's budget")
+	p.shot("refused")
+	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "8h", "reason": "a test", "name": "too-dear"}
+	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity || !strings.Contains(string(answer.Raw), "budget") {
+		t.Errorf("want the start refused for the budget, got %d %s", answer.Status, answer.Raw)
+	}
+
+	admin.budgets("0.02", "approval")
+	asked := dana.ok(http.StatusCreated, http.MethodPost, "/requests", ask)
+	id := str(asked["id"])
+	if asked["state"] != "pending" {
+		t.Fatalf("want it to wait for an approver, got %v", asked)
+	}
+	p.open("/requests/" + id)
+	p.reads("main", "budget")
+	p.shot("waits")
+
+	ada := signIn(t, "ada", look{})
+	ada.open("/approvals/" + id)
+	ada.sees("[data-test=budget-after]")
+	ada.accessible()
+	ada.shot("decides")
+	ada.click("[data-test=approve]")
+	done := dana.until("/requests/"+id, "approved", 3*time.Minute, func(b map[string]any) bool { return b["state"] == "approved" })
+	t.Cleanup(func() { dana.remove(str(done["workload"])) })
+
+	dana.until("/budgets/vision", "overdrawn", time.Minute, func(b map[string]any) bool { n, _ := b["used"].(float64); return n > 100 })
+	admin.open("/admin/budgets/vision")
+	admin.reads("[data-test=book]", "too-dear")
+	admin.addsUp()
+	admin.accessible()
+	admin.shot("book")
+	admin.open("/audit?kind=budget.warned&from=" + begun.UTC().Format(time.DateOnly))
+	admin.reads("main", "100 %")
+}
+
+// TestBudgetsInEveryLook takes pictures of a team whose budget is half used, as everybody has their browser.
+func TestBudgetsInEveryLook(t *testing.T) {
+	pat, dana := as(t, "pat"), as(t, "dana")
+	t.Cleanup(func() {
+		version := pat.ok(http.StatusOK, http.MethodGet, "/budgets/vision", nil)["version"]
+		pat.call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
+	})
+	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "12", "atLimit": "approval"})
+	w := dana.running("mig-1g.10gb", map[string]any{"name": "vision-training"})
+	t.Cleanup(func() { dana.remove(str(w["id"])) })
+	for name, l := range map[string]look{"light": {}, "dark": {Dark: true}, "narrow": {Width: 360}, "german": {Language: "de-DE"}} {
+		t.Run(name, func(t *testing.T) {
+			p := signIn(t, "pat", l)
+			for _, path := range []string{"/admin/budgets", "/admin/budgets/vision", "/team/vision"} {
+				p.open(path)
+				p.sees("h1")
+				p.fitsTheWindow()
+				p.shot(name + strings.ReplaceAll(path, "/", "_"))
+			}
+		})
+	}
+}

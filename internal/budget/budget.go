@@ -118,44 +118,62 @@ type Share struct {
 // Sum is what is taken from the budget.
 func (s Share) Sum() int64 { return s.Held + s.Spent }
 
-// Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes within the month. It is the same however often,
-// and however late, it is asked.
-func Wanted(c Claim, u Unit, month usage.Span, now time.Time) Share {
+// Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes within the month, each stretch at what the price list
+// says of it. It is the same however often, and however late, it is asked, and whether or not the meter has seen yet that a price has changed. What is settled up to the last
+// full hour stays so: a price begins now or later.
+func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.Time) Share {
 	upTo := now
 	if c.Holds {
 		upTo = now.Truncate(SettleEvery)
 	}
-	rate := u.PerHour(c.Size)
-	used := c.priced(u, rate, upTo)
+	used := c.used(u, prices, upTo)
 	spent := cost(used, month)
 	if !c.Holds || !c.Wanted {
 		return Share{Spent: spent}
 	}
-	rest := usage.Interval{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name, PerHour: rate, From: later(c.From, upTo), Until: c.Until}
+	from, until := later(c.From, upTo), c.Until
 	if !c.Placed {
-		rest.Until = rest.From.Add(c.Until.Sub(c.From))
+		until = from.Add(c.Until.Sub(c.From))
 	}
-	if !rest.From.Before(rest.Until) {
+	if !from.Before(until) {
 		return Share{Spent: spent}
 	}
-	return Share{Spent: spent, Held: max(0, cost(append(used, rest), month)-spent)}
+	rest := c.rest(u, prices, from, until)
+	return Share{Spent: spent, Held: max(0, cost(append(used, rest...), month)-spent)}
 }
 
-// priced is the meter up to a moment, at what the unit says. Money is what each stretch was priced at; cards are those of the size.
-func (c Claim) priced(u Unit, rate usage.Money, upTo time.Time) []usage.Interval {
+// used is the meter up to a moment, at what the unit says. Money is what each stretch is priced at; cards are those of the size.
+func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Interval {
 	var list []usage.Interval
 	for _, i := range c.Intervals {
 		switch {
 		case u == GPUHours:
-			i.PerHour = rate
+			i.PerHour = u.PerHour(c.Size)
+			list = append(list, i)
 		case i.PerHour.Currency != string(u):
-			continue
+		case i.Until.IsZero() && i.Size == c.Size.Name:
+			list = append(list, prices.Cut(i, c.Size.Ware(), upTo)...)
+		default:
+			list = append(list, i)
 		}
-		if i.Until.IsZero() || i.Until.After(upTo) {
-			i.Until = later(i.From, upTo)
-		}
-		list = append(list, i)
 	}
+	for n, i := range list {
+		if i.Until.IsZero() || i.Until.After(upTo) {
+			list[n].Until = later(i.From, upTo)
+		}
+	}
+	return list
+}
+
+// rest is what of a lease the meter has not counted yet.
+func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usage.Interval {
+	size := c.Size
+	size.PricePerHour = prices.PerHour(size.Ware(), c.Tenant, from)
+	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size), From: from}}
+	if u != GPUHours && size.PricePerHour.Currency == string(u) {
+		list = prices.Cut(list[0], c.Size.Ware(), until)
+	}
+	list[len(list)-1].Until = until
 	return list
 }
 
@@ -178,6 +196,7 @@ type Standing struct {
 	Budget  Budget
 	Balance Balance
 	Span    usage.Span // of the month
+	Prices  usage.PriceList
 	Now     time.Time
 }
 
@@ -197,7 +216,7 @@ func (s Standing) Ask(c Claim, has Share) Ask {
 	if !s.Set() {
 		return Ask{}
 	}
-	want := Wanted(c, s.Budget.Unit, s.Span, s.Now)
+	want := Wanted(c, s.Budget.Unit, s.Prices, s.Span, s.Now)
 	return Ask{Budget: s.Budget, Left: s.Balance.Left, Cost: max(0, want.Sum()-has.Sum())}
 }
 

@@ -77,7 +77,7 @@ func TestWantedIsWhatTheMeterAndTheRestOfTheLeaseTake(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, budget.Wanted(c.claim, c.unit, c.month, c.at)); diff != "" {
+			if diff := cmp.Diff(c.want, budget.Wanted(c.claim, c.unit, nil, c.month, c.at)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -66,10 +66,18 @@ type Service struct {
 	NewID  func(prefix string) string
 	Tenant func(name string) (title string, ok bool) // whether there is such a team
 	Money  func() Unit                               // the catalogue's currency
+	Prices func() usage.PriceList                    // nil: everything costs what was agreed
 }
 
 // Month is the one that is running now.
 func (s *Service) Month() usage.Month { return usage.MonthOf(s.Now(), s.Zone) }
+
+func (s *Service) prices() usage.PriceList {
+	if s.Prices == nil {
+		return nil
+	}
+	return s.Prices()
+}
 
 // Standing is what a team's budget says now; the zero Standing where none is set. Whoever reads it for a decision does so in that decision's transaction, with Open.
 func (s *Service) Standing(ctx context.Context, from Reader, tenant string) (Standing, error) {
@@ -82,7 +90,7 @@ func (s *Service) Standing(ctx context.Context, from Reader, tenant string) (Sta
 	}
 	now := s.Now()
 	month := usage.MonthOf(now, s.Zone)
-	st := Standing{Budget: b, Span: month.Span(s.Zone), Now: now}
+	st := Standing{Budget: b, Span: month.Span(s.Zone), Prices: s.prices(), Now: now}
 	st.Balance, err = from.BudgetBalance(ctx, Book{Tenant: tenant, Month: month, Unit: b.Unit})
 	if !st.Balance.Opened { // the first to post something does it
 		st.Balance.Left = b.Amount
@@ -141,7 +149,7 @@ func (s *Service) settle(ctx context.Context, tx Tx, st Standing, c Claim, withi
 	if err != nil {
 		return err
 	}
-	kind, amounts, ok := move(shares[c.Workload], Wanted(c, book.Unit, st.Span, st.Now))
+	kind, amounts, ok := move(shares[c.Workload], Wanted(c, book.Unit, st.Prices, st.Span, st.Now))
 	if !ok {
 		return nil
 	}
@@ -259,7 +267,7 @@ func (s *Service) settleBook(ctx context.Context, book Book, claims []Claim) err
 
 // wanted is the share of a book that a claim should have. In a book of a unit that does not count any more nothing is held.
 func (s *Service) wanted(c Claim, book Book) Share {
-	return Wanted(c, book.Unit, book.Month.Span(s.Zone), s.Now())
+	return Wanted(c, book.Unit, s.prices(), book.Month.Span(s.Zone), s.Now())
 }
 
 func (s *Service) settleOne(ctx context.Context, book Book, workload string) error {
@@ -513,7 +521,7 @@ func (s *Service) refundable(ctx context.Context, tx Tx, st Standing, r Refund) 
 	if err != nil {
 		return 0, err
 	}
-	used := c.priced(book.Unit, book.Unit.PerHour(c.Size), st.Now)
+	used := c.used(book.Unit, st.Prices, st.Now)
 	amount := min(cost(used, stretch), shares[r.Workload].Spent-before)
 	if amount <= 0 {
 		return wrong("from", "budget.nothing_charged")

@@ -57,13 +57,20 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 
 // cut ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.
 func (h Held) cut(i Interval, before time.Time) []Interval {
-	pieces := []Interval{i}
 	if i.Size != h.Size {
-		return pieces // its price is not this one's
+		return []Interval{i} // its price is not this one's
 	}
-	for at := h.Prices.Change(i.From); !at.IsZero() && at.Before(before); at = h.Prices.Change(at) {
+	w := h.Ware
+	w.Agreed = h.PerHour
+	return h.Prices.Cut(i, w, before)
+}
+
+// Cut ends an open interval of a ware where the list changes its price before a moment, and goes on at the new one; the last piece is open. The first keeps the price that it began with.
+func (l PriceList) Cut(i Interval, w Ware, before time.Time) []Interval {
+	pieces := []Interval{i}
+	for at := l.Change(i.From); !at.IsZero() && at.Before(before); at = l.Change(at) {
 		last := &pieces[len(pieces)-1]
-		if price := h.price(at); price != last.PerHour {
+		if price := l.PerHour(w, i.Tenant, at); price != last.PerHour {
 			last.Until = at
 			next := i
 			next.PerHour, next.From = price, at

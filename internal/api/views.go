@@ -339,6 +339,7 @@ type Workload struct {
 	Lease      Lease      `json:"lease"`
 	Cost       Money      `json:"cost" doc:"So far"`
 	Request    string     `json:"request"`
+	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a licence seat to be resumed; only where one workload is read"`
 	Activity   *Activity  `json:"activity,omitempty"`
 	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
 	CreatedAt  time.Time  `json:"createdAt"`

@@ -45,7 +45,13 @@ func (a *API) view(ctx context.Context, w workload.Workload, err error) (*output
 		return nil, err
 	}
 	costs, err := a.deps.Workloads.Costs(ctx, w)
-	return reply(a.workloadView(w, costs[w.ID], i18n.From(ctx)), err)
+	if err != nil {
+		return nil, err
+	}
+	v := a.workloadView(w, costs[w.ID], i18n.From(ctx))
+	in, _, err := a.deps.Requests.ResumeOf(ctx, w)
+	v.WaitsIn = string(in)
+	return reply(v, err)
 }
 
 func (a *API) workload(ctx context.Context, actor identity.Actor, in *idInput) (*output[Workload], error) {

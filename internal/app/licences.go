@@ -4,8 +4,24 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
+
+// seatLine lets resumed workloads stand in one line with requests. A transaction of the store is both rooms' kind.
+type seatLine struct{ requests *request.Service }
+
+// Ahead counts who waits already.
+func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but workload.ID) (int, error) {
+	return l.requests.Ahead(ctx, tx.(request.Tx), pool, but)
+}
+
+// Join puts a resume at the end.
+func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload, pool license.Pool) error {
+	return l.requests.Join(ctx, tx.(request.Tx), a, w, pool)
+}
 
 // virtual are the nodes with vGPUs of each cluster, by their labels.
 func (a *App) virtual(ctx context.Context) map[string][]string {

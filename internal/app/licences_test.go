@@ -211,7 +211,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
 		t.Errorf("somebody is asked about what is decided: %d, %v", n, err)
 	}
-	if _, err := w.requests.Reject(t.Context(), w.actorOf(admin), r.ID, "no"); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(admin), r.ID, "again"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want a conflict, got %v", err)
 	}
 	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "place 1") {
@@ -264,5 +264,152 @@ func TestARefusingPoolAndTheLine(t *testing.T) {
 	}
 	if n := len(w.events(audit.LicenceChosen)); n != 1 {
 		t.Errorf("want the choice in the record, got %d", n)
+	}
+}
+
+// TestWhatWaitsForASeatCanBeTurnedDown: by those who may decide, also by who said yes before; not by the asker, who takes it back, nor by others.
+func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
+	w := newWorld(t, queueing, func(c *config.Config) {
+		c.LicencePools[0].Seats = 1
+		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve}, {Name: "rest", When: "true", Outcome: policy.Allow}}
+	})
+	if _, err := w.vgpu(developer, "first"); err != nil {
+		t.Fatal(err)
+	}
+	approved, err := w.vgpu(owner, "approved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved.ID, ""); err != nil || !approved.WaitsForSeat() {
+		t.Fatalf("want it in the line, got %+v, %v", approved.Decision, err)
+	}
+	allowed, err := w.vgpu(developer, "allowed") // by a rule, without anybody's word
+	if err != nil || !allowed.WaitsForSeat() {
+		t.Fatalf("want it in the line, got %+v, %v", allowed.Decision, err)
+	}
+	for subject, kind := range map[string]fault.Kind{owner: fault.Forbidden, developer: fault.Forbidden, other: fault.NotFound} {
+		if _, err := w.requests.Reject(t.Context(), w.actorOf(subject), approved.ID, "no"); !fault.Is(err, kind) {
+			t.Errorf("%s: want %s, got %v", subject, kind, err)
+		}
+	}
+	client := w.signedIn(approver)
+	if page := client.get("/requests/" + string(approved.ID)); !strings.Contains(page.body, `data-test="turn-down"`) {
+		t.Error("who may turn it down is not shown the way")
+	}
+	page := client.get("/approvals/" + string(approved.ID))
+	if !strings.Contains(page.body, `data-test="reject"`) || strings.Contains(page.body, `data-test="approve"`) {
+		t.Error("want a form with a no, and no second yes")
+	}
+	for _, r := range []request.Request{approved, allowed} {
+		if a := client.post("/approvals/"+string(r.ID)+"/reject", url.Values{"note": {"needed elsewhere"}}); a.status != http.StatusSeeOther {
+			t.Fatalf("%s: want it turned down, got %d %s", r.Wish.Name, a.status, a.body)
+		}
+		now, err := w.store.Request(t.Context(), r.ID)
+		if err != nil || now.State != request.Rejected || now.WaitsForSeat() || now.Decision.Note != "needed elsewhere" {
+			t.Errorf("%s: want it rejected with its note, got %s %+v, %v", r.Wish.Name, now.State, now.Decision, err)
+		}
+	}
+	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {
+		t.Errorf("what was turned down still waits: %v, %v", line, err)
+	}
+}
+
+// TestAResumeWaitsInTheSameLine: a stopped workload that is to run again stands in the line like a new one, once, and holds nothing until its turn.
+func TestAResumeWaitsInTheSameLine(t *testing.T) {
+	w := newWorld(t, queueing, func(c *config.Config) { c.LicencePools[0].Seats = 1 })
+	old, err := w.vgpu(developer, "old")
+	if err != nil || old.State != request.Approved {
+		t.Fatalf("want it to run, got %s, %v", old.State, err)
+	}
+	w.gone(old.Workload)
+	taker, err := w.vgpu(owner, "taker")
+	if err != nil || taker.State != request.Approved {
+		t.Fatalf("want it to take the seat, got %s, %v", taker.State, err)
+	}
+	client, path := w.signedIn(developer), "/workloads/"+string(old.Workload)
+	for range 2 {
+		if a := client.post(path+"/start", nil); a.status != http.StatusSeeOther {
+			t.Fatalf("want it accepted, got %d %s", a.status, a.body)
+		}
+	}
+	late, err := w.vgpu(owner, "late")
+	if err != nil || !late.WaitsForSeat() {
+		t.Fatalf("want it behind, got %s, %v", late.State, err)
+	}
+	line, err := w.store.SeatLine(t.Context())
+	if err != nil || len(line) != 2 || line[0].Workload != old.Workload || line[1].ID != late.ID {
+		t.Fatalf("want the resume once, and then who came late, got %v, %v", line, err)
+	}
+	waits, err := w.store.Request(t.Context(), line[0].ID)
+	if err != nil || waits.Kind != request.ResumeKind || waits.Asker != old.Asker || waits.ExpiresAt.After(w.clock.now().Add(time.Hour)) {
+		t.Errorf("want it to be its owner's and to end with the lease, got %+v, %v", waits, err)
+	}
+	if page := client.get(path); !strings.Contains(page.body, `data-test="waits-seat"`) || strings.Contains(page.body, `data-test="resume"`) {
+		t.Error("the page does not say that it waits")
+	}
+	if page := client.get("/requests/" + string(waits.ID)); page.status != http.StatusOK || !strings.Contains(page.body, "place 1") {
+		t.Errorf("want its place, got %d", page.status)
+	}
+	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/workloads/"+string(old.Workload), nil); a.json(t)["waitsForSeatIn"] != string(waits.ID) || a.json(t)["desired"] != "stopped" {
+		t.Errorf("want the API to tell, got %s", a.body)
+	}
+	if past, err := w.store.Past(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+		t.Errorf("want one start on record, got %+v, %v", past, err)
+	}
+	w.gone(taker.Workload)
+	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	item, err := w.store.Workload(t.Context(), old.Workload)
+	if err != nil || item.Desired != workload.WantRunning {
+		t.Errorf("want it to run again, got %s, %v", item.Desired, err)
+	}
+	if r, err := w.store.Request(t.Context(), waits.ID); err != nil || r.State != request.Approved || r.WaitsForSeat() {
+		t.Errorf("want its request done, got %s, %v", r.State, err)
+	}
+	if past, err := w.store.Past(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+		t.Errorf("a resume counts as a start: %+v, %v", past, err)
+	}
+	if line, _ := w.store.SeatLine(t.Context()); len(line) != 1 || line[0].ID != late.ID {
+		t.Errorf("want who came late to wait on, got %v", line)
+	}
+}
+
+// TestAResumeThatNeedsNoSeatAnyMore: what was deleted meanwhile leaves the line, and one can take a resume back.
+func TestAResumeThatNeedsNoSeatAnyMore(t *testing.T) {
+	w := newWorld(t, queueing, func(c *config.Config) { c.LicencePools[0].Seats = 1 })
+	ended, err := w.vgpu(developer, "ended")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.gone(ended.Workload)
+	back, err := w.vgpu(developer, "back")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.gone(back.Workload)
+	if taker, err := w.vgpu(developer, "taker"); err != nil || taker.State != request.Approved {
+		t.Fatalf("want it to take the seat, got %s, %v", taker.State, err)
+	}
+	for _, id := range []workload.ID{ended.Workload, back.Workload} {
+		if item, err := w.workloads.Start(t.Context(), w.actorOf(developer), id); err != nil || item.Desired != workload.WantStopped {
+			t.Fatalf("want it in the line, got %s, %v", item.Desired, err)
+		}
+	}
+	line, err := w.store.SeatLine(t.Context())
+	if err != nil || len(line) != 2 {
+		t.Fatalf("want both in the line, got %v, %v", line, err)
+	}
+	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), line[1].ID); err != nil || r.State != request.Withdrawn {
+		t.Errorf("want it taken back, got %s, %v", r.State, err)
+	}
+	if _, err := w.workloads.Delete(t.Context(), w.actorOf(developer), ended.Workload, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {
+		t.Errorf("want nobody left, got %v, %v", line, err)
 	}
 }

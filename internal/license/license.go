@@ -40,6 +40,27 @@ func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
 // Has reports whether so many more may be taken. A number that nobody knows keeps nobody out.
 func (s Seats) Has(more int) bool { return s.Pool.Unknown || s.Free() >= more }
 
+// Turn is what becomes of a start that needs seats.
+type Turn string
+
+// The turns.
+const (
+	Now   Turn = "now"
+	Later Turn = "later" // it gets a place in the pool's line
+	Never Turn = "never" // the pool has no line, or would never have that many
+)
+
+// Turn says what becomes of a start that needs so many seats while others stand in the line already.
+func (s Seats) Turn(needs, line int) Turn {
+	switch {
+	case s.Has(needs) && line == 0:
+		return Now
+	case s.Pool.WhenFull != Queue || !s.Pool.Unknown && needs > s.Pool.Seats:
+		return Never
+	}
+	return Later
+}
+
 // Count puts the number of seats that are taken, by the name of the pool, beside each pool.
 func Count(pools []Pool, taken map[string]int) []Seats {
 	seats := make([]Seats, len(pools))

@@ -42,6 +42,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
+	audit.RequestQueued:    {{Decided, "decided.queued", asks}},
 	audit.WorkloadObserved: {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)}},
 	audit.LeaseWarned:      {{Lease, "lease", owns}},
 	"workload.warned":      {{Lease, "lease", owns}},

@@ -38,7 +38,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	full := notify.Args{Name: "nb-1", Tenant: "vision", Who: "Ada", Asker: "Dana", Size: "H100", Reason: "why", Note: "note", Until: "2026-11-21 13:00 UTC", Volume: "data"}
 	bare := full
 	bare.Reason, bare.Note = "", ""
-	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
+	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
 		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
@@ -96,6 +96,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"nobody decided":                {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"a step escalates":              {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" }, "p-otto waiting"},
 		"decided when it escalates":     {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
+		"one waits for a seat":          {"p-alex", audit.RequestQueued, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"decided already":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"ready, which nobody asked for": {"", audit.WorkloadObserved, moved("running"), ""},
 		"cannot run":                    {"", audit.WorkloadObserved, moved("failed"), "p-dana failed"},

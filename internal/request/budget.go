@@ -90,10 +90,13 @@ func granting(r Request, f Facts) []fault.Field {
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
 	}
-	if r.Kind == StartKind {
+	if r.Kind == StartKind || r.Kind == ResumeKind {
 		if fields := shortages(r.Wish, f); len(fields) > 0 {
 			return fields
 		}
+	}
+	if r.Kind == ResumeKind {
+		return unaffordable(f.Budget)
 	}
 	return overBudget(f.Budget)
 }

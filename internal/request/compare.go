@@ -41,7 +41,7 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 		return c, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-PastDays * 24 * time.Hour)}, func(r Request) {
-		if r.Kind == QuotaKind { // rules say nothing of those unless they are asked for, and they start nothing
+		if r.Kind == QuotaKind || r.Kind == ResumeKind { // rules say nothing of those unless they are asked for
 			return
 		}
 		c.Seen++

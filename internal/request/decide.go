@@ -148,6 +148,23 @@ func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
 }
 
+// speaker is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may decide may still say no, also who said yes before.
+func speaker(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
+	if !r.WaitsForSeat() || verb != RejectVerb {
+		return voice(r, a, now)
+	}
+	if a.Person.ID == r.Asker {
+		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
+	}
+	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
+		v.StandsFor = nil
+		if identity.Can(v, identity.DecideRequest, r.Thing()) {
+			return v, nil
+		}
+	}
+	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
+}
+
 func includes(s policy.Step, a identity.Actor, tenant string) bool {
 	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool { return p.Includes(a, tenant) })
 }
@@ -186,7 +203,7 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
 	}
-	v, err := voice(r, a, f.Now)
+	v, err := speaker(r, answer.Verb, a, f.Now)
 	if err == nil {
 		err = unchanged(r, answer.Seen)
 	}
@@ -210,7 +227,7 @@ func (o Outcome) spokenFor(v identity.Actor) Outcome {
 
 func reject(r Request, answer Answer, a, v identity.Actor, now time.Time) Outcome {
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
-	r.State, r.DecidedAt = Rejected, now
+	r.State, r.DecidedAt, r.Decision.Seat = Rejected, now, nil
 	r.Decision.Sentence = spoke("request.rejected_by", a, v)
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, now, i18n.Literal(answer.Note))}}
 }

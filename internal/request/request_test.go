@@ -242,14 +242,14 @@ func TestExtend(t *testing.T) {
 
 func TestRightsOnRequests(t *testing.T) {
 	r := Request{Asker: "p-ada", Wish: Wish{Tenant: "vision"}, State: Pending}
-	if err := mayDecide(ada, r, now); !fault.Is(err, fault.Forbidden) {
+	if err := mayAnswer(ApproveVerb, ada, r, now); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want nobody to approve their own, got %v", err)
 	}
-	if err := mayDecide(dana, r, now); !fault.Is(err, fault.Forbidden) {
+	if err := mayAnswer(ApproveVerb, dana, r, now); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want a developer to approve nothing, got %v", err)
 	}
 	r.Asker = "p-dana"
-	if err := mayDecide(ada, r, now); err != nil {
+	if err := mayAnswer(ApproveVerb, ada, r, now); err != nil {
 		t.Errorf("want an approver to decide, got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // SeatWait says that everything has been decided and a pending start waits for seats of a pool. It holds nothing meanwhile: no seat, no quota, no money.
@@ -21,8 +22,9 @@ type SeatWait struct {
 
 // Waiting is one request in the line for seats.
 type Waiting struct {
-	ID   ID
-	Pool string
+	ID       ID
+	Pool     string
+	Workload workload.ID // that is to be resumed; "" for a new one
 }
 
 // WaitsForSeat reports whether only a seat is missing.
@@ -30,15 +32,20 @@ func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.S
 
 // seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them already.
 func (f Facts) seatless(w Wish) bool {
-	return f.Seats != nil && (!f.Seats.Has(f.takes(w)) || f.SeatLine > 0)
+	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) != license.Now
 }
 
-// takes is how many seats a start takes of the pool.
-func (f Facts) takes(w Wish) int { return max(1, w.Size.Seats(f.Seats.Pool)) }
+// takes is how many seats a start takes of the pool; a workload that is resumed takes what it took before.
+func (f Facts) takes(w Wish) int {
+	if f.Extends != nil {
+		return max(1, f.Extends.LicenceSeats)
+	}
+	return max(1, w.Size.Seats(f.Seats.Pool))
+}
 
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that many.
 func (f Facts) seatRefused(w Wish) bool {
-	return f.seatless(w) && (f.Seats.Pool.WhenFull != license.Queue || !f.Seats.Pool.Unknown && f.takes(w) > f.Seats.Pool.Seats)
+	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) == license.Never
 }
 
 // seatPlace is the place in the line that a start would get; 0 where it need not wait.
@@ -151,9 +158,19 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 		if err != nil {
 			return err
 		}
-		f := facts
+		f, claim := facts, startClaim(r.Wish, facts.Now)
 		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
-		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(r.Wish, f.Now)); err != nil {
+		if r.Kind == ResumeKind {
+			w, err := tx.Workload(ctx, r.Workload)
+			if err != nil {
+				return err
+			}
+			if !w.CanStart() {
+				return s.needless(ctx, tx, r, f.Now)
+			}
+			f.Extends, claim = &w, resumeClaim(w)
+		}
+		if f.Budget, err = s.budgetOf(ctx, tx, claim); err != nil {
 			return err
 		}
 		out, served, waits, err := Seat(r, f)

@@ -503,7 +503,7 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	if err != nil {
 		return Request{}, err
 	}
-	if err := mayDecide(a, seen, s.Now()); err != nil {
+	if err := mayAnswer(answer.Verb, a, seen, s.Now()); err != nil {
 		return Request{}, err
 	}
 	t, err := s.working(seen.Wish.Tenant)
@@ -537,12 +537,17 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 
 // MayDecide says whether the actor's word counts on a request now, and else why not: it is decided, their own, they spoke already, or it asks others.
 func (s *Service) MayDecide(a identity.Actor, r Request) error {
-	return mayDecide(a, r, s.Now())
+	return mayAnswer(ApproveVerb, a, r, s.Now())
 }
 
-func mayDecide(a identity.Actor, r Request, now time.Time) error {
+// MayReject is MayDecide for a no, which can be said for longer: also while nothing but a licence seat is missing.
+func (s *Service) MayReject(a identity.Actor, r Request) error {
+	return mayAnswer(RejectVerb, a, r, s.Now())
+}
+
+func mayAnswer(verb Verb, a identity.Actor, r Request, now time.Time) error {
 	if r.State == Pending {
-		_, err := voice(r, a, now)
+		_, err := speaker(r, verb, a, now)
 		return err
 	}
 	switch {
@@ -583,7 +588,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
 		return Outcome{}, err
 	}
-	if r.Kind == ExtendKind {
+	if r.Kind == ExtendKind || r.Kind == ResumeKind {
 		w, err := tx.Workload(ctx, r.Workload)
 		if err != nil {
 			return Outcome{}, err

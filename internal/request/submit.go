@@ -213,6 +213,9 @@ func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 		w, events, err := workload.Extend(*f.Extends, extendedUntil(*f.Extends, r.Wish.Lease, f.Now), a, f.Now)
 		return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err
 	}
+	if r.Kind == ResumeKind {
+		return grantResume(r, a, f, approved)
+	}
 	w := newWorkload(r, f)
 	r.Workload = w.ID
 	created := audit.By(a, audit.WorkloadCreated, f.Now)

@@ -197,19 +197,22 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 type waitingRow struct {
 	ID       string
 	SeatPool string
+	Workload string
 }
 
 // SeatLine lists who waits for seats. The condition is that of the index, word for word.
 func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 	var rows []waitingRow
-	err := v.at(ctx).Raw("SELECT id, seat_pool FROM requests WHERE state = 'pending' AND seat_pool <> '' ORDER BY seat_since, id").Scan(&rows).Error
-	return each(rows, func(r waitingRow) request.Waiting { return request.Waiting{ID: request.ID(r.ID), Pool: r.SeatPool} }), failure(err)
+	err := v.at(ctx).Raw("SELECT id, seat_pool, workload FROM requests WHERE state = 'pending' AND seat_pool <> '' ORDER BY seat_since, id").Scan(&rows).Error
+	return each(rows, func(r waitingRow) request.Waiting {
+		return request.Waiting{ID: request.ID(r.ID), Pool: r.SeatPool, Workload: workload.ID(r.Workload)}
+	}), failure(err)
 }
 
 // Past is what somebody was granted since a time, by when it was asked.
 func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
 	var p request.Past
-	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE asker = ? AND created_at >= ? AND state = 'approved'",
+	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
 		string(asker), momentOf(since)).Scan(&p).Error
 	return p, failure(err)
 }

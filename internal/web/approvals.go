@@ -159,7 +159,7 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 func detailItems(say words, r request.Request) []ui.DefModel {
 	wish := []ui.DefModel{
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
-		{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 	}
 	if r.Kind == request.QuotaKind {
@@ -267,7 +267,11 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 	if r.State != request.Pending {
 		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " + say.say(r.Decision.Sentence)
 	}
-	if err := w.Requests.MayDecide(k.actor, r); err != nil {
+	may := w.Requests.MayDecide
+	if r.WaitsForSeat() {
+		may = w.Requests.MayReject
+	}
+	if err := may(k.actor, r); err != nil {
 		return m, say.say(fault.As(err).Sentence)
 	}
 	m = requests.DecideModel{
@@ -277,6 +281,10 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 		Note:    ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"), Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: wrongIn(say, problems, "note"), Test: "note"},
 		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a", Test: "approve"},
 		Reject:  ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r", FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
+	}
+	if r.WaitsForSeat() { // a yes was said already
+		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
+		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
 	}
 	if k.get("seen") != strconv.FormatInt(r.Version, 10) {
 		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.say(i18n.T("request.changed")), Alert: true, Test: "stale",

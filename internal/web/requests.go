@@ -48,6 +48,8 @@ func requestSentence(say words, r request.Request) string {
 	switch {
 	case r.WaitsForSeat():
 		return say.say(i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
+	case r.Kind == request.ResumeKind:
+		return say.say(r.Decision.Sentence)
 	case r.State == request.Pending:
 		return say.S("requests.pending", "By", r.Waits(), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
 	case r.Decision.ByName == "" && r.State == request.Approved:
@@ -131,7 +133,7 @@ func requestName(say words, r request.Request) string {
 
 // requestPrice is empty for what costs nothing by itself.
 func requestPrice(say words, r request.Request) string {
-	if r.Kind == request.QuotaKind {
+	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
 		return "–"
 	}
 	return say.money(r.Estimate)
@@ -165,6 +167,9 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
 		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
 			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"), Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
+	}
+	if r.WaitsForSeat() && w.Requests.MayReject(k.actor, r) == nil {
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.turn_down"), Href: approvalPath(r.ID), Icon: "cross", Kind: ui.DangerSecondary, Test: "turn-down"}})
 	}
 	if w.Requests.MayEdit(k.actor, r) == nil {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.edit"), Href: requestPath(r.ID) + "/edit", Icon: "edit", Kind: ui.Secondary, Test: "edit"}})
@@ -215,7 +220,7 @@ func requestItems(say words, r request.Request) []ui.DefModel {
 	wish := []ui.DefModel{
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
-		{Term: say.S("requests.col_price"), Value: say.money(r.Estimate), Test: "estimate"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), Test: "estimate"},
 	}
 	if r.Kind == request.QuotaKind {
 		wish = askedItems(say, r)

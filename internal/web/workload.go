@@ -116,11 +116,25 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 		Lead:   strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName}, " · ")}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Notice = w.endingNotice(k, s.Workload)
-	m.Header.Actions = w.headActions(k, s)
+	waits := w.waitingNotice(k, s.Workload)
+	if waits != nil {
+		m.Notice = waits
+	}
+	m.Header.Actions = w.headActions(k, s, waits != nil)
 	return m
 }
 
-func (w *Web) headActions(k call, s seen) []ui.ActionModel {
+// waitingNotice says that a stopped workload stands in the line for a licence seat. A line that cannot be read is no reason to show nothing of the workload.
+func (w *Web) waitingNotice(k call, item workload.Workload) *ui.NoticeModel {
+	id, place, err := w.Requests.ResumeOf(k.ctx, item)
+	if err != nil || id == "" {
+		return nil
+	}
+	return &ui.NoticeModel{Kind: ui.Waiting, Title: k.words.S("workload.waits_seat", "Place", place), Body: k.words.S("workload.waits_seat_body"), Test: "waits-seat",
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.waits_seat_link"), Href: requestPath(id), Small: true, Test: "to-request"}}}}
+}
+
+func (w *Web) headActions(k call, s seen, waits bool) []ui.ActionModel {
 	say, path := k.words, workloadPath(s.ID)
 	var actions []ui.ActionModel
 	if open := w.openButton(k, s.Workload); open != nil {
@@ -130,7 +144,7 @@ func (w *Web) headActions(k call, s seen) []ui.ActionModel {
 	if !s.change {
 		return actions
 	}
-	if s.CanStart() && !s.Lease.Over(say.now) {
+	if s.CanStart() && !s.Lease.Over(say.now) && !waits {
 		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start", Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
 	}
 	if s.CanStop() {

@@ -27,6 +27,9 @@ func (w *Web) workloadStart(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if item.Desired != workload.WantRunning {
+		return w.done(c, "resume-queued", workloadPath(item.ID))
+	}
 	return w.done(c, "resumed", workloadPath(item.ID))
 }
 

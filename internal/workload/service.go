@@ -70,6 +70,16 @@ type Service struct {
 	Sizes func(name string) (catalog.Size, bool)
 	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.
 	Avoid func(cluster string) []string
+	// Line is where a resume waits that finds a full licence pool with a line; nil: it is refused.
+	Line Line
+}
+
+// Line holds those who wait for licence seats.
+type Line interface {
+	// Ahead counts who waits for seats of a pool, besides a workload's own resume.
+	Ahead(ctx context.Context, tx Tx, pool string, but ID) (int, error)
+	// Join puts a resume at the end; one that stands there keeps its place.
+	Join(ctx context.Context, tx Tx, a identity.Actor, w Workload, pool license.Pool) error
 }
 
 // Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do this.
@@ -170,7 +180,8 @@ func (s *Service) Share(ctx context.Context, a identity.Actor, id ID, shared boo
 	return s.change(ctx, a, id, Share(shared))
 }
 
-// Start resumes a stopped workload within its lease, if quota and seats still allow it.
+// Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the line of a full licence pool, it comes back
+// as it was: stopped.
 func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
 	var out Workload
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
@@ -179,8 +190,16 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 			return err
 		}
 		if !w.Holds() {
-			if err := s.room(ctx, tx, w); err != nil {
+			full, err := s.room(ctx, tx, w)
+			if err != nil {
 				return err
+			}
+			if full != nil {
+				out = w
+				if _, _, err := Start(w, a, s.Now()); err != nil { // what cannot run at all does not wait either
+					return err
+				}
+				return s.Line.Join(ctx, tx, a, w, *full)
 			}
 			w.AvoidNodes = nil
 			if s.Avoid != nil && w.Size.Technology == catalog.VGPU {
@@ -215,14 +234,14 @@ func (s *Service) afford(ctx context.Context, tx Tx, w Workload) error {
 	return s.Budgets.Hold(ctx, tx, c, true)
 }
 
-// room checks quota and seats for a workload that holds nothing now.
-func (s *Service) room(ctx context.Context, tx Tx, w Workload) error {
+// room checks quota and seats for a workload that holds nothing now. It gives the licence pool in whose line it has to wait; nil where it can go on.
+func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Pool, err error) {
 	if s.Limits.TenantDisabled(w.Tenant) {
-		return fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", w.Tenant))
+		return nil, fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", w.Tenant))
 	}
 	holdings, err := tx.Holdings(ctx, w.Tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	used, taken := 0, map[string]int{}
 	for _, h := range holdings {
@@ -232,13 +251,26 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) error {
 		taken[h.LicencePool] += h.Seats
 	}
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
-		return fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit", limit))
+		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit", limit))
 	}
 	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicencePool)
-	if ok && w.Size.LicencePool != "" && !seats.Has(max(1, w.LicenceSeats)) {
-		return fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))
+	if !ok || w.Size.LicencePool == "" {
+		return nil, nil
 	}
-	return nil
+	ahead := 0
+	if s.Line != nil {
+		if ahead, err = s.Line.Ahead(ctx, tx, seats.Pool.Name, w.ID); err != nil {
+			return nil, err
+		}
+	}
+	turn := seats.Turn(max(1, w.LicenceSeats), ahead)
+	switch {
+	case turn == license.Now:
+		return nil, nil
+	case turn == license.Later && s.Line != nil:
+		return &seats.Pool, nil
+	}
+	return nil, fault.New(fault.Conflict, i18n.T("request.no_seat", "Pool", seats.Pool.Title, "Seats", seats.Pool.Seats))
 }
 
 // Delete ends a workload for good. Its storage is kept unless withStorage is true.

@@ -62,6 +62,15 @@ var licenceCases = cases{
 		first.State, first.Decision.Seat = request.Approved, nil
 		saveRequest(t, s, first)
 		equal(t, []request.Waiting{{ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}}, got(s.SeatLine(ctx))(t))
+		again := waits("r-5", 7)
+		again.Kind, again.Workload = request.ResumeKind, "w-1"
+		saveRequest(t, s, again)
+		equal(t, request.Waiting{ID: "r-5", Pool: "rtx", Workload: "w-1"}, got(s.SeatLine(ctx))(t)[1])
+	},
+	"what was resumed counts as no start of the past": func(t *testing.T, s *store.Store) {
+		again := request.Request{ID: "r-1", Kind: request.ResumeKind, Asker: "p-ada", State: request.Approved, CreatedAt: later(0)}
+		saveRequest(t, s, again)
+		equal(t, request.Past{}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
 	},
 	"of what was decided about a pool the newest counts": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

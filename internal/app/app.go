@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -76,6 +78,8 @@ type App struct {
 	renewals   *renewal.Service
 	notify     *notify.Service
 	server     *serve.Server
+	pages      *web.Web // nil without the web role
+	meters     *meters
 	now        func() time.Time
 	stopping   atomic.Bool
 }
@@ -88,7 +92,7 @@ func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now 
 
 // New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
-	a := &App{config: c, log: log, now: time.Now}
+	a := &App{config: c, log: log, now: time.Now, meters: newMeters(version)}
 	for _, option := range options {
 		option(a)
 	}
@@ -113,6 +117,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.hub = live.NewHub(a.store, 500*time.Millisecond)
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
+	a.store.OnEvents(a.meters.count)
 	a.services()
 	if err := a.tenants.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
@@ -138,6 +143,10 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if c.Has(config.RoleController) {
 		a.controller = a.newController()
 	}
+	for name, pool := range a.store.Pools() {
+		a.meters.registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
+	a.meters.registry.MustRegister(gauges{app: a})
 	return a, nil
 }
 
@@ -243,7 +252,7 @@ func (a *App) teamsTaken() {
 func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
-		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now,
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry,
 		Leases: a.workloads, Storage: a.workloads, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
@@ -282,11 +291,11 @@ func (a *App) edge(version string, key []byte) error {
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
-		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry,
 	}
 	options.IsWorkload = a.gateway.Serves
 	if c.Has(config.RoleGateway) {
-		options.Gateway = a.gateway
+		options.Gateway = a.meters.passed(a.gateway)
 	}
 	if c.Has(config.RoleWeb) { // the pages let people in to the gateway, wherever that runs
 		options.AuthorizeGateway = a.gateway.Authorize
@@ -303,12 +312,12 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		return nil, mounts
 	}
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
-	pages := web.New(web.Deps{
+	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
-	for _, r := range pages.Routes() {
+	for _, r := range a.pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
 	}
 	return routes, mounts

@@ -59,6 +59,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		}
 		return nil
 	})
+	group.Go(func() error { return a.serveMetrics(ctx) })
 	group.Go(func() error { return a.hub.Run(ctx) })
 	group.Go(func() error { return a.closeDoors(ctx) })
 	group.Go(func() error { return a.followCatalogue(ctx) })
@@ -89,7 +90,9 @@ func (a *App) lead(ctx context.Context) error {
 		release, ok, lost := a.store.Lead(ctx)
 		if ok {
 			a.log.Info("this process carries out wishes now")
+			a.meters.leads.Store(true)
 			a.reign(ctx, lost)
+			a.meters.leads.Store(false)
 			release()
 		}
 		select {

@@ -29,6 +29,7 @@ import (
 // Config is every setting.
 type Config struct {
 	Listen         string          `json:"listen,omitempty"`         // address of portal and gateway; default 127.0.0.1:8080
+	MetricsListen  string          `json:"metricsListen,omitempty"`  // address of /metrics, without sign-in: for Prometheus only; none by default
 	URL            string          `json:"url,omitempty"`            // how browsers reach the portal; default http://localhost:<port>
 	AppsDomain     string          `json:"appsDomain,omitempty"`     // workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
 	TrustedProxies []string        `json:"trustedProxies,omitempty"` // CIDRs whose X-Forwarded-* are believed; none by default
@@ -193,7 +194,7 @@ func decode(data []byte, c *Config) []error {
 // fromEnv fills what a container platform hands over as variables; one cluster is the common case.
 func (c *Config) fromEnv(env func(string) string) {
 	for name, field := range map[string]*string{
-		"PORTAL_LISTEN": &c.Listen, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
+		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
 		"PORTAL_SECRET_KEY_FILE": &c.SecretKeyFile, "PORTAL_OIDC_ISSUER": &c.OIDC.Issuer, "PORTAL_OIDC_CLIENT_ID": &c.OIDC.ClientID,
 		"PORTAL_OIDC_CLIENT_SECRET": &c.OIDC.ClientSecret, "PORTAL_OIDC_CLIENT_SECRET_FILE": &c.OIDC.ClientSecretFile,
 	} {
@@ -263,6 +264,14 @@ func (c Config) problems() []error {
 	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("listen: %q is not host:port", c.Listen)
+	}
+	if c.MetricsListen != "" {
+		switch _, port, err := net.SplitHostPort(c.MetricsListen); {
+		case err != nil:
+			add("metricsListen: %q is not host:port", c.MetricsListen)
+		case port != "0" && strings.HasSuffix(c.Listen, ":"+port):
+			add("metricsListen: %s is the port of listen: metrics are for Prometheus and not for everybody", port)
+		}
 	}
 	all = append(all, c.databaseProblems()...)
 	for _, r := range c.Roles {

@@ -5,6 +5,7 @@ package live
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type Hub struct {
 	source Source
 	every  time.Duration
 	wake   chan struct{}
+	seen   atomic.Int64 // number of the last row that was handed out; -1 before the first look
 
 	mu        sync.Mutex
 	followers map[*Follower]struct{}
@@ -35,7 +37,15 @@ type Hub struct {
 
 // NewHub makes a hub that looks for new rows every so often, and at once after Wake.
 func NewHub(source Source, every time.Duration) *Hub {
-	return &Hub{source: source, every: every, wake: make(chan struct{}, 1), followers: map[*Follower]struct{}{}}
+	h := &Hub{source: source, every: every, wake: make(chan struct{}, 1), followers: map[*Follower]struct{}{}}
+	h.seen.Store(-1)
+	return h
+}
+
+// Seen is the number of the last row that was handed out; false before the first look.
+func (h *Hub) Seen() (int64, bool) {
+	seq := h.seen.Load()
+	return seq, seq >= 0
 }
 
 // Follower receives changes until it is closed. Lost is true when some were dropped because it was too slow: load everything again.
@@ -119,6 +129,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		if !started {
 			if last, err := h.source.LastChange(ctx); err == nil {
 				seq, started = last, true
+				h.seen.Store(seq)
 			}
 		} else {
 			seq = h.drain(ctx, seq)
@@ -141,6 +152,7 @@ func (h *Hub) drain(ctx context.Context, seq int64) int64 {
 		for _, c := range changes {
 			h.Publish(c)
 			seq = c.Seq
+			h.seen.Store(seq)
 		}
 		if len(changes) < 500 {
 			return seq

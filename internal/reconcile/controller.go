@@ -188,6 +188,15 @@ func (c *Controller) Status() []ClusterStatus {
 	return list
 }
 
+// Waiting is how many workloads of each cluster wait for a pass now.
+func (c *Controller) Waiting() map[string]int {
+	depths := map[string]int{}
+	for _, l := range c.all() {
+		depths[l.name] = l.queue.Len()
+	}
+	return depths
+}
+
 // TakeStock makes a new inventory of a cluster soon, after its agents said something new.
 func (c *Controller) TakeStock(cluster string) {
 	for _, l := range c.all() {

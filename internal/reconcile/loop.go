@@ -38,6 +38,7 @@ type loop struct {
 	running  map[workload.ID]workload.Workload  // what is asked for its activity
 	activity map[workload.ID]*workload.Activity // what it said last
 	refused  map[workload.ID]nudge              // pods that the quota refused
+	answered map[workload.ID]int64              // the wish by which it answered first
 	stock    *inventory.Snapshot                // the last one that was saved
 }
 
@@ -45,7 +46,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
 		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
 		queue:   workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(), workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
-		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}}
+		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}}
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
 	l.status = newStatus(cluster.Name, c.o.Now)
@@ -170,6 +171,9 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	}
 	if err := l.save(ctx, w, next, events, seen.known, now); err != nil {
 		return 0, err
+	}
+	if l.first(w, next) {
+		l.stats.answers(next, now)
 	}
 	l.note(next)
 	if trouble != nil {
@@ -322,6 +326,18 @@ func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Ste
 
 var errOutdated = errors.New("the wish has changed meanwhile")
 
+// first reports whether a workload answers for the first time since it was told to run: one that fell over and came back has not been started anew.
+func (l *loop) first(before, after workload.Workload) bool {
+	if after.State != workload.Running {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.answered[after.ID] == after.Generation
+	l.answered[after.ID] = after.Generation
+	return !known && before.State != workload.Running
+}
+
 // note keeps what the activity probe needs, and forgets what has ended.
 func (l *loop) note(w workload.Workload) {
 	if w.State == workload.Ended {
@@ -345,4 +361,5 @@ func (l *loop) drop(id workload.ID) {
 	delete(l.running, id)
 	delete(l.activity, id)
 	delete(l.refused, id)
+	delete(l.answered, id)
 }

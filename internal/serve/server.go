@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -91,6 +92,7 @@ type Options struct {
 	IsWorkload       func(host string) bool
 	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
 	Ready            func(ctx context.Context) error
+	Metrics          prometheus.Registerer // nil: calls are not counted
 }
 
 // Server is the edge.
@@ -118,7 +120,8 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
 	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is slow.
-	e.Use(requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
+	counts := newCalls(o.Metrics)
+	e.Use(counts.counted, requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
 		if !r.Public {
@@ -133,6 +136,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 			e.Any(prefix+"*", wrapped)
 		}
 	}
+	counts.knows(e.Routes())
 	return s, nil
 }
 

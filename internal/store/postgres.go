@@ -93,7 +93,7 @@ func (p *postgresServer) begin() []*sql.TxOptions {
 	return []*sql.TxOptions{{Isolation: sql.LevelReadCommitted}}
 }
 
-func (p *postgresServer) pools() []*sql.DB { return []*sql.DB{p.db} }
+func (p *postgresServer) pools() map[string]*sql.DB { return map[string]*sql.DB{"all": p.db} }
 
 // migrate holds a lock on a connection of its own, so that of several portals that start at once one migrates and the others then find nothing to do. A migration may
 // take as long as it takes.

@@ -99,7 +99,9 @@ func (f *sqliteFile) begin() []*sql.TxOptions { return nil }
 
 func (f *sqliteFile) clock() string { return "SELECT CAST(strftime('%s', 'now') AS INTEGER)" }
 
-func (f *sqliteFile) pools() []*sql.DB { return []*sql.DB{f.read, f.write} }
+func (f *sqliteFile) pools() map[string]*sql.DB {
+	return map[string]*sql.DB{"read": f.read, "write": f.write}
+}
 
 // migrate needs no lock: the file is ours alone, and Store lets one in at a time.
 func (f *sqliteFile) migrate(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -62,6 +63,7 @@ type Store struct {
 	writes   turn // on SQLite also every other write
 	migrates sync.Mutex
 	onCommit atomic.Pointer[func()]
+	onEvents atomic.Pointer[func([]audit.Event)]
 	pictures pictures
 }
 
@@ -87,7 +89,8 @@ type dialect interface {
 	lead(ctx context.Context, s *Store) (release func(), ok bool, lost <-chan struct{})
 	clock() string // SQL for the seconds since 1970
 	begin() []*sql.TxOptions
-	pools() []*sql.DB
+	// pools are the connections, by what they are for.
+	pools() map[string]*sql.DB
 	close() error
 }
 
@@ -127,6 +130,12 @@ func (s statements) Trace(context.Context, time.Time, func() (string, int64), er
 
 // OnCommit has fn called after each commit that changed something people may be looking at. Call it before the store is used by others.
 func (s *Store) OnCommit(fn func()) { s.onCommit.Store(&fn) }
+
+// OnEvents has fn called with the events of each commit of this process, for those who count. Call it before the store is used by others.
+func (s *Store) OnEvents(fn func([]audit.Event)) { s.onEvents.Store(&fn) }
+
+// Pools are the connections to the database, by what they are for: for those who watch how many are in use.
+func (s *Store) Pools() map[string]*sql.DB { return s.pools() }
 
 // Ping reports whether the database answers and its schema is there.
 func (s *Store) Ping(ctx context.Context) error {

@@ -59,11 +59,9 @@ func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 // write runs fn in one transaction and writes the events and outbox rows that it left.
 func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	for attempt := 1; ; attempt++ {
-		changed, err := s.writeOnce(ctx, fn)
+		done, err := s.writeOnce(ctx, fn)
 		if err == nil {
-			if wake := s.onCommit.Load(); changed && wake != nil {
-				(*wake)()
-			}
+			s.tell(done)
 			return nil
 		}
 		if attempt == attempts || !retriable(err) || !pause(ctx, attempt) {
@@ -72,11 +70,21 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 	}
 }
 
-func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (changed bool, err error) {
+// tell passes on what was committed.
+func (s *Store) tell(done *tx) {
+	if wake := s.onCommit.Load(); len(done.changes) > 0 && wake != nil {
+		(*wake)()
+	}
+	if count := s.onEvents.Load(); len(done.events) > 0 && count != nil {
+		(*count)(done.events)
+	}
+}
+
+func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (done *tx, err error) {
 	if s.oneWriter() {
 		leave, err := s.writes.take(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		defer leave()
 	}
@@ -85,10 +93,10 @@ func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (changed bool
 		if err := fn(t); err != nil {
 			return err
 		}
-		changed = len(t.changes) > 0
+		done = t
 		return t.flush(ctx)
 	}, s.begin()...)
-	return changed, err
+	return done, err
 }
 
 // pause waits a little longer each time, by chance, so that two that met do not meet again; false when the caller has gone.

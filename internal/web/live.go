@@ -54,6 +54,20 @@ func (s *streams) enter(session string) (leave func(), ok bool) {
 	}, true
 }
 
+// count is how many are open over all sessions.
+func (s *streams) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, open := range s.open {
+		n += open
+	}
+	return n
+}
+
+// Streams is how many pages are open and follow what happens.
+func (w *Web) Streams() int { return w.streams.count() }
+
 // live is the one stream of a page. The protocol is the one that views/layout describes: fragments, reload, beat.
 func (w *Web) live(c echo.Context) error {
 	k := w.callOf(c)

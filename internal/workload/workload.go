@@ -125,6 +125,16 @@ type Step struct {
 	At   time.Time `json:"at"`
 }
 
+// Decided is when the workload was told to run, as the steps of its start have it; zero when they do not.
+func (o Observation) Decided() time.Time {
+	for _, s := range o.Steps {
+		if s.Name == StepDecided {
+			return s.At
+		}
+	}
+	return time.Time{}
+}
+
 // Activity is what a Jupyter server says of itself.
 type Activity struct {
 	At           time.Time `json:"at"`

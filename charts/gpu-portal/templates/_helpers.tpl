@@ -1,0 +1,213 @@
+{{/* fullname begins the names of all objects. */}}
+{{- define "gpu-portal.fullname" -}}
+{{- if contains "gpu-portal" .Release.Name }}{{ .Release.Name | trunc 48 | trimSuffix "-" }}{{ else }}{{ printf "%s-gpu-portal" .Release.Name | trunc 48 | trimSuffix "-" }}{{ end -}}
+{{- end }}
+
+{{/* selector finds the portal's pods. The name is fixed: policies of workloads let the gateway in by it. */}}
+{{- define "gpu-portal.selector" -}}
+app.kubernetes.io/name: gpu-portal
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gpu-portal.labels" -}}
+{{ include "gpu-portal.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: gpu-portal
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "gpu-portal.agentSelector" -}}
+app.kubernetes.io/name: gpu-portal-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gpu-portal.agentLabels" -}}
+{{ include "gpu-portal.agentSelector" . }}
+app.kubernetes.io/part-of: gpu-portal
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "gpu-portal.image" -}}
+{{- $tag := .image.tag | default .root.Chart.AppVersion -}}
+{{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}{{ else }}{{ .image.repository }}:{{ $tag }}{{ end -}}
+{{- end }}
+
+{{/* split is "true" when web and controller are pods of their own, which takes a database that both can reach. */}}
+{{- define "gpu-portal.split" -}}
+{{- if .Values.database.existingSecret }}true{{ end -}}
+{{- end }}
+
+{{- define "gpu-portal.agentNamespace" -}}
+{{- .Values.agent.namespace | default .Release.Namespace -}}
+{{- end }}
+
+{{/* settings is portal.yaml: what was given, and what follows from the other values. */}}
+{{- define "gpu-portal.settings" -}}
+{{- $c := deepCopy .Values.config -}}
+{{- $_ := set $c "listen" ":8080" -}}
+{{- $_ := set $c "metricsListen" ":9090" -}}
+{{- if not .Values.database.existingSecret }}{{ $_ := set $c "database" "sqlite:/data/portal.db" }}{{ end -}}
+{{- if .Values.secrets.key.existingSecret }}{{ $_ := set $c "secretKeyFile" (printf "/etc/gpu-portal/key/%s" .Values.secrets.key.key) }}{{ end -}}
+{{- if .Values.secrets.oidc.existingSecret }}{{ $_ := set $c.oidc "clientSecretFile" (printf "/etc/gpu-portal/oidc/%s" .Values.secrets.oidc.key) }}{{ end -}}
+{{- $clusters := list -}}
+{{- range $c.clusters -}}
+  {{- if not .gatewayNamespace }}{{ $_ := set . "gatewayNamespace" $.Release.Namespace }}{{ end -}}
+  {{- if and $.Values.agent.enabled (not .agents) (not .kubeconfig) -}}
+    {{- $_ := set . "agents" (dict "namespace" (include "gpu-portal.agentNamespace" $) "port" (int $.Values.agent.port) "tokenFile" (printf "/etc/gpu-portal/agent/%s" $.Values.agent.tokenSecret.key)) -}}
+  {{- end -}}
+  {{- $clusters = append $clusters . -}}
+{{- end -}}
+{{- $_ := set $c "clusters" $clusters -}}
+{{- toYaml $c -}}
+{{- end }}
+
+{{- define "gpu-portal.host" -}}
+{{- (urlParse .Values.config.url).hostname -}}
+{{- end }}
+
+{{/* securityContext is what Pod Security calls restricted, on a read-only file system. */}}
+{{- define "gpu-portal.containerSecurity" -}}
+allowPrivilegeEscalation: false
+capabilities:
+  drop: [ALL]
+readOnlyRootFilesystem: true
+{{- end }}
+
+{{- define "gpu-portal.podSecurity" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/* pod is one pod template: role is web, controller or all; account is its service account. */}}
+{{- define "gpu-portal.pod" -}}
+{{- $root := .root -}}
+{{- $v := .root.Values -}}
+metadata:
+  labels:
+    {{- include "gpu-portal.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  annotations:
+    checksum/settings: {{ include "gpu-portal.settings" $root | sha256sum }}
+    {{- with .part.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+spec:
+  serviceAccountName: {{ .account }}
+  {{- with $v.imagePullSecrets }}
+  imagePullSecrets: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $v.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  terminationGracePeriodSeconds: 30
+  securityContext:
+    {{- include "gpu-portal.podSecurity" $root | nindent 4 }}
+    {{- if not .split }}
+    fsGroup: 65532
+    {{- end }}
+  containers:
+    - name: portal
+      image: {{ include "gpu-portal.image" (dict "image" $v.image "root" $root) }}
+      imagePullPolicy: {{ $v.image.pullPolicy }}
+      args: [serve, --config, /etc/gpu-portal/portal.yaml, --roles, {{ .roles | quote }}]
+      env:
+        {{- if .split }}
+        - name: PORTAL_DATABASE
+          valueFrom: {secretKeyRef: {name: {{ $v.database.existingSecret }}, key: {{ $v.database.key }}}}
+        {{- end }}
+        {{- if $v.trustedCA.existingConfigMap }}
+        - {name: SSL_CERT_DIR, value: /etc/gpu-portal/ca}
+        {{- end }}
+        - name: GOMEMLIMIT
+          valueFrom: {resourceFieldRef: {resource: limits.memory}}
+        {{- with $v.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
+      ports:
+        - {name: http, containerPort: 8080}
+        - {name: metrics, containerPort: 9090}
+      livenessProbe:
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      readinessProbe:
+        httpGet: {path: /readyz, port: http}
+        periodSeconds: 5
+        timeoutSeconds: 5
+      startupProbe: # a new version brings the database to its schema first
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 5
+        failureThreshold: 60
+      resources: {{ toYaml .part.resources | nindent 8 }}
+      securityContext:
+        {{- include "gpu-portal.containerSecurity" $root | nindent 8 }}
+        runAsUser: 65532
+      volumeMounts:
+        - {name: settings, mountPath: /etc/gpu-portal/portal.yaml, subPath: portal.yaml, readOnly: true}
+        - {name: tmp, mountPath: /tmp}
+        {{- if not .split }}
+        - {name: data, mountPath: /data}
+        {{- end }}
+        {{- if $v.secrets.key.existingSecret }}
+        - {name: key, mountPath: /etc/gpu-portal/key, readOnly: true}
+        {{- end }}
+        {{- if $v.secrets.oidc.existingSecret }}
+        - {name: oidc, mountPath: /etc/gpu-portal/oidc, readOnly: true}
+        {{- end }}
+        {{- if $v.agent.enabled }}
+        - {name: agent, mountPath: /etc/gpu-portal/agent, readOnly: true}
+        {{- end }}
+        {{- if $v.trustedCA.existingConfigMap }}
+        - {name: ca, mountPath: /etc/gpu-portal/ca, readOnly: true}
+        {{- end }}
+        {{- range $v.secrets.extra }}
+        - {name: extra-{{ .name }}, mountPath: {{ .path }}, readOnly: true}
+        {{- end }}
+  volumes:
+    - name: settings
+      configMap: {name: {{ include "gpu-portal.fullname" $root }}}
+    - name: tmp
+      emptyDir: {sizeLimit: 256Mi}
+    {{- if not .split }}
+    - name: data
+      persistentVolumeClaim: {claimName: {{ $v.database.sqlite.existingClaim | default (include "gpu-portal.fullname" $root) }}}
+    {{- end }}
+    {{- if $v.secrets.key.existingSecret }}
+    - name: key
+      secret: {secretName: {{ $v.secrets.key.existingSecret }}}
+    {{- end }}
+    {{- if $v.secrets.oidc.existingSecret }}
+    - name: oidc
+      secret: {secretName: {{ $v.secrets.oidc.existingSecret }}}
+    {{- end }}
+    {{- if $v.agent.enabled }}
+    - name: agent
+      secret: {secretName: {{ required "agent.tokenSecret.existingSecret: the portal and its agents share a token" $v.agent.tokenSecret.existingSecret }}}
+    {{- end }}
+    {{- if $v.trustedCA.existingConfigMap }}
+    - name: ca
+      configMap: {name: {{ $v.trustedCA.existingConfigMap }}}
+    {{- end }}
+    {{- range $v.secrets.extra }}
+    - name: extra-{{ .name }}
+      secret: {secretName: {{ .secret }}}
+    {{- end }}
+  {{- with .part.nodeSelector }}
+  nodeSelector: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .part.tolerations }}
+  tolerations: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if .part.affinity }}
+  affinity: {{ toYaml .part.affinity | nindent 4 }}
+  {{- else if .split }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "gpu-portal.selector" $root | nindent 10 }}
+          app.kubernetes.io/component: {{ .component }}
+  {{- end }}
+{{- end }}

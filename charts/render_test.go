@@ -1,0 +1,186 @@
+package charts
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+)
+
+// namespace and release of every test.
+const (
+	namespace = "gpu"
+	release   = "gpu-portal"
+)
+
+// needed is the least that a site must give.
+const needed = `
+config:
+  url: https://gpu.example.org
+  appsDomain: apps.example.net
+  oidc: {issuer: "https://login.example.org"}
+`
+
+// everything is a large site with all that can be switched on.
+const everything = `
+image: {repository: registry.example.org/gpu-portal, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}
+imagePullSecrets: [{name: pull}]
+config:
+  url: https://gpu.example.org
+  appsDomain: apps.example.net:8443
+  oidc: {issuer: "https://login.example.org", name: Keycloak}
+  platform: {admin: [gpu-admins]}
+  tenants: [{name: vision, groups: {developer: [vision]}, quota: {mig-1g.10gb: 7}}]
+  clusters: [{name: main, prometheus: "http://prometheus.monitoring:9090"}, {name: far, kubeconfig: /etc/gpu-portal/far/kubeconfig}]
+secrets:
+  key: {existingSecret: portal-key}
+  oidc: {existingSecret: portal-oidc}
+  extra: [{name: far, secret: far-kubeconfig, path: /etc/gpu-portal/far}]
+database: {existingSecret: portal-database}
+trustedCA: {existingConfigMap: ca}
+extraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://tempo:4318"}]
+priorityClassName: system-cluster-critical
+web: {replicas: 3, podAnnotations: {a: b}, nodeSelector: {infra: "true"}, tolerations: [{operator: Exists}]}
+ingress: {enabled: true, className: nginx, tls: {portalSecret: a, appsSecret: b}}
+route: {enabled: true}
+gateway: {enabled: true, parentRefs: [{name: public, namespace: gateways}]}
+networkPolicy: {egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}
+metrics:
+  serviceMonitor: {enabled: true, labels: {prometheus: main}}
+  rules: {enabled: true, labels: {prometheus: main}}
+  dashboard: {enabled: true}
+agent: {enabled: true, namespace: gpu-agents, migMonitor: true, tokenSecret: {existingSecret: agent-token}, podMonitor: {enabled: true}}
+`
+
+// sites are the values that every structural test goes through.
+var sites = map[string]string{"the least": needed, "everything": everything}
+
+func load(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := loader.LoadDir("gpu-portal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// render gives the chart's objects as Helm would send them to the API server.
+func render(t *testing.T, values string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	return renderIn(t, namespace, values)
+}
+
+func renderIn(t *testing.T, namespace, values string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	c := load(t)
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			continue
+		}
+		decoder := kyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(files[name])))
+		for {
+			text, err := decoder.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			o := &unstructured.Unstructured{}
+			if err := yaml.UnmarshalStrict(text, &o.Object); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, text)
+			}
+			if len(o.Object) > 0 {
+				objects = append(objects, o)
+			}
+		}
+	}
+	return objects, nil
+}
+
+func mustRender(t *testing.T, values string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// typed are the kinds that are read strictly: a field in the wrong place is an error, as with a server that validates.
+var typed = map[string]func() any{
+	"Deployment": func() any { return &appsv1.Deployment{} }, "DaemonSet": func() any { return &appsv1.DaemonSet{} },
+	"ConfigMap": func() any { return &corev1.ConfigMap{} }, "Service": func() any { return &corev1.Service{} },
+	"ServiceAccount": func() any { return &corev1.ServiceAccount{} }, "PersistentVolumeClaim": func() any { return &corev1.PersistentVolumeClaim{} },
+	"ClusterRole": func() any { return &rbacv1.ClusterRole{} }, "ClusterRoleBinding": func() any { return &rbacv1.ClusterRoleBinding{} },
+	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "NetworkPolicy": func() any { return &networkingv1.NetworkPolicy{} },
+	"Ingress": func() any { return &networkingv1.Ingress{} },
+}
+
+// foreign are the kinds that need a definition of somebody else's in the cluster.
+var foreign = []string{"Route", "HTTPRoute", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
+
+// read gives an object as its own type.
+func read[T any](t *testing.T, o *unstructured.Unstructured) *T {
+	t.Helper()
+	text, err := yaml.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := new(T)
+	if err := yaml.UnmarshalStrict(text, v); err != nil {
+		t.Fatalf("%s %s: %v\n%s", o.GetKind(), o.GetName(), err, text)
+	}
+	return v
+}
+
+// the finds one object.
+func the[T any](t *testing.T, objects []*unstructured.Unstructured, kind, name string) *T {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == kind && o.GetName() == name {
+			return read[T](t, o)
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+	return nil
+}
+
+func names(objects []*unstructured.Unstructured) []string {
+	var list []string
+	for _, o := range objects {
+		list = append(list, o.GetKind()+" "+o.GetName())
+	}
+	slices.Sort(list)
+	return list
+}

@@ -139,6 +139,22 @@ func (m metrics) History(_ context.Context, cluster, namespace, pod string) []gp
 	return nil
 }
 
+// Fleet is what every device of a cluster does.
+func (m metrics) Fleet(cluster string) *gpumetrics.Fleet {
+	if p, ok := m[cluster]; ok {
+		return p.Fleet()
+	}
+	return nil
+}
+
+// Uses is how a cluster's pods have used their GPUs of late.
+func (m metrics) Uses(cluster string) gpumetrics.Uses {
+	if p, ok := m[cluster]; ok {
+		return p.Uses()
+	}
+	return gpumetrics.Uses{}
+}
+
 // report says how well a cluster's metrics are.
 func (m metrics) report(cluster string) (gpumetrics.Report, bool) {
 	p, ok := m[cluster]

@@ -37,6 +37,8 @@ type shot struct {
 	claimed map[string]int  // compute slices of all slices of a card
 	cut     map[string]bool // cards that have slices
 	tally   tally
+
+	fleet, silent func() *Fleet // of this shot, and with nothing known any more
 }
 
 // tally counts what the rows of a shot were like, for the page that says how well the metrics are.
@@ -204,6 +206,7 @@ func (s *shot) close(at time.Time) *shot {
 	for _, devices := range s.pods {
 		slices.SortFunc(devices, inOrder)
 	}
+	s.prepare()
 	return s
 }
 
@@ -232,6 +235,9 @@ func (s *shot) of(d *device, pod podKey) Device {
 			out.Engine = util.reading(utilPercent, Measured)
 		}
 	}
+	tensor := whole[tensorRatio]
+	tensor.v = min(100, tensor.v*100)
+	out.Tensor = tensor.reading(tensorRatio, Measured)
 	out.MemoryUsed, out.MemoryTotal = whole[memUsed].reading(memUsed, Measured), total(whole).reading(memUsed, Measured)
 	card := s.card(d)
 	out.Power, out.Temperature = card[power].reading(power, Measured), card[temperature].reading(temperature, Measured)
@@ -282,5 +288,5 @@ func total(r [kinds]value) value {
 }
 
 func (d *Device) readings() []*Reading {
-	return []*Reading{&d.Engine, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine, &d.OwnMemory, &d.OwnPower, &d.Licence}
+	return []*Reading{&d.Engine, &d.Tensor, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine, &d.OwnMemory, &d.OwnPower, &d.Licence}
 }

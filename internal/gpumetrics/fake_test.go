@@ -30,6 +30,7 @@ type fakePrometheus struct {
 	labels   Labels
 	rows     []map[string]string // labels with "__name__" and the value under "="
 	scraped  time.Time
+	uses     []answered // answers to the use over the window
 	clock    func() time.Time
 	requests []string                                          // what was asked, in order
 	instead  func(w http.ResponseWriter, r *http.Request) bool // true when it has answered
@@ -121,6 +122,8 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 	q := newQueries(l)
 	device := slices.Concat(l.UUID, l.Instance)
 	switch query {
+	case q.uses(nil):
+		rows = f.uses
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE"} {
 			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels), "") {

@@ -16,6 +16,7 @@ const (
 	memUsed
 	memFree
 	memReserved
+	tensorRatio // 0..1, of the card or of the slice
 	power
 	temperature
 	kinds // how many there are for the views of workloads
@@ -59,6 +60,7 @@ var metrics = map[kind]metric{
 	memUsed:          {names: []string{"DCGM_FI_DEV_FB_USED"}, unit: MiB, max: 1 << 30, slice: true},
 	memFree:          {names: []string{"DCGM_FI_DEV_FB_FREE"}, unit: MiB, max: 1 << 30, slice: true},
 	memReserved:      {names: []string{"DCGM_FI_DEV_FB_RESERVED"}, unit: MiB, max: 1 << 30, slice: true},
+	tensorRatio:      {names: []string{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"}, unit: Percent, max: 1.05, slice: true},
 	power:            {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"}, unit: Watt, max: 1e5},
 	temperature:      {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, unit: Celsius, min: -50, max: 250},
 	xidLast:          {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999, whole: true, slice: true},

@@ -46,6 +46,7 @@ type Poller struct {
 	base    string
 	queries queries
 	history history
+	uses    *answers[struct{}, Uses]
 	wake    chan struct{}
 
 	mu       sync.Mutex
@@ -105,7 +106,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
+	return &Poller{uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
 // Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.

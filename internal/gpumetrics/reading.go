@@ -76,6 +76,7 @@ type Device struct {
 	Node        string
 	Claim       string  // namespace/name of the DRA claim that gave it, "" for none
 	Engine      Reading // per cent of this device (of the slice, for a slice)
+	Tensor      Reading // per cent of the time in which the tensor cores of this device worked
 	MemoryUsed  Reading // MiB
 	MemoryTotal Reading // MiB
 	Power       Reading // W, of the whole card

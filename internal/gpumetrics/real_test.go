@@ -65,6 +65,9 @@ func askReal(t *testing.T, url, file string) {
 			}
 			time.Sleep(200 * time.Millisecond)
 		}
+		if _, err := p.askUses(); err != nil {
+			t.Errorf("the use over the window: %v", err)
+		}
 		for _, d := range p.Live(c.namespace, c.pod).Devices {
 			if age := time.Since(d.Engine.At); age < 0 || age > 10*time.Second {
 				t.Errorf("%s: want a fresh reading, got one of %s", c.name, age)

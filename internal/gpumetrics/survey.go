@@ -76,6 +76,7 @@ var watched = []struct {
 	{memUsed, "memory_used", func(d *device) bool { return !d.only }},
 	{memFree, "memory_free", func(d *device) bool { return !d.only }},
 	{memReserved, "memory_reserved", func(d *device) bool { return !d.only }},
+	{tensorRatio, "tensor", func(d *device) bool { return !d.only && !guest(d.Model) }},
 	{power, "power", bare},
 	{temperature, "temperature", bare},
 	{xidLast, "xid", func(d *device) bool { return !d.only }},

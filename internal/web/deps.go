@@ -55,11 +55,15 @@ type Deps struct {
 	MaxStreams   int // open pages per session; 32 where 0
 }
 
-// Metrics gives readings from one cache for all pages; neither call waits for Prometheus.
+// Metrics gives readings from one cache for all pages; no call waits for Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
 	// History is the GPU use of the last hour, oldest first, in per cent.
 	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
+	// Fleet is what every device does; nil while nothing is known. It is the same value until something new is known.
+	Fleet(cluster string) *gpumetrics.Fleet
+	// Uses is how pods have used their GPUs of late.
+	Uses(cluster string) gpumetrics.Uses
 }
 
 // Part is a system that the portal leans on.
@@ -93,6 +97,7 @@ type Events = audit.Reader
 type Web struct {
 	Deps
 	streams *streams
+	heats   heats
 }
 
 // New checks nothing: app hands over what is needed.
@@ -114,7 +119,7 @@ func New(d Deps) *Web {
 	}
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }
-	return &Web{Deps: d, streams: newStreams(d.MaxStreams)}
+	return &Web{Deps: d, streams: newStreams(d.MaxStreams), heats: heats{drawn: map[heatKey]drawnHeat{}}}
 }
 
 // inOrder makes two lists of the same outages equal, however they were gathered.

@@ -115,7 +115,7 @@ func follows(a identity.Actor, p page, change live.Change) bool {
 		return true
 	}
 	// Seats and free capacity depend on everyone's workloads; the page shows numbers of them, never names.
-	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name || p.name == fleetPage.name
+	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name || p.name == fleetPage.name || p.name == fleetUsePage.name
 	return shared || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
 }
 
@@ -250,6 +250,8 @@ func (s *stream) draw(which func(part) bool) error {
 		s.sent[p.id] = sum.Sum64()
 		fragments = append(fragments, fragment{ID: p.id, HTML: buffer.String()})
 	}
+	// What shows no readings is built anew before it is drawn again: thousands of open pages need not keep it.
+	s.view = view{asOf: s.view.asOf, parts: slices.DeleteFunc(s.view.parts, func(p part) bool { return !p.ticks })}
 	if len(fragments) == 0 {
 		return nil
 	}

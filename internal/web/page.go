@@ -40,6 +40,7 @@ type view struct {
 	asOf     time.Time // of the data, where it comes from outside
 	wide     bool
 	startOff bool
+	paused   bool // the reader wants it to stay as it is
 }
 
 // part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks says that it shows readings or
@@ -88,7 +89,7 @@ func (w *Web) reply(c echo.Context, k call, p page, v view, status int) error {
 	if err != nil {
 		return err
 	}
-	if len(v.parts) > 0 && p.topics != nil {
+	if len(v.parts) > 0 && p.topics != nil && !v.paused {
 		q := url.Values{}
 		for name, values := range k.query {
 			q[name] = values

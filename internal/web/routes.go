@@ -61,6 +61,7 @@ func (w *Web) Routes() []Route {
 		{get, "/usage", identity.ReadUsage, w.show(usagePage)},
 		{get, "/usage/export", identity.ReadUsage, w.usageExport},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
+		{get, fleetUsePath, identity.ReadInventory, w.show(fleetUsePage)},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
 		{post, "/licences", identity.ChangeLicences, w.licenceEnter},
 		{post, "/licences/full", identity.ChangeLicences, w.licenceChoose},
@@ -158,6 +159,7 @@ var (
 	fleetHoursPage   = page{"fleet-hours", nil, (*Web).reconciliation}
 	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
+	fleetUsePage     = page{"fleet-use", []string{"inventory", "workload"}, (*Web).fleetUse}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
 	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
@@ -187,7 +189,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
+		fleetPage, fleetUsePage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

@@ -201,6 +201,7 @@ func (w *World) fleet() {
 		closed,
 	}}
 	w.layouts()
+	w.works()
 }
 
 // layouts are what the node agents tell of two nodes.

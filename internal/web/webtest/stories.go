@@ -109,6 +109,11 @@ func Scenes() []Scene {
 		return w
 	}
 	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
+	dark := func() *World {
+		w := Busy()
+		w.Fleets, w.Used, w.Readings = nil, gpumetrics.Uses{}, Readings{}
+		return w
+	}
 	unanswered := func() *World { // Prometheus has never answered
 		w := Busy()
 		w.Reports = map[string]gpumetrics.Report{"local": {}}
@@ -229,6 +234,10 @@ func Scenes() []Scene {
 		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},
+		{"fleet", "use, by workload", Dora, Busy, "/fleet/use?cluster=local&node=gpu-01", nil},
+		{"fleet", "use, as a developer sees it", Anna, Busy, "/fleet/use", nil},
+		{"fleet", "use, by team, paused", Eli, Busy, "/fleet/use?group=team&pause=1", nil},
+		{"fleet", "use, Prometheus never answered", Anna, dark, "/fleet/use", nil},
 		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
 		{"demand", "nothing is missing", Dora, Busy, "/usage/demand", nil},
 		{"demand", "what was not to be had", Dora, unmet, "/usage/demand", nil},

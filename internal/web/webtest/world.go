@@ -64,6 +64,8 @@ type World struct {
 	StandIns        *standin.Service
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
+	Fleets          map[string]*gpumetrics.Fleet // by cluster
+	Used            gpumetrics.Uses
 	away            []web.Outage
 	Site            request.Site
 	Offer           *offer.Service
@@ -92,6 +94,9 @@ type Reading struct {
 }
 
 type metrics struct{ world *World }
+
+func (m metrics) Fleet(cluster string) *gpumetrics.Fleet { return m.world.Fleets[cluster] }
+func (m metrics) Uses(string) gpumetrics.Uses            { return m.world.Used }
 
 func (m metrics) Live(_, _, pod string) gpumetrics.Live { return m.world.Readings[pod].Live }
 func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point {

@@ -1,0 +1,36 @@
+package webtest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+)
+
+// works fills in what the devices of the fleet do: slices at work and idle ones, a whole card, a guest that is idle, a free card, and one that nobody measures.
+// gpu-05 and gpu-06 have no metrics at all.
+func (w *World) works() {
+	at := Now.Add(-4 * time.Second)
+	cell := func(use, gib, of float64, pods ...gpumetrics.Pod) gpumetrics.Cell {
+		return gpumetrics.Cell{Part: 1, Engine: known(use, gpumetrics.Percent), Memory: known(gib*1024, gpumetrics.MiB), Total: known(of*1024, gpumetrics.MiB), Pods: pods}
+	}
+	slice := func(i int, c gpumetrics.Cell) gpumetrics.Cell {
+		c.Instance, c.Profile, c.Part = fmt.Sprint(7+i), "1g.10gb", 1.0/7
+		return c
+	}
+	cut := gpumetrics.CardUse{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{
+		slice(0, cell(63, 7.1, 10, gpumetrics.Pod{Namespace: "gpu-vision", Name: "train-resnet-0"})), slice(1, cell(2, 0.4, 10, gpumetrics.Pod{Namespace: "batch", Name: "job-7"})),
+		slice(2, cell(0, 0, 10)), slice(3, cell(31, 2, 10, gpumetrics.Pod{Namespace: "batch", Name: "job-8"}))}}
+	blank := gpumetrics.Cell{Part: 1, Engine: gpumetrics.Reading{Unit: gpumetrics.Percent, Why: gpumetrics.TooOld, At: Now.Add(-9 * time.Minute)}, Pods: []gpumetrics.Pod{{Namespace: "gpu-speech", Name: "asr-train-0"}}}
+	w.Fleets = map[string]*gpumetrics.Fleet{"local": {At: at, Nodes: []gpumetrics.Node{
+		{Name: "gpu-01", Cards: []gpumetrics.CardUse{cut, {UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{cell(0, 0, 80)}}}},
+		{Name: "gpu-02", Cards: []gpumetrics.CardUse{{UUID: "GPU-3", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{cell(88, 61, 80, gpumetrics.Pod{Namespace: "gpu-vision", Name: "llm-chat-0"})}}}},
+		{Name: "gpu-03", Cards: []gpumetrics.CardUse{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{blank}}}},
+		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q", Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
+	}}}
+	w.Used = gpumetrics.NewUses(at, map[gpumetrics.Pod]gpumetrics.Use{
+		{Namespace: "gpu-vision", Name: "train-resnet-0"}: {Mean: 58, Known: 1},
+		{Namespace: "gpu-vision", Name: "llm-chat-0"}:     {Mean: 21, Known: 0.4},
+		{Namespace: "gpu-vision", Name: "render-farm-0"}:  {Mean: 2, Known: 1},
+	})
+}

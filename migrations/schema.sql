@@ -189,6 +189,20 @@ CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE unt
 CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
+-- When storage was there, of which size and whose. What it costs follows from the price list, which keeps what counted when.
+CREATE TABLE storage_intervals (
+  volume     TEXT   NOT NULL,
+  tenant     TEXT   NOT NULL,
+  owner      TEXT   NOT NULL,
+  owner_name TEXT   NOT NULL,
+  gib        BIGINT NOT NULL,
+  from_at    BIGINT NOT NULL,
+  until_at   BIGINT CHECK (until_at >= from_at),
+  PRIMARY KEY (volume, from_at)
+);
+CREATE UNIQUE INDEX storage_intervals_open ON storage_intervals (volume) WHERE until_at IS NULL;
+CREATE INDEX storage_intervals_until ON storage_intervals (until_at);
+
 -- Sums of each line of the meter from the beginning of a month up to a moment, so that a statement need not add up the whole meter. They can be thrown away at any time.
 CREATE TABLE meter_sheets (
   from_at  BIGINT NOT NULL,

@@ -51,6 +51,11 @@ type StatementLine struct {
 	UnknownSeconds float64 `json:"unknownSeconds"`
 	PricePerHour   Money   `json:"pricePerHour"`
 	Cost           Money   `json:"cost"`
+
+	Volume           string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
+	GiB              int64   `json:"gib,omitempty"`
+	GiBMonths        float64 `json:"gibMonths,omitempty" doc:"GiB times months of 730 hours"`
+	PricePerGiBMonth string  `json:"pricePerGibMonth,omitempty" example:"0.08" doc:"In the unit of the cost's currency"`
 }
 
 type usageInput struct {
@@ -116,8 +121,12 @@ func statementView(s usage.Statement) Statement {
 		v.DeviceTime = append(v.DeviceTime, DeviceTime{Kind: kindView(t.Kind), Seconds: t.Time.Seconds()})
 	}
 	for _, l := range s.Lines {
-		v.Lines = append(v.Lines, StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName, Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
-			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost())})
+		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName, Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
+			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost())}
+		if l.Volume != "" {
+			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
+		}
+		v.Lines = append(v.Lines, line)
 	}
 	return v
 }

@@ -143,6 +143,9 @@ func (a *App) sweep(ctx context.Context) error {
 // closeSheets keeps the sums of the meter, so that statements are quick. Every replica may do so.
 func (a *App) closeSheets(ctx context.Context) error {
 	for {
+		if err := a.store.MeterStorage(ctx, a.now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("could not begin to meter storage", "error", err)
+		}
 		if err := usage.CloseSheets(ctx, a.store, zone(a.config), a.now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("could not write down the sums of the meter", "error", err)
 		}

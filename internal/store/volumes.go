@@ -78,10 +78,14 @@ func (t *tx) SaveVolume(ctx context.Context, v workload.Volume) error {
 	row := fromVolume(v)
 	row.Version++
 	t.changed(volumeChange(row))
+	write := func() error { return insert(t.at(ctx), &row) }
 	if v.Version > 0 {
-		return update(t.at(ctx), &row, "name", row.Name, v.Version)
+		write = func() error { return update(t.at(ctx), &row, "name", row.Name, v.Version) }
 	}
-	return insert(t.at(ctx), &row)
+	if err := write(); err != nil {
+		return err
+	}
+	return t.meterVolume(ctx, row)
 }
 
 // PurgeVolume forgets a deleted volume whose PVC is gone, and so frees its name; the audit still knows it. Purging what is not there, or was never
@@ -92,6 +96,9 @@ func (s *Store) PurgeVolume(ctx context.Context, name string) error {
 		err := t.at(ctx).Raw("DELETE FROM volumes WHERE name = ? AND deleted RETURNING *", name).Scan(&gone).Error
 		for _, row := range gone {
 			t.changed(volumeChange(row))
+			if err := t.endMeter(ctx, row.Name); err != nil {
+				return err
+			}
 		}
 		return err
 	})

@@ -12,16 +12,33 @@ import (
 func (s Statement) ExportCSV(to io.Writer) error {
 	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology", "model", "profile", "devices", "hours_held", "device_hours",
-		"hours_unknown", "price_per_hour", "cost", "currency"}); err != nil {
+		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month"}); err != nil {
 		return err
 	}
 	for _, l := range s.Lines {
 		if err := out.Write([]string{s.Month.String(), l.Tenant, l.OwnerName, l.Owner, l.Name, l.Workload, l.Size, l.Kind.Technology, l.Kind.Model, l.Kind.Profile, strconv.Itoa(l.Devices),
-			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), l.PerHour.Amount(), l.Cost().Amount(), l.PerHour.Currency}); err != nil {
+			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), perHour(l), l.Cost().Amount(), l.PerHour.Currency, l.Volume, perStorage(l, strconv.FormatInt(l.GiB, 10)),
+			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, l.Rate.String())}); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
+}
+
+// perStorage is empty for what is no storage.
+func perStorage(l Line, text string) string {
+	if l.Volume == "" {
+		return ""
+	}
+	return text
+}
+
+// perHour is empty for storage.
+func perHour(l Line) string {
+	if l.Volume != "" {
+		return ""
+	}
+	return l.PerHour.Amount()
 }
 
 func hours(d time.Duration) string { return strconv.FormatFloat(d.Hours(), 'f', 6, 64) }

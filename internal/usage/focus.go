@@ -48,29 +48,29 @@ var focusColumns = []focusColumn{
 	{"BillingPeriodStart", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Whole.From) }},
 	{"ChargeCategory", always("Usage")},
 	{"ChargeClass", always("")},
-	{"ChargeDescription", func(_ FocusSite, _ Statement, l Line) string { return l.SizeTitle + " held by " + l.Name }},
+	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name }, func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name })},
 	{"ChargeFrequency", always("Usage-Based")},
 	{"ChargePeriodEnd", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Span.Until) }},
 	{"ChargePeriodStart", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Span.From) }},
 	{"ConsumedQuantity", func(_ FocusSite, _ Statement, l Line) string { return focusHours(l) }},
-	{"ConsumedUnit", always("Hours")},
+	{"ConsumedUnit", either(fixed("Hours"), fixed("GiB-Months"))},
 	{"ContractedCost", func(_ FocusSite, _ Statement, l Line) string { return focusListCost(l) }},
 	{"EffectiveCost", func(_ FocusSite, _ Statement, l Line) string { return l.Cost().Amount() }},
 	{"HostProviderName", provider},
 	{"InvoiceIssuerName", provider},
 	{"ListCost", func(_ FocusSite, _ Statement, l Line) string { return focusListCost(l) }},
-	{"ListUnitPrice", func(_ FocusSite, _ Statement, l Line) string { return l.PerHour.Amount() }},
+	{"ListUnitPrice", either(func(l Line) string { return l.PerHour.Amount() }, func(l Line) string { return l.Rate.String() })},
 	{"PricingQuantity", func(_ FocusSite, _ Statement, l Line) string { return focusHours(l) }},
-	{"PricingUnit", always("Hours")},
-	{"ResourceId", func(_ FocusSite, _ Statement, l Line) string { return l.Workload }},
+	{"PricingUnit", either(fixed("Hours"), fixed("GiB-Months"))},
+	{"ResourceId", either(func(l Line) string { return l.Workload }, func(l Line) string { return l.Volume })},
 	{"ResourceName", func(_ FocusSite, _ Statement, l Line) string { return l.Name }},
-	{"ResourceType", always("Workload")},
-	{"ServiceCategory", always("Compute")},
-	{"ServiceName", always("GPU workloads")},
+	{"ResourceType", either(fixed("Workload"), fixed("Volume"))},
+	{"ServiceCategory", either(fixed("Compute"), fixed("Storage"))},
+	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"))},
 	{"ServiceProviderName", provider},
-	{"ServiceSubcategory", always("Containers")},
+	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"))}, // block or file, as the storage class has it
 	{"SkuId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
-	{"SkuMeter", always("Time held")},
+	{"SkuMeter", either(fixed("Time held"), fixed("Capacity kept"))},
 	{"SkuPriceDetails", func(_ FocusSite, _ Statement, l Line) string { return focusDetails(l) }},
 	{"SkuPriceId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
 	{"SubAccountId", func(_ FocusSite, _ Statement, l Line) string { return l.Tenant }},
@@ -79,6 +79,18 @@ var focusColumns = []focusColumn{
 	{"x_OwnerId", func(_ FocusSite, _ Statement, l Line) string { return l.Owner }},
 	{"x_OwnerName", func(_ FocusSite, _ Statement, l Line) string { return l.OwnerName }},
 }
+
+// either is one thing for what runs and another for storage.
+func either(runs, kept func(Line) string) func(FocusSite, Statement, Line) string {
+	return func(_ FocusSite, _ Statement, l Line) string {
+		if l.Volume != "" {
+			return kept(l)
+		}
+		return runs(l)
+	}
+}
+
+func fixed(text string) func(Line) string { return func(Line) string { return text } }
 
 // ExportFocus writes a statement in the FOCUS format as comma-separated values, one charge for each line of the ledger that was held at all.
 func (s Statement) ExportFocus(to io.Writer, f FocusSite) error {
@@ -107,23 +119,35 @@ func (s Statement) ExportFocus(to io.Writer, f FocusSite) error {
 // focusTime is ISO 8601 in UTC with a Z.
 func focusTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// focusHours are hours with nine digits after the point, four millionths of a second.
+// focusHours are hours with nine digits after the point, four millionths of a second; of storage GiB-months, with as many.
 func focusHours(l Line) string { return focusQuantity(l).FloatString(9) }
 
 func focusQuantity(l Line) *big.Rat {
-	q, _ := new(big.Rat).SetString(big.NewRat(int64(l.Held), int64(time.Hour)).FloatString(9))
+	exact := big.NewRat(int64(l.Held), int64(time.Hour))
+	if l.Volume != "" {
+		exact = big.NewRat(int64(l.GiBTime()), billingMonth.Microseconds())
+	}
+	q, _ := new(big.Rat).SetString(exact.FloatString(9))
 	return q
 }
 
 // focusListCost is the price times the quantity as it is written, to the last digit.
 func focusListCost(l Line) string {
-	return strings.TrimSuffix(new(big.Rat).Mul(big.NewRat(l.PerHour.Minor, 100), focusQuantity(l)).FloatString(11), "000000000")
+	price := big.NewRat(l.PerHour.Minor, 100)
+	if l.Volume != "" {
+		price = big.NewRat(int64(l.Rate), 100_000)
+		return new(big.Rat).Mul(price, focusQuantity(l)).FloatString(14)
+	}
+	return strings.TrimSuffix(new(big.Rat).Mul(price, focusQuantity(l)).FloatString(11), "000000000")
 }
 
 // focusDetails are properties of the size; null where it is not on record any more. GpuCount is for whole cards: a slice is none.
 func focusDetails(l Line) string {
 	if !l.Kind.Known {
 		return ""
+	}
+	if l.Volume != "" {
+		return `{"x_GiB":` + strconv.FormatInt(l.GiB, 10) + `}`
 	}
 	details := map[string]any{"x_Technology": l.Kind.Technology, "x_DeviceCount": l.Devices}
 	for key, value := range map[string]string{"x_Model": l.Kind.Model, "x_Profile": l.Kind.Profile} {

@@ -30,6 +30,19 @@ const (
 	isJSON     = "JSON"
 )
 
+// The subcategories that the specification has of two categories.
+var (
+	ofCompute = []string{"Containers", "End User Computing", "Quantum Compute", "Serverless Compute", "Virtual Machines", "Other (Compute)"}
+	ofStorage = []string{"Backup Storage", "Block Storage", "File Storage", "Object Storage", "Storage Platforms", "Other (Storage)"}
+)
+
+func ofItsCategory(row map[string]string) string {
+	if list, ok := map[string][]string{"Compute": ofCompute, "Storage": ofStorage}[row["ServiceCategory"]]; !ok || !slices.Contains(list, row["ServiceSubcategory"]) {
+		return "is none of " + row["ServiceCategory"]
+	}
+	return ""
+}
+
 var focusRules = map[string]focusRule{
 	"BilledCost":          {must: true, kind: isDecimal},
 	"BillingAccountId":    {must: true, kind: isText},
@@ -59,7 +72,7 @@ var focusRules = map[string]focusRule{
 	"ServiceCategory":     {must: true, kind: isText, allowed: []string{"AI and Machine Learning", "Analytics", "Business Applications", "Compute", "Databases", "Developer Tools", "Multicloud", "Identity", "Integration", "Internet of Things", "Management and Governance", "Media", "Migration", "Mobile", "Networking", "Security", "Storage", "Web", "Other"}},
 	"ServiceName":         {must: true, kind: isText},
 	"ServiceProviderName": {must: true, kind: isText},
-	"ServiceSubcategory":  {kind: isText, allowed: []string{"Containers", "End User Computing", "Quantum Compute", "Serverless Compute", "Virtual Machines", "Other (Compute)"}}, // of Compute
+	"ServiceSubcategory":  {kind: isText, allowed: slices.Concat(ofCompute, ofStorage), also: ofItsCategory},
 	"SkuId":               {must: true, kind: isText, null: true, also: together("SkuId", "SkuPriceId")},
 	"SkuMeter":            {must: true, kind: isText, null: true, also: together("SkuMeter", "SkuId")},
 	"SkuPriceDetails":     {must: true, kind: isJSON, null: true, also: customKeys},
@@ -230,6 +243,7 @@ func charges(seed uint64, zone *time.Location) Statement {
 	for _, u := range Uses(ledger(r), s.Span) {
 		s.Lines = append(s.Lines, Line{Use: u, Name: "train", Owner: "p-1", OwnerName: "Anna \"Ann\", Albers", SizeTitle: "MIG slice 10 GB", Kind: kinds[r.IntN(4)], Devices: r.IntN(3)})
 	}
+	s.Lines = append(s.Lines, storagePrices(r).Storage(storageKept(r), s.Span, "EUR")...)
 	return s
 }
 

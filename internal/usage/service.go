@@ -13,6 +13,8 @@ import (
 // Store adds up the meter. Faults: Unavailable when the database is away.
 type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
+	// Kept is the storage that was there in a span, with what was there of the same before it.
+	Kept(ctx context.Context, f Filter) ([]Kept, error)
 }
 
 // Scope is whose statement it is.
@@ -50,6 +52,7 @@ type Service struct {
 	Store  Store
 	Misses Misses
 	Fleet  *Fleet
+	Prices *Prices        // of storage; nil: it costs nothing
 	Zone   *time.Location // months begin and end by its clocks
 	Now    func() time.Time
 	Focus  FocusSite // who charges, for exports
@@ -76,5 +79,11 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	}
 	st, err := s.Store.Statement(ctx, f)
 	st.Month, st.Whole, st.Span = m, whole, f.Span
+	if err != nil || s.Prices == nil {
+		return st, err
+	}
+	kept, err := s.Store.Kept(ctx, f)
+	st.Lines = append(st.Lines, s.Prices.List().Storage(kept, f.Span, s.Prices.Currency())...)
+	st.Sort()
 	return st, err
 }

@@ -13,17 +13,24 @@ import (
 // span, rounded, less what had been held before it, rounded. What one month loses in rounding the next one carries, and months, days or hours of a line always add up
 // to what the line costs as a whole. All sums (by person, by team, of everything) are sums of lines, so they agree to the minor unit whichever way they are grouped.
 type Use struct {
-	Workload string
+	Workload string // "" for storage
 	Tenant   string
 	Size     string
 	PerHour  Money
 	Before   time.Duration // held before the span
 	Held     time.Duration // held in the span
 	Unknown  time.Duration // of the span: the cluster was silent, and nobody can tell whether it was held. Not charged
+
+	Volume string // the storage that was held; "" for all else
+	GiB    int64  // of the storage
+	Rate   Mills  // of a GiB of storage for a month of 730 hours
 }
 
 // Cost is what the time in the span costs.
 func (u Use) Cost() Money {
+	if u.Volume != "" {
+		return Money{Minor: u.storageCost(u.Before+u.Held) - u.storageCost(u.Before), Currency: u.PerHour.Currency}
+	}
 	before, all := u.PerHour.For(u.Before), u.PerHour.For(u.Before+u.Held)
 	return Money{Minor: all.Minor - before.Minor, Currency: all.Currency}
 }
@@ -65,7 +72,7 @@ func Uses(intervals []Interval, s Span) []Use {
 
 func compareUses(a, b Use) int {
 	return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Size, b.Size), strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
-		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant))
+		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate))
 }
 
 // Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a GPU.
@@ -113,6 +120,7 @@ type Sum struct {
 	Cost    []Money // one for each currency, in the order of their codes
 	GPU     []KindTime
 	Unknown time.Duration
+	Storage GiBTime
 }
 
 // KindTime is device time of one kind.
@@ -140,10 +148,15 @@ func (s Statement) By(key func(Line) string) []Sum {
 
 // Groupings are what a statement can be grouped by.
 var Groupings = map[string]func(Line) string{
-	"workload": func(l Line) string { return l.Workload },
-	"person":   func(l Line) string { return l.Owner },
-	"team":     func(l Line) string { return l.Tenant },
-	"size":     func(l Line) string { return l.Size },
+	"workload": func(l Line) string {
+		if l.Volume != "" {
+			return volumeKey + l.Volume
+		}
+		return l.Workload
+	},
+	"person": func(l Line) string { return l.Owner },
+	"team":   func(l Line) string { return l.Tenant },
+	"size":   func(l Line) string { return l.Size },
 }
 
 func minor(s Sum) (all int64) {
@@ -160,6 +173,7 @@ func sum(key string, lines []Line) Sum {
 		c := l.Cost()
 		cost[c.Currency] = cost[c.Currency].Add(c)
 		s.Unknown += l.Unknown
+		s.Storage += l.GiBTime()
 		if l.Devices > 0 {
 			times[l.Kind] += l.GPUTime()
 		}

@@ -60,7 +60,12 @@ func (w *Web) reconciliationRows(k call, c usageChoice, r usage.Reconciliation, 
 }
 
 func fleetRow(say words, name string, t usage.FleetTime) usageview.CardsModel {
-	hours := func(t usage.CardTime) string { return ui.Number(say.Localizer, t.Hours(), 1) }
+	hours := func(t usage.CardTime) string {
+		if t == 0 {
+			return "0"
+		}
+		return ui.Number(say.Localizer, t.Hours(), 1)
+	}
 	bar := fleetBar(say, name, t)
 	bar.Bare = true
 	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Bar: bar, Physical: hours(t.Physical), Ours: hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),

@@ -30,7 +30,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 		t.Errorf("want two models, got %d", n)
 	}
 	all := part(doc, "reconciliation-day").Length()
-	for _, want := range []string{"Held here", "Unknown", "Difference", "Free"} {
+	for _, want := range []string{"By the portal", "Unknown", "Difference", "Free"} {
 		wantSaid(t, doc, "reconciliation-whole", want)
 	}
 	one := read(t, w.Get(webtest.Eli, "/usage/reconciliation?cluster=east&model=NVIDIA-L40S"), http.StatusOK)

@@ -76,10 +76,13 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 	for _, t := range total.GPU {
 		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Cost: say.monies(kindCost(s, t.Kind))})
 	}
+	if total.Storage > 0 {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.gibMonths(total.Storage), Cost: say.monies(storageCost(s))})
+	}
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
-	m.Sum = usageview.SumModel{Cost: say.monies(total.Cost), Hours: kindHours(say, total.GPU)}
+	m.Sum = usageview.SumModel{Cost: say.monies(total.Cost), Hours: sumHours(say, total)}
 	if len(m.Rows) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
 	}
@@ -88,7 +91,7 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 
 func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
 	say, first := k.words, g.Lines[0]
-	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: kindHours(say, g.GPU), Cost: say.monies(g.Cost)}
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: sumHours(say, g), Cost: say.monies(g.Cost)}
 	switch c.by {
 	case "person":
 		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "user"}
@@ -96,8 +99,15 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 		row.Name = ui.StackModel{Title: w.teamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "team"}
 	case "size":
 		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "sizes"}
+		if first.Volume != "" {
+			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
+		}
 	default:
 		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)), Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
+		if first.Volume != "" {
+			row.Name = ui.StackModel{Title: first.Volume, Href: "/storage", Icon: "storage",
+				Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), say.S("usage.storage"), say.gib(float64(first.GiB))}, " · ")}
+		}
 	}
 	if row.Name.Title == "" { // the workload or the person is not on record any more
 		row.Name.Title, row.Name.Href = g.Key, ""
@@ -116,7 +126,9 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 func workloads(lines []usage.Line) int {
 	ids := map[string]bool{}
 	for _, l := range lines {
-		ids[l.Workload] = true
+		if l.Workload != "" {
+			ids[l.Workload] = true
+		}
 	}
 	return len(ids)
 }
@@ -130,6 +142,11 @@ func (w *Web) teamTitle(name string) string {
 
 func kindCost(s usage.Statement, kind usage.Kind) []usage.Money {
 	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Kind != kind || l.Devices == 0 })
+	return s.Total().Cost
+}
+
+func storageCost(s usage.Statement) []usage.Money {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Volume == "" })
 	return s.Total().Cost
 }
 
@@ -202,6 +219,20 @@ func kindHours(say words, times []usage.KindTime) []usageview.HoursModel {
 		list = append(list, usageview.HoursModel{Hours: say.hours(t.Time), Kind: gpuKind(say, t.Kind)})
 	}
 	return list
+}
+
+// sumHours is what a sum held: GPUs by kind, and storage.
+func sumHours(say words, s usage.Sum) []usageview.HoursModel {
+	list := kindHours(say, s.GPU)
+	if s.Storage > 0 {
+		list = append(list, usageview.HoursModel{Hours: say.gibMonths(s.Storage), Kind: say.S("usage.storage")})
+	}
+	return list
+}
+
+// gibMonths is storage for a time: "12.5 GiB-months".
+func (w words) gibMonths(t usage.GiBTime) string {
+	return w.S("usage.gib_months", "Amount", ui.Number(w.Localizer, t.Months(), 2))
 }
 
 // hours is a length of time as people are charged for it: "12.5 h".

@@ -2,11 +2,13 @@ package web_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -106,5 +108,32 @@ func TestUsageInFocus(t *testing.T) {
 	rows, err := csv.NewReader(answer.Body).ReadAll()
 	if err != nil || len(rows) != 5 || rows[0][0] != "BilledCost" {
 		t.Fatalf("want a head and the four workloads of the team, got %v, %v", rows, err)
+	}
+}
+
+func TestUsageOfStorage(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); strings.Contains(file, "Storage") {
+		t.Errorf("want nothing of what has no price, got %s", file)
+	}
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)}}
+	if err := w.Prices.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	row := doc.Find("[data-test=usage-row]:has(a[href='/storage'])").First()
+	gib := 0
+	for _, v := range w.Vols {
+		if v.Owner == webtest.Anna.ID {
+			gib += v.GiB
+		}
+	}
+	if got := said(row); !strings.Contains(got, "GiB-months") || !strings.Contains(got, "Storage") {
+		t.Errorf("want her storage in its own unit, got %q", got)
+	}
+	wantSaid(t, doc, "usage-kinds", fmt.Sprintf("€%d.%02d", gib*10/100, gib*10%100)) // a hundred hours at ten cents a GiB
+	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Other (Storage)") {
+		t.Errorf("want storage among the charges, got %s", file)
 	}
 }

@@ -169,6 +169,48 @@ var usageCases = cases{
 		line.SizeTitle, line.Kind = "mig-10gb", usage.Kind{}
 		equal(t, []usage.Line{line}, got(s.Statement(ctx, usage.Filter{Span: span}))(t).Lines)
 	},
+	"storage is metered from when it is written down until it is gone, and anew when it grows": func(t *testing.T, s *store.Store) {
+		ctx, before := context.Background(), time.Now().Add(-time.Hour).UTC()
+		kept := func(f usage.Filter) []usage.Kept {
+			f.Span = usage.Span{From: before, Until: time.Now().Add(time.Hour)}
+			return got(s.Kept(ctx, f))(t)
+		}
+		v := Volume("home")
+		v.Version = 0
+		saveVolume(t, s, v)
+		v.Version++
+		v.UnusedFrom = later(99) // changes nothing of what it costs
+		saveVolume(t, s, v)
+		v.Version++
+		must(t, s.MeterStorage(ctx, time.Now()))
+		list := kept(usage.Filter{})
+		equal(t, 1, len(list))
+		first := list[0]
+		equal(t, usage.Kept{Volume: "home", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", GiB: 10, From: first.From}, first)
+		v.GiB = 25
+		saveVolume(t, s, v)
+		v.Version++
+		v.Deleted = true
+		saveVolume(t, s, v)
+		list = kept(usage.Filter{})
+		equal(t, 2, len(list))
+		equal(t, list[0].Until, list[1].From)
+		equal(t, []any{int64(10), int64(25), true}, []any{list[0].GiB, list[1].GiB, list[1].Until.IsZero()}) // it is deleted, and its claim is not gone yet
+		must(t, s.PurgeVolume(ctx, "home"))
+		list = kept(usage.Filter{})
+		equal(t, false, list[1].Until.IsZero())
+		must(t, s.PurgeVolume(ctx, "home"))
+		must(t, s.MeterStorage(ctx, time.Now()))
+		equal(t, list, kept(usage.Filter{}))
+		v = Volume("home")
+		v.Version, v.Owner, v.Tenant = 0, "p-bob", "speech"
+		saveVolume(t, s, v)
+		equal(t, 3, len(kept(usage.Filter{})))
+		equal(t, 1, len(kept(usage.Filter{Owner: "p-bob"})))
+		equal(t, 2, len(kept(usage.Filter{Tenants: []string{"vision"}})))
+		equal(t, 0, len(kept(usage.Filter{Tenants: []string{}})))
+		equal(t, 0, len(got(s.Kept(ctx, usage.Filter{Span: usage.Span{From: before.Add(-time.Hour), Until: before}}))(t)))
+	},
 	"a statement is of some teams, or of one person": func(t *testing.T, s *store.Store) {
 		for n, tenant := range []string{"vision", "vision", "speech"} {
 			w := Workload(fmt.Sprint("w-", n))

@@ -197,6 +197,18 @@ func (s *Store) Statement(_ context.Context, f usage.Filter) (usage.Statement, e
 	return st, nil
 }
 
+// Kept is the storage that is there, since the week before.
+func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
+		if v := s.Vols[name]; (f.Owner == "" || string(v.Owner) == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
+			list = append(list, usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB), From: Now.Add(-7 * 24 * time.Hour)})
+		}
+	}
+	return list, nil
+}
+
 // Volumes lists storage by name.
 func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
 	s.mu.Lock()

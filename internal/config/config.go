@@ -42,6 +42,7 @@ type Config struct {
 	Clusters       []Cluster       `json:"clusters,omitempty"`
 	Platform       tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
 	Tenants        []tenant.Tenant `json:"tenants,omitempty"`
+	TeamGroups     tenant.Roles    `json:"teamGroups,omitempty"`  // rules for every team by its name: owner: ["gpu-{team}-owners"]
 	CatalogFile    string          `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
 	Rules          []policy.Rule   `json:"rules,omitempty"`       // built-in defaults when absent
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
@@ -313,6 +314,14 @@ func (c Config) problems() []error {
 	all = append(all, c.clusterProblems()...)
 	all = append(all, c.poolProblems()...)
 	all = append(all, groupProblems("platform", c.Platform, identity.Approver, identity.Admin, identity.Auditor)...)
+	all = append(all, groupProblems("teamGroups", c.TeamGroups, tenant.MemberRoles...)...)
+	for _, role := range slices.Sorted(maps.Keys(c.TeamGroups)) {
+		for _, rule := range c.TeamGroups[role] {
+			if err := tenant.NamedProblem(rule); err != nil && rule != "" {
+				all = append(all, fmt.Errorf("teamGroups.%s: %w", role, err))
+			}
+		}
+	}
 	all = append(all, c.tenantProblems()...)
 	_, rules := policy.Compile(c.Rules)
 	return append(all, rules...)

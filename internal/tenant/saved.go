@@ -100,7 +100,7 @@ func Raised(s Saved, size string, to int) Saved {
 
 // compose puts the configuration, what was saved over it, and the members by hand together. Teams of the configuration come first, in its order.
 func compose(first Directory, saved []Revision, members []Member) Directory {
-	d := Directory{Platform: first.Platform, ByHand: map[identity.PersonID]map[string][]identity.Role{}}
+	d := Directory{Platform: first.Platform, Named: first.Named, ByHand: map[identity.PersonID]map[string][]identity.Role{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
 		by[r.Tenant] = r

@@ -341,11 +341,11 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 	if err != nil {
 		return nil, err
 	}
-	hand := s.standing.Load().members
+	hand, directory := s.standing.Load().members, s.Directory()
 	var list []Membership
 	for _, p := range people {
 		for _, role := range MemberRoles {
-			if g, ok := e.GroupFor(role, p.Groups); ok {
+			if g, ok := directory.GroupFor(e.Tenant, role, p.Groups); ok {
 				list = append(list, Membership{Person: p, Role: role, Group: g})
 			}
 			if i := slices.IndexFunc(hand, func(m Member) bool { return m.Tenant == name && m.Person == p.ID && m.Role == role }); i >= 0 {

@@ -60,6 +60,7 @@ type Roles map[identity.Role][]string
 type Directory struct {
 	Tenants  []Tenant `json:"tenants"`
 	Platform Roles    `json:"platform"`
+	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
 }
@@ -76,15 +77,16 @@ func (d Directory) ByName(name string) (Tenant, bool) {
 // Actor says what a person is, by their groups.
 func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups)}
+	named := d.named(p.Groups)
 	for _, t := range d.Tenants {
-		if roles := union(rolesOf(t.Groups, p.Groups), d.ByHand[p.ID][t.Name]); len(roles) > 0 {
+		if roles := union(rolesOf(t.Groups, p.Groups), slices.Concat(named[t.Name], d.ByHand[p.ID][t.Name])); len(roles) > 0 {
 			a.Tenants[t.Name] = roles
 		}
 	}
 	return a
 }
 
-// union has each role once, in the order of the roles.
+// union has each role once, in the order of the roles; hand are those that come from elsewhere than the team's own groups.
 func union(groups, hand []identity.Role) []identity.Role {
 	if len(hand) == 0 {
 		return groups

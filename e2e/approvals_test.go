@@ -164,3 +164,55 @@ func TestAStandInDecides(t *testing.T) {
 		t.Errorf("it is over: want 403, got %d %s", a.Status, a.Raw)
 	}
 }
+
+// TestARequestIsGivenToAnotherApprover: Ada gives it to Otto, whose word counts by the same rule, takes it back, and gives it again. Otto decides, and Dana
+// reads along.
+func TestARequestIsGivenToAnotherApprover(t *testing.T) {
+	withRule(t, `- {name: either, when: 'request.size == "h100" && request.hours == 3.0', outcome: approve, steps: [{from: [approver, owner]}]}`)
+	otto := signIn(t, "otto", look{}) // known from now on
+	id := asked(t, "3h")
+	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{Width: 360, Dark: true})
+	dana.open("/requests/" + id)
+	ada.open("/approvals/" + id)
+	ada.click("[data-test=hand]")
+	ada.do(ada.at("[data-test=hand-form]").GetByLabel("Otto").Check())
+	ada.accessible()
+	ada.shot("hand")
+	ada.fill("[data-test=hand-why]", "Your budget.")
+	ada.click("[data-test=hand-go]")
+	ada.reads("[data-test=flash]", "Given away")
+	ada.reads("[data-test=why-not]", "You gave this request to Otto")
+	ada.accessible()
+	ada.shot("given-away")
+	dana.reads("[data-test=approval-steps]", "Your budget.") // without reloading
+
+	otto.open("/approvals/" + id)
+	otto.reads("[data-test=given]", "asks you to decide this")
+	otto.reads("[data-test=given]", "Your budget.")
+	otto.accessible()
+	otto.shot("given")
+	if a := as(t, "ada").call(http.MethodPost, "/requests/"+id+"/approve", nil); a.Status != http.StatusConflict {
+		t.Errorf("who gave it away does not decide: want 409, got %d %s", a.Status, a.Raw)
+	}
+	ada.click("[data-test=take-back]")
+	ada.sees("[data-test=approve]")
+	var receiver string
+	for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/requests/"+id+"/receivers", nil)) {
+		if strings.HasPrefix(str(p["name"]), "Otto") {
+			receiver = str(p["id"])
+		}
+		if strings.HasPrefix(str(p["name"]), "Dana") {
+			t.Error("nobody gives a request to its asker")
+		}
+	}
+	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/hand", map[string]any{"person": receiver, "reason": "Yours after all."})
+	otto.open("/approvals/" + id)
+	otto.reads("[data-test=given]", "Yours after all.")
+	otto.click("[data-test=reject]")
+	otto.sees("[data-test=flash]")
+	dana.reads("[data-test=request-verdict]", "Otto")
+	german := signIn(t, "ada", look{Language: "de"})
+	german.open("/approvals/" + asked(t, "3h") + "/hand")
+	german.sees("[data-test=hand-form]")
+	german.shot("hand-de")
+}

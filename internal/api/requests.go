@@ -167,6 +167,34 @@ func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
+func (a *API) receivers(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Candidate]], error) {
+	people, err := a.deps.Requests.Receivers(ctx, actor, request.ID(in.ID))
+	if err != nil {
+		return nil, err
+	}
+	return reply(list(candidateViews(people), ""), nil)
+}
+
+type handInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Person string `json:"person" maxLength:"64" doc:"Id of the approver; see /requests/{id}/receivers"`
+		Reason string `json:"reason" maxLength:"2000" doc:"For the one who decides now"`
+		Seen   int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that is given away; when it has changed since, the answer is a conflict"`
+	}
+}
+
+func (a *API) hand(ctx context.Context, actor identity.Actor, in *handInput) (*output[Request], error) {
+	b := in.Body
+	r, err := a.deps.Requests.Hand(ctx, actor, request.ID(in.ID), request.Given{To: identity.PersonID(b.Person), Reason: b.Reason, Seen: b.Seen})
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
+func (a *API) takeBack(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Requests.TakeBack(ctx, actor, request.ID(in.ID))
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
 type editInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body struct {

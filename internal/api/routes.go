@@ -44,6 +44,9 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
 	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
 	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"), identity.DecideRequest, a.reject)
+	add(a, op(http.MethodGet, "/requests/{id}/receivers", "list-receivers", "Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest, a.receivers)
+	add(a, op(http.MethodPost, "/requests/{id}/hand", "hand-request", "Give it to another approver of the same step, who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.hand)
+	add(a, op(http.MethodPost, "/requests/{id}/take-back", "take-back-request", "Undo that I gave it away", "Requests"), identity.DecideRequest, a.takeBack)
 	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is decided anew", "Requests"), identity.EditRequest, a.edit)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 )
 
-// Candidate is somebody who could stand in.
+// Candidate is somebody who could stand in, or be given a request.
 type Candidate struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -24,11 +24,15 @@ func (a *API) candidates(ctx context.Context, actor identity.Actor, in *candidat
 	if err != nil {
 		return nil, err
 	}
-	views := make([]Candidate, len(found))
-	for i, p := range found {
+	return reply(list(candidateViews(found), ""), nil)
+}
+
+func candidateViews(people []identity.Person) []Candidate {
+	views := make([]Candidate, len(people))
+	for i, p := range people {
 		views[i] = Candidate{ID: string(p.ID), Name: p.Name, Email: p.Email}
 	}
-	return reply(list(views, ""), nil)
+	return views
 }
 
 // StandIn is who decides in whose place, from when until when.

@@ -84,6 +84,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{}
 	case path == "/admin/budgets/:name":
 		return url.Values{"amount": {"1000"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
+	case path == "/approvals/:id/hand": // to the administrator, who cannot give it to themselves
+		return url.Values{"person": {w.personID(admin)}, "reason": {"a test"}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}}
 	}
@@ -117,6 +119,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
 	case path == "/api/v1/stand-ins":
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
+	case strings.HasSuffix(path, "/hand"):
+		return map[string]any{"person": w.personID(admin), "reason": "a test"}
 	case path == "/api/v1/prices":
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
 	case strings.HasSuffix(path, "/refunds"):

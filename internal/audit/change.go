@@ -15,6 +15,9 @@ const AskedSize = "size"
 // StandIn is the field of a Change in which an event names the person who decides in somebody's place.
 const StandIn = "standIn"
 
+// HandedTo is the field of a Change in which an event names the approver to whom a request was given.
+const HandedTo = "handedTo"
+
 // Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.
 type Change struct {
 	Field string `json:"field"`

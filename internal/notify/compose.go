@@ -39,6 +39,8 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestEdited:    {{Waiting, "waiting", decides}},
 	audit.RequestConsented: {{Waiting, "waiting", decides}},
 	audit.RequestEscalated: {{Waiting, "waiting", reached}},
+	audit.RequestHanded:    {{Waiting, "handed", named(audit.HandedTo)}},
+	audit.RequestTakenBack: {{Waiting, "handed.back", named(audit.HandedTo)}},
 	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
@@ -54,8 +56,8 @@ var topics = map[audit.Kind][]topic{
 	"volume.warned":        {{Storage, "storage", keeps}},
 	"volume.reclaimed":     {{Storage, "storage", keeps}},
 	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
-	audit.StandInCreated:   {{Waiting, "standin.created", stands}},
-	audit.StandInEnded:     {{Waiting, "standin.ended", stands}},
+	audit.StandInCreated:   {{Waiting, "standin.created", named(audit.StandIn)}},
+	audit.StandInEnded:     {{Waiting, "standin.ended", named(audit.StandIn)}},
 }
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -79,11 +81,13 @@ func keeps(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Volume != nil && f.Volume.Owner == a.Person.ID
 }
 
-// stands is the one who was named to decide in somebody's place, or is no longer.
-func stands(e audit.Event, _ Facts, a identity.Actor) bool {
-	return slices.ContainsFunc(e.Changes, func(c audit.Change) bool {
-		return c.Field == audit.StandIn && (c.New == string(a.Person.ID) || c.Old == string(a.Person.ID))
-	})
+// named is the one whom an event names in a field: whom somebody chose to decide, or chose no longer.
+func named(field string) func(audit.Event, Facts, identity.Actor) bool {
+	return func(e audit.Event, _ Facts, a identity.Actor) bool {
+		return slices.ContainsFunc(e.Changes, func(c audit.Change) bool {
+			return c.Field == field && (c.New == string(a.Person.ID) || c.Old == string(a.Person.ID))
+		})
+	}
 }
 
 func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant, identity.Owner) }
@@ -110,8 +114,8 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 		return turns(e, workload.Running)
 	case Failed:
 		return turns(e, workload.Failed)
-	case Waiting: // of a stand-in the team hears nothing, and of a request when it begins to wait
-		return f.Request != nil && f.Request.State == request.Pending && e.Kind != audit.RequestEscalated
+	case Waiting: // a team hears that a request begins to wait; whom it reaches after that is told to those alone
+		return t.words == "waiting" && f.Request != nil && f.Request.State == request.Pending && e.Kind != audit.RequestEscalated
 	}
 	return true
 }
@@ -181,6 +185,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		path = "/requests/" + string(r.ID)
 		if t.kind == Waiting {
 			path = "/approvals/" + string(r.ID)
+		}
+		if given, ok := r.HandedTo(d.Person); ok && e.Kind == audit.RequestHanded {
+			args.Note = given.Reason
 		}
 	}
 	switch t.kind {

@@ -39,7 +39,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare := full
 	bare.Reason, bare.Note = "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
+		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -95,6 +95,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"approved by somebody":          {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"nobody decided":                {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"a step escalates":              {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" }, "p-otto waiting"},
+		"given to another approver":     {"pat", audit.RequestHanded, func(e *audit.Event) { e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "", "p-ada") }, "p-ada waiting"},
+		"taken back from them":          {"pat", audit.RequestTakenBack, func(e *audit.Event) { e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "p-ada", "") }, "p-ada waiting"},
 		"decided when it escalates":     {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"one waits for a seat":          {"p-alex", audit.RequestQueued, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"decided already":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-done" }, ""},

@@ -92,9 +92,12 @@ func (r Request) Asks() []Ask {
 	return asks
 }
 
-// Spoken are those who cannot speak on a request any more: the asker, everybody who spoke, and everybody for whom somebody spoke.
+// Spoken are those who cannot speak on a request now: the asker, everybody who spoke, everybody for whom somebody spoke, and who gave their part in the open step away.
 func (r Request) Spoken() []identity.PersonID {
 	people := []identity.PersonID{r.Asker}
+	for _, h := range r.Handed() {
+		people = append(people, h.From)
+	}
 	for _, c := range r.Decision.Consents {
 		people = append(people, c.By)
 		if c.For != "" {
@@ -127,11 +130,14 @@ func (r Request) Thing() identity.Thing {
 // voice is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why there is none.
 func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	spoken := r.Spoken()
+	given, away := r.HandedBy(a.Person.ID)
 	switch {
 	case r.Decision.Seat != nil:
 		return a, fault.New(fault.Conflict, i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case a.Person.ID == r.Asker:
 		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
+	case away:
+		return a, fault.New(fault.Conflict, i18n.T("request.handed_away", "Name", given.ToName))
 	case slices.Contains(spoken, a.Person.ID):
 		return a, fault.New(fault.Conflict, i18n.T("request.spoken"))
 	}
@@ -175,15 +181,19 @@ func (r Request) Waits() i18n.Text {
 	return policy.WhoOf(missing, step < len(r.steps()) && r.steps()[step].All)
 }
 
-// partiesOf are those of a step that a person counts for: their own, or all of them for one to whom it escalated.
-func partiesOf(s policy.Step, v identity.Actor, tenant string) []identity.Party {
+// partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has escalated by now. Before that time one who may speak
+// for a party of their own, such as an administrator for approvers, counts for that alone.
+func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Party {
+	step, _ := r.OpenStep()
+	s, tenant := r.steps()[step], r.Wish.Tenant
 	var own []identity.Party
 	for _, p := range s.From {
 		if p.Includes(v, tenant) {
 			own = append(own, p)
 		}
 	}
-	if slices.ContainsFunc(s.Then, func(p identity.Party) bool { return p.Includes(v, tenant) }) {
+	at, then := r.Escalates()
+	if !now.Before(at) && slices.ContainsFunc(then, func(p identity.Party) bool { return p.Includes(v, tenant) }) {
 		return s.From
 	}
 	return own
@@ -247,7 +257,7 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 		return Outcome{}, err
 	}
 	step, _ := r.OpenStep()
-	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: partiesOf(r.steps()[step], v, r.Wish.Tenant), Note: answer.Note, Change: change, At: f.Now}
+	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: r.partiesOf(v, f.Now), Note: answer.Note, Change: change, At: f.Now}
 	if v.Person.ID != a.Person.ID {
 		said.For, said.ForName = v.Person.ID, v.Person.Name
 	}

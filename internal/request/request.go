@@ -98,7 +98,8 @@ type Decision struct {
 	Needs    identity.Role     `json:"needs,omitempty"` // first role whose approval is needed; requests of before had nothing else
 	Steps    []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
 	Consents []policy.Consent  `json:"consents,omitempty"`
-	Since    time.Time         `json:"since,omitzero"`  // when the open step began
+	Since    time.Time         `json:"since,omitzero"` // when the open step began
+	Handed   []HandOver        `json:"handed,omitempty"`
 	Seat     *SeatWait         `json:"seat,omitempty"`  // everything is decided, and a seat is missing
 	Facts    *policy.Facts     `json:"facts,omitempty"` // what the rules saw
 	By       identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did

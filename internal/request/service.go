@@ -169,7 +169,9 @@ type Service struct {
 	Budgets   *budget.Service // nil: no team has one
 	Renderer  Renderer
 	Now       func() time.Time
-	NewID     func(prefix string) string // "r-" and twelve random characters
+	NewID     func(prefix string) string                               // "r-" and twelve random characters
+	People    People                                                   // who may be given a request
+	Actor     func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
 	// Raised takes up a quota that was just raised; nil where the site is read anew anyway.
 	Raised func(ctx context.Context) error
 	fits   fits

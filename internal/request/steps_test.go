@@ -267,3 +267,21 @@ func TestStandingIn(t *testing.T) {
 		t.Errorf("nor does one approve one's own as a stand-in, got %v", err)
 	}
 }
+
+// TestBeforeItEscalatesNobodyCountsForAll: an administrator may speak at once where an approver is asked, and for the other parties only when the step has escalated. It
+// was otherwise: one yes of an administrator counted for finance as well, hours before.
+func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
+	step := policy.Step{From: []identity.Party{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4), Then: []identity.Party{{Role: identity.Admin}}}
+	for after, want := range map[time.Duration]State{time.Hour: Pending, 4 * time.Hour: Approved} {
+		r, f := waiting([]policy.Step{step}), facts(t)
+		f.Now = f.Now.Add(after)
+		for _, a := range []identity.Actor{who("pat", identity.Admin), who("ada", identity.Approver)} {
+			if out, err := Decide(r, yes, a, f); err == nil {
+				r = out.Request
+			}
+		}
+		if r.State != want {
+			t.Errorf("after %v: want %s, got %s", after, want, r.State)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath, Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
 	for _, r := range items {
-		m.List.Rows = append(m.List.Rows, inboxRow(k.words, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID))))
+		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID))))
 	}
 	if len(items) > 1 {
 		m.List.Bulk = bulkForm(k)
@@ -105,12 +105,17 @@ func (w *Web) chosenRequest(k call, items []request.Request) (*request.Request, 
 }
 
 // inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for the one of before goes with that.
-func inboxRow(say words, r request.Request, selected, ticked bool) requests.InboxRowModel {
+func inboxRow(k call, r request.Request, selected, ticked bool) requests.InboxRowModel {
+	say := k.words
 	id := slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
+	what := inboxWhat(say, r)
+	if given, ok := r.HandedTo(k.actor.Person.ID); ok {
+		what += " · " + say.S("requests.handed_row", "From", given.FromName)
+	}
 	return requests.InboxRowModel{
 		Row:   ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
 		Tick:  requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName, "Size", r.Wish.Size.Title), Checked: ticked},
-		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: inboxWhat(say, r)},
+		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: what},
 		Asked: say.around(r.CreatedAt),
 	}
 }
@@ -153,6 +158,7 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 	m.Steps = w.stepsModel(say, r)
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
+	m.Given, m.TakeBack = handedModels(k, r)
 	return m, err
 }
 
@@ -200,6 +206,11 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))
 				at := say.around(c.At)
 				item.Time = &at
+			}
+		}
+		for _, h := range r.Handed() {
+			if h.Step == i {
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.handed", "From", h.FromName, "To", h.ToName, "Reason", h.Reason))
 			}
 		}
 		if at, then := r.Escalates(); item.State == ui.StepCurrent && len(then) > 0 {
@@ -285,6 +296,9 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 	if r.WaitsForSeat() { // a yes was said already
 		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
 		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
+	}
+	if w.Requests.MayHand(k.actor, r) == nil {
+		m.Hand = &ui.LinkButtonModel{Label: say.S("requests.hand"), Href: approvalPath(r.ID) + "/hand", Kind: ui.LinkLike, Test: "hand"}
 	}
 	if k.get("seen") != strconv.FormatInt(r.Version, 10) {
 		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.say(i18n.T("request.changed")), Alert: true, Test: "stale",

@@ -227,3 +227,48 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	w.Clock = webtest.Now.Add(2 * time.Hour)
 	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps", "administrator can decide as well")
 }
+
+// TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker (T-APPR).
+func TestARequestIsGivenAway(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	page := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	to, _ := part(page, "hand").Attr("href")
+	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
+	wantSaid(t, ask, "hand-form", "Dora")
+	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided") // a card without a title had swallowed this on every page that asks
+	if strings.Contains(part(ask, "hand-form").Text(), "Anna") || strings.Contains(part(ask, "hand-form").Text(), "Ben") {
+		t.Error("want those alone who may decide it")
+	}
+	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"}, "seen": {"1"}}, "Write in a few words": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}}, "Choose": {"reason": {"x"}, "seen": {"1"}}} {
+		if bad := read(t, w.Post(webtest.Carla, to, form), http.StatusUnprocessableEntity); !strings.Contains(strings.ReplaceAll(part(bad, "form-errors").Text(), "another", "other"), why) {
+			t.Errorf("want %q, got %q", why, part(bad, "form-errors").Text())
+		}
+	}
+	read(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"x"}, "seen": {"7"}}), http.StatusConflict)
+	wantRedirect(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"You know that cluster."}, "seen": {"1"}}))
+
+	own := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
+	wantAbsent(t, own, "approve", "hand")
+	wantSaid(t, own, "why-not", "Dora")
+	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
+	wantSaid(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
+	wantSaid(t, theirs, "inbox", "from Carla Conti")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
+	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", nil), http.StatusConflict)
+
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil)) // a click that comes twice
+	if part(read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "approve").Length() == 0 {
+		t.Error("want it to wait for her again")
+	}
+	var kinds []string
+	for _, e := range w.Record {
+		if e.Request == "r-anna1" && (e.Kind == "request.handed" || e.Kind == "request.taken_back") {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	if strings.Join(kinds, " ") != "request.handed request.taken_back" {
+		t.Errorf("want each once on record, got %v", kinds)
+	}
+}

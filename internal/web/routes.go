@@ -51,6 +51,9 @@ func (w *Web) Routes() []Route {
 		{post, "/approvals/stand-ins", identity.ManageStandIns, w.standInCreate},
 		{post, "/approvals/stand-ins/:id/end", identity.ManageStandIns, w.standInEnd},
 		{post, "/approvals/bulk", identity.DecideRequest, w.decideSeveral},
+		{get, "/approvals/:id/hand", identity.DecideRequest, w.show(handPage)},
+		{post, "/approvals/:id/hand", identity.DecideRequest, w.hand},
+		{post, "/approvals/:id/take-back", identity.DecideRequest, w.takeBack},
 		{post, "/approvals/:id/approve", identity.DecideRequest, w.approve},
 		{post, "/approvals/:id/reject", identity.DecideRequest, w.reject},
 
@@ -151,6 +154,7 @@ var (
 	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
 	requestEditPage  = page{"request-edit", nil, (*Web).requestEditAsk}
 	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
+	handPage         = page{"hand", nil, (*Web).handAsk}
 	standInsPage     = page{"stand-ins", nil, (*Web).standIns}
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}

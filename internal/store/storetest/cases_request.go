@@ -237,6 +237,17 @@ var requestCases = cases{
 			}
 		}
 	},
+	"what somebody gave away is in the inbox of the others": func(t *testing.T, s *store.Store) {
+		r := Request("r-0")
+		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver, Handed: []request.HandOver{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
+		saveRequest(t, s, r)
+		for who, want := range map[identity.PersonID]int{"p-bob": 0, "p-cat": 1, "p-dan": 1} {
+			in := request.Inbox{Self: who, Voices: []request.Voice{{Person: who, Keys: []string{"role:approver"}}}, Now: later(9)}
+			equal(t, want, got(s.Waiting(context.Background(), in))(t))
+			equal(t, want == 1, in.Holds(r))
+		}
+		equal(t, r.Decision.Handed, got(s.Request(context.Background(), r.ID))(t).Decision.Handed)
+	},
 	"pages of the oldest go on where the last one ended": func(t *testing.T, s *store.Store) {
 		for i := range 9 {
 			r := Request(fmt.Sprintf("r-%d", i))

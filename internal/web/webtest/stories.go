@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -126,6 +127,13 @@ func Scenes() []Scene {
 		w.Add(b)
 		return w
 	}
+	given := func() *World { // one request, from an approver to the administrator
+		w := Busy()
+		if _, err := w.RequestService.Hand(context.Background(), w.Actor(Carla), "r-anna1", request.Given{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
+			panic(err)
+		}
+		return w
+	}
 	edited := func() *World { // a history with a price, a hidden size and one that goes
 		w := Busy()
 		dora := w.Actor(Dora)
@@ -213,6 +221,10 @@ func Scenes() []Scene {
 		{"requests", "stand-ins, came back", Carla, Busy, "/approvals/stand-ins", url.Values{"find": {"anna"}, "from": {"soon"}, "until": {"2026-11-30"}}},
 		{"requests", "change", Anna, Busy, "/requests/r-anna1/edit", nil},
 		{"requests", "change, came back", Anna, Busy, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"soon"}, "reason": {"why not"}}},
+		{"requests", "give to another approver", Carla, Busy, "/approvals/r-anna1/hand", nil},
+		{"requests", "give to another approver, came back", Carla, Busy, "/approvals/r-anna1/hand", url.Values{"person": {"p-anna"}, "seen": {"1"}}},
+		{"requests", "approvals, given away", Carla, given, "/approvals/r-anna1", nil},
+		{"requests", "approvals, given to me", Dora, given, "/approvals/r-anna1", nil},
 		{"requests", "approvals, all ticked", Carla, Busy, "/approvals?tick=all", nil},
 		{"requests", "approvals, changed while it was read", Carla, Busy, "/approvals/r-anna1?seen=7", nil},
 		{"requests", "approvals, more than was asked", Carla, Busy, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "seen": {"1"}}},

@@ -15,7 +15,7 @@ type Example struct {
 // Examples are those that most rules are about. Their team has quota left, and their size is free.
 func Examples() []Example {
 	usual := Facts{Kind: "start", Workload: "notebook", Tenant: "vision", Person: "dana@example.org", Roles: []string{"developer"}, Technology: "mig", Isolation: "hard",
-		Share: 1.0 / 7, Hours: 8, Cost: 8, QuotaLimit: 4, QuotaLeft: 4, Free: 3, Hour: 10, Weekday: 2}
+		Share: 1.0 / 7, Hours: 8, Cost: 8, QuotaLimit: 4, QuotaLeft: 4, Free: 3, Hour: 10, Weekday: 2, SeatsLeft: -1, SeatsTotal: -1}
 	with := func(id string, change func(*Facts)) Example {
 		f := usual
 		change(&f)
@@ -33,6 +33,9 @@ func Examples() []Example {
 		with("extend", func(f *Facts) { f.Kind, f.Hours, f.Cost = "extend", 80, 80 }),
 		with("night", func(f *Facts) { whole(f); f.Hour, f.Weekday = 23, 6 }),
 		with("budget", func(f *Facts) { f.BudgetSet, f.BudgetLeft, f.BudgetCost = true, 0.05, 0.1 }),
+		with("last_seats", func(f *Facts) {
+			f.Technology, f.Isolation, f.Share, f.SeatPool, f.SeatsTaken, f.SeatsLeft, f.SeatsTotal = "vgpu", "memory", 0.25, "nvidia-vws", 1, 2, 24
+		}),
 		with("scarce", func(f *Facts) { whole(f); f.Free, f.QuotaUsed, f.QuotaLeft = 0, 3, 1 }),
 	}
 }

@@ -63,6 +63,11 @@ type Facts struct {
 	BudgetSet    bool     `cel:"budget_set" json:"budgetSet"`       // whether the team has a budget; facts of before there were budgets say no
 	BudgetLeft   float64  `cel:"budget_left" json:"budgetLeft"`     // share of the month's budget, before this; 1 without a budget, below 0 where more was used
 	BudgetCost   float64  `cel:"budget_cost" json:"budgetCost"`     // share of the month's budget that this takes; 0 without a budget
+	SeatPool     string   `cel:"seat_pool" json:"seatPool"`         // licence pool of the size; "" where it takes no seat, and in facts of before there were any
+	SeatsTaken   int64    `cel:"seats_taken" json:"seatsTaken"`     // seats that this takes of the pool; 0 without one
+	SeatsLeft    int64    `cel:"seats_left" json:"seatsLeft"`       // free seats of the pool, before this; -1 while nobody knows how many there are, and without a pool
+	SeatsTotal   int64    `cel:"seats_total" json:"seatsTotal"`     // all seats of the pool; -1 like seats_left
+	SeatsWaiting int64    `cel:"seats_waiting" json:"seatsWaiting"` // requests that wait for seats of the pool already
 }
 
 // Verdict is what the rules say.

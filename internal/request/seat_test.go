@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
 func seated(mode license.WhenFull, seats, used, line int) (Wish, Facts) {
@@ -43,5 +44,42 @@ func TestAFullPool(t *testing.T) {
 	f.Seats.Pool.Unknown = true
 	if f.seatless(w) {
 		t.Error("a number that nobody knows keeps somebody waiting")
+	}
+}
+
+// TestRulesSeeSeats: what a rule may know of the pool that a size takes seats of.
+func TestRulesSeeSeats(t *testing.T) {
+	type seats struct {
+		Pool                        string
+		Taken, Left, Total, Waiting int64
+	}
+	seen := func(w Wish, f Facts) seats {
+		p := PolicyFacts(StartKind, w, nobody, f, time.Hour)
+		return seats{p.SeatPool, p.SeatsTaken, p.SeatsLeft, p.SeatsTotal, p.SeatsWaiting}
+	}
+	w, f := seated(license.Queue, 5, 4, 2)
+	if got, want := seen(w, f), (seats{"vws", 1, 1, 5, 2}); got != want {
+		t.Errorf("want %+v, got %+v", want, got)
+	}
+	f.Seats.Pool.Unknown = true
+	if got, want := seen(w, f), (seats{"vws", 1, -1, -1, 2}); got != want {
+		t.Errorf("a number that nobody knows: want %+v, got %+v", want, got)
+	}
+	f.Seats = nil
+	if got, want := seen(w, f), (seats{"", 0, -1, -1, 0}); got != want {
+		t.Errorf("a size that takes none: want %+v, got %+v", want, got)
+	}
+	p, problems := policy.Compile([]policy.Rule{
+		{Name: "last-seats", When: `request.seats_taken > 0 && request.seats_left >= 0 && request.seats_left - request.seats_taken < 2`, Outcome: policy.Approve},
+		{Name: "rest", When: "true", Outcome: policy.Allow}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for used, want := range map[int]string{2: "rest", 3: "rest", 4: "last-seats", 5: "last-seats"} {
+		w, f := seated(license.Queue, 6, used, 0)
+		f.Policy = p
+		if got := p.Decide(PolicyFacts(StartKind, w, nobody, f, time.Hour)).Rule; got != want {
+			t.Errorf("%d of 6 used: want %s, got %s", used, want, got)
+		}
 	}
 }

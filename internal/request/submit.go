@@ -283,6 +283,13 @@ func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Durati
 		facts.GPUs = float64(w.Size.Devices())
 	}
 	facts.BudgetSet, facts.BudgetLeft, facts.BudgetCost = f.Budget.Set(), f.Budget.LeftShare(), f.Budget.CostShare()
+	facts.SeatsLeft, facts.SeatsTotal = -1, -1
+	if f.Seats != nil && kind == StartKind { // a longer lease keeps the seats it has
+		facts.SeatPool, facts.SeatsTaken, facts.SeatsWaiting = f.Seats.Pool.Name, int64(f.takes(w)), int64(f.SeatLine)
+		if !f.Seats.Pool.Unknown {
+			facts.SeatsLeft, facts.SeatsTotal = int64(f.Seats.Free()), int64(f.Seats.Pool.Seats)
+		}
+	}
 	for _, role := range a.Tenants[w.Tenant] {
 		facts.Roles = append(facts.Roles, string(role))
 	}

@@ -14,12 +14,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
+
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // MaxCSV bounds a file, in bytes, and MaxRows its lines: a site has a few dozen entitlements.
 const (
-	MaxCSV  = 1 << 20
+	MaxCSV  = 512 << 10
 	MaxRows = 2000
 )
 
@@ -37,11 +39,34 @@ func (p LineProblem) Sentence() i18n.Text {
 	return i18n.T("licences.csv_line", "Line", p.Line, "Reason", p.Reason)
 }
 
-// Parsed is what a file says. Entitlements are sound only where there are no Problems; Ignored are the columns that were not read.
+// Parsed is what a file says. Entitlements are what is to be kept; they are sound only where there are no Problems. Ignored are the columns that were not read.
 type Parsed struct {
 	Entitlements []Entitlement
 	Problems     []LineProblem
 	Ignored      []string
+	Encoding     string // how the text was read: "UTF-8", "UTF-16", "Latin-1"
+	Text         string // the file as text
+	Lines        []ParsedLine
+}
+
+// Fate is what becomes of a line.
+type Fate string
+
+// The fates.
+const (
+	Added     Fate = "added"
+	Changed   Fate = "changed"   // it takes the place of an entry with the same reference
+	Unchanged Fate = "unchanged" // such an entry is there
+	Refused   Fate = "refused"
+)
+
+// ParsedLine is one line of a file: what stands in it, and what becomes of it.
+type ParsedLine struct {
+	Line                                int
+	Pool, Seats, From, Until, Reference string // as they are written
+	Fate                                Fate
+	Was                                 Entitlement // whose place it takes
+	Reasons                             []i18n.Text // why it is refused
 }
 
 type column int
@@ -65,10 +90,12 @@ var headings = map[string]column{
 }
 
 // ParseCSV reads entitlements and lists everything that is wrong with the file. There are those that are entered already; a line must name one of the pools,
-// by its name or feature. A comma, a semicolon or a tab parts the fields; UTF-8 and, by its mark, UTF-16 are read.
+// by its name or feature. A comma, a semicolon or a tab parts the fields; UTF-8 and, by its mark, UTF-16 are read, and what is neither as Latin-1, as spreadsheets in western
+// Europe write it. A line with the reference of an entry changes that.
 func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 	var p Parsed
-	text, reason := decode(data)
+	text, encoding, reason := decode(data)
+	p.Text, p.Encoding = text, encoding
 	if !reason.IsZero() {
 		p.Problems = []LineProblem{{Reason: reason}}
 		return p
@@ -113,7 +140,7 @@ func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 		}
 		p.row(line, fields, at, pools, there)
 	}
-	if len(p.Entitlements) == 0 && len(p.Problems) == 0 {
+	if len(p.Lines) == 0 && len(p.Problems) == 0 {
 		p.no(0, i18n.T("licences.csv_empty"))
 	}
 	return p
@@ -160,6 +187,7 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 		return
 	}
 	before := len(p.Problems)
+	l := ParsedLine{Line: line, Pool: short(get(poolColumn)), Seats: short(get(seatsColumn)), From: short(get(fromColumn)), Until: short(get(untilColumn)), Reference: short(get(referenceColumn))}
 	e := Entitlement{Reference: get(referenceColumn), Origin: Imported}
 	pool := slices.IndexFunc(pools, func(x Pool) bool { return strings.EqualFold(x.Name, get(poolColumn)) || x.Of(get(poolColumn)) })
 	if pool < 0 {
@@ -173,21 +201,49 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 		seats = 1 // said once
 	}
 	e.Seats = seats
-	for c, into := range map[column]*time.Time{fromColumn: &e.From, untilColumn: &e.Until} {
-		t, ok := ParseDay(get(c), c == untilColumn)
+	for _, d := range []struct {
+		column column
+		into   *time.Time
+	}{{fromColumn, &e.From}, {untilColumn, &e.Until}} {
+		t, ok := ParseDay(get(d.column), d.column == untilColumn)
 		if !ok {
-			p.no(line, i18n.T("licences.csv_date", "Value", short(get(c))))
+			p.no(line, i18n.T("licences.csv_date", "Value", short(get(d.column))))
 		}
-		*into = t
+		*d.into = t
+	}
+	e.ID = "line-" + strconv.Itoa(line) // so that lines are told apart; whoever keeps them gives them an id
+	l.Fate, l.Was = e.replaces(there, p.Lines)
+	if l.Was.ID != "" {
+		e.ID = l.Was.ID
 	}
 	for _, f := range Check(e, append(slices.Clone(there), p.Entitlements...)) {
 		p.no(line, f.Reason)
 	}
-	if len(p.Problems) == before {
-		e.ID = "line-" + strconv.Itoa(line) // so that lines are told apart; whoever keeps them gives them an id
+	for _, problem := range p.Problems[before:] {
+		l.Fate, l.Reasons = Refused, append(l.Reasons, problem.Reason)
+	}
+	p.Lines = append(p.Lines, l)
+	if l.Fate == Added || l.Fate == Changed {
 		p.Entitlements = append(p.Entitlements, e)
 	}
 	slices.SortStableFunc(p.Problems, func(a, b LineProblem) int { return cmp.Compare(a.Line, b.Line) })
+}
+
+// replaces finds the one entry of the same pool and reference at the same time; a second line for it is no change but a double. Where there are several, nobody can tell which.
+func (e Entitlement) replaces(there []Entitlement, lines []ParsedLine) (Fate, Entitlement) {
+	var found []Entitlement
+	for _, o := range there {
+		if e.Reference != "" && o.Pool == e.Pool && o.Reference == e.Reference && e.overlaps(o) {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 || slices.ContainsFunc(lines, func(l ParsedLine) bool { return l.Was.ID == found[0].ID }) {
+		return Added, Entitlement{}
+	}
+	if o := found[0]; o.Seats == e.Seats && o.From.Equal(e.From) && o.Until.Equal(e.Until) {
+		return Unchanged, o
+	}
+	return Changed, found[0]
 }
 
 // ParseDay reads 2027-12-31, 31.12.2027 or a time of RFC 3339; "" is no bound. A last day counts to its end, in UTC. Dates with slashes are refused: nobody
@@ -213,12 +269,13 @@ func ParseDay(text string, last bool) (time.Time, bool) {
 // sane keeps out years that a database or a calendar cannot hold.
 func sane(t time.Time) bool { return t.Year() >= 1990 && t.Year() <= 2200 }
 
-// decode gives the text of a file, or what is the matter with it.
-func decode(data []byte) (string, i18n.Text) {
+// decode gives the text of a file and how it was read, or what is the matter with it.
+func decode(data []byte) (text, encoding string, wrong i18n.Text) {
 	var order binary.ByteOrder
+	encoding = "UTF-8"
 	switch {
 	case len(data) > MaxCSV:
-		return "", i18n.T("licences.csv_big")
+		return "", "", i18n.T("licences.csv_big", "Most", MaxCSV>>10)
 	case bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf}):
 		data = data[3:]
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
@@ -231,12 +288,19 @@ func decode(data []byte) (string, i18n.Text) {
 		for i := 2; i+1 < len(data); i += 2 {
 			units = append(units, order.Uint16(data[i:]))
 		}
-		data = []byte(string(utf16.Decode(units)))
+		data, encoding = []byte(string(utf16.Decode(units))), "UTF-16"
 	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return "", i18n.T("licences.csv_encoding")
+	if bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }) {
+		return "", "", i18n.T("licences.csv_encoding")
 	}
-	return string(data), i18n.Text{}
+	if !utf8.Valid(data) {
+		latin, err := charmap.Windows1252.NewDecoder().Bytes(data) // Latin-1 with the signs that Windows puts into its gap
+		if err != nil {
+			return "", "", i18n.T("licences.csv_encoding")
+		}
+		data, encoding = latin, "Latin-1"
+	}
+	return string(data), encoding, i18n.Text{}
 }
 
 // short keeps a cell of somebody's file from filling a page.

@@ -342,11 +342,17 @@ func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, kee
 	if len(p.Problems) > 0 || !keep {
 		return p, nil
 	}
+	if len(p.Entitlements) == 0 { // all of it is there
+		return p, nil
+	}
 	now := s.o.Now()
 	list, seats := slices.Clone(p.Entitlements), 0
 	for i := range list {
 		e := &list[i]
-		e.ID, e.Author, e.Name, e.At = s.o.NewID("l-"), string(a.Person.ID), a.Person.Name, now
+		e.Author, e.Name, e.At = string(a.Person.ID), a.Person.Name, now
+		if !slices.ContainsFunc(there, func(o Entitlement) bool { return o.ID == e.ID }) {
+			e.ID = s.o.NewID("l-")
+		}
 		seats += e.Seats
 	}
 	event := audit.By(a, audit.LicenceEntered, now)

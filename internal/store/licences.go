@@ -61,6 +61,11 @@ func (s *Store) SaveEntitlements(ctx context.Context, list []license.Entitlement
 		}
 		for _, e := range list {
 			row := fromEntitlement(e)
+			if slices.ContainsFunc(there, func(o license.Entitlement) bool { return o.ID == e.ID }) {
+				if err := failure(t.at(ctx).Where("id = ?", row.ID).Delete(&entitlementRow{}).Error); err != nil {
+					return err
+				}
+			}
 			if err := insert(t.at(ctx), &row); err != nil {
 				return err
 			}

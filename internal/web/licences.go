@@ -23,9 +23,9 @@ import (
 )
 
 // licences answers: how many seats, what runs out when, which vGPUs lack a licence, and, to those who see everything, who has the seats.
-func (w *Web) licences(k call) (view, error) { return w.licencesView(k, license.Form{}, "", nil, nil) }
+func (w *Web) licences(k call) (view, error) { return w.licencesView(k, license.Form{}, nil) }
 
-func (w *Web) licencesView(k call, form license.Form, csv string, problems []fault.Field, lines []license.LineProblem) (view, error) {
+func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (view, error) {
 	pools, err := w.Licences.Overview(k.ctx, k.actor)
 	if err != nil {
 		return view{}, err
@@ -57,7 +57,7 @@ func (w *Web) licencesView(k call, form license.Form, csv string, problems []fau
 	if len(pools) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "licences", Title: say.S("licences.empty"), Lines: []string{say.S("licences.empty_why")}, Test: "empty"}
 	} else if changes {
-		m.Enter = enterModel(say, pools, form, csv, problems, lines)
+		m.Enter = enterModel(say, pools, form, problems)
 		if len(problems) > 0 {
 			m.Errors = formErrors(say, problems)
 		}
@@ -282,7 +282,7 @@ func licenceState(say words, d license.Device) ui.StateModel {
 	return m
 }
 
-func enterModel(say words, pools []license.Line, form license.Form, csv string, problems []fault.Field, lines []license.LineProblem) *licences.EnterModel {
+func enterModel(say words, pools []license.Line, form license.Form, problems []fault.Field) *licences.EnterModel {
 	wrong := func(name string) string {
 		for _, p := range problems {
 			if p.Name == name {
@@ -298,21 +298,15 @@ func enterModel(say words, pools []license.Line, form license.Form, csv string, 
 	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
 		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licences.enter_" + name)), Value: value, Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
 	}
-	m := &licences.EnterModel{
+	return &licences.EnterModel{
 		Form:   ui.FormModel{ID: "licence-form", Action: "/licences", Test: "licence-form"},
 		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField, ""), field("until", form.Until, ui.DateField, say.S("licences.until_hint")), field("reference", form.Reference, "", say.S("licences.reference_hint"))},
 		Button: ui.ButtonModel{Label: say.S("licences.enter"), Kind: ui.Primary, Icon: "plus", Test: "licence-enter"},
-		CSV:    ui.FormModel{ID: "licence-csv", Action: "/licences/import", Test: "licence-csv"},
-		File:   ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Value: csv, Hint: say.S("licences.csv_hint"), Test: "csv"},
-		Import: ui.ButtonModel{Label: say.S("licences.import"), Test: "licence-import"},
+		CSV:    ui.FormModel{ID: "licence-csv", Action: "/licences/import", Test: "licence-csv", Attrs: ui.MultipartForm()},
+		File:   ui.FieldModel{Name: "file", Kind: ui.FileField, Label: say.S("licences.csv_file"), Hint: say.S("licences.csv_hint", "Most", license.MaxCSV>>10), Attrs: templ.Attributes{"accept": ".csv,.txt,.tsv,text/csv"}, Test: "csv-file"},
+		Pasted: ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Mono: true, Test: "csv"},
+		Import: ui.ButtonModel{Label: say.S("licences.csv_look"), Icon: "search", Test: "licence-import"},
 	}
-	if len(lines) > 0 {
-		m.Problems = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.csv_refused"), Alert: true, Test: "csv-problems"}
-		for _, p := range lines {
-			m.Problems.Items = append(m.Problems.Items, say.say(p.Sentence()))
-		}
-	}
-	return m
 }
 
 // licenceEnter keeps what an administrator typed.
@@ -321,7 +315,7 @@ func (w *Web) licenceEnter(c echo.Context) error {
 	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"), From: c.FormValue("from"), Until: c.FormValue("until")}
 	_, err := w.Licences.Enter(k.ctx, k.actor, form)
 	if fault.Is(err, fault.Invalid) {
-		v, drawn := w.licencesView(k, form, "", fault.As(err).Fields, nil)
+		v, drawn := w.licencesView(k, form, fault.As(err).Fields)
 		if drawn != nil {
 			return drawn
 		}
@@ -329,28 +323,6 @@ func (w *Web) licenceEnter(c echo.Context) error {
 	}
 	if err != nil {
 		return err
-	}
-	return w.done(c, "licence-entered", "/licences")
-}
-
-// licenceImport keeps a whole file or none of it, and lists everything that is wrong with it.
-func (w *Web) licenceImport(c echo.Context) error {
-	k := w.callOf(c)
-	text := c.FormValue("csv")
-	p, err := w.Licences.Import(k.ctx, k.actor, []byte(text), true)
-	if fault.Is(err, fault.Invalid) { // somebody entered the same in between
-		for _, f := range fault.As(err).Fields {
-			p.Problems = append(p.Problems, license.LineProblem{Reason: f.Reason})
-		}
-	} else if err != nil {
-		return err
-	}
-	if len(p.Problems) > 0 {
-		v, err := w.licencesView(k, license.Form{}, text, nil, p.Problems)
-		if err != nil {
-			return err
-		}
-		return w.reply(c, k, licencesPage, v, http.StatusUnprocessableEntity)
 	}
 	return w.done(c, "licence-entered", "/licences")
 }

@@ -1,7 +1,11 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"mime/multipart"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -53,14 +57,81 @@ func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
 	}
 }
 
-func TestAFileOfLicencesIsKeptWholeOrNotAtAll(t *testing.T) {
+func TestAFileOfLicencesIsSeenBeforeItIsKept(t *testing.T) {
 	w := webtest.Busy()
-	answer := w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {"feature,quantity\nnvidia-vws,7\nother,x\n"}})
-	if page := answer.Body.String(); answer.Code != 422 || !strings.Contains(page, "Line 3") || len(w.Licences.Entered) != 0 {
-		t.Errorf("want the third line named and nothing kept, got %d and %+v", answer.Code, w.Licences.Entered)
+	const good = "feature;quantity;reference;colour\nnvidia-vws;7;PO-1;red\n"
+	answer := w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}})
+	page := answer.Body.String()
+	if answer.Code != 200 || len(w.Licences.Entered) != 0 || strings.Count(page, `data-test="import-line"`) != 1 || !strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
+		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code, w.Licences.Entered)
 	}
-	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {"feature,quantity\nnvidia-vws,7\n"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 {
-		t.Errorf("want it kept, got %d", answer.Code)
+	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}, "keep": {"1"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 {
+		t.Fatalf("want it kept, got %d", answer.Code)
+	}
+	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page, "1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
+		t.Error("what is there already would be kept again")
+	}
+	changed := strings.Replace(good, ";7;", ";9;", 1)
+	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page, "so far 7") {
+		t.Error("the change does not say what was there")
+	}
+	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 || w.Licences.Entered[0].Seats != 9 {
+		t.Errorf("want it changed in place, got %d, %+v", answer.Code, w.Licences.Entered)
+	}
+	bad := "feature,quantity\nnvidia-vws,7\nother,x\nnvidia-vws,-2\n"
+	for _, keep := range []string{"", "1"} {
+		answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {bad}, "keep": {keep}})
+		page = answer.Body.String()
+		if answer.Code != 422 || len(w.Licences.Entered) != 1 || strings.Contains(page, `data-test="import-keep"`) {
+			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
+		}
+		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") || !strings.Contains(page, "above zero") {
+			t.Errorf("keep %q: want both lines with their reasons", keep)
+		}
+	}
+	if answer = w.Post(webtest.Anna, "/licences/import", url.Values{"csv": {good}}); answer.Code != 403 {
+		t.Errorf("a developer looks at a file: %d", answer.Code)
+	}
+}
+
+// TestAFileIsUploaded: as a browser sends it, whatever wrote it; one that is too long, or no text, is called that.
+func TestAFileIsUploaded(t *testing.T) {
+	for name, c := range map[string]struct {
+		file []byte
+		code int
+		want string
+	}{
+		"UTF-8 with a mark":       {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...), 200, "Größe"},
+		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
+		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "no text in UTF-8"},
+		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
+		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
+	} {
+		w := webtest.Busy()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		part, err := form.CreateFormFile("file", "export.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = part.Write(c.file)
+		if err := errors.Join(form.WriteField("csv", ""), form.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", "/licences/import", &body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		answer := w.Do(webtest.Dora, "en", r)
+		if answer.Code != c.code || !strings.Contains(answer.Body.String(), c.want) || len(w.Licences.Entered) != 0 {
+			t.Errorf("%s: want %d with %q and nothing kept, got %d", name, c.code, c.want, answer.Code)
+		}
+	}
+}
+
+func TestLicencesAreEnteredByAdministrators(t *testing.T) {
+	w := webtest.Busy()
+	answer := w.Post(webtest.Dora, "/licences", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}})
+	if answer.Code != 303 || len(w.Licences.Entered) != 1 {
+		t.Fatalf("want it entered, got %d", answer.Code)
 	}
 	if answer = w.Post(webtest.Anna, "/licences", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}}); answer.Code != 403 {
 		t.Errorf("a developer enters licences: %d", answer.Code)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -71,6 +72,17 @@ var licenceCases = cases{
 		again := request.Request{ID: "r-1", Kind: request.ResumeKind, Asker: "p-ada", State: request.Approved, CreatedAt: later(0)}
 		saveRequest(t, s, again)
 		equal(t, request.Past{}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
+	},
+	"an entitlement that is saved again takes its own place": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		must(t, s.SaveEntitlements(ctx, []license.Entitlement{Entitlement("e-1"), Entitlement("e-2")}, anything))
+		more := Entitlement("e-1")
+		more.Seats++
+		must(t, s.SaveEntitlements(ctx, []license.Entitlement{more}, anything))
+		kept := got(s.Entitlements(ctx))(t)
+		if i := slices.IndexFunc(kept, func(e license.Entitlement) bool { return e.ID == "e-1" }); len(kept) != 2 || i < 0 || kept[i].Seats != more.Seats {
+			t.Errorf("want two, one of them with a seat more, got %+v", kept)
+		}
 	},
 	"of what was decided about a pool the newest counts": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -39,6 +40,9 @@ func (l *Licences) Entitlements(context.Context) ([]license.Entitlement, error) 
 func (l *Licences) SaveEntitlements(_ context.Context, list []license.Entitlement, check func([]license.Entitlement) error, _ ...audit.Event) error {
 	if err := check(l.Entered); err != nil {
 		return err
+	}
+	for _, e := range list {
+		l.Entered = slices.DeleteFunc(l.Entered, func(o license.Entitlement) bool { return o.ID == e.ID })
 	}
 	l.Entered = append(l.Entered, list...)
 	return nil

@@ -143,8 +143,10 @@ CREATE TABLE workloads (
   updated_at   BIGINT  NOT NULL,
   version      BIGINT  NOT NULL CHECK (version > 0),
   licence_seats BIGINT NOT NULL DEFAULT 1,
-  avoid_nodes  TEXT    NOT NULL DEFAULT 'null'
+  avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
+  bad_nodes    TEXT    NOT NULL DEFAULT 'null'
 );
+CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
 CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';
 CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
 CREATE INDEX workloads_newest ON workloads (created_at, id);
@@ -525,4 +527,26 @@ CREATE INDEX deliveries_failed ON deliveries (created_at, id) WHERE state = 'fai
 CREATE TABLE notice_cursor (
   id  BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   seq BIGINT NOT NULL
+);
+
+-- Advice to take another size that somebody has put away; it stays away while it says the same.
+CREATE TABLE advice_dismissals (
+  workload    TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
+  kind        TEXT   NOT NULL CHECK (kind IN ('smaller', 'larger')),
+  size_name   TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
+-- Cards and nodes that an administrator has marked as bad. An empty card is the whole node.
+CREATE TABLE bad_hardware (
+  cluster     TEXT   NOT NULL,
+  node        TEXT   NOT NULL,
+  card        TEXT   NOT NULL,
+  note        TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL,
+  PRIMARY KEY (cluster, node, card)
 );

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -54,6 +55,7 @@ type Deps struct {
 	Notify    *notify.Service
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
+	Advice    *advice.Service
 	Events    Events
 	AppURL    func(workload string) string // where a workload is opened
 	Now       func() time.Time

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 type output[T any] struct{ Body T }
@@ -32,12 +33,14 @@ type RequestBody struct {
 	Storage string `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
 	Volume  string `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
 	Reason  string `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
+	// Replaces names the old one for people; nothing is done to it.
+	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 }
 
 // Draft is the same request.Draft that the form gives.
 func (b RequestBody) Draft(key string) request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image, Cluster: b.Cluster,
-		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Reason: b.Reason, Key: key}
+		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Reason: b.Reason, Key: key, Replaces: workload.ID(b.Replaces)}
 }
 
 type submitInput struct {

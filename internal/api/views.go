@@ -289,6 +289,7 @@ type Request struct {
 	Reason    string     `json:"reason"`
 	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
 	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
+	Replaces  string     `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
 	DecidedAt *time.Time `json:"decidedAt,omitempty"`
@@ -304,6 +305,7 @@ func requestView(r request.Request, l *i18n.Localizer) Request {
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
+	v.Replaces = string(r.Wish.Replaces)
 	if r.Wish.StorageGiB > 0 {
 		v.Storage = fmt.Sprintf("%dGi", r.Wish.StorageGiB)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -71,6 +72,8 @@ type App struct {
 	budgets    *budget.Service
 	prices     *usage.Prices
 	fleet      *usage.Fleet
+	advice     *advice.Service
+	collector  *advice.Collector
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -222,6 +225,7 @@ func (a *App) services() {
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
+	a.advise()
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -311,9 +315,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -164,7 +164,7 @@ func (w *world) fill(path, subject, team string) string {
 		return id(team)
 	case strings.Contains(path, "/people/"):
 		return id(w.personID(subject))
-	case strings.Contains(path, "/workloads/"):
+	case strings.Contains(path, "/workloads/"), strings.Contains(path, "/usage/advice/"):
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
 		return path

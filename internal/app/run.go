@@ -80,6 +80,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })
+		group.Go(func() error { return a.collector.Run(ctx) })
 	}
 	return group.Wait()
 }

@@ -68,6 +68,8 @@ const (
 	AddressEntered   Kind = "address.entered" // for notifications
 	AddressRemoved   Kind = "address.removed"
 	DeliveryRetried  Kind = "delivery.retried" // a message that had failed is sent once more
+	AdviceDismissed  Kind = "advice.dismissed" // to take another size
+	AdviceRestored   Kind = "advice.restored"
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -75,7 +77,7 @@ func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried}
+		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

@@ -279,7 +279,12 @@ func (p *Poller) Live(namespace, pod string) Live {
 
 // query makes one call of the query API. It is a POST, as queries may be longer than a URL may be; it changes nothing there.
 func (p *Poller) query(ctx context.Context, what string, form url.Values, pool *texts, keep func(series)) (answer, error) {
-	ctx, stop := context.WithTimeout(ctx, p.cfg.Timeout)
+	return p.queryFor(ctx, p.cfg.Timeout, what, form, pool, keep)
+}
+
+// queryFor is query with another patience.
+func (p *Poller) queryFor(ctx context.Context, patience time.Duration, what string, form url.Values, pool *texts, keep func(series)) (answer, error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	for name, values := range p.cfg.Params {
 		form[name] = append(form[name], values...)

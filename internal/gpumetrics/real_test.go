@@ -18,13 +18,7 @@ import (
 
 // TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it can say that the queries are PromQL.
 func TestRealPrometheus(t *testing.T) {
-	program, err := filepath.Abs(filepath.Join("..", "..", ".cache", "devstack", "bin", "prometheus"))
-	if err == nil {
-		_, err = os.Stat(program)
-	}
-	if err != nil || testing.Short() {
-		t.Skip("no Prometheus of the devstack here (e2e/devstack builds it), or -short")
-	}
+	program := realProgram(t)
 	files := map[string]string{}
 	for _, c := range recordedCases {
 		files[c.file] = recorded(t, c.file)
@@ -42,6 +36,18 @@ func TestRealPrometheus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// realProgram is the devstack's Prometheus; without it the test is skipped.
+func realProgram(t *testing.T) string {
+	program, err := filepath.Abs(filepath.Join("..", "..", ".cache", "devstack", "bin", "prometheus"))
+	if err == nil {
+		_, err = os.Stat(program)
+	}
+	if err != nil || testing.Short() {
+		t.Skip("no Prometheus of the devstack here (e2e/devstack builds it), or -short")
+	}
+	return program
 }
 
 func askReal(t *testing.T, url, file string) {

@@ -52,7 +52,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	if err != nil {
 		return Request{}, err
 	}
-	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().catalogFor(t.Name, s.Now()), Tenant: t, Clusters: s.Site().Clusters, Limits: s.Site().Limits})
+	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: s.Site().Clusters, Limits: s.Site().Limits})
 	if err != nil {
 		return Request{}, err
 	}
@@ -148,7 +148,7 @@ func unchanged(r Request, seen int64) error {
 // narrowed reads what an approver typed.
 func (s *Service) narrowed(r Request, size, lease string) (Narrowed, error) {
 	var n Narrowed
-	c := checker{offering: Offering{Catalog: s.Site().catalogFor(r.Wish.Tenant, s.Now()), Clusters: s.Site().Clusters, Limits: s.Site().Limits}}
+	c := checker{offering: Offering{Catalog: s.Site().CatalogFor(r.Wish.Tenant, s.Now()), Clusters: s.Site().Clusters, Limits: s.Site().Limits}}
 	c.offering.Tenant.Name = r.Wish.Tenant
 	if size != "" && size != r.Wish.Size.Name {
 		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Wish.Cluster) {

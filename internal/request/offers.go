@@ -60,7 +60,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
-	site.Catalog = site.catalogFor(t.Name, s.Now())
+	site.Catalog = site.CatalogFor(t.Name, s.Now())
 	var offers []Offer
 	fitted := s.fits.of(ctx, s.Snapshots)
 	for i := range site.Catalog.Sizes {

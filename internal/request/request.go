@@ -53,6 +53,8 @@ type Draft struct {
 	Reason  string
 	Key     string // idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
 	DryRun  bool   // refuse nothing, write nothing: for the summary
+	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody stops it.
+	Replaces workload.ID `json:",omitempty"`
 }
 
 // Wish is a checked draft: what would be granted.
@@ -69,6 +71,7 @@ type Wish struct {
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
 	Amount     int                  `json:"amount,omitempty"`   // for more quota: how many of the size the tenant may hold then
+	Replaces   workload.ID          `json:"replaces,omitempty"` // for a start: in whose place
 }
 
 // Request is an ask that needs a decision.

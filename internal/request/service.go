@@ -130,8 +130,8 @@ type Site struct {
 	Prices     usage.PriceList
 }
 
-// catalogFor is what is on offer at the prices that a team pays now.
-func (s Site) catalogFor(tenant string, now time.Time) catalog.Catalog {
+// CatalogFor is what is on offer at the prices that a team pays now.
+func (s Site) CatalogFor(tenant string, now time.Time) catalog.Catalog {
 	if len(s.Prices) == 0 {
 		return s.Catalog
 	}
@@ -194,6 +194,9 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	if err != nil {
 		return Request{}, s.refused(ctx, a, d, err)
 	}
+	if w.Replaces, err = s.replaced(ctx, a, d); err != nil {
+		return Request{}, s.refused(ctx, a, d, err)
+	}
 	w.Size.Isolation = s.isolation(ctx, w)
 	facts := s.facts(ctx, t, w)
 	if facts.Past, err = s.past(ctx, a); err != nil {
@@ -239,7 +242,7 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
 		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant", clip(d.Tenant))}})
 	}
-	w, fields := Check(d, Offering{Catalog: site.catalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
+	w, fields := Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}

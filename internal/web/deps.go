@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -39,6 +40,7 @@ type Deps struct {
 	Snapshots    request.Snapshots
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
+	Advice       *advice.Service
 	Hub          *live.Hub
 	Site         func() request.Site
 	Licences     *license.Service

@@ -63,6 +63,9 @@ func (w *Web) Routes() []Route {
 		{post, "/storage/:name/keep", identity.KeepVolume, w.volumeKeep},
 		{get, "/usage", identity.ReadUsage, w.show(usagePage)},
 		{get, "/usage/export", identity.ReadUsage, w.usageExport},
+		{get, advicePath, identity.ReadUsage, w.show(advicePage)},
+		{post, advicePath + "/:id/dismiss", identity.ChangeWorkload, w.adviceDismiss},
+		{post, advicePath + "/:id/restore", identity.ChangeWorkload, w.adviceRestore},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, fleetUsePath, identity.ReadInventory, w.show(fleetUsePage)},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
@@ -159,6 +162,7 @@ var (
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
+	advicePage       = page{"advice", nil, (*Web).adviceList}
 	demandPage       = page{"demand", nil, (*Web).demand}
 	fleetHoursPage   = page{"fleet-hours", nil, (*Web).reconciliation}
 	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}

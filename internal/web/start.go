@@ -357,6 +357,10 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: i.Title})
 	}
 	m.Team = w.teamField(k, form, wrong("tenant"), again)
+	if form.Replaces != "" {
+		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "replaces", Value: form.Replaces})
+		m.Replaces = w.startReplaces(k, form)
+	}
 	if m.Team == nil {
 		m.Hidden = append(m.Hidden, ui.HiddenModel{Name: "tenant", Value: form.Tenant})
 	}

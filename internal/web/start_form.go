@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // StartForm is what was typed on the start page, as it was typed.
@@ -18,7 +19,9 @@ type StartForm struct {
 	Volume  string
 	Reason  string
 	Name    string
-	Key     string // made with the page: a double click sends the same one twice and gets one request
+	// Replaces is the workload in whose place this one is wanted.
+	Replaces string
+	Key      string // made with the page: a double click sends the same one twice and gets one request
 
 	// What narrows the price list; it is no part of the wish.
 	AtLeast   string
@@ -30,7 +33,7 @@ type StartForm struct {
 func readStartForm(v url.Values) StartForm {
 	f := StartForm{
 		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"), Storage: v.Get("storage"),
-		Volume: v.Get("volume"), Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
+		Volume: v.Get("volume"), Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"), Replaces: v.Get("replaces"),
 		AtLeast: v.Get("at_least"), Isolation: v.Get("isolation"), FreeOnly: v.Get("free_only") != "",
 	}
 	if preset := v.Get("preset"); preset != "" {
@@ -48,5 +51,5 @@ func readStartForm(v url.Values) StartForm {
 // Draft is the same wish as the API's body gives.
 func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image, Lease: f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Reason: f.Reason, Key: f.Key}
+		Storage: f.Storage, Volume: f.Volume, Reason: f.Reason, Key: f.Key, Replaces: workload.ID(f.Replaces)}
 }

@@ -261,7 +261,7 @@ func usageExports(k call, c usageChoice) []ui.ActionModel {
 	link := func(format string) ui.ActionModel {
 		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format), Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
 	}
-	actions := []ui.ActionModel{link("csv"), link("focus")}
+	actions := []ui.ActionModel{link("csv"), link("focus"), adviceLink(k.words)}
 	if slices.Contains(usage.Scopes(k.actor), usage.All) {
 		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath, Icon: "usage", Test: "open-demand"}},
 			ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("reconciliation.open"), Href: reconciliationPath, Icon: "fleet", Test: "open-reconciliation"}})

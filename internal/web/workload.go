@@ -44,7 +44,11 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	o := workloadview.OverviewModel{Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
+	advice, err := w.workloadAdvice(k, s)
+	if err != nil {
+		return view{}, err
+	}
+	o := workloadview.OverviewModel{Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
 		Facts: facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
 	v.parts = append(v.parts,
@@ -53,6 +57,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 			k.words = say
 			return workloadview.GPU(w.gpuModel(k, s.Workload))
 		}},
+		part{id: o.Advice.ID, draw: func(words) templ.Component { return workloadview.Advice(o.Advice) }},
 		part{id: o.Lease.ID, ticks: true, draw: func(say words) templ.Component {
 			return workloadview.LeaseCard(leaseCard(say, s.Workload, costs(say.now)[s.ID]))
 		}},

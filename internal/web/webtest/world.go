@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -69,6 +70,8 @@ type World struct {
 	away            []web.Outage
 	Site            request.Site
 	Offer           *offer.Service
+	Advice          *advice.Service
+	Days            []advice.Day // what is known of the use of GPUs
 	Catalogues      *offertest.Store
 	Hub             *live.Hub
 	Licences        *Licences
@@ -153,7 +156,9 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
+		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
+	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

@@ -1,0 +1,197 @@
+package gpumetrics
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stretch is what a pod did with one device in a stretch of time. Where the exporter has one value for several pods it has it for each of them: whether a value is the pod's own,
+// only the size of its workload tells.
+type Stretch struct {
+	Namespace, Pod string
+	UUID, Instance string        // of the card, and of the slice on it
+	MemoryPeak     Reading       // MiB, the highest sample of all
+	EngineMean     Reading       // per cent, over the measured time
+	EngineHigh     Reading       // per cent; one sample in twenty is higher
+	Memory         time.Duration // for how long there are samples of the memory
+	Engine         time.Duration // and of the engine
+	Full           time.Duration // for how long more than FullFrom of the memory was taken
+	Throttle       time.Duration // for how long there are samples of why the card is slower than it could be; 0 at most sites, where the exporter does not tell
+	Slowed         time.Duration // and for how long it was slower, by heat or for want of power
+}
+
+// FullFrom is from which part of the memory on it is said to be full.
+const FullFrom = 0.95
+
+// stretchPart is one number of a Stretch, with the query of the rows that it is in.
+type stretchPart string
+
+const (
+	stretchMemoryPeak stretchPart = "memory_peak"
+	stretchMemoryTime stretchPart = "memory_time"
+	stretchFullTime   stretchPart = "full_time"
+	stretchEngineMean stretchPart = "engine_mean"
+	stretchEngineHigh stretchPart = "engine_high"
+	stretchEngineTime stretchPart = "engine_time"
+	stretchThrottle   stretchPart = "throttle_time"
+	stretchSlowed     stretchPart = "slowed_time"
+)
+
+const (
+	stretchPatience = time.Minute // a day of samples of a whole site is more work than a look at now
+	shortestStretch = time.Second
+	highOfTwenty    = "0.95"
+	// slowedReasons looks at the bits of the reasons that are trouble: 0x4, 0x8 and 0x20, 0x40, 0x80 (health.go). PromQL has no "and" of bits.
+	slowedReasons = "(floor(%s / 4) %% 4 + floor(%s / 32) %% 8 > 0)"
+)
+
+// Stretches asks what the pods of the given namespaces (all when there are none) did between two moments, all of them with one call. Time is counted in steps: a step counts when there is a
+// sample in it or shortly before. It waits for the answer. Nothing of it is kept.
+func (p *Poller) Stretches(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration) ([]Stretch, error) {
+	span := until.Sub(from)
+	if span < shortestStretch || step < shortestStretch {
+		return nil, nil
+	}
+	b := newStretchShot(p.queries.labels, step)
+	at := strconv.FormatFloat(float64(until.UnixMilli())/1000, 'f', 3, 64)
+	ctx, stop := context.WithTimeout(ctx, stretchPatience)
+	defer stop()
+	_, err := p.queryFor(ctx, stretchPatience, "query", url.Values{"query": {p.queries.stretches(namespaces, span, step)}, "time": {at}}, newTexts(), b.put)
+	if err != nil {
+		return nil, err
+	}
+	return b.list(until), nil
+}
+
+// stretches is one query with all parts.
+func (q queries) stretches(namespaces []string, span, step time.Duration) string {
+	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
+	whole := make([]string, len(q.labels.Instance))
+	for i, n := range q.labels.Instance {
+		whole[i] = n + `=""`
+	}
+	var (
+		all    = "[" + promDuration(span) + "]"
+		steps  = "[" + promDuration(span) + ":" + promDuration(step) + "]"
+		parts  = map[stretchPart][]string{}
+		add    = func(name stretchPart, query string) { parts[name] = append(parts[name], query) }
+		series = func(name, matchers string) string { return name + "{" + strings.Trim(matchers, ",") + "}" }
+	)
+	for _, in := range q.namespaceMatchers(namespaces) {
+		used, free := series(metrics[memUsed].names[0], in), series(metrics[memFree].names[0], in)
+		add(stretchMemoryPeak, by+"(max_over_time("+used+all+"))")
+		add(stretchMemoryTime, by+"(count_over_time("+used+steps+"))")
+		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1, 64)+")"+steps+"))")
+		for _, k := range []kind{engineRatio, utilPercent} {
+			factor, matchers := "100 * ", in
+			if k == utilPercent { // of the card: some versions say 0 of a slice
+				factor, matchers = "", strings.Join(whole, ",")+","+in
+			}
+			for _, n := range metrics[k].names {
+				s := series(n, matchers)
+				add(stretchEngineMean, factor+by+"(avg_over_time("+s+all+"))")
+				add(stretchEngineHigh, factor+by+"(quantile_over_time("+highOfTwenty+", "+s+all+"))")
+				add(stretchEngineTime, by+"(count_over_time("+s+steps+"))")
+			}
+		}
+		for _, n := range metrics[throttle].names {
+			s := series(n, in)
+			add(stretchThrottle, by+"(count_over_time("+s+steps+"))")
+			add(stretchSlowed, by+"(count_over_time("+fmt.Sprintf(slowedReasons, s, s)+steps+"))")
+		}
+	}
+	var query []string
+	for _, name := range []stretchPart{stretchMemoryPeak, stretchMemoryTime, stretchFullTime, stretchEngineMean, stretchEngineHigh, stretchEngineTime, stretchThrottle, stretchSlowed} {
+		query = append(query, part(string(name), strings.Join(parts[name], " or ")))
+	}
+	return strings.Join(query, " or ")
+}
+
+// promDuration writes a length of time as PromQL reads it, in whole milliseconds.
+func promDuration(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }
+
+// stretchShot gathers the rows of the parts.
+type stretchShot struct {
+	labels    Labels
+	step      time.Duration
+	targets   map[podKey]bool
+	doubtful  map[stretchKey]bool
+	stretches map[stretchKey]map[stretchPart]float64
+}
+
+type stretchKey struct {
+	pod    podKey
+	device deviceKey
+}
+
+func newStretchShot(l Labels, step time.Duration) *stretchShot {
+	return &stretchShot{labels: l, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{}, stretches: map[stretchKey]map[stretchPart]float64{}}
+}
+
+func (b *stretchShot) put(row series) {
+	if t := b.labels.target(row.labels); t != (podKey{}) {
+		b.targets[t] = true
+	}
+	pod, doubtful := b.labels.holder(row.labels)
+	device, named := b.labels.device(row.labels)
+	if pod == (podKey{}) || !named || len(row.samples) == 0 {
+		return
+	}
+	key, name := stretchKey{pod, device}, stretchPart(row.labels.get(partLabel))
+	if b.stretches[key] == nil {
+		b.stretches[key] = map[stretchPart]float64{}
+	}
+	b.doubtful[key] = b.doubtful[key] || doubtful
+	// Two scrapes of one device give two rows; neither is to be added to the other.
+	if v := row.samples[0].value; v > b.stretches[key][name] || !hasPart(b.stretches[key], name) {
+		b.stretches[key][name] = v
+	}
+}
+
+func hasPart(of map[stretchPart]float64, name stretchPart) bool {
+	_, ok := of[name]
+	return ok
+}
+
+// list gives what was gathered, in a steady order, without the exporter's own pod, which stands beside idle cards.
+func (b *stretchShot) list(at time.Time) []Stretch {
+	out := make([]Stretch, 0, len(b.stretches))
+	for key, parts := range b.stretches {
+		if b.doubtful[key] && (b.targets[key.pod] || exporterPod(key.pod.pod)) {
+			continue
+		}
+		// The most that a range may count is what fits into it; more would be a slip of whoever answers.
+		lasting := func(name stretchPart) time.Duration {
+			if n := parts[name]; n > 0 && n < 1e7 {
+				return time.Duration(n) * b.step
+			}
+			return 0
+		}
+		out = append(out, Stretch{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance,
+			MemoryPeak: readPart(parts, stretchMemoryPeak, memUsed, at), EngineMean: readPart(parts, stretchEngineMean, utilPercent, at), EngineHigh: readPart(parts, stretchEngineHigh, utilPercent, at),
+			Memory: lasting(stretchMemoryTime), Engine: lasting(stretchEngineTime), Full: lasting(stretchFullTime), Throttle: lasting(stretchThrottle), Slowed: lasting(stretchSlowed)})
+	}
+	slices.SortFunc(out, func(x, y Stretch) int {
+		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+y.UUID+"\x00"+y.Instance)
+	})
+	return out
+}
+
+// readPart is a value that may be one of its kind. Of the ratio a little more than the whole is the whole.
+func readPart(parts map[stretchPart]float64, name stretchPart, k kind, at time.Time) Reading {
+	v, ok := parts[name]
+	if !ok {
+		return Reading{Unit: metrics[k].unit, Why: NoSeries}
+	}
+	if k == utilPercent && v > 100 && v <= 105 {
+		v = 100
+	}
+	r := metrics[k].value(v).reading(k, Measured)
+	r.At = at
+	return r
+}

@@ -1,0 +1,44 @@
+package request
+
+import (
+	"context"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// replaced is the workload in whose place another one is asked for: one of the same team that the asker may stop. Nothing happens to it; its page and that of the new one say so.
+func (s *Service) replaced(ctx context.Context, a identity.Actor, d Draft) (workload.ID, error) {
+	if d.Replaces == "" {
+		return "", nil
+	}
+	w, err := s.Store.Workload(ctx, d.Replaces)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return "", err
+	}
+	if err != nil || w.Tenant != d.Tenant || workload.Permit(a, identity.ChangeWorkload, w) != nil {
+		return "", fault.InvalidFields([]fault.Field{{Name: "replaces", Reason: i18n.T("request.replaces_unknown")}})
+	}
+	return w.ID, nil
+}
+
+// ReplacedBy is the workload in whose place another one was asked for, as the actor may see it; NotFound for none.
+func (s *Service) ReplacedBy(ctx context.Context, a identity.Actor, w workload.Workload) (workload.Workload, error) {
+	if err := workload.Permit(a, identity.ReadWorkload, w); err != nil {
+		return workload.Workload{}, err
+	}
+	r, err := s.Store.Request(ctx, ID(w.Request))
+	if err == nil && r.Wish.Replaces == "" {
+		err = fault.New(fault.NotFound, i18n.T("workload.not_found"))
+	}
+	if err != nil {
+		return workload.Workload{}, err
+	}
+	old, err := s.Store.Workload(ctx, r.Wish.Replaces)
+	if err != nil {
+		return workload.Workload{}, err
+	}
+	return old, workload.Permit(a, identity.ReadWorkload, old)
+}

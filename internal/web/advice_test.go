@@ -1,0 +1,98 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// sized is a world in which one workload has much more than it uses.
+func sized() *webtest.World {
+	w := webtest.Busy()
+	w.Add(w.Workload("digits", webtest.Anna, "h100").Running("gpu-03", 20*24*time.Hour, 72*time.Hour).Volume(50))
+	w.DidDaily("digits", 14, 6*1024, 3.4, 11, 0)
+	return w
+}
+
+// TestAdviceIsDismissedAndShownAgain: what a page says of a size can be put away and comes back, by whoever may change the workload and by nobody else.
+func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
+	t.Parallel()
+	w := sized()
+	const page = "/workloads/w-digits"
+	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
+	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.", "At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
+	take, _ := part(doc, "advice-take").Attr("href")
+	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
+	wantSaid(t, form, "start-replaces", "In place of digits", "digits-home")
+	if v, _ := form.Find("input[name=replaces]").Attr("value"); v != "w-digits" {
+		t.Errorf("want the form to carry what is to be replaced, got %q", v)
+	}
+	if v, _ := form.Find("input[name=size][checked]").Attr("value"); v != "mig-1g.10gb" {
+		t.Errorf("want the smaller size chosen, got %q", v)
+	}
+	wantSaid(t, form, "reason", "In place of digits: MIG slice 10 GB would do")
+
+	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "advice-take", "advice-dismiss")
+	back := url.Values{"back": {page}}
+	read(t, w.Post(webtest.Eli, "/usage/advice/w-digits/dismiss", back), http.StatusForbidden)
+	read(t, w.Post(webtest.Olaf, "/usage/advice/w-digits/dismiss", back), http.StatusNotFound)
+
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss", back)); to != page {
+		t.Errorf("want to be back on %s, got %s", page, to)
+	}
+	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
+	wantAbsent(t, doc, "advice")
+	wantSaid(t, doc, "advice-line", "Dismissed by Anna")
+	list := read(t, w.Get(webtest.Anna, "/usage/advice"), http.StatusOK)
+	wantSaid(t, list, "advice-put", "digits")
+	wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/restore", back))
+	wantSaid(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "saves")
+
+	read(t, w.Post(webtest.Anna, "/usage/advice/w-train-resnet/dismiss", back), http.StatusConflict)
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss", url.Values{"back": {"https://example.org/"}})); strings.Contains(to, "example.org") {
+		t.Errorf("want no way to another site, got %s", to)
+	}
+}
+
+// TestTheOldOneIsStoppedOnceTheNewOneIsReady: a start in another's place says so on its page, and offers to stop the other when it is ready; by then not before.
+func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
+	t.Parallel()
+	w := sized()
+	b := w.Workload("digits-2", webtest.Anna, "mig-1g.10gb").Queued("", time.Minute)
+	w.Add(b)
+	w.Reqs[request.ID(b.Request)] = request.Request{ID: request.ID(b.Request), Kind: request.StartKind, State: request.Approved, Asker: webtest.Anna.ID, Wish: request.Wish{Tenant: "vision", Replaces: "w-digits"}}
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
+	wantSaid(t, doc, "replaces", "Starts in place of digits")
+	wantAbsent(t, doc, "stop-old")
+	running := w.Works["w-digits-2"]
+	running.State = workload.Running
+	w.Works["w-digits-2"] = running
+	doc = read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
+	wantSaid(t, doc, "replaces", "Ready. Stop digits now?", "€3.90")
+	wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-digits/stop", nil))
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK), "replaces")
+}
+
+// TestOnlyOnesOwnIsReplaced: a start names a workload of the same team that its asker may stop, or is refused.
+func TestOnlyOnesOwnIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := sized()
+	ask := func(replaces workload.ID) error {
+		_, err := w.RequestService.Submit(t.Context(), w.Actor(webtest.Anna), request.Draft{Kind: "notebook", Tenant: "vision", Size: "mig-1g.10gb", Image: "jupyterlab", Lease: "2h", Reason: "smaller", Replaces: replaces})
+		return err
+	}
+	if err := ask("w-digits"); err != nil {
+		t.Errorf("want her own to be replaced, got %v", err)
+	}
+	for _, id := range []workload.ID{"w-asr-train", "w-none"} {
+		if err := ask(id); err == nil {
+			t.Errorf("want %s refused", id)
+		}
+	}
+}

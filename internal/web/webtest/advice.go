@@ -1,0 +1,88 @@
+package webtest
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/advice"
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// adviceStore keeps what was put away beside the workloads.
+type adviceStore struct {
+	*Store
+	put map[workload.ID]advice.Dismissal
+}
+
+func newAdviceStore(w *World) *adviceStore {
+	return &adviceStore{w.Store, map[workload.ID]advice.Dismissal{}}
+}
+
+// Workload finds one.
+func (s *adviceStore) Workload(ctx context.Context, id workload.ID) (workload.Workload, error) {
+	return workloadStore{s.Store}.Workload(ctx, id)
+}
+
+// NamesEnded knows of none.
+func (s *adviceStore) NamesEnded(context.Context, time.Time) (map[advice.Name]time.Time, error) {
+	return nil, nil
+}
+
+// Dismissals are what was put away.
+func (s *adviceStore) Dismissals(context.Context) (map[workload.ID]advice.Dismissal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.put), nil
+}
+
+// SaveDismissal puts advice away.
+func (s *adviceStore) SaveDismissal(ctx context.Context, d advice.Dismissal, events ...audit.Event) error {
+	s.mu.Lock()
+	s.put[d.Workload] = d
+	s.mu.Unlock()
+	return s.Append(ctx, events...)
+}
+
+// DeleteDismissal shows it again.
+func (s *adviceStore) DeleteDismissal(ctx context.Context, id workload.ID, events ...audit.Event) error {
+	s.mu.Lock()
+	delete(s.put, id)
+	s.mu.Unlock()
+	return s.Append(ctx, events...)
+}
+
+// DidDaily says what a workload's pod did on each of the last days.
+func (w *World) DidDaily(name string, days int, peakMiB, mean, high float64, full time.Duration) {
+	const day = 24 * time.Hour
+	measured := func(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
+		return gpumetrics.Reading{Value: v, Unit: unit, Source: gpumetrics.Measured, At: w.Clock}
+	}
+	midnight := w.Clock.Truncate(day)
+	for i := range days {
+		w.Days = append(w.Days, advice.Day{From: midnight.Add(time.Duration(i-days) * day), Until: midnight.Add(time.Duration(i-days+1) * day), Uses: []gpumetrics.Stretch{{Namespace: "gpu-vision", Pod: name + "-0", UUID: "GPU-" + name,
+			MemoryPeak: measured(peakMiB, gpumetrics.MiB), EngineMean: measured(mean, gpumetrics.Percent), EngineHigh: measured(high, gpumetrics.Percent), Memory: 23*time.Hour + 40*time.Minute, Engine: 23*time.Hour + 40*time.Minute, Full: full}}})
+	}
+}
+
+// advised is a world with a size too large and one too small.
+func advised() *World {
+	w := Busy()
+	const day = 24 * time.Hour
+	w.Add(w.Workload("digits", Anna, "h100").Running("gpu-03", 20*day, 3*day).Volume(50))
+	w.DidDaily("digits", 14, 6*1024, 3.4, 11, 0)
+	w.Add(w.Workload("tokens", Anna, "mig-1g.10gb").Running("gpu-01", 9*day, 3*day))
+	w.DidDaily("tokens", 9, 9900, 42, 77, 5*time.Hour)
+	return w
+}
+
+// putAway is advised with one of them put away.
+func putAway() *World {
+	w := advised()
+	if _, err := w.Advice.Dismiss(context.Background(), w.Actor(Anna), "w-digits"); err != nil {
+		panic(err)
+	}
+	return w
+}

@@ -95,7 +95,7 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 	pool := l.Account.Pool
 	id := slug(pool.Name)
 	m := licences.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature, Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
-		Notices: poolNotices(say, l)}
+		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licences.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
 			Workload: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: item.Size.Title}})

@@ -158,3 +158,26 @@ func TestTheOwnerHearsOfALostLicence(t *testing.T) {
 		t.Error("the owner hears nothing")
 	}
 }
+
+// TestSeatsByHourAreDrawn: seven days of hours, with the same as numbers; without a past there is nothing to draw.
+func TestSeatsByHourAreDrawn(t *testing.T) {
+	w := webtest.Busy()
+	if strings.Contains(w.Get(webtest.Dora, "/licences").Body.String(), `data-test="week"`) {
+		t.Error("something is drawn of no past")
+	}
+	from := w.Clock.Add(-3 * 24 * time.Hour)
+	w.Licences.Past = map[string][]license.Span{"nvidia-vws": {{Workload: "w-1", Name: "cad", Tenant: "vision", Seats: 2, From: from, Until: from.Add(26 * time.Hour)}}}
+	for _, person := range []string{"admin", "developer"} {
+		who := webtest.Dora
+		if person == "developer" {
+			who = webtest.Anna
+		}
+		page := w.Get(who, "/licences").Body.String()
+		if strings.Count(page, `data-test="week-day"`) != 7 || !strings.Contains(page, `class="gp-heat--free"`) || !strings.Contains(page, `class="gp-heat--unknown"`) || !strings.Contains(page, `data-test="week-numbers"`) {
+			t.Errorf("%s: want seven days with free and unknown hours, and the numbers", person)
+		}
+		if strings.Contains(page, "cad (vision)") != (person == "admin") {
+			t.Errorf("%s: who held the peak is for those who see all", person)
+		}
+	}
+}

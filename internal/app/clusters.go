@@ -14,8 +14,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -145,6 +147,14 @@ func (m metrics) Fleet(cluster string) *gpumetrics.Fleet {
 		return p.Fleet()
 	}
 	return nil
+}
+
+// Ranges is what a pod's devices did in a span.
+func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if p, ok := m[cluster]; ok {
+		return p.Ranges(ctx, namespace, pod, span)
+	}
+	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
 }
 
 // Uses is how a cluster's pods have used their GPUs of late.

@@ -53,3 +53,23 @@ func BenchmarkLargeSite(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkFleet sorts 35,000 slices by node and card: once for each poll, when somebody looks.
+func BenchmarkFleet(b *testing.B) {
+	s, pool := newShot(DefaultLabels(), time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Hour), newTexts()
+	for _, answer := range []struct {
+		text []byte
+		take func(series)
+	}{{largeAnswer("", "1795251590"), s.describe}, {largeAnswer("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "0.734211"), s.put}} {
+		if _, err := decode(bytes.NewReader(answer.text), limits{64 << 20, 400_000}, pool, answer.take); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s.close(s.now)
+	b.ReportAllocs()
+	for b.Loop() {
+		if f := s.newFleet(func(r Reading) Reading { return r }); len(f.Nodes) == 0 {
+			b.Fatal("want nodes")
+		}
+	}
+}

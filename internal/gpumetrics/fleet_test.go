@@ -104,6 +104,7 @@ func (p *Poller) settle() {
 		<-call
 	}
 	p.uses.settle()
+	p.ranges.settle()
 }
 
 func (a *answers[K, V]) settle() {

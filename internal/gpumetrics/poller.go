@@ -47,6 +47,7 @@ type Poller struct {
 	queries queries
 	history history
 	uses    *answers[struct{}, Uses]
+	ranges  *answers[rangeKey, Ranges]
 	wake    chan struct{}
 
 	mu       sync.Mutex
@@ -106,7 +107,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
+	return &Poller{uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
 // Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.

@@ -74,6 +74,11 @@ func askReal(t *testing.T, url, file string) {
 		if _, err := p.askUses(); err != nil {
 			t.Errorf("the use over the window: %v", err)
 		}
+		for _, span := range Spans() {
+			if _, err := p.askRanges(podKey{c.namespace, c.pod}, span); err != nil {
+				t.Errorf("the history over %s: %v", span.Name, err)
+			}
+		}
 		for _, d := range p.Live(c.namespace, c.pod).Devices {
 			if age := time.Since(d.Engine.At); age < 0 || age > 10*time.Second {
 				t.Errorf("%s: want a fresh reading, got one of %s", c.name, age)

@@ -57,13 +57,15 @@ type Deps struct {
 	MaxStreams   int // open pages per session; 32 where 0
 }
 
-// Metrics gives readings from one cache for all pages; no call waits for Prometheus.
+// Metrics gives readings from one cache for all pages; no call but Ranges waits for Prometheus.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
 	// History is the GPU use of the last hour, oldest first, in per cent.
 	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
 	// Fleet is what every device does; nil while nothing is known. It is the same value until something new is known.
 	Fleet(cluster string) *gpumetrics.Fleet
+	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it. Faults: Unavailable.
+	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
 	// Uses is how pods have used their GPUs of late.
 	Uses(cluster string) gpumetrics.Uses
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -214,15 +212,3 @@ func holderTabs(k call, current string) ui.TabsModel {
 	}
 	return m
 }
-
-func cloned(q url.Values) url.Values {
-	out := url.Values{}
-	for name, values := range q {
-		if name != "page" { // that of a stream
-			out[name] = slices.Clone(values)
-		}
-	}
-	return out
-}
-
-func withQuery(path string, q url.Values) string { return strings.TrimSuffix(path+"?"+q.Encode(), "?") }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -32,7 +31,7 @@ func fleetTabs(say words, use bool) ui.TabsModel {
 // fleetUse answers: which cards work, which are held for nothing, and by whom.
 func (w *Web) fleetUse(k call) (view, error) {
 	say := k.words
-	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(say, true), Stream: w.streamControl(k, fleetUsePath)}
+	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(say, true), Stream: streamModel(k, fleetUsePath)}
 	v := view{title: m.Header.Title, nav: "/fleet", wide: true, paused: paused(k)}
 	held, err := w.holdings(k)
 	if err != nil {
@@ -74,23 +73,6 @@ func (w *Web) fleetUse(k call) (view, error) {
 	}})
 	v.body = fleet.UsePage(m)
 	return v, nil
-}
-
-func paused(k call) bool { return k.get("pause") != "" }
-
-// streamControl says whether the page changes by itself, and offers the other. A page that is reloaded without scripts is as it is now either way.
-func (w *Web) streamControl(k call, path string) fleet.StreamModel {
-	say, q := k.words, k.query
-	m := fleet.StreamModel{Words: say.S("fleet.use.live"), Button: ui.LinkButtonModel{Label: say.S("fleet.use.pause"), Small: true, Icon: "pause", Test: "pause"}}
-	next := cloned(q)
-	next.Set("pause", "1")
-	if paused(k) {
-		next.Del("pause")
-		m.Words = say.S("fleet.use.paused", "Time", ui.Clock(say.now, time.UTC)+" UTC")
-		m.Button = ui.LinkButtonModel{Label: say.S("fleet.use.go_on"), Small: true, Icon: "play", Test: "go-on"}
-	}
-	m.Button.Href = withQuery(path, next)
-	return m
 }
 
 // heatAge says when the values of the map came, and when none come any more, since when.

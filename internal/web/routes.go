@@ -31,6 +31,7 @@ func (w *Web) Routes() []Route {
 
 		{get, "/workloads/:id", identity.ReadWorkload, w.show(workloadPage)},
 		{get, "/workloads/:id/objects", identity.ReadWorkload, w.show(objectsPage)},
+		{get, "/workloads/:id/metrics", identity.ReadWorkload, w.show(chartsPage)},
 		{get, "/workloads/:id/history", identity.ReadWorkload, w.show(historyPage)},
 		{post, "/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop},
 		{post, "/workloads/:id/start", identity.ChangeWorkload, w.workloadStart},
@@ -150,6 +151,7 @@ var (
 	sizingPage       = page{"sizing", nil, (*Web).sizing}
 	workloadPage     = page{"workload", []string{"workload", "request", "volume"}, (*Web).workloadOverview}
 	objectsPage      = page{"objects", []string{"workload"}, (*Web).workloadObjects}
+	chartsPage       = page{"workload-metrics", []string{"workload"}, (*Web).workloadMetrics}
 	historyPage      = page{"history", []string{"workload", "request"}, (*Web).workloadHistory}
 	extendPage       = page{"extend", nil, (*Web).workloadExtendAsk}
 	deletePage       = page{"delete", nil, (*Web).workloadDeleteAsk}
@@ -196,7 +198,7 @@ var (
 // livePages are those that a stream can be opened for.
 func livePages() map[string]page {
 	named := map[string]page{}
-	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
+	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, chartsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
 		fleetPage, fleetUsePage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}

@@ -109,7 +109,7 @@ func workloadTabs(say words, item workload.Workload, current workloadview.Tab) u
 		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current, Test: "tab-" + string(t)}
 	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: []ui.TabModel{
-		tab(workloadview.Overview, path), tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
+		tab(workloadview.Overview, path), tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
 }
 
 // workloadHead is name, state, reason and what one can do.

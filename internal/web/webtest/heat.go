@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -28,9 +29,51 @@ func (w *World) works() {
 		{Name: "gpu-03", Cards: []gpumetrics.CardUse{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{blank}}}},
 		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q", Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
 	}}}
+	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), "llm-chat-0": {At: Now}}
 	w.Used = gpumetrics.NewUses(at, map[gpumetrics.Pod]gpumetrics.Use{
 		{Namespace: "gpu-vision", Name: "train-resnet-0"}: {Mean: 58, Known: 1},
 		{Namespace: "gpu-vision", Name: "llm-chat-0"}:     {Mean: 21, Known: 0.4},
 		{Namespace: "gpu-vision", Name: "render-farm-0"}:  {Mean: 2, Known: 1},
 	})
+}
+
+// Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an error.
+func Past() gpumetrics.Ranges {
+	span := gpumetrics.SpanOf("1h")
+	r := gpumetrics.Ranges{At: Now.Add(-5 * time.Second), Span: span, Devices: 1}
+	n := int(span.Long/span.Step) + 1
+	for _, l := range []struct {
+		name  string
+		unit  gpumetrics.Unit
+		value func(i int) float64
+	}{
+		{"engine", gpumetrics.Percent, func(i int) float64 { return 55 + 35*math.Sin(float64(i)/9) }},
+		{"memory", gpumetrics.MiB, func(i int) float64 { return 4096 + 20*float64(i) }},
+		{"power", gpumetrics.Watt, func(i int) float64 { return 280 + 90*math.Sin(float64(i)/9) }},
+		{"temperature", gpumetrics.Celsius, func(i int) float64 { return 58 + 6*math.Sin(float64(i)/12) }},
+		{"throttle", gpumetrics.Count, func(i int) float64 {
+			if i > 80 && i < 95 {
+				return 0x20
+			}
+			return 1
+		}},
+		{"xid", gpumetrics.Count, func(i int) float64 {
+			if i > 100 {
+				return 31
+			}
+			return 0
+		}},
+	} {
+		line := gpumetrics.Line{Name: l.name, Unit: l.unit, Points: make([]gpumetrics.Point, n)}
+		for i := range line.Points {
+			at := Now.Truncate(span.Step).Add(time.Duration(i-n+1) * span.Step)
+			line.Points[i] = gpumetrics.Point{At: at}
+			if i < 40 || i >= 60 {
+				line.Points[i].Value, line.Points[i].Known = l.value(i), true
+			}
+		}
+		r.Lines = append(r.Lines, line)
+	}
+	r.Lines = append(r.Lines, gpumetrics.Line{Name: "tensor", Unit: gpumetrics.Percent, Points: make([]gpumetrics.Point, n)})
+	return r
 }

@@ -110,6 +110,11 @@ func Scenes() []Scene {
 		return w
 	}
 	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
+	slow := func() *World { // Prometheus has not answered yet
+		w := Busy()
+		w.RangesErr = context.DeadlineExceeded
+		return w
+	}
 	dark := func() *World {
 		w := Busy()
 		w.Fleets, w.Used, w.Readings = nil, gpumetrics.Uses{}, Readings{}
@@ -201,6 +206,9 @@ func Scenes() []Scene {
 		{"workload", "a colleague's", Ben, Busy, "/workloads/w-llm-chat", nil},
 		{"workload", "an auditor's look", Eli, Busy, "/workloads/w-train-resnet", nil},
 		{"workload", "objects", Anna, Busy, "/workloads/w-train-resnet/objects", nil},
+		{"workload", "metrics", Anna, Busy, "/workloads/w-train-resnet/metrics", nil},
+		{"workload", "metrics, nothing measured", Anna, Busy, "/workloads/w-llm-chat/metrics?range=30d&pause=1", nil},
+		{"workload", "metrics, still being read", Anna, slow, "/workloads/w-train-resnet/metrics?range=90d", nil},
 		{"workload", "history", Anna, Busy, "/workloads/w-train-resnet/history", nil},
 		{"workload", "extend", Anna, Busy, "/workloads/w-train-resnet/extend", nil},
 		{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend", url.Values{"lease": {"90d"}, "reason": {"why not"}}},

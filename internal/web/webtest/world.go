@@ -67,6 +67,8 @@ type World struct {
 	Reports         map[string]gpumetrics.Report // by cluster
 	Fleets          map[string]*gpumetrics.Fleet // by cluster
 	Used            gpumetrics.Uses
+	Pasts           map[string]gpumetrics.Ranges // by pod
+	RangesErr       error
 	away            []web.Outage
 	Site            request.Site
 	Offer           *offer.Service
@@ -99,7 +101,15 @@ type Reading struct {
 type metrics struct{ world *World }
 
 func (m metrics) Fleet(cluster string) *gpumetrics.Fleet { return m.world.Fleets[cluster] }
-func (m metrics) Uses(string) gpumetrics.Uses            { return m.world.Used }
+func (m metrics) Ranges(_ context.Context, _, _, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+	if m.world.RangesErr != nil {
+		return gpumetrics.Ranges{}, m.world.RangesErr
+	}
+	r := m.world.Pasts[pod]
+	r.Span = span
+	return r, nil
+}
+func (m metrics) Uses(string) gpumetrics.Uses { return m.world.Used }
 
 func (m metrics) Live(_, _, pod string) gpumetrics.Live { return m.world.Readings[pod].Live }
 func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point {

@@ -1,0 +1,251 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+// firstAnswer is how long a page waits for a history that nobody has asked for yet. After that it says that it is being read, and fills itself.
+const firstAnswer = 2 * time.Second
+
+// workloadMetrics answers: how hard has it worked, and did anything slow it down.
+func (w *Web) workloadMetrics(k call) (view, error) {
+	s, err := w.seen(k)
+	if err != nil {
+		return view{}, err
+	}
+	ctx, stop := context.WithTimeout(k.ctx, firstAnswer)
+	defer stop()
+	span := gpumetrics.SpanOf(k.get("range"))
+	m := w.metricsModel(ctx, k, s.Workload, span)
+	v := w.workloadView(k, s, workloadview.Metrics, workloadview.PageModel{Metrics: workloadview.MetricsTabModel{Ranges: rangeTabs(k, s.ID, span), Stream: streamModel(k, workloadPath(s.ID)+"/metrics"), Charts: m}})
+	v.paused = paused(k)
+	v.parts = append(v.parts, part{id: m.ID, ticks: true, draw: func(say words) templ.Component {
+		k.words = say
+		gone, stop := context.WithCancel(context.Background())
+		stop() // a stream waits for nobody: it draws what is there
+		return workloadview.Charts(w.metricsModel(gone, k, s.Workload, span))
+	}})
+	return v, nil
+}
+
+func rangeTabs(k call, id workload.ID, current gpumetrics.Span) ui.TabsModel {
+	m := ui.TabsModel{Label: k.words.S("workload.metrics.range")}
+	for _, s := range gpumetrics.Spans() {
+		q := cloned(k.query)
+		q.Del("id")
+		q.Set("range", s.Name)
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("workload.metrics.range_" + s.Name), Href: withQuery(workloadPath(id)+"/metrics", q), Current: s.Name == current.Name, Test: "range-" + s.Name})
+	}
+	return m
+}
+
+// podOf is the pod whose history is that of the workload; while it is stopped, the one it had.
+func podOf(item workload.Workload) string { return cmp.Or(item.Observed.Pod, item.Name+"-0") }
+
+func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload, span gpumetrics.Span) workloadview.ChartsModel {
+	say := k.words
+	m := workloadview.ChartsModel{ID: "workload-metrics"}
+	if item.Size.Devices() == 0 {
+		m.Words = say.S("web.no_gpu")
+		return m
+	}
+	r, err := w.Metrics.Ranges(ctx, item.Cluster, item.Namespace, podOf(item), span)
+	switch {
+	case gpumetrics.Waiting(err):
+		m.Words = say.S("workload.metrics.reading")
+		return m
+	case err != nil:
+		m.Words = say.S("workload.metrics.unknown")
+		return m
+	}
+	m.Age = &ui.AgeModel{Source: "Prometheus", Time: say.at(r.At), Old: say.now.Sub(r.At) > 2*time.Minute}
+	if say.now.Sub(r.At) > 2*time.Minute {
+		m.Since = say.S("workload.metrics.since", "Time", say.at(r.At).Exact)
+	}
+	if item.Size.SharesDevice() {
+		m.Note = say.S("workload.metrics.shared")
+	}
+	for _, l := range r.Lines {
+		if chart, ok := chartOf(say, r, l); ok {
+			m.Charts = append(m.Charts, chart)
+		}
+	}
+	m.Slow, m.Errors = slowdowns(say, r), errorCodes(say, r)
+	m.Table = historyTable(say, r)
+	if len(m.Table.Rows) == 0 {
+		m.Words = say.S("workload.metrics.nothing")
+	}
+	return m
+}
+
+// scales are the tops of the charts that have one; the others take their largest value.
+var scales = map[string]float64{"engine": 100, "tensor": 100}
+
+// chartOf draws a line; what was never measured has none, and is said to be unknown.
+func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line) (workloadview.ChartModel, bool) {
+	if l.Name == "throttle" || l.Name == "xid" { // no amounts: they are told in words
+		return workloadview.ChartModel{}, false
+	}
+	c := workloadview.ChartModel{Test: "chart-" + l.Name, Title: say.S("workload." + l.Name)}
+	if !l.Known() {
+		c.None = say.S("workload.metrics.never")
+		return c, true
+	}
+	values, last := make([]float64, len(l.Points)), gpumetrics.Point{}
+	for i, p := range l.Points {
+		values[i] = math.NaN()
+		if p.Known {
+			values[i], last = inUnit(l, p.Value), p
+		}
+	}
+	c.Line = ui.SparklineModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)), Values: values, Max: scales[l.Name], Large: true, Unit: unitOf(l), From: clockWords(say, r.Span, l.Points[0].At), To: clockWords(say, r.Span, l.Points[len(l.Points)-1].At)}
+	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
+		c.Line.Value = say.S("workload.metrics.unknown_since", "Time", clockWords(say, r.Span, last.At))
+	}
+	if id := manyWords[l.Name]; r.Devices > 1 && id != "" {
+		c.Note = say.S("workload.metrics."+id, "Count", r.Devices)
+	}
+	return c, true
+}
+
+// manyWords say how the values of several devices became one.
+var manyWords = map[string]string{"engine": "mean_of", "tensor": "mean_of", "memory": "sum_of", "power": "sum_of", "temperature": "largest_of"}
+
+func inUnit(l gpumetrics.Line, v float64) float64 {
+	if l.Unit == gpumetrics.MiB {
+		return v / 1024
+	}
+	return v
+}
+
+func unitOf(l gpumetrics.Line) string {
+	if l.Unit == gpumetrics.MiB {
+		return "GiB"
+	}
+	return string(l.Unit)
+}
+
+func pointWords(say words, l gpumetrics.Line, p gpumetrics.Point) string {
+	if !p.Known {
+		return say.S("web.unknown")
+	}
+	return say.amount(gpumetrics.Reading{Value: p.Value, Unit: l.Unit, Source: gpumetrics.Measured})
+}
+
+// clockWords is the time of day, and where a span is of several days, the day.
+func clockWords(say words, s gpumetrics.Span, at time.Time) string {
+	if s.Long <= 24*time.Hour {
+		return ui.Clock(at, time.UTC) + " UTC"
+	}
+	return say.at(at).Exact
+}
+
+// period is a time in which something was so.
+type period struct {
+	from, until time.Time
+	value       float64
+}
+
+// stretches joins points of the same value; those that are nothing and those in a gap are left out.
+func stretches(l gpumetrics.Line, none func(float64) bool) []period {
+	var out []period
+	open := false
+	for _, p := range l.Points {
+		switch {
+		case !p.Known || none(p.Value):
+			open = false
+			continue
+		case open && out[len(out)-1].value == p.Value:
+			out[len(out)-1].until = p.At
+		default:
+			out = append(out, period{p.At, p.At, p.Value})
+		}
+		open = true
+	}
+	return out
+}
+
+// mostStretches keeps a card that flickers from filling the page: the newest count.
+const mostStretches = 20
+
+func stretchModels(say words, r gpumetrics.Ranges, all []period, words func(float64) string) []workloadview.StretchModel {
+	var out []workloadview.StretchModel
+	for _, s := range slices.Backward(all) {
+		if len(out) == mostStretches {
+			break
+		}
+		out = append(out, workloadview.StretchModel{From: clockWords(say, r.Span, s.from), Until: clockWords(say, r.Span, s.until), What: words(s.value)})
+	}
+	return out
+}
+
+// slowdowns are the times in which a card ran slower than it could, and why.
+func slowdowns(say words, r gpumetrics.Ranges) workloadview.StretchesModel {
+	l := r.Line("throttle")
+	m := workloadview.StretchesModel{Title: say.S("workload.metrics.throttle"), None: say.S("workload.metrics.throttle_none"), Test: "throttle"}
+	if !l.Known() {
+		m.None = say.S("workload.metrics.never")
+	}
+	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return len(gpumetrics.ReasonsOf(v)) == 0 }), func(v float64) string {
+		var all []string
+		for _, reason := range gpumetrics.ReasonsOf(v) {
+			all = append(all, say.S("gpumetrics.throttle."+reason.Name))
+		}
+		return strings.Join(all, " ")
+	})
+	return m
+}
+
+// errorCodes are the XID errors. A series keeps the last one until the driver is loaded again: the first time it is seen is when it happened, or longer ago.
+func errorCodes(say words, r gpumetrics.Ranges) workloadview.StretchesModel {
+	l := r.Line("xid")
+	m := workloadview.StretchesModel{Title: say.S("workload.metrics.xid"), None: say.S("workload.metrics.xid_none"), Test: "xid"}
+	if !l.Known() {
+		m.None = say.S("workload.metrics.never")
+	}
+	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return v == 0 }), func(v float64) string {
+		return say.S("workload.metrics.xid_words", "Code", int(v), "Class", say.say(gpumetrics.XIDWords(int(v))))
+	})
+	return m
+}
+
+// historyTable is the same in numbers, newest first. Points of which nothing is known are one row for each gap.
+func historyTable(say words, r gpumetrics.Ranges) workloadview.TableModel {
+	m := workloadview.TableModel{Title: say.S("workload.metrics.as_table")}
+	var lines []gpumetrics.Line
+	for _, l := range r.Lines {
+		if l.Name != "throttle" && l.Name != "xid" && l.Known() {
+			lines = append(lines, l)
+			m.Heads = append(m.Heads, say.S("workload."+l.Name))
+		}
+	}
+	if len(lines) == 0 {
+		return m
+	}
+	gap := false
+	for i := len(lines[0].Points) - 1; i >= 0; i-- {
+		row := workloadview.TableRowModel{Time: clockWords(say, r.Span, lines[0].Points[i].At)}
+		known := false
+		for _, l := range lines {
+			known = known || l.Points[i].Known
+			row.Values = append(row.Values, pointWords(say, l, l.Points[i]))
+		}
+		if known || !gap {
+			m.Rows = append(m.Rows, row)
+		}
+		gap = !known
+	}
+	return m
+}

@@ -1,0 +1,88 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestAWorkloadsHistoryInChartsAndWords(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
+	wantSaid(t, doc, "chart-engine", "GPU engine", "last", "%", "11:00 UTC", "12:00 UTC")
+	wantSaid(t, doc, "chart-memory", "GiB")
+	wantSaid(t, doc, "chart-tensor", "Unknown: nothing was measured")
+	wantSaid(t, doc, "throttle", "Slower because of heat", "11:40 UTC – 11:47 UTC")
+	wantSaid(t, doc, "xid", "XID 31", "11:50 UTC – 12:00 UTC")
+	line, _ := part(doc, "chart-engine").Find(".gp-spark__line").Attr("d")
+	if got := strings.Count(line, "M"); got != 2 {
+		t.Errorf("want two strokes with the gap between them, got %d", got)
+	}
+	if rows := part(doc, "metrics-row"); rows.Length() != 102 || !strings.Contains(said(rows), "unknown") {
+		t.Errorf("want a row for each of 101 points, and one for the gap, got %d", rows.Length())
+	}
+	if n := doc.Find("[data-test^=range-]").Length(); n != 6 {
+		t.Errorf("want six ranges, got %d", n)
+	}
+	if current := doc.Find("[data-test=range-1h]").AttrOr("aria-current", ""); current != "page" {
+		t.Error("the range that is shown is marked")
+	}
+	weeks := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=30d&pause=1"), http.StatusOK)
+	if href := part(weeks, "range-7d").AttrOr("href", ""); href != "/workloads/w-train-resnet/metrics?pause=1&range=7d" {
+		t.Errorf("a paused page stays paused with another range, got %q", href)
+	}
+	if url := weeks.Find("body").AttrOr("data-live-url", ""); url != "" {
+		t.Errorf("a paused page follows %s", url)
+	}
+}
+
+func TestAHistoryIsForThoseWhoMaySeeTheWorkload(t *testing.T) {
+	t.Parallel()
+	if got := webtest.Busy().Get(webtest.Olaf, "/workloads/w-train-resnet/metrics").Code; got != http.StatusNotFound {
+		t.Errorf("want 404, got %d", got)
+	}
+}
+
+// TestAHistoryThatIsNotThereIsUnknown: Prometheus is slow, away, has nothing, or has been silent for long. There is a page each time, and never a zero.
+func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		world func(w *webtest.World)
+		words string
+	}{
+		"slow": {func(w *webtest.World) {
+			w.RangesErr = fault.Wrap(fault.Unavailable, context.DeadlineExceeded, i18n.T("gpumetrics.not_yet"))
+		}, "still being asked"},
+		"away":    {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) }, "Prometheus does not answer"},
+		"nothing": {func(w *webtest.World) { w.Pasts = nil }, "has no values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := webtest.Busy()
+			c.world(w)
+			doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics?range=7d"), http.StatusOK)
+			wantSaid(t, doc, "metrics-words", c.words)
+			wantAbsent(t, doc, "metrics-row", "chart-engine")
+		})
+	}
+	w := webtest.Busy()
+	past := webtest.Past()
+	past.At = webtest.Now.Add(-20 * time.Minute)
+	for i := range past.Lines {
+		for j := range past.Lines[i].Points {
+			if p := &past.Lines[i].Points[j]; webtest.Now.Sub(p.At) < 20*time.Minute {
+				p.Known = false
+			}
+		}
+	}
+	w.Pasts["train-resnet-0"] = past
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/metrics"), http.StatusOK)
+	wantSaid(t, doc, "metrics-since", "Nothing new is known since 21 Nov 2026, 11:40")
+	wantSaid(t, doc, "chart-engine", "unknown since 11:40 UTC")
+}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
+	"github.com/gpu-portal/gpu-portal/internal/app"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
 func main() {
@@ -56,7 +59,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"), Ready: world.Ready, Port: *port, Out: log, Change: sizes})
+	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"), Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: example})
 	if err != nil {
 		return err
 	}
@@ -69,6 +72,21 @@ func run(ctx context.Context) error {
 	}
 	welcome(os.Stdout, portal, world.Ready)
 	return wait(ctx, world, portal, log.Name())
+}
+
+// example fills a new database with a month of history; one that is in use stays as it is.
+func example(ctx context.Context, file string) error {
+	c, err := config.Load(file, func(string) string { return "" }, func(*config.Config) {})
+	if err != nil {
+		return err
+	}
+	if err = app.SeedExample(ctx, c, slog.New(slog.DiscardHandler), time.Now()); errors.Is(err, app.ErrNotEmpty) {
+		return nil
+	}
+	if err == nil {
+		say("three teams and a month of example data are in the database; make demo-reset forgets them")
+	}
+	return err
 }
 
 func wait(ctx context.Context, w *stack.World, p *stack.Portal, log string) error {

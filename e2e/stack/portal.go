@@ -42,6 +42,7 @@ type PortalOptions struct {
 	Out      io.Writer
 	Env      []string // more environment
 	Change   func(config map[string]any)
+	Prepare  func(ctx context.Context, config string) error // what a database begins with, by the file of the settings; nil for nothing
 }
 
 // Subjects are those who get an API token.
@@ -66,6 +67,11 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	}
 	if err := os.WriteFile(p.config(), text, 0o600); err != nil {
 		return nil, err
+	}
+	if o.Prepare != nil {
+		if err := o.Prepare(ctx, p.config()); err != nil {
+			return nil, err
+		}
 	}
 	for _, sub := range Subjects {
 		if p.Tokens[sub], err = p.token(ctx, o.Ready, sub); err != nil {

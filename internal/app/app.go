@@ -84,6 +84,7 @@ type App struct {
 	pages      *web.Web // nil without the web role
 	meters     *meters
 	now        func() time.Time
+	newID      func(prefix string) string
 	stopping   atomic.Bool
 }
 
@@ -95,7 +96,7 @@ func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now 
 
 // New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
-	a := &App{config: c, log: log, now: time.Now, meters: newMeters(version)}
+	a := &App{config: c, log: log, now: time.Now, newID: newID, meters: newMeters(version)}
 	for _, option := range options {
 		option(a)
 	}
@@ -214,16 +215,16 @@ func (a *App) freshAgents(cluster string) {
 
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
-	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: newID, Logger: a.log})
+	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown, Taken: a.teamsTaken, Now: a.now, Logger: a.log})
-	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: newID, Tenant: a.team, Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
-	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: newID}
-	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: newID, Logger: a.log})
+	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team, Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
+	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
+	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
-	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: newID, Logger: a.log})
+	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.advise()
 }

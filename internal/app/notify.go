@@ -22,7 +22,7 @@ func (a *App) newNotify(bundle *i18n.Bundle, key []byte) (*notify.Service, error
 	own, c := derive(key, "notification addresses"), a.config.Notify
 	return notify.New(notify.Options{Store: a.store, Actor: a.actor, StandsFor: a.standIns.For, Words: words, Guard: c.Guard(), Mail: c.Server(), URL: a.config.URL, Language: cmp.Or(c.Language, notify.Languages()[0]),
 		Seal: func(id, text string) (string, error) { return oidc.SealToken(own, id, text) }, Open: func(id, sealed string) (string, error) { return oidc.OpenToken(own, id, sealed) },
-		Now: a.now, NewID: newID, Logger: a.log}), nil
+		Now: a.now, NewID: a.newID, Logger: a.log}), nil
 }
 
 // tell composes and sends until the context ends.

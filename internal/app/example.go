@@ -1,0 +1,351 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// exampleDays is how far the example data goes back.
+const exampleDays = 30
+
+// ErrNotEmpty says that a database holds requests already, which example data must not be mixed with.
+var ErrNotEmpty = errors.New("the database holds requests already: example data is for an empty one")
+
+// SeedExample puts a month of example data into an empty database, for a demo: three teams with quota, budget and prices, whose people ask, are refused, approved, run and stop.
+// Everything goes through the services, with a clock in the past and no chance in it, so that the same moment gives the same month; only what the cluster would have said is
+// made up. Whoever takes part is called an example and cannot sign in. Nothing of it runs or is left on a cluster; a few requests of the last day wait for an answer.
+// ErrNotEmpty when anybody has asked for anything before.
+func SeedExample(ctx context.Context, c config.Config, log *slog.Logger, now time.Time) error {
+	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour), chance: rand.New(rand.NewPCG(4, 2026))}
+	c.Roles = []string{config.RoleWeb} // nothing of a cluster is wanted
+	var err error
+	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) { a.newID = e.id }); err != nil {
+		return err
+	}
+	return errors.Join(e.run(ctx, now), e.app.store.Close())
+}
+
+// example plays a month. Steps wait in the order of their time.
+type example struct {
+	app    *App
+	now    time.Time
+	chance *rand.Rand
+	made   int
+	steps  []step
+	admin  identity.Actor
+	people map[string][]identity.Actor // by team
+}
+
+type step struct {
+	at time.Time
+	do func(ctx context.Context) error
+}
+
+func (e *example) id(prefix string) string {
+	e.made++
+	return fmt.Sprintf("%s%04dexample", prefix, e.made) // the first four are what tells names apart
+}
+
+func (e *example) later(after time.Duration, do func(context.Context) error) {
+	e.at(e.now.Add(after), do)
+}
+
+func (e *example) at(at time.Time, do func(context.Context) error) {
+	i, _ := slices.BinarySearchFunc(e.steps, at, func(s step, at time.Time) int {
+		if s.at.After(at) {
+			return 1
+		}
+		return -1 // what is due at the same time goes in the order in which it came
+	})
+	e.steps = slices.Insert(e.steps, i, step{at, do})
+}
+
+func (e *example) run(ctx context.Context, until time.Time) error {
+	switch list, _, err := e.app.store.Requests(ctx, request.Filter{Limit: 1}); {
+	case err != nil:
+		return err
+	case len(list) > 0:
+		return ErrNotEmpty
+	}
+	first := until.UTC().Truncate(24*time.Hour).AddDate(0, 0, -exampleDays)
+	e.now = first
+	if err := e.found(ctx); err != nil {
+		return err
+	}
+	for _, t := range e.app.tenants.Directory().Tenants {
+		if t.Disabled {
+			continue
+		}
+		if err := e.plan(ctx, t, first); err != nil {
+			return err
+		}
+	}
+	for at := first.Add(time.Hour); at.Before(until); at = at.Add(12 * time.Hour) {
+		e.at(at, e.chores)
+	}
+	e.last(until)
+	for len(e.steps) > 0 {
+		next := e.steps[0]
+		e.steps = e.steps[1:]
+		if e.now = next.at; e.now.After(until) {
+			return fmt.Errorf("the example reaches into the future: %s", e.now)
+		}
+		if err := next.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found makes a third team, prices, and a budget for each team.
+func (e *example) found(ctx context.Context) error {
+	admin, err := e.person(ctx, "admin", "Alma (administrator, example)", e.app.config.Platform[identity.Admin])
+	if err != nil {
+		return err
+	}
+	e.admin = admin
+	quota := map[string]int{}
+	for _, t := range e.app.tenants.Directory().Tenants {
+		for size, n := range t.Quota {
+			quota[size] = min(max(quota[size], n), 2)
+		}
+	}
+	if names := slices.Sorted(maps.Keys(quota)); len(names) > 1 {
+		delete(quota, names[len(names)-1]) // what they ask for in vain
+	}
+	_, err = e.app.tenants.Save(ctx, admin, tenant.Draft{Name: "robotics", New: true, Title: "Robotics", Quota: quota, Note: "Example data",
+		Groups: map[identity.Role][]string{identity.Developer: {"gpu-robotics-developers"}}})
+	if err != nil {
+		return err
+	}
+	for i, t := range e.app.tenants.Directory().Tenants {
+		if t.Disabled {
+			continue
+		}
+		d := budget.Draft{Unit: budget.Unit(e.app.config.Currency), Amount: []int64{140_000, 25_000, 15_000}[i%3], AtLimit: []budget.Limit{budget.Approval, budget.Stop, budget.Stop}[i%3]}
+		if _, err := e.app.budgets.Set(ctx, admin, t.Name, d); err != nil {
+			return fmt.Errorf("budget of %s: %w", t.Name, err)
+		}
+	}
+	for _, d := range []usage.PriceDraft{{Kind: string(usage.PriceCPU), Amount: "0.02"}, {Kind: string(usage.PriceMemory), Amount: "0.003"}} {
+		if _, err := e.app.prices.Add(ctx, admin, d); err != nil {
+			return fmt.Errorf("price: %w", err)
+		}
+	}
+	return nil
+}
+
+// chores are what the controller does from time to time.
+func (e *example) chores(ctx context.Context) error {
+	return errors.Join(e.app.requests.ExpireDue(ctx), e.app.budgets.Settle(ctx))
+}
+
+// last leaves something in the inbox.
+func (e *example) last(until time.Time) {
+	for i, t := range e.app.tenants.Directory().Tenants {
+		if who := e.people[t.Name]; len(who) > 0 {
+			e.at(until.Add(-time.Duration(3+5*i)*time.Hour), func(ctx context.Context) error { return e.leave(ctx, who[i%len(who)], t) })
+		}
+	}
+}
+
+// leave asks for the largest size that needs a word, and nobody answers.
+func (e *example) leave(ctx context.Context, who identity.Actor, t tenant.Tenant) error {
+	for _, size := range slices.Backward(e.sizes(t)) {
+		if size.Accelerator.Share < 1 {
+			continue
+		}
+		_, err := e.app.requests.Submit(ctx, who, e.draft(t.Name, size, "8h", "Example: the last run before the deadline"))
+		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Forbidden) {
+			continue
+		}
+		return err
+	}
+	return nil
+}
+
+// examplePeople are colleagues, three in each team; nobody can sign in as them.
+var examplePeople = []string{"Mira", "Jonas", "Lena", "Emil", "Aylin", "Theo", "Nele", "Karim", "Ida"}
+
+// plan lets the people of a team ask on each working day.
+func (e *example) plan(ctx context.Context, t tenant.Tenant, first time.Time) error {
+	people := make([]identity.Actor, 3)
+	for i := range people {
+		name := examplePeople[(3*len(e.people)+i)%len(examplePeople)]
+		p, err := e.person(ctx, t.Name+"-"+name, name+" (example)", t.Groups[identity.Developer])
+		if err != nil {
+			return err
+		}
+		people[i] = p
+	}
+	e.people[t.Name] = people
+	sizes := e.sizes(t)
+	if len(sizes) == 0 {
+		return nil
+	}
+	for day := range exampleDays - 2 {
+		date := first.AddDate(0, 0, day)
+		if date.Weekday() == time.Saturday || date.Weekday() == time.Sunday {
+			continue
+		}
+		if missing := e.without(t); len(missing) > 0 && day%5 == 2 {
+			size := missing[day/5%len(missing)]
+			e.at(date.Add(9*time.Hour), func(ctx context.Context) error { return e.ask(ctx, people[0], t.Name, size, "8h") })
+		}
+		for range 1 + e.chance.IntN(3) {
+			who, size := people[e.chance.IntN(len(people))], sizes[e.chance.IntN(len(sizes))]
+			lease := []string{"4h", "8h", "8h", "1d"}[e.chance.IntN(4)]
+			at := date.Add(8*time.Hour + time.Duration(e.chance.IntN(480))*time.Minute)
+			e.at(at, func(ctx context.Context) error { return e.ask(ctx, who, t.Name, size, lease) })
+		}
+	}
+	return nil
+}
+
+// sizes are those of which a team has quota.
+func (e *example) sizes(t tenant.Tenant) []catalog.Size {
+	return e.offered(t, func(s catalog.Size) bool { return t.QuotaOf(s.Name) > 0 })
+}
+
+// without are those of which it has none: asking for them is what unmet demand is made of.
+func (e *example) without(t tenant.Tenant) []catalog.Size {
+	return e.offered(t, func(s catalog.Size) bool { return t.QuotaOf(s.Name) == 0 })
+}
+
+func (e *example) offered(t tenant.Tenant, which func(catalog.Size) bool) []catalog.Size {
+	var list []catalog.Size
+	for _, s := range e.app.offer.Catalog().Sizes {
+		if !s.Hidden && s.OfferedTo(t.Name) && slices.ContainsFunc(e.app.site.Clusters, s.OfferedOn) && which(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (e *example) person(ctx context.Context, subject, name string, groups []string) (identity.Actor, error) {
+	issuer := e.app.config.OIDC.Issuer
+	p := identity.Person{ID: identity.NewPersonID(issuer, "example-"+subject), Issuer: issuer, Subject: "example-" + subject, Name: name, Groups: groups, SeenAt: e.now}
+	return e.app.actor(p, identity.ViaSession), e.app.store.SavePerson(ctx, p)
+}
+
+// image is the first one for notebooks that a team may use.
+func (e *example) image(team string) string {
+	for _, i := range e.app.offer.Catalog().Images {
+		if i.Kind == catalog.Notebook && i.OfferedTo(team) {
+			return i.Name
+		}
+	}
+	return ""
+}
+
+func (e *example) draft(team string, size catalog.Size, lease, reason string) request.Draft {
+	return request.Draft{Kind: catalog.Notebook, Tenant: team, Size: size.Name, Image: e.image(team), Lease: lease, Storage: "0", Reason: reason}
+}
+
+// ask submits; a refusal is part of the story.
+func (e *example) ask(ctx context.Context, who identity.Actor, team string, size catalog.Size, lease string) error {
+	r, err := e.app.requests.Submit(ctx, who, e.draft(team, size, lease, "Example: compare two models"))
+	switch kind := fault.KindOf(err); {
+	case err != nil && (kind == fault.Invalid || kind == fault.Forbidden || kind == fault.Conflict):
+		return nil
+	case err != nil:
+		return err
+	case r.State == request.Approved:
+		e.starts(who, r)
+		return nil
+	}
+	e.later(time.Duration(10+e.chance.IntN(120))*time.Minute, func(ctx context.Context) error { return e.answer(ctx, who, r) })
+	return nil
+}
+
+// answer decides most requests in favour; some are taken back before, and to some nobody answers.
+func (e *example) answer(ctx context.Context, who identity.Actor, r request.Request) error {
+	luck := e.chance.IntN(12)
+	switch luck {
+	case 11:
+		return nil
+	case 0:
+		_, err := e.app.requests.Withdraw(ctx, who, r.ID)
+		return err
+	}
+	approver, err := e.person(ctx, "approver", "Paula (approver, example)", e.app.config.Platform[identity.Approver])
+	if err != nil {
+		return err
+	}
+	if luck < 4 {
+		_, err = e.app.requests.Reject(ctx, approver, r.ID, "A slice is enough for this.")
+		return err
+	}
+	r, err = e.app.requests.Approve(ctx, approver, r.ID, "")
+	switch kind := fault.KindOf(err); {
+	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden): // the quota is used up meanwhile, or a rule asks for others
+		return nil
+	case err != nil:
+		return err
+	case r.State == request.Approved:
+		e.starts(who, r)
+	}
+	return nil
+}
+
+// starts lets a workload find a node, run for a part of its lease, and go.
+func (e *example) starts(who identity.Actor, r request.Request) {
+	runs := time.Duration(float64(r.Wish.Lease.Std()) * (0.4 + 0.5*e.chance.Float64())).Truncate(time.Minute)
+	node := fmt.Sprintf("example-node-%d", 1+e.chance.IntN(4))
+	present := func(ready bool) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return e.observe(ctx, r.Workload, workload.Observation{PodPresent: true, Pod: r.Wish.Name + "-0", Node: node, Ready: ready})
+		}
+	}
+	e.later(time.Minute, present(false))
+	e.later(3*time.Minute, present(true))
+	e.later(3*time.Minute+runs, present(true)) // seen shortly before the end: what nobody saw nobody pays for
+	gone := func(ctx context.Context) error { return e.observe(ctx, r.Workload, workload.Observation{}) }
+	if e.chance.IntN(3) == 0 { // stopped, and deleted later
+		e.later(4*time.Minute+runs, func(ctx context.Context) error {
+			_, err := e.app.workloads.Stop(ctx, who, r.Workload)
+			return err
+		})
+		e.later(5*time.Minute+runs, gone)
+		runs += time.Hour
+	}
+	e.later(4*time.Minute+runs, func(ctx context.Context) error {
+		_, err := e.app.workloads.Delete(ctx, who, r.Workload, true)
+		return err
+	})
+	e.later(5*time.Minute+runs, gone)
+}
+
+// observe is what the controller would write of the cluster.
+func (e *example) observe(ctx context.Context, id workload.ID, o workload.Observation) error {
+	w, err := e.app.store.Workload(ctx, id)
+	if err != nil {
+		return err
+	}
+	open, err := e.app.store.OpenInterval(ctx, id)
+	if err != nil {
+		return err
+	}
+	o.At, o.Generation = e.now, w.Generation
+	after, events := workload.Advance(w, o, e.now)
+	held := usage.Held{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour, Prices: e.app.prices.List(), Ware: w.Size.Ware(),
+		Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
+	return e.app.store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
+}

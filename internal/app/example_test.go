@@ -1,0 +1,108 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// TestExampleData: a month that goes through the services, the same each time, whose record holds, with something for each page to show and nothing left to run.
+func TestExampleData(t *testing.T) {
+	w := newWorld(t)
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	seed := func() string {
+		dir := t.TempDir()
+		c, err := config.Load("", func(string) string { return "" }, func(defaults *config.Config) { *defaults = w.config(dir, "127.0.0.1:0") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := slog.New(slog.DiscardHandler)
+		if err := SeedExample(t.Context(), c, log, now); err != nil {
+			t.Fatal(err)
+		}
+		if err := SeedExample(t.Context(), c, log, now); !errors.Is(err, ErrNotEmpty) {
+			t.Errorf("a second time: want it refused, got %v", err)
+		}
+		st, err := OpenStore(t.Context(), config.Config{Database: "sqlite:" + filepath.Join(dir, "portal.db")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = st.Close() }()
+		var dump bytes.Buffer
+		if _, err := audit.ExportRecords(t.Context(), st, &dump); err != nil {
+			t.Fatal(err)
+		}
+		chain, err := audit.Verify(bytes.NewReader(dump.Bytes()))
+		if err != nil || chain.Count < 100 {
+			t.Fatalf("want a month of events whose links hold, got %d, %v", chain.Count, err)
+		}
+		for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.RequestApproved, audit.RequestRejected, audit.RequestWithdrawn, audit.RequestExpired, audit.RequestRefused, audit.WorkloadStopped, audit.BudgetSet, audit.PriceAdded, audit.TenantSaved, audit.WorkloadCreated, audit.WorkloadDeleted} {
+			if !strings.Contains(dump.String(), fmt.Sprintf("%q", kind)) {
+				t.Errorf("nothing of %s", kind)
+			}
+		}
+		living, err := st.Living(t.Context())
+		if err != nil || len(living) != 0 {
+			t.Errorf("want nothing that runs, got %d, %v", len(living), err)
+		}
+		ended, _, err := st.Workloads(t.Context(), workload.Filter{Ended: true, Limit: 500})
+		if err != nil || len(ended) == 0 {
+			t.Fatalf("%d workloads, %v", len(ended), err)
+		}
+		ids := make([]workload.ID, len(ended))
+		for i, item := range ended {
+			ids[i] = item.ID
+		}
+		intervals, err := st.Intervals(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cost int64
+		for _, item := range ended {
+			for _, i := range intervals[item.ID] {
+				if i.Until.IsZero() || i.Until.After(now) || !i.UnknownUntil.IsZero() && i.UnknownUntil.Sub(i.Until) > time.Minute {
+					t.Errorf("%s: %+v", item.ID, i)
+				}
+			}
+			cost += usage.Cost(intervals[item.ID], now).Minor
+		}
+		if cost == 0 {
+			t.Error("nothing costs anything")
+		}
+		waiting, _, err := st.Requests(t.Context(), request.Filter{States: []request.State{request.Pending}, Limit: 100})
+		if err != nil || len(waiting) == 0 {
+			t.Errorf("want something in the inbox, got %d, %v", len(waiting), err)
+		}
+		teams := map[string]bool{}
+		for _, item := range ended {
+			teams[item.Tenant] = true
+			if !strings.HasSuffix(item.OwnerName, "example)") {
+				t.Errorf("%s of %s does not say that it is an example", item.ID, item.OwnerName)
+			}
+		}
+		if len(teams) != 3 {
+			t.Errorf("want three teams, got %v", teams)
+		}
+		months := &usage.Service{Store: st, Zone: time.UTC, Now: func() time.Time { return now }}
+		statement, err := months.Statement(t.Context(), identity.Actor{Person: identity.Person{ID: "p-audit"}, Global: []identity.Role{identity.Auditor}}, usage.All, months.Month())
+		if err != nil || len(statement.Lines) == 0 {
+			t.Errorf("want a statement with lines, got %d, %v", len(statement.Lines), err)
+		}
+		return fmt.Sprint(chain.Head, len(ended), cost)
+	}
+	if a, b := seed(), seed(); a != b {
+		t.Errorf("two months differ: %s and %s", a, b)
+	}
+}

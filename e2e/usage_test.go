@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -78,4 +79,85 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	if answer := dana.call(http.MethodGet, "/prices", nil); answer.Status != http.StatusNotFound {
 		t.Errorf("the list is for administrators, got %d", answer.Status)
 	}
+}
+
+// TestWhereTheHoursOfTheFleetWent: an administrator reads where the hours of the real cards went, by model and by day; others have no such page.
+func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
+	pat := as(t, "pat")
+	pat.until("/usage/reconciliation", "counted", 5*time.Minute, func(b map[string]any) bool {
+		days, _ := b["items"].([]any)
+		physical := 0.0
+		for _, d := range days {
+			day := d.(map[string]any)
+			at := func(name string) float64 { return day[name].(float64) }
+			sum := at("heldPortal") + at("heldOthers") + at("free") + at("broken") + at("unknown") + at("difference")
+			if diff := sum - at("physical"); diff > 1e-6 || diff < -1e-6 {
+				t.Fatalf("the parts make %v of %v", sum, day)
+			}
+			physical += at("physical")
+		}
+		return physical > 0
+	})
+
+	p := signIn(t, "pat", look{})
+	p.open("/usage")
+	p.click("[data-test=open-reconciliation]")
+	p.sees("[data-test=reconciliation-whole]")
+	p.sees("[data-test=reconciliation-day]")
+	p.accessible()
+	p.fitsTheWindow()
+	p.shot("reconciliation")
+	p.click("[data-test=reconciliation-model] a")
+	p.sees("[data-test=reconciliation-only]")
+	file, err := p.page.ExpectDownload(func() error { return p.at("[data-test=export-csv]").Click() })
+	p.do(err)
+	if !strings.HasPrefix(file.SuggestedFilename(), "fleet-") {
+		t.Errorf("want a file that begins with fleet-, got %s", file.SuggestedFilename())
+	}
+	p.noFaults()
+
+	if answer := as(t, "dana").call(http.MethodGet, "/usage/reconciliation", nil); answer.Status != http.StatusNotFound {
+		t.Errorf("the hours of the fleet are for administrators, got %d", answer.Status)
+	}
+}
+
+// TestStorageCosts: storage has a price, its owner reads what it costs, and it goes on while the workload is stopped.
+func TestStorageCosts(t *testing.T) {
+	pat, dana := as(t, "pat"), as(t, "dana")
+	w := dana.running("mig-1g.10gb", map[string]any{"name": "keeps-files", "storage": "10Gi"})
+	t.Cleanup(func() { dana.remove(str(w["id"])) })
+	added := pat.call(http.MethodPost, "/prices", map[string]any{"kind": "storage", "tenant": "vision", "amount": "1000"})
+	if added.Status >= http.StatusBadRequest {
+		t.Fatalf("add a price: %d %s", added.Status, added.Raw)
+	}
+	t.Cleanup(func() { pat.call(http.MethodPost, "/prices/"+str(added.Body["id"])+"/end", nil) })
+	cost := 0.0
+	dearer := func(b map[string]any) bool {
+		lines, _ := b["lines"].([]any)
+		for _, l := range lines {
+			line := l.(map[string]any)
+			if line["volume"] != "keeps-files-home" {
+				continue
+			}
+			if now, err := strconv.ParseFloat(str(line["cost"].(map[string]any)["amount"]), 64); err == nil && now > cost {
+				cost = now
+				return line["gib"].(float64) == 10
+			}
+		}
+		return false
+	}
+	dana.until("/usage", "charged for storage", 3*time.Minute, dearer)
+	if answer := dana.call(http.MethodPost, "/workloads/"+str(w["id"])+"/stop", nil); answer.Status >= http.StatusBadRequest {
+		t.Fatalf("stop: %d %s", answer.Status, answer.Raw)
+	}
+	dana.reaches(str(w["id"]), "stopped")
+	dana.until("/usage", "charged while it is stopped", 3*time.Minute, dearer)
+
+	p := signIn(t, "dana", look{})
+	p.open("/usage")
+	p.reads("[data-test=usage]", "GiB-months")
+	p.reads("[data-test=usage-kinds]", "Storage")
+	p.accessible()
+	p.shot("usage-storage")
+	p.noFaults()
 }

@@ -14,6 +14,9 @@ import (
 func Stock(s Snapshot) []usage.Stock {
 	models := map[string]*usage.Stock{}
 	for _, n := range s.Nodes {
+		if virtual, _ := vgpuType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
+			continue // its agent sees vGPUs where others see cards
+		}
 		one := Snapshot{Nodes: []Node{n}}
 		cards, known := n.Cards.Count, n.Cards.Known
 		if !known && len(n.Cards.Each) > 0 {

@@ -46,11 +46,20 @@ func TestStock(t *testing.T) {
 			h100(usage.Stock{Cards: partsOfCard, Ours: 3 * partsOfCard})},
 		"a slice of four": {mixedNode(offers("nvidia.com/mig-1g.6gb", "4"), labelled("nvidia.com/gpu.product", "NVIDIA-A30", "nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.6gb", "1"))},
 			[]usage.Stock{{Model: "NVIDIA-A30", Cards: partsOfCard, Ours: 210, Free: 630}}},
-		"a node without a GPU": {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil, []usage.Stock{}},
+		"a virtual machine's vGPUs": {mixedNode(offers("nvidia.com/gpu", "2"), labelled("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true")), nil, []usage.Stock{}},
+		"a node without a GPU":      {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil, []usage.Stock{}},
 	} {
 		if diff := cmp.Diff(c.want, Stock(Build("west", time.Time{}, Seen{Nodes: []*corev1.Node{c.node}, Pods: c.pods}, ours))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", sentence, diff)
 		}
+	}
+}
+
+// TestAgentsOfVirtualMachinesCountNoCards: an agent in a virtual machine reports its vGPUs, and they stood on the page as cards that nobody offers.
+func TestAgentsOfVirtualMachinesCountNoCards(t *testing.T) {
+	n := Node{Ready: true, Model: "NVIDIA-A40-12Q", Cards: Cards{Each: make([]PhysicalCard, 2)}, Resources: []Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}}
+	if got := Stock(Snapshot{Nodes: []Node{n}}); len(got) != 0 {
+		t.Errorf("want none, got %+v", got)
 	}
 }
 

@@ -89,7 +89,9 @@ func (w *Web) priceOf(say words, kind usage.PriceKind, subject string) ui.StackM
 }
 
 func (w *Web) rate(say words, kind usage.PriceKind, m usage.Mills) string {
-	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", m.String(), "Currency", w.Prices.Currency()))
+	_, rest, _ := strings.Cut(m.String(), ".")
+	amount := ui.Number(say.Localizer, float64(m)/100_000, len(rest))
+	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", amount, "Currency", w.Prices.Currency()))
 }
 
 // priceTime is a moment by the clocks of the site: prices begin on its days.

@@ -341,7 +341,7 @@ func cards(id, title, what, test string, rows []CardsModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: title, Columns: []ui.ColumnModel{
+			templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: id, Caption: title, Wide: test == "day", Columns: []ui.ColumnModel{
 				{Label: what}, {Label: ui.L(ctx).S("reconciliation.col_bar"), Width: "wide"}, {Label: ui.L(ctx).S("reconciliation.physical"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.ours"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.others"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.free"), Numeric: true},
 				{Label: ui.L(ctx).S("reconciliation.broken"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.unknown"), Numeric: true}, {Label: ui.L(ctx).S("reconciliation.difference"), Numeric: true},

@@ -24,6 +24,7 @@ func Examples() []Example {
 	whole := func(f *Facts) { f.Technology, f.Share, f.GPUs, f.Cost = "full", 1, 1, 31 }
 	return []Example{
 		with("slice", func(*Facts) {}),
+		with("slice_days", func(f *Facts) { f.Hours, f.Cost = 48, 48 }),
 		with("slice_long", func(f *Facts) { f.Hours, f.Cost = 96, 96 }),
 		with("shared", func(f *Facts) { f.Technology, f.Isolation, f.Share, f.Cost = "time-slicing", "none", 0.25, 5 }),
 		with("cpu", func(f *Facts) { f.Technology, f.Isolation, f.Share, f.Cost = "", "none", 0, 1 }),

@@ -39,7 +39,7 @@ type Rule struct {
 
 // Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules can be tried on it later.
 type Facts struct {
-	Kind         string   `cel:"kind" json:"kind"`         // "start", "extend"
+	Kind         string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
 	Workload     string   `cel:"workload" json:"workload"` // "notebook", "endpoint"
 	Tenant       string   `cel:"tenant" json:"tenant"`
 	Person       string   `cel:"person" json:"person"` // e-mail address of the asker
@@ -95,7 +95,8 @@ func (p *Policy) Rules() []Rule { return p.rules }
 // Parties are everybody whose word some rule asks for, each once.
 func (p *Policy) Parties() []identity.Party { return p.parties }
 
-// Defaults make sense out of the box: shares and slices start at once; whole GPUs and long leases need an approver.
+// Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs and longer leases need an approver. Between a day and three
+// a slice is still nobody's to wait for: the quota bounds what a team can take, and the lease gives it back.
 func Defaults() []Rule {
 	return []Rule{
 		{Name: "several-gpus", When: `request.gpus > 1.0`, Outcome: Approve, By: identity.Approver},

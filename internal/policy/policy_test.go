@@ -21,6 +21,7 @@ func TestDefaults(t *testing.T) {
 		"a whole card needs an approver":       {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus", Steps: OneOf(identity.Approver)}},
 		"two whole cards need one too":         {Facts{GPUs: 2, Hours: 1}, Verdict{Outcome: Approve, Rule: "several-gpus", Steps: OneOf(identity.Approver)}},
 		"a slice for four days needs one too":  {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases", Steps: OneOf(identity.Approver)}},
+		"a slice for two days does as well":    {Facts{Share: 1.0 / 7, Hours: 48}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 		"exactly 72 hours is not yet too long": {Facts{Hours: 72}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 	}
 	for name, c := range cases {

@@ -45,13 +45,18 @@ func Scenes() []Scene {
 		w.Snaps["local"] = s
 		return w
 	}
-	budgeted := func() *World {
-		w := Busy()
-		if _, err := w.BudgetService.Set(context.Background(), w.Actor(Dora), "vision", budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval}); err != nil {
-			panic(err)
+	withBudget := func(d budget.Draft) func() *World {
+		return func() *World {
+			w := Busy()
+			if _, err := w.BudgetService.Set(context.Background(), w.Actor(Dora), "vision", d); err != nil {
+				panic(err)
+			}
+			return w
 		}
-		return w
 	}
+	budgeted := withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
+	overdrawn := withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
+	counting := withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300_000, AtLimit: budget.Stop})
 	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
 		w := Busy()
 		r := w.Readings["train-resnet-0"]
@@ -249,6 +254,9 @@ func Scenes() []Scene {
 		{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},
 		{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},
 		{"budgets", "one, a member's look", Anna, budgeted, "/admin/budgets/vision", nil},
+		{"budgets", "one, overdrawn", Dora, overdrawn, "/admin/budgets/vision", nil},
+		{"budgets", "every team, one overdrawn", Dora, overdrawn, "/admin/budgets", nil},
+		{"budgets", "one, in GPU-hours", Dora, counting, "/admin/budgets/vision", nil},
 		{"budgets", "one, not set", Dora, Busy, "/admin/budgets/vision", nil},
 		{"budgets", "one, came back", Dora, Busy, "/admin/budgets/vision", url.Values{"amount": {"1,2,3"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}},
 		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
@@ -277,6 +285,18 @@ func Scenes() []Scene {
 		{"licences", "an administrator's look", Dora, Busy, "/licences", nil},
 		{"team", "mine", Ben, Busy, "/team", nil},
 		{"team", "none", Nemo, Busy, "/team", nil},
+		{"team", "one, an owner's look", Ben, budgeted, "/team/vision", nil},
+		{"team", "one, a member's look", Anna, Busy, "/team/vision", nil},
+		{"team", "more quota", Anna, Busy, "/team/vision/quota?size=h100", nil},
+		{"team", "more quota, came back", Anna, Busy, "/team/vision/quota", url.Values{"size": {"h100"}, "amount": {"0"}}},
+		{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},
+		{"tenants", "an auditor's look", Eli, Busy, "/admin/tenants", nil},
+		{"tenants", "a new one", Dora, Busy, "/admin/tenants/edit", nil},
+		{"tenants", "a new one, came back", Dora, Busy, "/admin/tenants/edit", url.Values{"name": {"Kube System"}, "groups.owner": {"*"}, "quota": {"h100: many"}}},
+		{"tenants", "one", Dora, Busy, "/admin/tenants/edit?name=vision", nil},
+		{"tenants", "one, another quota tried", Dora, Busy, "/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"h100: 0"}}},
+		{"tenants", "people", Dora, Busy, "/admin/people", nil},
+		{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
 		{"account", "with a token", Anna, Busy, "/account", nil},
 		{"account", "without", Carla, Busy, "/account", nil},
 		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},

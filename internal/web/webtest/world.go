@@ -63,6 +63,7 @@ type World struct {
 	BudgetService   *budget.Service
 	Rules           *policy.Service
 	StandIns        *standin.Service
+	Tenants         *tenant.Service
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
 	Fleets          map[string]*gpumetrics.Fleet // by cluster
@@ -166,9 +167,10 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
+	w.Tenants = tenant.NewService(tenant.Options{Store: teams{}, First: w.Site.Directory, Known: func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
 	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
 		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
-	w.Web = web.New(web.Deps{Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Tenants: w.Tenants, Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

@@ -85,8 +85,36 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	admin.addsUp()
 	admin.accessible()
 	admin.shot("book")
+	p.resumes(dana, ada, str(done["workload"]))
 	admin.open("/audit?kind=budget.warned&from=" + begun.UTC().Format(time.DateOnly))
 	admin.reads("main", "100 %")
+}
+
+// resumes stops what runs and wants it back: the budget has not enough left, so the page asks an approver, and what was agreed to goes on.
+func (p *person) resumes(dana client, ada *person, id string) {
+	p.t.Helper()
+	dana.reaches(id, "running")
+	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/stop", nil)
+	dana.reaches(id, "stopped")
+	dana.until("/budgets/vision", "released", 3*time.Minute, func(b map[string]any) bool { // until then what was agreed to is still there for it
+		balance, _ := b["balance"].(map[string]any)
+		return balance["held"] == "0.00"
+	})
+	p.open("/workloads/" + id)
+	p.click("[data-test=resume]")
+	p.reads("[data-test=ask]", "an approver has to agree")
+	p.accessible()
+	p.shot("resume")
+	p.fill("[data-test=resume-reason]", "The last epoch, for the paper.")
+	p.click("[data-test=resume-confirm]")
+	p.reads("[data-test=request-verdict]", "an approver has to agree")
+	p.shot("resume-waits")
+	ada.open("/approvals")
+	ada.click("[data-test=inbox-row] a")
+	ada.reads("main", "resumed for")
+	ada.shot("resume-decides")
+	ada.click("[data-test=approve]")
+	dana.reaches(id, "running")
 }
 
 // TestBudgetsInEveryLook takes pictures of a team whose budget is half used, as everybody has their browser.

@@ -61,6 +61,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"), identity.ReadWorkload, a.history)
 	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage", "Workloads"), identity.ChangeWorkload, a.stop)
 	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease", "Workloads"), identity.ChangeWorkload, a.start)
+	add(a, op(http.MethodPost, "/workloads/{id}/resume", "ask-to-resume", "Ask that a stopped workload may run again where the budget wants an approver to agree; answers with the request", "Workloads"), identity.ChangeWorkload, a.resume)
 	add(a, op(http.MethodPost, "/workloads/{id}/extend", "extend-workload", "Ask for a longer lease; answers with the request", "Workloads"), identity.ChangeWorkload, a.extend)
 	add(a, op(http.MethodPost, "/workloads/{id}/share", "share-workload", "Let tenant colleagues open it, or not any more", "Workloads"), identity.ChangeWorkload, a.share)
 	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked otherwise", "Workloads"), identity.ChangeWorkload, a.remove)

@@ -274,7 +274,7 @@ func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quo
 // Request is an ask and its decision.
 type Request struct {
 	ID        string     `json:"id"`
-	Kind      string     `json:"kind" enum:"start,extend,more-quota"`
+	Kind      string     `json:"kind" enum:"start,extend,resume,more-quota"`
 	State     string     `json:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Decision  Decision   `json:"decision"`
 	Tenant    string     `json:"tenant"`

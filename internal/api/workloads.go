@@ -69,6 +69,18 @@ func (a *API) start(ctx context.Context, actor identity.Actor, in *idInput) (*ou
 	return a.view(ctx, w, err)
 }
 
+type resumeInput struct {
+	ID   string `path:"id" maxLength:"64"`
+	Body struct {
+		Reason string `json:"reason" maxLength:"2000" doc:"For the approver"`
+	}
+}
+
+func (a *API) resume(ctx context.Context, actor identity.Actor, in *resumeInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Resume(ctx, actor, workload.ID(in.ID), in.Body.Reason)
+	return reply(requestView(r, i18n.From(ctx)), err)
+}
+
 type extendInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Key  string `header:"Idempotency-Key" maxLength:"100" doc:"The same key gives the same request, with other contents a conflict"`

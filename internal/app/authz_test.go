@@ -47,7 +47,7 @@ func (w *world) form(route string) url.Values {
 	switch _, path, _ := strings.Cut(route, " "); {
 	case strings.HasPrefix(path, "/start"):
 		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
-	case strings.HasSuffix(path, "/extend"), path == "/requests/:id/edit":
+	case strings.HasSuffix(path, "/extend"), strings.HasSuffix(path, "/resume"), path == "/requests/:id/edit":
 		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
@@ -137,6 +137,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h", "name": fmt.Sprintf("body-%d", w.next())}
 	case path == "/api/v1/sizing":
 		return map[string]any{"work": "train"}
+	case strings.HasSuffix(path, "/resume"):
+		return map[string]any{"reason": "a test"}
 	case strings.HasSuffix(path, "/extend"):
 		return map[string]any{"lease": "1h"}
 	case strings.HasSuffix(path, "/share"):

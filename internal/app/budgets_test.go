@@ -137,3 +137,64 @@ func cents(t *testing.T, text string) int64 {
 	}
 	return n
 }
+
+// TestAResumeBeyondTheBudget: what is stopped goes on only when an approver agrees that it takes more than the team's budget has; the refusal leads to where that is asked.
+func TestAResumeBeyondTheBudget(t *testing.T) {
+	w := newWorld(t)
+	item := w.running(developer, "vision")
+	dev := w.token(developer)
+	start, ask := "/api/v1/workloads/"+string(item.ID)+"/start", "/api/v1/workloads/"+string(item.ID)+"/resume"
+	if _, err := w.workloads.Stop(t.Context(), w.actorOf(developer), item.ID); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := w.store.Workload(t.Context(), item.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.State = workload.Stopped
+	if err := w.store.SaveObserved(t.Context(), gone, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	set := answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision", map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "stop"}), http.StatusOK)
+	if a := w.call(dev, http.MethodPost, start, nil); a.status != http.StatusConflict || strings.Contains(a.body, ask) {
+		t.Errorf("want a hard stop to lead nowhere, got %d %s", a.status, a.body)
+	}
+	if a := w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch"}); a.status != http.StatusConflict {
+		t.Errorf("want a hard stop to be asked about in vain, got %d %s", a.status, a.body)
+	}
+	answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision", map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "approval", "version": set.Version}), http.StatusOK)
+	if a := w.call(dev, http.MethodPost, start, nil); a.status != http.StatusConflict || !strings.Contains(a.body, ask) {
+		t.Errorf("want the refusal to say where to ask, got %d %s", a.status, a.body)
+	}
+	page := "/workloads/" + string(item.ID)
+	b := w.signedIn(developer)
+	if got := b.post(page+"/start", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != page+"/resume" {
+		t.Errorf("want the page that asks, got %d %s", got.status, got.header.Get("Location"))
+	}
+	if got := b.get(page + "/resume"); got.status != http.StatusOK || !strings.Contains(got.body, "an approver has to agree") {
+		t.Errorf("want the reason on the page, got %d %s", got.status, got.page(t).Find("main").Text())
+	}
+	if a := w.call(dev, http.MethodPost, ask, map[string]any{"reason": ""}); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("want a reason asked for, got %d %s", a.status, a.body)
+	}
+	asked := answered[api.Request](t, w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch"}), http.StatusOK)
+	again := answered[api.Request](t, w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch, please"}), http.StatusOK)
+	if asked.Kind != "resume" || asked.State != "pending" || again.ID != asked.ID {
+		t.Errorf("want one request that waits, got %+v and %+v", asked, again)
+	}
+	yes := "/api/v1/requests/" + asked.ID + "/approve"
+	if a := w.call(dev, http.MethodPost, yes, map[string]any{}); a.status != http.StatusForbidden {
+		t.Errorf("want somebody else to decide, got %d %s", a.status, a.body)
+	}
+	if a := w.call(w.token(approver), http.MethodPost, yes, map[string]any{"note": "go on"}); a.status != http.StatusOK {
+		t.Fatalf("want it approved, got %d %s", a.status, a.body)
+	}
+	now, err := w.store.Workload(t.Context(), item.ID)
+	if err != nil || now.Desired != workload.WantRunning || now.Lease != gone.Lease {
+		t.Errorf("want it to go on with the lease that it has, got %+v %v", now, err)
+	}
+	st, err := w.budgets.Of(t.Context(), w.actorOf(developer), "vision")
+	if err != nil || st.Balance.Held <= 1 || st.Balance.Left >= 0 {
+		t.Errorf("want what was agreed to held beyond the budget, got %+v %v", st.Balance, err)
+	}
+}

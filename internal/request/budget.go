@@ -27,9 +27,12 @@ func extendClaim(w workload.Workload, more catalog.Duration, now time.Time) budg
 }
 
 // grantedClaim is what a request takes as an approver grants it, perhaps for a shorter time.
-func grantedClaim(w Wish, lease catalog.Duration, f Facts) budget.Claim {
+func grantedClaim(kind Kind, w Wish, lease catalog.Duration, f Facts) budget.Claim {
 	if lease > 0 {
 		w.Lease = lease
+	}
+	if kind == ResumeKind {
+		return resumeClaim(*f.Extends)
 	}
 	if f.Extends != nil {
 		return extendClaim(*f.Extends, w.Lease, f.Now)
@@ -90,12 +93,12 @@ func granting(r Request, f Facts) []fault.Field {
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
 	}
-	if r.Kind == StartKind || r.Kind == ResumeKind {
+	if r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds() {
 		if fields := shortages(r.Wish, f); len(fields) > 0 {
 			return fields
 		}
 	}
-	if r.Kind == ResumeKind {
+	if r.Kind == ResumeKind && len(r.Decision.Steps) == 0 { // nobody was asked
 		return unaffordable(f.Budget)
 	}
 	return overBudget(f.Budget)

@@ -277,7 +277,7 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.Decision.Sentence = spoke("request.approved_by", a, v)
-	if r.Kind == StartKind && f.seatless(r.Wish) {
+	if f.waitsForSeat(r) {
 		out := queued(r, a, f)
 		out.Events = append([]audit.Event{event(r, a, audit.RequestApproved, f.Now, detail)}, out.Events...)
 		return out, nil

@@ -25,6 +25,9 @@ func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 		change.Size, r.Wish.Size = r.Wish.Size.Name, n.Size
 	}
 	if n.Lease > 0 && n.Lease != r.Wish.Lease {
+		if r.Kind == ResumeKind {
+			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.resume_whole")}})
+		}
 		if n.Lease > r.Wish.Lease {
 			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_longer", "Most", r.Wish.Lease.String())}})
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// ResumeKind asks for nothing that needs a word: a stopped workload waits for a licence seat to run again.
+// ResumeKind asks that a stopped workload may run again: it waits for a licence seat, which needs nobody's word, or for an approver where the team's budget has not enough left.
 const ResumeKind Kind = "resume"
 
 // resumed is the place in the line of a workload that is to run again. It is its owner's, whoever pressed the button, and ends with the lease.
@@ -36,9 +36,13 @@ func resumed(w workload.Workload, a identity.Actor, f Facts) Outcome {
 
 // grantResume lets the workload run again.
 func grantResume(r Request, a identity.Actor, f Facts, approved audit.Event) (Outcome, error) {
-	r.Decision.Sentence = i18n.T("request.resumed")
+	if r.Decision.Rule == string(ResumeKind) {
+		r.Decision.Sentence = i18n.T("request.resumed")
+	}
 	w := *f.Extends
-	w.AvoidNodes = f.Avoid
+	if !w.Holds() {
+		w.AvoidNodes = f.Avoid
+	}
 	w, events, err := workload.Start(w, a, f.Now)
 	return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err
 }

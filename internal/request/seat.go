@@ -43,6 +43,11 @@ func (f Facts) takes(w Wish) int {
 	return max(1, w.Size.Seats(f.Seats.Pool))
 }
 
+// waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what does not hold its seat any more.
+func (f Facts) waitsForSeat(r Request) bool {
+	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatless(r.Wish)
+}
+
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that many.
 func (f Facts) seatRefused(w Wish) bool {
 	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) == license.Never

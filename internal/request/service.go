@@ -600,7 +600,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 		}
 		f.Extends = &w
 	}
-	if f.Budget, err = s.budgetOf(ctx, tx, grantedClaim(granted, answer.Less.Lease, f)); err != nil {
+	if f.Budget, err = s.budgetOf(ctx, tx, grantedClaim(r.Kind, granted, answer.Less.Lease, f)); err != nil {
 		return Outcome{}, err
 	}
 	out, err := Decide(r, answer, a, f)

@@ -32,7 +32,7 @@ type Facts struct {
 	Avoid     []string       // nodes that lack a licence
 	Fit       inventory.Fit
 	NameTaken bool
-	Extends   *workload.Workload // the workload of an extension
+	Extends   *workload.Workload // the workload of an extension or a resume
 	Past      Past               // of the asker
 	Budget    budget.Ask         // what this takes of the team's budget
 	Policy    *policy.Policy

@@ -309,7 +309,7 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 
 // lessFields are for "yes, but": a smaller size, a shorter time.
 func (w *Web) lessFields(say words, r request.Request, was typed, problems []fault.Field) []ui.FieldModel {
-	if r.Kind == request.QuotaKind {
+	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
 		return nil
 	}
 	var fields []ui.FieldModel

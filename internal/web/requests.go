@@ -133,7 +133,7 @@ func requestName(say words, r request.Request) string {
 
 // requestPrice is empty for what costs nothing by itself.
 func requestPrice(say words, r request.Request) string {
-	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind {
+	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
 		return "–"
 	}
 	return say.money(r.Estimate)

@@ -36,6 +36,8 @@ func (w *Web) Routes() []Route {
 		{post, "/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop},
 		{post, "/workloads/:id/start", identity.ChangeWorkload, w.workloadStart},
 		{post, "/workloads/:id/share", identity.ChangeWorkload, w.workloadShare},
+		{get, "/workloads/:id/resume", identity.ChangeWorkload, w.show(resumePage)},
+		{post, "/workloads/:id/resume", identity.ChangeWorkload, w.workloadResume},
 		{get, "/workloads/:id/extend", identity.ChangeWorkload, w.show(extendPage)},
 		{post, "/workloads/:id/extend", identity.ChangeWorkload, w.workloadExtend},
 		{get, "/workloads/:id/delete", identity.ChangeWorkload, w.show(deletePage)},
@@ -153,6 +155,7 @@ var (
 	objectsPage      = page{"objects", []string{"workload"}, (*Web).workloadObjects}
 	chartsPage       = page{"workload-metrics", []string{"workload"}, (*Web).workloadMetrics}
 	historyPage      = page{"history", []string{"workload", "request"}, (*Web).workloadHistory}
+	resumePage       = page{"resume", nil, (*Web).workloadResumeAsk}
 	extendPage       = page{"extend", nil, (*Web).workloadExtendAsk}
 	deletePage       = page{"delete", nil, (*Web).workloadDeleteAsk}
 	requestsPage     = page{"requests", []string{"request"}, (*Web).requests}

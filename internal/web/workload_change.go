@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -24,6 +25,9 @@ func (w *Web) workloadStop(c echo.Context) error {
 func (w *Web) workloadStart(c echo.Context) error {
 	k := w.callOf(c)
 	item, err := w.Workloads.Start(k.ctx, k.actor, workload.ID(c.Param("id")))
+	if fault.Is(err, fault.Conflict) && fault.As(err).See != "" { // the page says what is missing, and asks for it
+		return w.done(c, "", "/"+fault.As(err).See)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,6 +126,63 @@ func (w *Web) workloadExtend(c echo.Context) error {
 		return permitErr
 	}
 	return w.reply(c, k, page{name: extendPage.name}, askView(w.extendAsk(k, s, lease, reason, problemsOf(err))), statusOf(err))
+}
+
+// workloadResumeAsk is the page that asks an approver to agree to a resume.
+func (w *Web) workloadResumeAsk(k call) (view, error) {
+	s, err := w.changeable(k)
+	if err != nil {
+		return view{}, err
+	}
+	return w.resumeAsk(k, s, "", nil)
+}
+
+func (w *Web) resumeAsk(k call, s seen, reason string, problems []fault.Field) (view, error) {
+	say := k.words
+	lead := say.S("workload.resume_lead", "Ends", say.at(s.Lease.Until).Exact)
+	st, err := w.Budgets.Of(k.ctx, k.actor, s.Tenant)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return view{}, err
+	}
+	if ask := st.Ask(budget.Start(s.Tenant, s.Size, st.Now, s.Lease.Left(st.Now)), budget.Share{}); ask.NeedsApproval() {
+		lead = say.say(ask.Sentence("budget.needs_approval")) + " " + lead
+	}
+	wrong := ""
+	for _, p := range problems {
+		wrong = say.say(p.Reason)
+	}
+	return askView(workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("workload.resume_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.resume")},
+		Lead:   lead,
+		Errors: askErrors(say, problems, "ask-resume"),
+		Form:   ui.FormModel{ID: "ask-resume", Action: "/" + s.ResumePath(), Test: "resume-form"},
+		Fields: []ui.FieldModel{{ID: "resume-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.resume_reason"), Error: wrong, Required: true, MaxLength: 500, Test: "resume-reason"}},
+		Button: ui.ButtonModel{Label: say.S("workload.resume_ask"), Kind: ui.Primary, Icon: "check", Test: "resume-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
+	}), nil
+}
+
+func (w *Web) workloadResume(c echo.Context) error {
+	k := w.callOf(c)
+	id, reason := workload.ID(c.Param("id")), c.FormValue("reason")
+	r, err := w.Requests.Resume(k.ctx, k.actor, id, reason)
+	switch {
+	case err == nil && r.State == request.Approved:
+		return w.done(c, "resumed", workloadPath(id))
+	case err == nil:
+		return w.done(c, "resume-asked", requestPath(r.ID))
+	case !correctable(err):
+		return err
+	}
+	s, permitErr := w.changeable(k)
+	if permitErr != nil {
+		return permitErr
+	}
+	v, viewErr := w.resumeAsk(k, s, reason, problemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: resumePage.name}, v, statusOf(err))
 }
 
 // workloadDeleteAsk says what goes and what stays before anything does.

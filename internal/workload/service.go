@@ -214,8 +214,7 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 	return out, err
 }
 
-// afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver would have to agree to more than is left, a longer or a new lease has
-// to be asked for: a resume asks nobody.
+// afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver has to agree to more than is left, the Conflict leads to where that is asked.
 func (s *Service) afford(ctx context.Context, tx Tx, w Workload) error {
 	if s.Budgets == nil || w.Desired != WantRunning {
 		return nil
@@ -229,10 +228,22 @@ func (s *Service) afford(ctx context.Context, tx Tx, w Workload) error {
 		return err
 	}
 	if !ask.Fits() {
-		return fault.New(fault.Conflict, ask.Sentence("budget.over"))
+		return short(ask, w)
 	}
 	return s.Budgets.Hold(ctx, tx, c, true)
 }
+
+func short(ask budget.Ask, w Workload) error {
+	if !ask.NeedsApproval() {
+		return fault.New(fault.Conflict, ask.Sentence("budget.over"))
+	}
+	f := fault.New(fault.Conflict, ask.Sentence("budget.needs_approval"))
+	f.See = w.ResumePath()
+	return f
+}
+
+// ResumePath is where an approver is asked to agree to a resume, as fault.Error's See.
+func (w Workload) ResumePath() string { return "workloads/" + string(w.ID) + "/resume" }
 
 // room checks quota and seats for a workload that holds nothing now. It gives the licence pool in whose line it has to wait; nil where it can go on.
 func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Pool, err error) {

@@ -37,12 +37,21 @@ agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA drive
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rooms test-stories
+	@$(MAKE) --no-print-directory verify
+
+# The stories wait more than they compute, so the other tests run beside them. Each needs a world of its own: the stories stop the API server.
+.PHONY: test-rooms
+test-rooms:
 	go test ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./e2e/signin/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
 	$(BIN)/withstack --nodes 27 -- go test -count=1 -p 1 -timeout 10m ./internal/inventory/... ./internal/kube/... # a node of each kind
-	$(BIN)/withstack -- go test -count=1 -p 1 -timeout 30m ./internal/reconcile/... ./charts/... ./e2e/...
-	@$(MAKE) --no-print-directory verify
+	$(BIN)/withstack -- go test -count=1 -timeout 20m ./internal/reconcile/... ./charts/...
+
+.PHONY: test-stories
+test-stories:
+	$(BIN)/withstack -- go test -count=1 -p 1 -timeout 40m ./e2e/...
 
 .PHONY: chart
 chart: needs-go ## the Helm chart: rendered, read, and compared with what the programs need and export

@@ -19,16 +19,17 @@ func clusterMetrics(p client) map[string]any {
 // TestMetricsHealthFindsTheSeries: with the devstack's exporters scraped, an administrator sees which series there are and that GPU use is known, in the page and in the API alike.
 func TestMetricsHealthFindsTheSeries(t *testing.T) {
 	admin := as(t, "pat")
-	eventually(t, "Prometheus has scraped the exporters", waitForMetrics, func() bool {
+	eventually(t, "Prometheus has scraped the exporters, and the memory of every device is known", waitForMetrics, func() bool {
 		c := clusterMetrics(admin)
 		cards, _ := c["cards"].(float64)
-		return c["ok"] == true && cards > 0
-	})
-	for _, v := range clusterMetrics(admin)["views"].([]any) {
-		if view := v.(map[string]any); view["name"] == "memory" && view["state"] != "whole" {
-			t.Errorf("want the memory of every device known, got %v", view)
+		views, _ := c["views"].([]any)
+		for _, v := range views {
+			if view := v.(map[string]any); view["name"] == "memory" { // of a node that is only just there, it may be missing for a while
+				return c["ok"] == true && cards > 0 && view["state"] == "whole"
+			}
 		}
-	}
+		return false
+	})
 	p := signIn(t, "pat", look{})
 	p.click("[data-test=nav-metrics]")
 	p.reads("[data-test=source]", "Prometheus answers")

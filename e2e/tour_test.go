@@ -26,11 +26,11 @@ func TestEveryPageInEveryLook(t *testing.T) {
 	dana.until("/workloads/"+str(running["id"])+"/metrics", "measured", waitForMetrics, hasDevices)
 	w, r := "/workloads/"+str(running["id"]), "/requests/"+str(pending["id"])
 	pages := map[string][]string{
-		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/extend", w + "/delete", "/requests", r, r + "/edit", "/storage", "/fleet", "/licences", "/usage", "/start/size", "/team", "/team/vision",
+		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend", w + "/delete", "/requests", r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licences", "/usage", "/start/size", "/team", "/team/vision",
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/stand-ins", "/"},
-		"pat": {"/fleet", "/licences", "/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/tenants", "/admin/tenants/edit",
+		"pat": {"/fleet", "/fleet/use", "/licences", "/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/tenants", "/admin/tenants/edit",
 			"/admin/tenants/edit?name=vision", "/admin/people", "/admin/prices", "/admin/notifications", "/admin/budgets", "/admin/budgets/vision", "/audit"},
 	}
 	for name, l := range looks {

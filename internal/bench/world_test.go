@@ -188,6 +188,14 @@ func (metrics) History(context.Context, string, string, string) []gpumetrics.Poi
 	return points
 }
 
+func (metrics) Fleet(string) *gpumetrics.Fleet { return nil }
+
+func (metrics) Ranges(context.Context, string, string, string, gpumetrics.Span) (gpumetrics.Ranges, error) {
+	return gpumetrics.Ranges{}, nil
+}
+
+func (metrics) Uses(string) gpumetrics.Uses { return gpumetrics.Uses{} }
+
 type nobody struct{}
 
 func (nobody) Begin(context.Context, string) (string, oidc.Flow, error) {

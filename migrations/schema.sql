@@ -144,7 +144,8 @@ CREATE TABLE workloads (
   version      BIGINT  NOT NULL CHECK (version > 0),
   licence_seats BIGINT NOT NULL DEFAULT 1,
   avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
-  bad_nodes    TEXT    NOT NULL DEFAULT 'null'
+  bad_nodes    TEXT    NOT NULL DEFAULT 'null',
+  trace        TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
 CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // Problem is a fault on its way out through huma; the document calls its form the same.
@@ -34,7 +35,9 @@ func (p *Problem) GetHeaders() http.Header {
 }
 
 func problemOf(ctx context.Context, err error) *Problem {
-	return &Problem{problem.Of(err, i18n.From(ctx), problem.RequestID(ctx))}
+	d := problem.Of(err, i18n.From(ctx), problem.RequestID(ctx))
+	d.Trace = trace.ID(ctx)
+	return &Problem{d}
 }
 
 // installErrors makes huma's own refusals (unreadable body, wrong type, unknown field) look like ours.

@@ -42,6 +42,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/serve"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -83,6 +84,7 @@ type App struct {
 	server     *serve.Server
 	pages      *web.Web // nil without the web role
 	meters     *meters
+	traces     trace.Provider
 	now        func() time.Time
 	newID      func(prefix string) string
 	stopping   atomic.Bool
@@ -93,6 +95,9 @@ type Option func(*App)
 
 // WithClock gives another time than the machine's to sessions, tokens, services and the sign-in.
 func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now } }
+
+// WithTraces has calls, decisions and what follows from them traced.
+func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
 
 // New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
@@ -257,7 +262,7 @@ func (a *App) teamsTaken() {
 func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
-		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry,
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
 		Leases: a.workloads, Storage: a.workloads, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
@@ -296,7 +301,7 @@ func (a *App) edge(version string, key []byte) error {
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
-		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry, Traces: a.traces,
 	}
 	options.IsWorkload = a.gateway.Serves
 	if c.Has(config.RoleGateway) {

@@ -15,13 +15,25 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // Run starts a portal and serves until the context ends. Work in hand is finished first, within the grace time.
 func Run(ctx context.Context, c config.Config, version string, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	a, err := New(ctx, c, version, log)
+	traces, stop, err := trace.Send(ctx, c.TracesEndpoint, version)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if err := stop(last); err != nil {
+			log.Warn("the last traces could not be sent", "error", err)
+		}
+	}()
+	a, err := New(ctx, c, version, log, WithTraces(traces))
 	if err != nil {
 		return err
 	}

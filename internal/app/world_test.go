@@ -105,6 +105,12 @@ var quota = map[string]int{"cpu": 1000, "mig-1g.10gb": 7, "vgpu-12q": 100, "h100
 // newWorld starts a portal. Changes may alter its settings. Tests with worlds of their own run side by side.
 func newWorld(t *testing.T, changes ...func(*config.Config)) *world {
 	t.Helper()
+	return newWorldWith(t, nil, changes...)
+}
+
+// newWorldWith is newWorld with options beside the clock.
+func newWorldWith(t *testing.T, options []Option, changes ...func(*config.Config)) *world {
+	t.Helper()
 	t.Parallel()
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,7 +129,7 @@ func newWorld(t *testing.T, changes ...func(*config.Config)) *world {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if w.App, err = New(t.Context(), c, "test", logger, WithClock(w.clock.now)); err != nil {
+	if w.App, err = New(t.Context(), c, "test", logger, append(options, WithClock(w.clock.now))...); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ import (
 type Config struct {
 	Listen         string          `json:"listen,omitempty"`         // address of portal and gateway; default 127.0.0.1:8080
 	MetricsListen  string          `json:"metricsListen,omitempty"`  // address of /metrics, without sign-in: for Prometheus only; none by default
+	TracesEndpoint string          `json:"tracesEndpoint,omitempty"` // where traces go by OTLP over HTTP, "http://collector:4318"; none by default
 	URL            string          `json:"url,omitempty"`            // how browsers reach the portal; default http://localhost:<port>
 	AppsDomain     string          `json:"appsDomain,omitempty"`     // workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
 	TrustedProxies []string        `json:"trustedProxies,omitempty"` // CIDRs whose X-Forwarded-* are believed; none by default
@@ -196,7 +198,7 @@ func decode(data []byte, c *Config) []error {
 // fromEnv fills what a container platform hands over as variables; one cluster is the common case.
 func (c *Config) fromEnv(env func(string) string) {
 	for name, field := range map[string]*string{
-		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
+		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen, "OTEL_EXPORTER_OTLP_ENDPOINT": &c.TracesEndpoint, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
 		"PORTAL_SECRET_KEY_FILE": &c.SecretKeyFile, "PORTAL_OIDC_ISSUER": &c.OIDC.Issuer, "PORTAL_OIDC_CLIENT_ID": &c.OIDC.ClientID,
 		"PORTAL_OIDC_CLIENT_SECRET": &c.OIDC.ClientSecret, "PORTAL_OIDC_CLIENT_SECRET_FILE": &c.OIDC.ClientSecretFile,
 	} {
@@ -266,6 +268,9 @@ func (c Config) problems() []error {
 	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("listen: %q is not host:port", c.Listen)
+	}
+	if u, err := url.Parse(c.TracesEndpoint); c.TracesEndpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		add("tracesEndpoint: %q is not an address such as http://collector:4318", c.TracesEndpoint)
 	}
 	if c.MetricsListen != "" {
 		switch _, port, err := net.SplitHostPort(c.MetricsListen); {

@@ -55,6 +55,7 @@ func TestEveryProblemIsListed(t *testing.T) {
 listne: 127.0.0.1:8080
 listen: nowhere
 metricsListen: 9090
+tracesEndpoint: collector:4318
 url: https://gpu.example.org/portal?x
 database: mysql://x
 roles: [web, gatway]
@@ -75,7 +76,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 `), nothing, nil)
 	got := strings.Join(linesOf(err), "\n")
 	for _, want := range []string{
-		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "metricsListen: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
+		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
 		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
@@ -84,8 +85,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 32 {
-		t.Errorf("want one line for each problem, 32, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 33 {
+		t.Errorf("want one line for each problem, 33, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

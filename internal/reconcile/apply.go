@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // writer carries steps out against one cluster.
@@ -88,7 +90,10 @@ func (w *writer) together(ctx context.Context, steps []Step) error {
 	return group.Wait()
 }
 
-func (w *writer) step(ctx context.Context, s Step) error {
+func (w *writer) step(ctx context.Context, s Step) (err error) {
+	ctx, span := trace.Begin(ctx, string(s.Verb)+" "+s.Kind)
+	span.Set("object", s.Key.String())
+	defer func() { span.End(err) }()
 	c := kinds[rank(s.Kind)].clients(w.client, s.Namespace)
 	switch s.Verb {
 	case Create:

@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -85,6 +86,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Workers int                   // how many workloads are written to one cluster at once; default 16
 	Metrics prometheus.Registerer // nil: none
+	Traces  trace.Provider        // zero: none
 	Every   Rhythm                // how often; zero values are usual
 }
 

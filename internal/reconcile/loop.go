@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -151,6 +153,12 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 			home.queue.Add(id)
 		}
 		return 0, nil
+	}
+	if w.Unsettled() { // what only is confirmed from minute to minute is no news
+		var span trace.Span
+		ctx, span = l.o.Traces.Begin(ctx, "reconcile", w.Trace)
+		span.Set("workload", string(w.ID), "cluster", l.name, "generation", strconv.FormatInt(w.Generation, 10), "state", string(w.State))
+		defer func() { span.End(err) }()
 	}
 	next, events := w, []audit.Event(nil)
 	now := l.o.Now()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -77,3 +78,29 @@ func methodOf(method string) string {
 	}
 	return "other"
 }
+
+// traced begins a trace for each call but those of machines that only look whether we live, and of files. Its name is the pattern that matched.
+func (s *Server) traced(m *calls) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if path := c.Path(); path == "/healthz" || path == "/readyz" || strings.HasPrefix(path, "/static/") {
+				return next(c)
+			}
+			ctx, span := s.opts.Traces.Begin(c.Request().Context(), "call")
+			c.SetRequest(c.Request().WithContext(ctx))
+			err := next(c)
+			method, route, status := methodOf(c.Request().Method), m.routeOf(c), c.Response().Status
+			span.Name(method + " " + route)
+			span.Set("http.request.method", method, "http.route", route, "http.response.status_code", strconv.Itoa(status), "request", RequestID(c))
+			var failed error
+			if status >= http.StatusInternalServerError {
+				failed = errFailed
+			}
+			span.End(failed)
+			return err
+		}
+	}
+}
+
+// errFailed stands for what the log has: an error's words may hold what is nobody's business.
+var errFailed = errors.New("answered with a failure")

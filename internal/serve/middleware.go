@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // csp allows our own files only: no inline script or style, no frames, no other origin.
@@ -79,6 +80,9 @@ func (s *Server) access(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms", time.Since(start).Milliseconds(),
 			"request", RequestID(c), "person", string(identity.ActorFrom(r.Context()).Person.ID), "address", s.Address(r)}
+		if id := trace.ID(r.Context()); id != "" {
+			attrs = append(attrs, "trace", id)
+		}
 		if err != nil {
 			attrs = append(attrs, "error", err.Error())
 		}

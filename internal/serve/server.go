@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // Route is one entry of the surface. A route that is not Public needs someone who is signed in; Action says what it is for, and guards walk it.
@@ -93,6 +94,7 @@ type Options struct {
 	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
 	Ready            func(ctx context.Context) error
 	Metrics          prometheus.Registerer // nil: calls are not counted
+	Traces           trace.Provider        // zero: calls are not traced
 }
 
 // Server is the edge.
@@ -121,7 +123,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 	e.HTTPErrorHandler = s.answerError
 	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is slow.
 	counts := newCalls(o.Metrics)
-	e.Use(counts.counted, requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
+	e.Use(counts.counted, s.traced(counts), requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
 		if !r.Public {
@@ -194,8 +196,9 @@ func (s *Server) answerError(err error, c echo.Context) {
 		return
 	}
 	d := problem.Of(err, i18n.From(c.Request().Context()), RequestID(c))
+	d.Trace = trace.ID(c.Request().Context())
 	if d.Status >= 500 {
-		s.opts.Logger.Error("failed", "request", RequestID(c), "path", c.Request().URL.Path, "error", err)
+		s.opts.Logger.Error("failed", "request", RequestID(c), "trace", d.Trace, "path", c.Request().URL.Path, "error", err)
 	}
 	if d.Status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="gpu-portal"`)

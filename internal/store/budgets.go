@@ -90,7 +90,7 @@ func inBook(query *gorm.DB, b budget.Book) *gorm.DB {
 
 // BudgetExclusively runs fn in one transaction; it stands in one line with grants.
 func (s *Store) BudgetExclusively(ctx context.Context, fn func(budget.Tx) error) error {
-	return s.exclusively(ctx, func(t *tx) error { return fn(t) })
+	return s.exclusively(ctx, "settle budgets", func(t *tx) error { return fn(t) })
 }
 
 // Budget gives a team's budget.

@@ -51,7 +51,7 @@ func (v view) Entitlements(ctx context.Context) ([]license.Entitlement, error) {
 
 // SaveEntitlements keeps all of them or none. It stands in the line of those who grant, so that two who enter the same purchase do not miss each other.
 func (s *Store) SaveEntitlements(ctx context.Context, list []license.Entitlement, check func([]license.Entitlement) error, events ...audit.Event) error {
-	return s.exclusively(ctx, func(t *tx) error {
+	return s.exclusively(ctx, "enter licences", func(t *tx) error {
 		there, err := t.Entitlements(ctx)
 		if err != nil {
 			return err

@@ -9,8 +9,10 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -23,21 +25,31 @@ type tx struct {
 	now     time.Time
 	events  []audit.Event
 	changes []live.Change
+	trace   string      // kept with workloads that are saved; "" leaves theirs
+	span    *trace.Span // hears of events that are committed; nil for none
 }
 
 // DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is written. It may run fn again when the
 // database rolled it back for the sake of another transaction, so fn must not leave anything behind.
 func (s *Store) DecideExclusively(ctx context.Context, fn func(request.Tx) error) error {
-	return s.exclusively(ctx, func(t *tx) error { return fn(t) })
+	return s.exclusively(ctx, "decide", func(t *tx) error { return fn(t) })
 }
 
 // ChangeExclusively is DecideExclusively for wishes about workloads; both stand in one line.
 func (s *Store) ChangeExclusively(ctx context.Context, fn func(workload.Tx) error) error {
-	return s.exclusively(ctx, func(t *tx) error { return fn(t) })
+	return s.exclusively(ctx, "wish", func(t *tx) error { return fn(t) })
 }
 
-// exclusively waits in this process first, so that those who wait do not use up the connections.
-func (s *Store) exclusively(ctx context.Context, fn func(*tx) error) error {
+// exclusively waits in this process first, so that those who wait do not use up the connections. What it does is a part of the caller's trace, which is kept with
+// every workload that it saves.
+func (s *Store) exclusively(ctx context.Context, what string, fn func(*tx) error) (err error) {
+	ctx, span := trace.Begin(ctx, what)
+	defer func() {
+		if err != nil {
+			span.Set("fault", string(fault.KindOf(err))) // its words may name people
+		}
+		span.End(nil)
+	}()
 	leave, err := s.grants.take(ctx)
 	if err != nil {
 		return failure(err)
@@ -47,6 +59,7 @@ func (s *Store) exclusively(ctx context.Context, fn func(*tx) error) error {
 		if err := s.lockGrants(t.at(ctx)); err != nil {
 			return err
 		}
+		t.trace, t.span = trace.Parent(ctx), &span
 		return fn(t)
 	})
 }
@@ -72,6 +85,11 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 
 // tell passes on what was committed.
 func (s *Store) tell(done *tx) {
+	if done.span != nil {
+		for _, e := range done.events {
+			done.span.Happened(string(e.Kind), "rule", e.Rule, "request", e.Request, "workload", e.Workload)
+		}
+	}
 	if wake := s.onCommit.Load(); len(done.changes) > 0 && wake != nil {
 		(*wake)()
 	}

@@ -79,6 +79,7 @@ type Workload struct {
 	Version    int64 // optimistic lock
 
 	LicenceSeats int      // of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
+	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
 	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
 	BadNodes     []string // nodes that were marked as bad when it was last told to run; the pod does not go there
 }
@@ -90,6 +91,11 @@ func (w Workload) Thing() identity.Thing {
 
 // Holds reports whether the workload counts against quota and licence seats: from the decision until its pod is gone.
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
+
+// Unsettled reports whether the cluster is still on its way to the wish.
+func (w Workload) Unsettled() bool {
+	return w.Observed.Generation < w.Generation || w.State == Queued || w.State == Starting || w.State == Stopping
+}
 
 // Observation is what the cluster says about a workload at one moment.
 type Observation struct {

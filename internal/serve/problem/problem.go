@@ -25,6 +25,7 @@ type Details struct {
 	Fields   []FieldProblem `json:"fields,omitempty"`
 	See      string         `json:"see,omitempty" doc:"Where in the API what is in the way can be read"`
 
+	Trace      string        `json:"trace,omitempty" doc:"Id of the trace of this call, where the site keeps traces"`
 	RetryAfter time.Duration `json:"-"`
 }
 

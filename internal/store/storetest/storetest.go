@@ -54,7 +54,7 @@ func Workload(id string) workload.Workload {
 			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user, Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
 		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10, Desired: workload.WantRunning, Generation: 3,
 		State: workload.Running, Reason: i18n.T("workload.stopped_by", "Name", "Ada", "Why", i18n.T("state.running")),
-		Lease: workload.Lease{From: at, Until: later(3600)}, PlacedAt: later(1), WarnedAt: later(2), Shared: true, Request: "r-1",
+		Lease: workload.Lease{From: at, Until: later(3600)}, PlacedAt: later(1), WarnedAt: later(2), Shared: true, Request: "r-1", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		Observed: workload.Observation{At: later(3), Generation: 3, PodPresent: true, Pod: "pod-0", PodIP: "10.64.0.1", Node: "node-1", Ready: true, Failed: true,
 			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail", Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,

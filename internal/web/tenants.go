@@ -345,5 +345,5 @@ func (w *Web) people(k call) (view, error) {
 }
 
 func peopleSearch(say words, action, typed string) ui.FilterBarModel {
-	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed, MaxLength: 100, Autocomplete: "off", Test: "search"}}
+	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"), Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed, MaxLength: 100, Autocomplete: "off", Test: "search"}}
 }

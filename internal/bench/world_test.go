@@ -16,6 +16,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/api"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -89,8 +90,10 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	if err != nil {
 		t.Fatal(err)
 	}
+	advisor := advice.New(advice.Options{Store: s, Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return nil, time.Time{} },
+		Offer: func(string) []catalog.Size { return p.site.Catalog.Sizes }})
 	apps := func(name string) string { return "http://" + name + ".localhost:8080" }
-	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads, Snapshots: s, Metrics: metrics{}, Hub: p.hub, Site: site, Tokens: s, Events: s,
+	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads, Snapshots: s, Metrics: metrics{}, Advice: advisor, Hub: p.hub, Site: site, Tokens: s, Events: s,
 		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000, SessionAlive: func(ctx context.Context) bool {
 			a := identity.ActorFrom(ctx)
 			return standing.Holds(live.Reader{Credential: a.Session, Person: string(a.Person.ID)}, now(), func() (time.Time, bool) {

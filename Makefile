@@ -37,7 +37,7 @@ agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA drive
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rooms test-stories
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-rooms test-stories
 	@$(MAKE) --no-print-directory verify
 
 # The stories wait more than they compute, so the other tests run beside them. Each needs a world of its own: the stories stop the API server.

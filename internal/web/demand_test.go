@@ -28,7 +28,11 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	if !strings.Contains(w.Get(webtest.Dora, "/usage").Body.String(), "asr-train") {
+	doc := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") || strings.Contains(got, "asr-train") {
+		t.Errorf("want a line for each team, and its workloads only when asked for, got %q", got)
+	}
+	if !strings.Contains(w.Get(webtest.Dora, "/usage?by=workload").Body.String(), "asr-train") {
 		t.Error("an administrator answers for all")
 	}
 	if strings.Contains(w.Get(webtest.Anna, "/usage").Body.String(), "asr-train") {

@@ -309,29 +309,40 @@ func smallest(offers []request.Offer) (best request.Offer, found bool) {
 func (w *Web) quotas(k call) (home.QuotasModel, error) {
 	var m home.QuotasModel
 	for _, t := range w.ownTeams(k) {
-		bars, err := w.quotaBars(k, t)
+		bars, others, err := w.quotaParts(k, t)
 		if err != nil {
 			return m, err
 		}
-		if len(bars) > 0 {
-			m.Teams = append(m.Teams, home.TeamModel{Title: t.Display(), Bars: bars})
+		if len(bars)+len(others) > 0 {
+			m.Teams = append(m.Teams, home.TeamModel{Title: t.Display(), Bars: bars, Others: others})
 		}
 	}
 	return m, nil
 }
 
 func (w *Web) quotaBars(k call, t tenant.Tenant) ([]ui.MeterModel, error) {
+	bars, others, err := w.quotaParts(k, t)
+	return append(bars, others...), err
+}
+
+// quotaParts parts the bars that say something from those of sizes that the quota does not name and nobody holds: with tenant.EverySize they are as many as the catalogue is long.
+func (w *Web) quotaParts(k call, t tenant.Tenant) (bars, others []ui.MeterModel, err error) {
 	quotas, err := w.Requests.Quotas(k.ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var bars []ui.MeterModel
 	for _, size := range w.Site().Catalog.Sizes {
-		if q, ok := quotas[size.Name]; ok {
-			bars = append(bars, quotaBar(k.words, size.Title, q))
+		q, ok := quotas[size.Name]
+		_, named := t.Quota[size.Name]
+		switch bar := quotaBar(k.words, size.Title, q); {
+		case !ok:
+		case named || q.Used > 0:
+			bars = append(bars, bar)
+		default:
+			others = append(others, bar)
 		}
 	}
-	return bars, nil
+	return bars, others, nil
 }
 
 func quotaBar(say words, title string, q request.Quota) ui.MeterModel {

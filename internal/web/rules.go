@@ -58,7 +58,7 @@ func (w *Web) rulesShow(k call) (view, error) {
 	m.Text = ui.CodeModel{ID: "rules-text", Title: say.S("rules.text"), Language: "YAML", Text: shown.Text, Folded: true, Tall: true}
 	if compiled != nil {
 		for i, r := range compiled.Rules() {
-			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
+			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, Words: ruleWords(say, r), When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
 		}
 	}
 	if identity.Can(k.actor, identity.ChangeRules, identity.Thing{}) {
@@ -118,6 +118,16 @@ func (w *Web) rulesEdit(k call) (view, error) {
 		return view{}, err
 	}
 	return w.rulesEditor(k, policy.Draft{Text: standing.Newest.Text, Base: standing.Newest.Version}, nil, false)
+}
+
+// ruleWords are what a built-in rule is about, for those who do not read CEL; "" for rules of the site's own, which have a sentence where their author gave one.
+func ruleWords(say words, r policy.Rule) string {
+	for _, d := range policy.Defaults() {
+		if d.Name == r.Name && d.When == r.When {
+			return say.S("rules.about." + r.Name)
+		}
+	}
+	return ""
 }
 
 // rulesEditor shows a text with everything that can be said of it.

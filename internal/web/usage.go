@@ -27,24 +27,32 @@ type usageChoice struct {
 // groupings are what the table can be grouped by, in the order of the switch.
 var groupings = []string{"workload", "person", "team", "size"}
 
-// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for those who see all, everybody's, by workload.
+// usualBy is how a scope's table is grouped at first: by workload, and everybody's, which may be thousands of them, by team.
+func usualBy(s usage.Scope) string {
+	if s == usage.All {
+		return "team"
+	}
+	return groupings[0]
+}
+
+// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for those who see all, everybody's.
 func (w *Web) usageChoice(k call) usageChoice {
-	c := usageChoice{month: w.Usage.Month(), scope: usage.Widest(k.actor), by: groupings[0]}
+	c := usageChoice{month: w.Usage.Month(), scope: usage.Widest(k.actor)}
 	if m, err := usage.ParseMonth(k.get("month")); err == nil && m.Before(c.month) {
 		c.month = m
 	}
 	if s := usage.Scope(k.get("scope")); slices.Contains(usage.Scopes(k.actor), s) {
 		c.scope = s
 	}
-	if slices.Contains(groupings, k.get("by")) {
-		c.by = k.get("by")
+	if c.by = k.get("by"); !slices.Contains(groupings, c.by) {
+		c.by = usualBy(c.scope)
 	}
 	return c
 }
 
 func (c usageChoice) path(path string, more ...string) string {
 	q := url.Values{"month": {c.month.String()}, "scope": {string(c.scope)}}
-	if c.by != groupings[0] {
+	if c.by != usualBy(c.scope) {
 		q.Set("by", c.by)
 	}
 	for i := 0; i+1 < len(more); i += 2 {

@@ -102,7 +102,7 @@ func (w *writer) step(ctx context.Context, s Step) (err error) {
 		if s.Repair {
 			w.log.Warn("repairing an object that somebody changed", "object", s.Key.String())
 		}
-		return w.put(ctx, c, s, s.UID, "")
+		return w.update(ctx, c, s)
 	case Delete:
 		return w.delete(ctx, c, s)
 	}
@@ -134,9 +134,37 @@ func (w *writer) create(ctx context.Context, c client, s Step) error {
 		return busyError{s.Key}
 	case s.Kind == "PersistentVolumeClaim" && e.Labelled:
 		return nil
+	case e.Labelled && e.Generation > s.Generation:
+		return errOutdated // the watches will show it
 	default:
-		return w.put(ctx, c, s, e.UID, "")
+		seen := s.Object.update(e)
+		seen.Verb = s.Verb
+		return w.update(ctx, c, seen)
 	}
+}
+
+// updates is how often one update tries to come between the changes of others: Kubernetes writes the status of what starts or stops many times.
+const updates = 5
+
+// update replaces what was seen, and nothing newer: between looking and writing a leader may have been asleep, while another one carried out a later wish. A
+// change that left the wish as it was, such as one of the status, does not count.
+func (w *writer) update(ctx context.Context, c client, s Step) error {
+	err := w.put(ctx, c, s, s.UID, s.Version)
+	for n := 1; n < updates && apierrors.IsConflict(err); n++ {
+		found, getErr := c.get(ctx, s.Name)
+		if getErr != nil {
+			return getErr
+		}
+		switch e := existing(found); {
+		case !s.mayTouch(e):
+			return foreignError{s.Key}
+		case e.UID != s.UID, e.Hash != s.Was && !w.ledger.made(s.Key, e.Hash):
+			return errOutdated
+		default:
+			err = w.put(ctx, c, s, s.UID, e.Version)
+		}
+	}
+	return err
 }
 
 // put is a forced apply: what is ours has one owner, the wish in the database.
@@ -229,6 +257,14 @@ func (l *ledger) wait(s Step, now time.Time) time.Duration {
 		return 0
 	}
 	return echo - past
+}
+
+// made reports whether a state of an object is the one that was written here last: caches that lag behind do not make it somebody else's.
+func (l *ledger) made(k Key, hash string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, known := l.entries[k]
+	return known && hash != "" && e.hash == hash
 }
 
 func pause(repairs int) time.Duration {

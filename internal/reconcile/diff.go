@@ -18,7 +18,8 @@ type Step struct {
 	Verb Verb
 	Object
 	UID     string // of the object as it was seen; "" for one that was not
-	Version string // its resourceVersion, for deletion
+	Version string // its resourceVersion
+	Was     string // the hash that it carried
 	Repair  bool   // somebody else has changed what we own; done less often than an own change
 }
 
@@ -75,11 +76,17 @@ func settle(o Object, observed map[Key]Existing) (Step, bool) {
 	case o.Kind == "PersistentVolumeClaim":
 		return Step{}, false // its spec cannot be changed, and its data outlives the workload that made it
 	case e.Hash != o.Hash:
-		return Step{Verb: Update, Object: o, UID: e.UID}, true
+		return o.update(e), true
 	case !owns(o.content, e.fields):
-		return Step{Verb: Update, Object: o, UID: e.UID, Repair: true}, true
+		step := o.update(e)
+		step.Repair = true
+		return step, true
 	}
 	return Step{}, false
+}
+
+func (o Object) update(e Existing) Step {
+	return Step{Verb: Update, Object: o, UID: e.UID, Version: e.Version, Was: e.Hash}
 }
 
 // mayTouch compares owner records: the same portal, the same tenant, and the same workload or storage. An object without a record is nobody's of ours.

@@ -21,6 +21,7 @@
 // Claims for devices take an API that not every cluster serves (kinds.go, cluster.go): where it is absent everything else goes on, and a workload that needs it
 // says so. A changed claim is an object of another name, for Kubernetes does not let one be changed; the old one goes after the pod has.
 //
-// Who leads is decided outside: Run is called by the one controller that does. Two at once would be harmless though untidy: rows carry a version, objects
-// the generation of the wish, and deletion reads the row again.
+// Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or has caches that lag behind, would be
+// harmless though untidy: rows carry a version, an update replaces only what was seen (apply.go), change and deletion read the row again, what was seen to hold
+// a GPU is asked for before it is taken back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
 package reconcile

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	kubetest "k8s.io/client-go/testing"
 
@@ -35,6 +37,7 @@ type fakeCluster struct {
 	before atomic.Pointer[func(verb string) error] // called before each write
 	serial atomic.Int64
 	away   atomic.Bool
+	news   sync.RWMutex // locked: what changes is heard of later
 }
 
 // Discovery fails while the cluster is away, and so does everything else.
@@ -61,7 +64,34 @@ func newFakeCluster() *fakeCluster {
 		}
 		return false, nil, nil
 	})
+	c.PrependWatchReactor("*", c.watch)
 	return c
+}
+
+// watch gives copies, as a connection does. The tracker hands out what was there when a watch began as it keeps it, and the controller, which drops the contents
+// of what it hears of, emptied a Secret that was made between its list and its watch.
+func (c *fakeCluster) watch(a kubetest.Action) (bool, watch.Interface, error) {
+	original, err := c.Tracker().Watch(a.GetResource(), a.GetNamespace(), a.(kubetest.WatchActionImpl).ListOptions)
+	if err != nil {
+		return true, nil, err
+	}
+	return true, copies{watch.Filter(original, func(e watch.Event) (watch.Event, bool) {
+		c.news.RLock()
+		defer c.news.RUnlock()
+		e.Object = e.Object.DeepCopyObject()
+		return e, true
+	})}, nil
+}
+
+// copies is a watch whose last events, when nobody takes them any more, hold up nobody.
+type copies struct{ watch.Interface }
+
+func (c copies) Stop() {
+	c.Interface.Stop()
+	go func() {
+		for range c.ResultChan() {
+		}
+	}()
 }
 
 // identify puts uid and version into the patch itself, so that what is stored and watched carries them.
@@ -78,8 +108,9 @@ func (c *fakeCluster) identify(a kubetest.PatchActionImpl) (bool, runtime.Object
 		if wanted, named := meta["uid"]; named && wanted != uid {
 			return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, fmt.Errorf("uid is %s", uid))
 		}
-		if meta["resourceVersion"] == "1" {
-			return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, errors.New("it exists"))
+		version := found.(metav1.Object).GetResourceVersion()
+		if wanted, named := meta["resourceVersion"]; named && wanted != version {
+			return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, fmt.Errorf("version is %s", version))
 		}
 		meta["uid"] = uid
 	case apierrors.IsNotFound(err):

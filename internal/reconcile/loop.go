@@ -151,8 +151,9 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 		l.drop(id)
 		if home != nil {
 			home.queue.Add(id)
+			return 0, nil
 		}
-		return 0, nil
+		return l.clear(ctx, w)
 	}
 	if w.Unsettled() { // what only is confirmed from minute to minute is no news
 		var span trace.Span
@@ -191,6 +192,17 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 		return time.Millisecond, nil
 	}
 	return l.soonest(next, seen.again, now), nil
+}
+
+// clear removes what is there of a workload that has ended: a leader that was asleep can have made it after the end, and nobody else would look at it again.
+func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Duration, err error) {
+	if w.State != workload.Ended || w.Cluster != l.name {
+		return 0, nil
+	}
+	if !l.status.ok() || !l.caches().synced() {
+		return lastingRetry, nil
+	}
+	return l.settleObjects(ctx, w)
 }
 
 // save writes what is new in one transaction, and nothing when nothing is.
@@ -258,6 +270,9 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) 
 	if s.observation, s.known = l.observe(ctx, w, m, t); !s.known {
 		return s, errors.Join(err, errCannotTell)
 	}
+	if late := l.borneOut(ctx, w, s.observation, m); late != nil {
+		return seen{}, errors.Join(err, late)
+	}
 	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
 	if t.lasting {
 		s.again = lastingRetry
@@ -317,10 +332,11 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 	return l.writer.apply(ctx, steps)
 }
 
-// stillWanted reads the row again before anything is deleted: a leader that was asleep may hold an old wish.
+// stillWanted reads the row again before anything is changed or deleted: a leader that was asleep may hold an old wish. What it falls asleep over after that
+// is for the version in each step.
 func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Step) error {
 	for _, s := range steps {
-		if s.Verb != Delete {
+		if s.Verb == Create {
 			continue
 		}
 		fresh, err := l.o.Store.Workload(ctx, w.ID)

@@ -29,30 +29,40 @@ func (m *meter) forget() {
 	m.known = false
 }
 
-// change says how the meter changes. Where a pod came or went since the row was written, the database is asked: another controller, a leader that was asleep,
-// may have opened or closed the interval. Its write and the row's are one, so what is read here holds until this row is saved, or the save is a Conflict.
+// change says how the meter changes. Where it does, the database is asked: another controller, a leader that was asleep, may have opened, cut or closed the
+// interval. Its write and the row's are one, so what is read here holds until this row is saved, or the save is a Conflict.
 func (m *meter) change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {
-	open, err := m.openOf(ctx, after.ID, placed(before) != placed(after))
+	if placed(before.Observed) == placed(after.Observed) {
+		known, err := m.openOf(ctx, after.ID)
+		if err != nil {
+			return nil, err
+		}
+		if m.next(known, before, after, now) == nil {
+			return nil, nil
+		}
+	}
+	open, err := m.store.OpenInterval(ctx, after.ID)
 	if err != nil {
 		return nil, err
 	}
+	return m.next(open, before, after, now), nil
+}
+
+func (m *meter) next(open *usage.Interval, before, after workload.Workload, now time.Time) *usage.Interval {
 	var prices usage.PriceList
 	if m.prices != nil {
 		prices = m.prices()
 	}
 	return usage.Meter(open, usage.Held{
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour, Prices: prices, Ware: after.Size.Ware(),
-		Placed: placed(after), SeenAt: before.Observed.At,
-	}, now), nil
+		Placed: placed(after.Observed), SeenAt: before.Observed.At,
+	}, now)
 }
 
-func placed(w workload.Workload) bool { return w.Observed.PodPresent && w.Observed.Node != "" }
+func placed(o workload.Observation) bool { return o.PodPresent && o.Node != "" }
 
-// openOf is the open interval of a workload, nil for none.
-func (m *meter) openOf(ctx context.Context, id workload.ID, ask bool) (*usage.Interval, error) {
-	if ask {
-		return m.store.OpenInterval(ctx, id)
-	}
+// openOf is the open interval of a workload as far as this controller knows, nil for none.
+func (m *meter) openOf(ctx context.Context, id workload.ID) (*usage.Interval, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.known {

@@ -65,3 +65,36 @@ func TestTwoMeters(t *testing.T) {
 }
 
 func isOpen(list []usage.Interval) bool { return len(list) > 0 && list[len(list)-1].Until.IsZero() }
+
+// A resize that another controller has metered is not metered once more by one that still knows the old size.
+func TestTwoMetersAndAResize(t *testing.T) {
+	store, ctx := reconciletest.NewStore(), context.Background()
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	w := reconciletest.Notebook("nb", "gpu-vision", reconciletest.CPU, now)
+	w.Observed = workload.Observation{At: now, PodPresent: true, Node: "node-1"}
+	store.Put(w)
+	one, other := reconcile.NewMeter(store), reconcile.NewMeter(store)
+	look := func(m reconcile.Meter) {
+		t.Helper()
+		now = now.Add(time.Minute)
+		w := store.Get(w.ID)
+		change, err := m.Change(ctx, w, w, now)
+		if err == nil {
+			err = store.SaveObserved(ctx, w, nil, change)
+		}
+		m.Saved(w, change, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(one)
+	look(other)
+	w = store.Get(w.ID)
+	w.Size = reconciletest.Slice
+	store.Put(w)
+	look(one)
+	look(other)
+	if got := store.Meter(w.ID); len(got) != 2 || got[0].Until.IsZero() || !isOpen(got) || got[1].Size != reconciletest.Slice.Name {
+		t.Errorf("want one interval for each size, got %+v", got)
+	}
+}

@@ -27,7 +27,7 @@ type made struct {
 
 // gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has made.
 func (l *loop) gather(w workload.Workload) made {
-	o := Object{Key: runner(w), Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
+	o := l.runnerOf(w)
 	object, exists := l.caches().look(o.Key)
 	if !exists || !o.mayTouch(existing(object)) {
 		return made{}
@@ -48,6 +48,11 @@ func (l *loop) gather(w workload.Workload) made {
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})
 	return m
+}
+
+// runnerOf is what makes the pods of a workload, as far as it must be known to tell it from another's.
+func (l *loop) runnerOf(w workload.Workload) Object {
+	return Object{Key: runner(w), Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
 }
 
 func leavingRank(p *corev1.Pod) int {
@@ -93,7 +98,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t troub
 			obs.Generation = w.Generation
 		}
 	case w.Desired != workload.WantDeleted && m.rolledOut():
-		obs.Generation = kube.OwnerOf(m.object.GetAnnotations()).Generation
+		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation) // caches that lag behind take nothing back
 	}
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
@@ -104,14 +109,20 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t troub
 
 func describe(obs *workload.Observation, p *corev1.Pod) {
 	obs.Pod, obs.PodIP = p.Name, p.Status.PodIP
-	if p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded {
-		obs.Node = p.Spec.NodeName // a pod that has ended holds no GPU
-	}
+	obs.Node = nodeOf(p)
 	ready := condition(p, corev1.PodReady)
 	obs.Ready = p.DeletionTimestamp == nil && ready != nil && ready.Status == corev1.ConditionTrue
 	for _, c := range p.Status.ContainerStatuses {
 		obs.Restarts += c.RestartCount
 	}
+}
+
+// nodeOf is where a pod holds its GPU; "" for nowhere, also when it has ended.
+func nodeOf(p *corev1.Pod) string {
+	if p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded {
+		return ""
+	}
+	return p.Spec.NodeName
 }
 
 func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

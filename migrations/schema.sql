@@ -144,7 +144,6 @@ CREATE TABLE workloads (
   version      BIGINT  NOT NULL CHECK (version > 0),
   licence_seats BIGINT NOT NULL DEFAULT 1,
   avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
-  bad_nodes    TEXT    NOT NULL DEFAULT 'null',
   trace        TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
@@ -538,16 +537,4 @@ CREATE TABLE advice_dismissals (
   author      TEXT   NOT NULL,
   author_name TEXT   NOT NULL,
   created_at  BIGINT NOT NULL
-);
-
--- Cards and nodes that an administrator has marked as bad. An empty card is the whole node.
-CREATE TABLE bad_hardware (
-  cluster     TEXT   NOT NULL,
-  node        TEXT   NOT NULL,
-  card        TEXT   NOT NULL,
-  note        TEXT   NOT NULL,
-  author      TEXT   NOT NULL,
-  author_name TEXT   NOT NULL,
-  created_at  BIGINT NOT NULL,
-  PRIMARY KEY (cluster, node, card)
 );

@@ -81,7 +81,6 @@ type Workload struct {
 	LicenceSeats int      // of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
 	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
 	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
-	BadNodes     []string // nodes that were marked as bad when it was last told to run; the pod does not go there
 }
 
 // Thing is what rights are asked about.

@@ -59,7 +59,7 @@ func Workload(id string) workload.Workload {
 			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail", Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}}},
-		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"}, BadNodes: []string{"node-7"}, CreatedAt: at, UpdatedAt: later(7),
+		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }
 

@@ -7,6 +7,7 @@
 //	POST /freeze/{part}              POST /thaw/{part}
 //	PUT  /routes?pod=NS/NAME&port=8888&to=127.0.0.1:PORT   DELETE /routes?pod=NS/NAME&port=8888
 //	PUT  /load?pod=NS/NAME&value=0.9                       DELETE /load?pod=NS/NAME
+//	PUT  /memory?pod=NS/NAME&value=0.1                     DELETE /memory?pod=NS/NAME   (the part that it fills)
 //	PUT  /notebook?pod=NS/NAME&last_activity=TIME&kernels=1&state=idle
 //	PUT  /xid?node=NAME&gpu=0&xid=79
 //	POST /nodes/{name}/fail          POST /nodes/{name}/restore
@@ -60,8 +61,10 @@ func (c *Control) Handler(secret string) http.Handler {
 		"POST /thaw/{part}":            c.thaw,
 		"PUT /routes":                  c.setRoute,
 		"DELETE /routes":               c.dropRoute,
-		"PUT /load":                    c.setLoad,
-		"DELETE /load":                 c.dropLoad,
+		"PUT /load":                    set(&c.Hardware.Loads),
+		"DELETE /load":                 drop(&c.Hardware.Loads),
+		"PUT /memory":                  set(&c.Hardware.Memory),
+		"DELETE /memory":               drop(&c.Hardware.Memory),
 		"PUT /notebook":                c.setNotebook,
 		"PUT /xid":                     c.setXID,
 		"POST /nodes/{name}/fail":      c.failNode,
@@ -214,24 +217,28 @@ func (c *Control) dropRoute(r *http.Request) (any, error) {
 	return c.Network.Routes(), nil
 }
 
-func (c *Control) setLoad(r *http.Request) (any, error) {
-	value, err := strconv.ParseFloat(r.URL.Query().Get("value"), 64)
-	if err != nil || !(value >= 0 && value <= 1) {
-		return nil, errors.New("&value= is a number from 0 to 1")
+// set and drop are for a pod that may not exist yet.
+func set(l *gpus.Loads) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		value, err := strconv.ParseFloat(r.URL.Query().Get("value"), 64)
+		if err != nil || !(value >= 0 && value <= 1) {
+			return nil, errors.New("&value= is a number from 0 to 1")
+		}
+		return setTo(l, r, value)
 	}
-	return c.load(r, value)
 }
 
-func (c *Control) dropLoad(r *http.Request) (any, error) { return c.load(r, math.NaN()) }
+func drop(l *gpus.Loads) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) { return setTo(l, r, math.NaN()) }
+}
 
-// load may be set for a pod that does not exist yet.
-func (c *Control) load(r *http.Request, value float64) (any, error) {
+func setTo(l *gpus.Loads, r *http.Request, value float64) (any, error) {
 	pod := r.URL.Query().Get("pod")
 	if !strings.Contains(pod, "/") {
 		return nil, errors.New("?pod=NAMESPACE/NAME is missing")
 	}
-	c.Hardware.Loads.Set(pod, value)
-	return c.Hardware.Loads.All(), nil
+	l.Set(pod, value)
+	return l.All(), nil
 }
 
 func (c *Control) setNotebook(r *http.Request) (any, error) {

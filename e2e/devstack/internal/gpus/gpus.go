@@ -22,6 +22,7 @@ import (
 // Hardware remembers what must not jump from one reading to the next.
 type Hardware struct {
 	Loads   Loads
+	Memory  Loads // the parts of their memory that pods fill
 	cluster *world.Cluster
 	file    string
 

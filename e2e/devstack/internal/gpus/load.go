@@ -13,7 +13,7 @@ import (
 // LoadAnnotation on a pod says how busy it keeps its GPU, 0 to 1.
 const LoadAnnotation = "devstack.gpu-portal.example/load"
 
-// Loads are the loads that the control API has set, by namespace/name of the pod.
+// Loads are the loads that the control API has set, or the parts of their memory that pods are to fill, by namespace/name of the pod.
 type Loads struct {
 	mu  sync.Mutex
 	set map[string]float64
@@ -44,6 +44,13 @@ func (l *Loads) All() map[string]float64 {
 	return all
 }
 
+func (l *Loads) setFor(pod *corev1.Pod) (float64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	value, ok := l.set[pod.Namespace+"/"+pod.Name]
+	return value, ok
+}
+
 // of says how busy a pod keeps its GPU now: as set, as annotated, or a wave of its own with some noise. A pod that does not
 // run keeps nothing busy; a load of 0 is exactly 0.
 func (l *Loads) of(pod *corev1.Pod, now time.Time) float64 {
@@ -52,9 +59,7 @@ func (l *Loads) of(pod *corev1.Pod, now time.Time) float64 {
 	}
 	seed := seedOf(string(pod.UID))
 	noise := 0.03 * (chance(seed, float64(now.UnixMilli()/1000)) - 0.5)
-	l.mu.Lock()
-	value, ok := l.set[pod.Namespace+"/"+pod.Name]
-	l.mu.Unlock()
+	value, ok := l.setFor(pod)
 	if !ok {
 		annotated, err := strconv.ParseFloat(pod.Annotations[LoadAnnotation], 64)
 		value, ok = annotated, err == nil
@@ -71,13 +76,17 @@ func (l *Loads) of(pod *corev1.Pod, now time.Time) float64 {
 }
 
 // memoryOf is the part of its memory that a pod has filled: a program fills it in its first half minute and keeps it,
-// busy or not.
-func memoryOf(pod *corev1.Pod, now time.Time) float64 {
+// busy or not. How much that is was set, or is left to chance.
+func (l *Loads) memoryOf(pod *corev1.Pod, now time.Time) float64 {
 	if pod.Status.Phase != corev1.PodRunning || pod.Status.StartTime == nil {
 		return 0
 	}
 	ramp := clamp(now.Sub(pod.Status.StartTime.Time).Seconds() / 30)
-	return ramp * (0.2 + 0.65*chance(seedOf(string(pod.UID)), 4))
+	full, ok := l.setFor(pod)
+	if !ok {
+		full = 0.2 + 0.65*chance(seedOf(string(pod.UID)), 4)
+	}
+	return ramp * full
 }
 
 func clamp(v float64) float64 { return math.Max(0, math.Min(1, v)) }

@@ -141,25 +141,26 @@ func noGPU(n inventory.Node) int {
 }
 
 // fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no devices (memory of a card, a network) get none.
+// Cards whose model no label names come last.
 func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
-	var groups []fleet.GroupModel
+	var groups, unnamed []fleet.GroupModel
 	for _, t := range inventory.Totals(s) {
 		if t.Total == 0 && t.Excess == 0 || t.Unit == inventory.Network || t.Unit == inventory.Quantity {
 			continue
 		}
-		title := cardName(say, t.Model)
+		title, list := cardName(say, t.Model), &groups
 		if t.Model == "" {
-			title = vendorName(say, t.Resource)
+			title, list = vendorName(say, t.Resource), &unnamed
 		}
-		at := slices.IndexFunc(groups, func(g fleet.GroupModel) bool { return g.Title == title })
+		at := slices.IndexFunc(*list, func(g fleet.GroupModel) bool { return g.Title == title })
 		if at < 0 {
-			at = len(groups)
-			groups = append(groups, fleet.GroupModel{Title: title})
+			at = len(*list)
+			*list = append(*list, fleet.GroupModel{Title: title})
 		}
-		g := &groups[at]
+		g := &(*list)[at]
 		g.Bars = append(g.Bars, totalBar(say, t))
 	}
-	return groups
+	return append(groups, unnamed...)
 }
 
 func totalBar(say words, t inventory.Total) ui.MeterModel {

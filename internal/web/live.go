@@ -128,6 +128,7 @@ type stream struct {
 	out  *events
 	sent map[string]uint64 // what the page shows now, by part
 	away []Outage          // what the strips of the page tell now
+	told bool              // its readings were drawn since the last beat
 }
 
 // run sends until the page goes away or its session ends.
@@ -142,7 +143,7 @@ func (s *stream) run(f *live.Follower) error {
 		case <-ctx.Done():
 			return nil
 		case <-beat.C:
-			if err = s.tick(); err == nil {
+			if err = s.aged(); err == nil {
 				err = s.out.send("beat", map[string]string{"at": s.asOf()})
 			}
 		case <-alive.C:
@@ -218,8 +219,21 @@ func (s *stream) build() error {
 
 func everything(part) bool { return true }
 
+// aged draws the readings when nothing new came since the last beat, so that a page says how old they are. While polls come, there is nothing to add to what they drew.
+func (s *stream) aged() error {
+	told := s.told
+	s.told = false
+	if told {
+		return nil
+	}
+	err := s.tick()
+	s.told = false
+	return err
+}
+
 // tick draws the parts that show readings, from what was read last.
 func (s *stream) tick() error {
+	s.told = true
 	s.call.words = s.web.wordsIn(s.call.ctx)
 	return s.draw(func(p part) bool { return p.ticks })
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -87,6 +88,8 @@ type World struct {
 	Dead            atomic.Bool // the session of every open stream has ended
 	Clock           time.Time
 	bundle          *i18n.Bundle
+	edgeOnce        sync.Once
+	edge            *echo.Echo
 	ids             int
 }
 
@@ -243,6 +246,14 @@ func (w *World) Actor(p identity.Person) identity.Actor {
 
 // Handler answers as the edge would, with a plain text instead of an error page: the kind of the fault and its sentence.
 func (w *World) Handler(p identity.Person, lang string) http.Handler {
+	w.edgeOnce.Do(func() { w.edge = newEdge(w.Web) })
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		ctx := i18n.With(identity.WithActor(r.Context(), w.Actor(p)), w.bundle.For(lang))
+		w.edge.ServeHTTP(rw, r.WithContext(ctx))
+	})
+}
+
+func newEdge(pages *web.Web) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		f := fault.As(err)
@@ -255,13 +266,10 @@ func (w *World) Handler(p identity.Person, lang string) http.Handler {
 		}
 		_ = c.String(status, string(f.Kind)+": "+i18n.From(c.Request().Context()).Say(f.Sentence)+" ("+err.Error()+")")
 	}
-	for _, r := range w.Web.Routes() {
+	for _, r := range pages.Routes() {
 		e.Add(r.Method, r.Path, r.Handler)
 	}
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		ctx := i18n.With(identity.WithActor(r.Context(), w.Actor(p)), w.bundle.For(lang))
-		e.ServeHTTP(rw, r.WithContext(ctx))
-	})
+	return e
 }
 
 // Get answers a GET of a person.

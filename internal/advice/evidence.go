@@ -1,10 +1,8 @@
 package advice
 
 import (
-	"regexp"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -63,7 +61,6 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 		e.From = now
 	}
 	e.Held = held(meter, e.From, now)
-	pods := podsOf(w)
 	var memory, engine, weight time.Duration
 	var sum float64
 	perPod := max(1, w.Size.Devices())
@@ -73,7 +70,7 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 		}
 		peak, busy, seen := map[string]float64{}, map[string]float64{}, map[string]int{}
 		for _, u := range d.Uses {
-			if u.Namespace != w.Namespace || !pods.MatchString(u.Pod) {
+			if u.Namespace != w.Namespace || workload.NameOfPod(w.Kind, u.Pod) != w.Name {
 				continue
 			}
 			seen[u.Pod]++
@@ -103,15 +100,6 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 	e.Measured = min(memory, engine) / time.Duration(perPod)
 	e.Full, e.Throttle, e.Slowed = e.Full/time.Duration(perPod), e.Throttle/time.Duration(perPod), e.Slowed/time.Duration(perPod)
 	return e
-}
-
-// podsOf finds the pods of a workload by name: "name-0" of a StatefulSet, "name-7d9c5b6f7c-5wq8z" of a Deployment (kube.Objects).
-func podsOf(w workload.Workload) *regexp.Regexp {
-	name := regexp.QuoteMeta(w.Name)
-	if w.Kind == catalog.Endpoint {
-		return regexp.MustCompile(`^` + name + `-[0-9a-z]{6,10}-[0-9a-z]{5}$`)
-	}
-	return regexp.MustCompile(`^` + name + `-[0-9]+$`)
 }
 
 // held is how much of a stretch of time a meter covers. Stretches of which nobody can tell are none.

@@ -20,6 +20,9 @@ type Statement struct {
 	Cost           []Money         `json:"cost" doc:"The sum of all lines, one entry for each currency"`
 	DeviceTime     []DeviceTime    `json:"deviceTime" doc:"One entry for each type. Times of different types are never added"`
 	UnknownSeconds float64         `json:"unknownSeconds" doc:"Time for which nobody can tell whether something was held; not charged"`
+	MeanUse        *float64        `json:"meanUse,omitempty" doc:"Of the GPUs' engines in per cent, each weighed by its part of a card; absent where nothing was measured"`
+	UseCoverage    float64         `json:"useCoverage" minimum:"0" maximum:"1" doc:"Which part of the GPU time held was measured"`
+	IdleCost       []Money         `json:"idleCost" doc:"What of the cost is known to be for GPUs that were used less than 5 per cent; empty where nothing was measured"`
 	Lines          []StatementLine `json:"lines"`
 }
 
@@ -51,6 +54,11 @@ type StatementLine struct {
 	UnknownSeconds float64 `json:"unknownSeconds"`
 	PricePerHour   Money   `json:"pricePerHour"`
 	Cost           Money   `json:"cost"`
+
+	MeasuredSeconds float64  `json:"measuredSeconds" doc:"Of the time held: for how long it is known how busy the GPU was"`
+	MeanUse         *float64 `json:"meanUse,omitempty" doc:"Of its engine in per cent, over the measured time; absent where nothing was measured"`
+	IdleSeconds     *float64 `json:"idleSeconds,omitempty" doc:"Of the measured time: for how long it was used less than 5 per cent"`
+	IdleCost        *Money   `json:"idleCost,omitempty" doc:"What that time costs"`
 
 	Volume           string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
 	GiB              int64   `json:"gib,omitempty"`
@@ -113,7 +121,10 @@ func (a *API) focus(ctx context.Context, actor identity.Actor, in *usageInput) (
 func statementView(s usage.Statement) Statement {
 	total := s.Total()
 	v := Statement{Month: s.Month.String(), From: s.Span.From.UTC(), Until: s.Span.Until.UTC(), Final: s.Final(), Cost: []Money{}, DeviceTime: []DeviceTime{}, Lines: []StatementLine{},
-		UnknownSeconds: total.Unknown.Seconds()}
+		UnknownSeconds: total.Unknown.Seconds(), UseCoverage: total.Use.Coverage(), MeanUse: meanUse(total.Use), IdleCost: []Money{}}
+	for _, m := range total.Idle {
+		v.IdleCost = append(v.IdleCost, money(m))
+	}
 	for _, m := range total.Cost {
 		v.Cost = append(v.Cost, money(m))
 	}
@@ -122,13 +133,26 @@ func statementView(s usage.Statement) Statement {
 	}
 	for _, l := range s.Lines {
 		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName, Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
-			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost())}
+			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse())}
+		if line.MeanUse != nil {
+			idle, cost := l.Engine.Idle.Seconds(), money(l.IdleCost())
+			line.IdleSeconds, line.IdleCost = &idle, &cost
+		}
 		if l.Volume != "" {
 			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
 		}
 		v.Lines = append(v.Lines, line)
 	}
 	return v
+}
+
+// meanUse is nil where nothing was measured.
+func meanUse(u usage.CardUse) *float64 {
+	if !u.Known() {
+		return nil
+	}
+	mean := u.Mean()
+	return &mean
 }
 
 func kindView(k usage.Kind) Kind {

@@ -44,6 +44,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/static"
@@ -75,6 +76,7 @@ type App struct {
 	fleet      *usage.Fleet
 	advice     *advice.Service
 	collector  *advice.Collector
+	recorder   *recorder.Recorder
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller

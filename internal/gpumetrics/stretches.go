@@ -23,6 +23,7 @@ type Stretch struct {
 	Full           time.Duration // for how long more than FullFrom of the memory was taken
 	Throttle       time.Duration // for how long there are samples of why the card is slower than it could be; 0 at most sites, where the exporter does not tell
 	Slowed         time.Duration // and for how long it was slower, by heat or for want of power
+	Idle           time.Duration // for how long the engine's use was below a limit; only Idling tells
 }
 
 // FullFrom is from which part of the memory on it is said to be full.
@@ -40,6 +41,13 @@ const (
 	stretchEngineTime stretchPart = "engine_time"
 	stretchThrottle   stretchPart = "throttle_time"
 	stretchSlowed     stretchPart = "slowed_time"
+	stretchIdle       stretchPart = "idle_time"
+)
+
+// The parts of a look at everything, and of one at how busy the engine was.
+var (
+	wholeStretch = []stretchPart{stretchMemoryPeak, stretchMemoryTime, stretchFullTime, stretchEngineMean, stretchEngineHigh, stretchEngineTime, stretchThrottle, stretchSlowed}
+	idleStretch  = []stretchPart{stretchEngineMean, stretchEngineTime, stretchIdle}
 )
 
 const (
@@ -53,6 +61,17 @@ const (
 // Stretches asks what the pods of the given namespaces (all when there are none) did between two moments, all of them with one call. Time is counted in steps: a step counts when there is a
 // sample in it or shortly before. It waits for the answer. Nothing of it is kept.
 func (p *Poller) Stretches(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration) ([]Stretch, error) {
+	return p.askStretches(ctx, from, until, step, func(span time.Duration) string { return p.queries.stretches(namespaces, span, step, 0, wholeStretch) })
+}
+
+// Idling is Stretches for the engine alone: its mean, for how long it is known, and for how long of that it was below so many per cent.
+func (p *Poller) Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration, below float64) ([]Stretch, error) {
+	return p.askStretches(ctx, from, until, step, func(span time.Duration) string {
+		return p.queries.stretches(namespaces, span, step, below, idleStretch)
+	})
+}
+
+func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step time.Duration, query func(span time.Duration) string) ([]Stretch, error) {
 	span := until.Sub(from)
 	if span < shortestStretch || step < shortestStretch {
 		return nil, nil
@@ -61,15 +80,14 @@ func (p *Poller) Stretches(ctx context.Context, namespaces []string, from, until
 	at := strconv.FormatFloat(float64(until.UnixMilli())/1000, 'f', 3, 64)
 	ctx, stop := context.WithTimeout(ctx, stretchPatience)
 	defer stop()
-	_, err := p.queryFor(ctx, stretchPatience, "query", url.Values{"query": {p.queries.stretches(namespaces, span, step)}, "time": {at}}, newTexts(), b.put)
-	if err != nil {
+	if _, err := p.queryFor(ctx, stretchPatience, "query", url.Values{"query": {query(span)}, "time": {at}}, newTexts(), b.put); err != nil {
 		return nil, err
 	}
 	return b.list(until), nil
 }
 
-// stretches is one query with all parts.
-func (q queries) stretches(namespaces []string, span, step time.Duration) string {
+// stretches is one query with several parts. Below is the use, in per cent, under which an engine is idle.
+func (q queries) stretches(namespaces []string, span, step time.Duration, below float64, wanted []stretchPart) string {
 	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
 	whole := make([]string, len(q.labels.Instance))
 	for i, n := range q.labels.Instance {
@@ -88,15 +106,17 @@ func (q queries) stretches(namespaces []string, span, step time.Duration) string
 		add(stretchMemoryTime, by+"(count_over_time("+used+steps+"))")
 		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1, 64)+")"+steps+"))")
 		for _, k := range []kind{engineRatio, utilPercent} {
-			factor, matchers := "100 * ", in
+			factor, matchers, limit := "100 * ", in, below/100
 			if k == utilPercent { // of the card: some versions say 0 of a slice
-				factor, matchers = "", strings.Join(whole, ",")+","+in
+				factor, limit, matchers = "", below, strings.Join(whole, ",")+","+in
 			}
 			for _, n := range metrics[k].names {
 				s := series(n, matchers)
 				add(stretchEngineMean, factor+by+"(avg_over_time("+s+all+"))")
 				add(stretchEngineHigh, factor+by+"(quantile_over_time("+highOfTwenty+", "+s+all+"))")
 				add(stretchEngineTime, by+"(count_over_time("+s+steps+"))")
+				// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its place.
+				add(stretchIdle, by+"(sum_over_time(("+s+" < bool "+strconv.FormatFloat(limit, 'g', -1, 64)+")"+steps+"))")
 			}
 		}
 		for _, n := range metrics[throttle].names {
@@ -106,7 +126,7 @@ func (q queries) stretches(namespaces []string, span, step time.Duration) string
 		}
 	}
 	var query []string
-	for _, name := range []stretchPart{stretchMemoryPeak, stretchMemoryTime, stretchFullTime, stretchEngineMean, stretchEngineHigh, stretchEngineTime, stretchThrottle, stretchSlowed} {
+	for _, name := range wanted {
 		query = append(query, part(string(name), strings.Join(parts[name], " or ")))
 	}
 	return strings.Join(query, " or ")
@@ -174,7 +194,7 @@ func (b *stretchShot) list(at time.Time) []Stretch {
 		}
 		out = append(out, Stretch{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance,
 			MemoryPeak: readPart(parts, stretchMemoryPeak, memUsed, at), EngineMean: readPart(parts, stretchEngineMean, utilPercent, at), EngineHigh: readPart(parts, stretchEngineHigh, utilPercent, at),
-			Memory: lasting(stretchMemoryTime), Engine: lasting(stretchEngineTime), Full: lasting(stretchFullTime), Throttle: lasting(stretchThrottle), Slowed: lasting(stretchSlowed)})
+			Memory: lasting(stretchMemoryTime), Engine: lasting(stretchEngineTime), Full: lasting(stretchFullTime), Throttle: lasting(stretchThrottle), Slowed: lasting(stretchSlowed), Idle: lasting(stretchIdle)})
 	}
 	slices.SortFunc(out, func(x, y Stretch) int {
 		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+y.UUID+"\x00"+y.Instance)

@@ -92,6 +92,9 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 		if !u.EngineMean.Known() || !u.EngineHigh.Known() || u.Engine == 0 {
 			t.Errorf("want the engine of %s known, got %+v", u.Pod, u)
 		}
+		if u.Idle != 0 {
+			t.Errorf("want no word about idling where it was not asked for, got %+v", u)
+		}
 		if u.Pod == "train-0" && u.Full < 3*time.Second || u.Pod == "nb-anna-0" && u.Full != 0 {
 			t.Errorf("want a full card to be full and an empty slice not, got %+v", u)
 		}
@@ -99,5 +102,43 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 	want := map[string]float64{"mistral-predictor-7d9c5b6f7c-5wq8z 2": 31208, "nb-jonas-0 3": 2666, "nb-anna-0 9": 15, "train-0 ": 78822}
 	if diff := cmp.Diff(want, peaks); diff != "" {
 		t.Errorf("peaks (-want +got):\n%s", diff)
+	}
+}
+
+// TestIdlingOfARealPrometheus: an engine that is busy is not idle, and where a ratio and a percentage are there, only the ratio counts.
+func TestIdlingOfARealPrometheus(t *testing.T) {
+	row := func(name, uuid, pod string, value string) string {
+		return name + `{gpu="1",UUID="` + uuid + `",namespace="team",pod="` + pod + `"} ` + value + "\n"
+	}
+	text := "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n" + row("DCGM_FI_DEV_GPU_UTIL", "GPU-1", "busy-0", "0") + row("DCGM_FI_DEV_GPU_UTIL", "GPU-2", "old-0", "4") + row("DCGM_FI_DEV_GPU_UTIL", "GPU-3", "works-0", "5") +
+		"# TYPE DCGM_FI_PROF_GR_ENGINE_ACTIVE gauge\n" + row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-1", "busy-0", "0.06") + row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-4", "idle-0", "0.02") +
+		row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-5", "blank-0", "9223372036854775794")
+	p, err := New(Config{URL: startPrometheus(t, realProgram(t), text, false)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]Stretch{}
+	for deadline := time.Now().Add(time.Minute); of["idle-0"].Engine < 3*time.Second; time.Sleep(200 * time.Millisecond) {
+		now := time.Now()
+		list, err := p.Idling(t.Context(), []string{"team"}, now.Add(-time.Hour), now, time.Second, 5)
+		for _, s := range list {
+			of[s.Pod] = s
+		}
+		if now.After(deadline) {
+			t.Fatalf("want three seconds of samples, got %v, %+v", err, list)
+		}
+	}
+	for pod, mean := range map[string]float64{"busy-0": 6, "works-0": 5, "idle-0": 2, "old-0": 4} {
+		s := of[pod]
+		want := time.Duration(0)
+		if mean < 5 {
+			want = s.Engine
+		}
+		if s.EngineMean.Value != mean || s.Idle != want || s.MemoryPeak.Known() {
+			t.Errorf("want %s at %g per cent idle for %s, got %+v", pod, mean, want, s)
+		}
+	}
+	if of["blank-0"].EngineMean.Known() {
+		t.Errorf("a mark for no value is no use, got %+v", of["blank-0"])
 	}
 }

@@ -22,6 +22,9 @@ type ledgerRow struct {
 	Before        int64 // microseconds, as all of these
 	Held          int64
 	Unknown       int64
+	Measured      *int64 // NULL where nothing was measured, as the two below
+	Busy          *int64
+	Idle          *int64
 
 	Name      *string // of the workload; NULL where it is gone
 	Owner     *string
@@ -71,8 +74,10 @@ WITH base AS (
 
 const statementQuery = usesQuery + `
 SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.price_currency, lines.before, lines.held, lines.unknown,
-  w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size
+  w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size, e.measured_us AS measured, e.busy_us AS busy, e.idle_us AS idle
 FROM lines LEFT JOIN workloads AS w ON w.id = lines.workload
+LEFT JOIN engine_uses AS e ON e.month = @month AND e.workload = lines.workload AND e.tenant = lines.tenant AND e.size_name = lines.size_name
+  AND e.price_minor = lines.price_minor AND e.price_currency = lines.price_currency
 WHERE lines.held > 0 OR lines.unknown > 0`
 
 // Statement reads what was held in a span: of all tenants, of some, or of one person.
@@ -81,7 +86,7 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {
 		return s, nil
 	}
-	where, more := []string{"1 = 1"}, map[string]any{}
+	where, more := []string{"1 = 1"}, map[string]any{"month": f.Month.String()}
 	if f.Tenants != nil {
 		where, more["tenants"] = append(where, "tenant IN @tenants"), f.Tenants
 	}
@@ -135,8 +140,11 @@ func toLine(row ledgerRow) usage.Line {
 			Before: microseconds(row.Before), Held: microseconds(row.Held), Unknown: microseconds(row.Unknown)},
 		Name: text(row.Name), Owner: text(row.Owner), OwnerName: text(row.OwnerName), SizeTitle: row.SizeName, Devices: 1,
 	}
+	if row.Measured != nil {
+		l.Engine = usage.EngineUse{Measured: microseconds(*row.Measured), Busy: microseconds(*row.Busy), Idle: microseconds(*row.Idle)}.Within(l.Held)
+	}
 	if size := row.Size.is; size.Name == row.SizeName {
-		l.SizeTitle, l.Devices = size.Title, size.Devices()
+		l.SizeTitle, l.Devices, l.Cards = size.Title, size.Devices(), size.Accelerator.Share*float64(size.Devices())
 		l.Kind = usage.Kind{Technology: string(size.Technology), Model: size.Accelerator.Model, Profile: size.Accelerator.Profile, Known: true}
 	}
 	return l

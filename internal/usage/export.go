@@ -12,13 +12,14 @@ import (
 func (s Statement) ExportCSV(to io.Writer) error {
 	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology", "model", "profile", "devices", "hours_held", "device_hours",
-		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month"}); err != nil {
+		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month", "hours_measured", "mean_use_percent", "hours_idle", "idle_cost"}); err != nil {
 		return err
 	}
 	for _, l := range s.Lines {
 		if err := out.Write([]string{s.Month.String(), l.Tenant, l.OwnerName, l.Owner, l.Name, l.Workload, l.Size, l.Kind.Technology, l.Kind.Model, l.Kind.Profile, strconv.Itoa(l.Devices),
 			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), perHour(l), l.Cost().Amount(), l.PerHour.Currency, l.Volume, perStorage(l, strconv.FormatInt(l.GiB, 10)),
-			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, l.Rate.String())}); err != nil {
+			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, l.Rate.String()),
+			measured(l, hours(l.Engine.Measured)), measured(l, percent(l)), measured(l, hours(l.Engine.Idle)), measured(l, l.IdleCost().Amount())}); err != nil {
 			return err
 		}
 	}
@@ -40,5 +41,15 @@ func perHour(l Line) string {
 	}
 	return l.PerHour.Amount()
 }
+
+// measured is empty where nothing was: unknown is not zero.
+func measured(l Line, text string) string {
+	if l.Engine.Measured == 0 {
+		return ""
+	}
+	return text
+}
+
+func percent(l Line) string { return strconv.FormatFloat(l.CardUse().Mean(), 'f', 2, 64) }
 
 func hours(d time.Duration) string { return strconv.FormatFloat(d.Hours(), 'f', 6, 64) }

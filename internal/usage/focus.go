@@ -75,7 +75,11 @@ var focusColumns = []focusColumn{
 	{"SkuPriceId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
 	{"SubAccountId", func(_ FocusSite, _ Statement, l Line) string { return l.Tenant }},
 	{"SubAccountName", func(f FocusSite, _ Statement, l Line) string { return f.Team(l.Tenant) }},
+	{"x_HoursIdle", func(_ FocusSite, _ Statement, l Line) string { return measured(l, hours(l.Engine.Idle)) }},
+	{"x_HoursMeasured", func(_ FocusSite, _ Statement, l Line) string { return measured(l, hours(l.Engine.Measured)) }},
 	{"x_HoursUnknown", func(_ FocusSite, _ Statement, l Line) string { return hours(l.Unknown) }},
+	{"x_IdleCost", func(_ FocusSite, _ Statement, l Line) string { return measured(l, l.IdleCost().Amount()) }},
+	{"x_MeanUsePercent", func(_ FocusSite, _ Statement, l Line) string { return measured(l, percent(l)) }},
 	{"x_OwnerId", func(_ FocusSite, _ Statement, l Line) string { return l.Owner }},
 	{"x_OwnerName", func(_ FocusSite, _ Statement, l Line) string { return l.OwnerName }},
 }

@@ -70,7 +70,7 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	if !slices.Contains(Scopes(a), scope) || whole.From.After(s.Now()) {
 		return Statement{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
 	}
-	f := Filter{Span: whole.To(s.Now())}
+	f := Filter{Span: whole.To(s.Now()), Month: m}
 	switch scope {
 	case Mine:
 		f.Owner = string(a.Person.ID)

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,7 +92,9 @@ type Line struct {
 	OwnerName string
 	SizeTitle string
 	Kind      Kind
-	Devices   int // GPUs or parts of one that it held at a time; 0 without a GPU, 1 where it is not known
+	Devices   int     // GPUs or parts of one that it held at a time; 0 without a GPU, 1 where it is not known
+	Cards     float64 // the same in whole cards: a seventh of one is 1/7; 0 where it is not known
+	Engine    EngineUse
 }
 
 // GPUTime is device time of the line's kind: two GPUs for an hour are two hours.
@@ -121,6 +124,8 @@ type Sum struct {
 	GPU     []KindTime
 	Unknown time.Duration
 	Storage GiBTime
+	Use     CardUse
+	Idle    []Money // what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
 }
 
 // KindTime is device time of one kind.
@@ -168,25 +173,33 @@ func minor(s Sum) (all int64) {
 
 func sum(key string, lines []Line) Sum {
 	s := Sum{Key: key, Lines: lines}
-	cost, times := map[string]Money{}, map[Kind]time.Duration{}
+	cost, idle, times := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{}
 	for _, l := range lines {
 		c := l.Cost()
 		cost[c.Currency] = cost[c.Currency].Add(c)
 		s.Unknown += l.Unknown
 		s.Storage += l.GiBTime()
+		s.Use = s.Use.add(l)
 		if l.Devices > 0 {
 			times[l.Kind] += l.GPUTime()
 		}
+		if l.Engine.Measured > 0 {
+			idle[c.Currency] = idle[c.Currency].Add(l.IdleCost())
+		}
 	}
-	for _, m := range cost {
-		s.Cost = append(s.Cost, m)
-	}
+	s.Cost, s.Idle = monies(cost), monies(idle)
 	for kind, t := range times {
 		s.GPU = append(s.GPU, KindTime{kind, t})
 	}
-	slices.SortFunc(s.Cost, func(a, b Money) int { return strings.Compare(a.Currency, b.Currency) })
 	slices.SortFunc(s.GPU, func(a, b KindTime) int { return compareKinds(a.Kind, b.Kind) })
 	return s
+}
+
+// monies are amounts in the order of their currencies.
+func monies(of map[string]Money) []Money {
+	list := slices.Collect(maps.Values(of))
+	slices.SortFunc(list, func(a, b Money) int { return strings.Compare(a.Currency, b.Currency) })
+	return list
 }
 
 func compareKinds(a, b Kind) int {
@@ -196,6 +209,7 @@ func compareKinds(a, b Kind) int {
 // Filter chooses what a statement is about.
 type Filter struct {
 	Span    Span
+	Month   Month    // whose use of GPUs belongs to it; zero for none
 	Tenants []string // nil for all; an empty list for none
 	Owner   string   // id of a person; "" for all
 }

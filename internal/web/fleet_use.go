@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/fleet"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -101,8 +102,8 @@ func heatLegend(say words) []fleet.LegendModel {
 	return all
 }
 
-// idleBelow is where work begins: a driver with an open context shows a per cent or two.
-const idleBelow = 5
+// idleBelow is where work begins, as in statements.
+const idleBelow = usage.IdleBelow
 
 // kindOfCell says what a cell is drawn as. A device of which nothing is known is unknown also when nobody holds it.
 func kindOfCell(c gpumetrics.Cell) string {

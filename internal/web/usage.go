@@ -82,7 +82,7 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 	say, total := k.words, s.Total()
 	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c), Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
 	for _, t := range total.GPU {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Cost: say.monies(kindCost(s, t.Kind))})
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Use: useModel(say, kindSum(s, t.Kind)), Cost: say.monies(kindSum(s, t.Kind).Cost)})
 	}
 	if total.Storage > 0 {
 		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.gibMonths(total.Storage), Cost: say.monies(storageCost(s))})
@@ -90,7 +90,7 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
-	m.Sum = usageview.SumModel{Cost: say.monies(total.Cost), Hours: sumHours(say, total)}
+	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost), Hours: sumHours(say, total)}
 	if len(m.Rows) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
 	}
@@ -99,7 +99,7 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 
 func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
 	say, first := k.words, g.Lines[0]
-	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: sumHours(say, g), Cost: say.monies(g.Cost)}
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: sumHours(say, g), Use: useModel(say, g), Cost: say.monies(g.Cost)}
 	switch c.by {
 	case "person":
 		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "user"}
@@ -148,9 +148,9 @@ func (w *Web) teamTitle(name string) string {
 	return name
 }
 
-func kindCost(s usage.Statement, kind usage.Kind) []usage.Money {
+func kindSum(s usage.Statement, kind usage.Kind) usage.Sum {
 	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Kind != kind || l.Devices == 0 })
-	return s.Total().Cost
+	return s.Total()
 }
 
 func storageCost(s usage.Statement) []usage.Money {
@@ -165,8 +165,42 @@ func usageTiles(say words, total usage.Sum) ui.TilesModel {
 		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown), Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
 	}
 	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"), Test: "usage-idle"}
-	m.Items = append(m.Items, idle)
+	use := ui.TileModel{Label: say.S("usage.mean"), Value: say.S("web.unknown"), Test: "usage-mean"}
+	switch {
+	case total.Use.Held == 0: // nothing with a GPU
+		return m
+	case total.Use.Known():
+		idle.Value, idle.Detail = say.monies(total.Idle), say.S("usage.idle_for", "Below", say.percent(usage.IdleBelow), "Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
+		use.Value, use.Detail = say.percent(total.Use.Mean()), say.S("usage.measured", "Share", say.share(total.Use.Coverage()))
+	}
+	m.Items = append(m.Items, idle, use)
 	return m
+}
+
+// useModel is how busy the GPUs of a sum were, and what the idle ones cost; nothing where there is none.
+func useModel(say words, s usage.Sum) *usageview.UseModel {
+	switch {
+	case s.Use.Held == 0:
+		return nil
+	case !s.Use.Known():
+		return &usageview.UseModel{Mean: say.S("web.unknown"), Idle: say.S("web.unknown")}
+	}
+	m := &usageview.UseModel{Mean: say.percent(s.Use.Mean()), Idle: say.monies(s.Idle)}
+	if c := s.Use.Coverage(); c < wholly {
+		m.Note = say.S("usage.measured_of", "Share", say.share(c))
+	}
+	return m
+}
+
+// wholly is from which coverage on nothing need be said of it: the first minutes of what starts have no samples.
+const wholly = 0.99
+
+// share is a part of a whole in per cent, of which a little less than all is not all.
+func (w words) share(part float64) string {
+	if part < 1 {
+		part = min(part, wholly)
+	}
+	return w.percent(100 * part)
 }
 
 func (w *Web) monthSwitch(say words, c usageChoice, path string) ui.TabsModel {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func TestUsageOfAMonth(t *testing.T) {
@@ -135,5 +136,37 @@ func TestUsageOfStorage(t *testing.T) {
 	wantSaid(t, doc, "usage-kinds", fmt.Sprintf("€%d.%02d", gib*10/100, gib*10%100)) // a hundred hours at ten cents a GiB
 	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Other (Storage)") {
 		t.Errorf("want storage among the charges, got %s", file)
+	}
+}
+
+// TestUsageTellsIdleMoney: what is known to have done nothing has its cost; what nobody measured is unknown, and never nothing.
+func TestUsageTellsIdleMoney(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	wantSaid(t, doc, "usage-mean", "unknown")
+	for _, cell := range []string{"mean", "idle"} {
+		if got := said(part(doc, cell).First()); got != "unknown" {
+			t.Errorf("want nothing made up in %s, got %q", cell, got)
+		}
+	}
+	held := 3 * time.Hour
+	w.Engine = map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: held, Busy: held / 10, Idle: 2 * time.Hour}}
+	doc = read(t, w.Get(webtest.Anna, "/usage"), http.StatusOK)
+	wantSaid(t, doc, "usage-idle", "€1.10")
+	wantSaid(t, doc, "usage-mean", "Mean use 10")
+	row := doc.Find("[data-test=usage-row]:contains(train-resnet)")
+	if got := said(row.Find("[data-test=idle]")); got != "€1.10" {
+		t.Errorf("two hours of it at 0.55 were idle, got %q", got)
+	}
+	if got := said(row.Find("[data-test=mean]")); !strings.HasPrefix(got, "10") || strings.Contains(got, "measured") {
+		t.Errorf("all of it was measured, got %q", got)
+	}
+	if got := said(doc.Find("[data-test=usage-row]:contains(llm-chat) [data-test=idle]")); got != "unknown" {
+		t.Errorf("of the other one nobody knows, got %q", got)
+	}
+	file := w.Get(webtest.Anna, "/usage/export?format=csv").Body.String()
+	if !strings.Contains(file, ",3.000000,10.00,2.000000,1.10") {
+		t.Errorf("want it in the table, got %s", file)
 	}
 }

@@ -158,7 +158,7 @@ var usageCases = cases{
 		meter(t, s, w, []usage.Interval{i})
 		span := usage.Span{From: later(1800), Until: later(5000)}
 		line := usage.Line{Use: usage.Use{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: i.PerHour, Before: 30 * time.Minute, Held: 30 * time.Minute, Unknown: 400 * time.Second},
-			Name: "name-of-w-1", Owner: "p-ada", OwnerName: "Ada Lovelace", SizeTitle: "MIG slice 10 GB", Devices: 1,
+			Name: "name-of-w-1", Owner: "p-ada", OwnerName: "Ada Lovelace", SizeTitle: "MIG slice 10 GB", Devices: 1, Cards: 1.0 / 7,
 			Kind: usage.Kind{Technology: "mig", Model: "H100 80GB", Profile: "1g.10gb", Known: true}}
 		equal(t, usage.Statement{Span: span, Lines: []usage.Line{line}}, got(s.Statement(ctx, usage.Filter{Span: span}))(t))
 		equal(t, 0, len(got(s.Statement(ctx, usage.Filter{Span: usage.Span{From: span.Until, Until: span.Until}}))(t).Lines))
@@ -166,7 +166,7 @@ var usageCases = cases{
 		resized := got(s.Workload(ctx, "w-1"))(t)
 		resized.Size = Size("whole")
 		must(t, s.SaveObserved(ctx, resized, nil, nil))
-		line.SizeTitle, line.Kind = "mig-10gb", usage.Kind{}
+		line.SizeTitle, line.Kind, line.Cards = "mig-10gb", usage.Kind{}, 0
 		equal(t, []usage.Line{line}, got(s.Statement(ctx, usage.Filter{Span: span}))(t).Lines)
 	},
 	"storage is metered from when it is written down until it is gone, and anew when it grows": func(t *testing.T, s *store.Store) {

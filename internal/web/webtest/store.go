@@ -33,6 +33,7 @@ type Store struct {
 	Works     map[workload.ID]workload.Workload
 	Vols      map[string]workload.Volume
 	Held      map[workload.ID][]usage.Interval
+	Engine    map[workload.ID]usage.EngineUse // how busy GPUs were this month; empty: nobody knows
 	Record    []audit.Event
 	TokenList []identity.Token
 	RuleTexts []policy.Revision // oldest first
@@ -192,6 +193,7 @@ func (s *Store) Statement(_ context.Context, f usage.Filter) (usage.Statement, e
 		w := s.Works[workload.ID(u.Workload)]
 		a := w.Size.Accelerator
 		st.Lines = append(st.Lines, usage.Line{Use: u, Name: w.Name, Owner: string(w.Owner), OwnerName: w.OwnerName, SizeTitle: w.Size.Title, Devices: w.Size.Devices(),
+			Cards: a.Share * float64(w.Size.Devices()), Engine: s.Engine[w.ID].Within(u.Held),
 			Kind: usage.Kind{Technology: string(w.Size.Technology), Model: a.Model, Profile: a.Profile, Known: true}})
 	}
 	return st, nil

@@ -1,0 +1,141 @@
+// Package recorder writes down how busy the GPUs of each line of the ledger were, so that a month's statement can say what idle ones cost when the samples are long gone.
+//
+// The way of the data: Recorder asks each cluster's metrics once for each period that is over, an hour, with one call (gpumetrics) -> Attribute finds the line of the ledger that
+// each pod's devices belong to (attribute.go, pure) -> the store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
+// where the last one stopped, and of two that run at once only one counts.
+//
+// What cannot be told stays unknown: hours without samples, devices that several pods share, names that two workloads had in one hour.
+package recorder
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Source asks one cluster's metrics how busy the pods of some namespaces were in a stretch of time, with one call. Any error means that nothing is known.
+type Source interface {
+	Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration, below float64) ([]gpumetrics.Stretch, error)
+}
+
+// Store keeps what was told. Faults: Unavailable when the database is away.
+type Store interface {
+	EngineMark(ctx context.Context, cluster string) (time.Time, error)
+	MeteredOn(ctx context.Context, cluster string, s usage.Span) ([]Metered, error)
+	RecordEngine(ctx context.Context, r usage.EngineRecord) error
+}
+
+// Options is what a Recorder stands on.
+type Options struct {
+	Sources    map[string]Source // by cluster
+	Store      Store
+	Namespaces func() []string // of the teams
+	Period     time.Duration   // 0: an hour
+	Zone       *time.Location  // whose months the lines are added to
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// Recorder records. It is run by whoever leads.
+type Recorder struct{ o Options }
+
+const (
+	usualPeriod = time.Hour
+	// samplesOf is in how many steps a period is looked at, and settledAfter the part of it for which samples may still come: a scrape, and a write to another store, take time.
+	samplesOf    = 60
+	settledAfter = 6
+	// reach is how far back is asked after a silence of the portal or of Prometheus; what is older stays unknown. Prometheus keeps 15 days unless told otherwise.
+	reach = 7 * 24 * time.Hour
+	// atOnce is how many periods are asked for in one go, so that a long silence is caught up without pressing Prometheus.
+	atOnce = 24
+)
+
+// New makes one.
+func New(o Options) *Recorder {
+	if o.Period == 0 {
+		o.Period = usualPeriod
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Recorder{o}
+}
+
+// Run records until the context ends.
+func (r *Recorder) Run(ctx context.Context) error {
+	tick := time.NewTicker(max(time.Second, r.o.Period/settledAfter))
+	defer tick.Stop()
+	for {
+		r.Record(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Record asks each cluster for the periods that are over and not recorded. What cannot be had now is asked for again the next time.
+func (r *Recorder) Record(ctx context.Context) {
+	for cluster, source := range r.o.Sources {
+		if err := r.record(ctx, cluster, source); err != nil && ctx.Err() == nil {
+			r.o.Logger.WarnContext(ctx, "the use of GPUs could not be recorded", "cluster", cluster, "error", err.Error())
+		}
+	}
+}
+
+func (r *Recorder) record(ctx context.Context, cluster string, source Source) error {
+	mark, err := r.o.Store.EngineMark(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	for range atOnce {
+		span, over := r.next(mark)
+		if !over {
+			return nil
+		}
+		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: span.Until}
+		if record.Lines, err = r.ask(ctx, cluster, source, span); err != nil {
+			return err
+		}
+		if err := r.o.Store.RecordEngine(ctx, record); err != nil {
+			return err
+		}
+		mark = span.Until
+	}
+	return nil
+}
+
+// next is the period after a mark, cut where a month ends, and whether it is over and settled.
+func (r *Recorder) next(mark time.Time) (usage.Span, bool) {
+	now := r.o.Now()
+	from := mark
+	if earliest := now.Add(-reach).Truncate(r.o.Period); from.Before(earliest) {
+		from = earliest
+	}
+	s := usage.Span{From: from, Until: from.Truncate(r.o.Period).Add(r.o.Period)}
+	if month := usage.MonthOf(from, r.o.Zone).Span(r.o.Zone); s.Until.After(month.Until) {
+		s.Until = month.Until
+	}
+	return s, !s.Until.Add(r.o.Period / settledAfter).After(now)
+}
+
+// ask does not trouble Prometheus where nobody held anything.
+func (r *Recorder) ask(ctx context.Context, cluster string, source Source, s usage.Span) ([]usage.EngineLine, error) {
+	metered, err := r.o.Store.MeteredOn(ctx, cluster, s)
+	if err != nil || len(metered) == 0 {
+		return nil, err
+	}
+	namespaces := r.o.Namespaces()
+	if len(namespaces) == 0 {
+		return nil, nil
+	}
+	seen, err := source.Idling(ctx, namespaces, s.From, s.Until, max(time.Second, r.o.Period/samplesOf), usage.IdleBelow)
+	if err != nil {
+		return nil, err
+	}
+	return Attribute(metered, seen, s), nil
+}

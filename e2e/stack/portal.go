@@ -134,6 +134,7 @@ func configuration(o PortalOptions, port int) map[string]any {
 			map[string]any{"name": "nvidia-vcs", "title": "NVIDIA vCS", "feature": "NVIDIA Virtual Compute Server", "server": "devstack"}},
 		"licenceServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack", "apiKeyFile": o.licenceKey()}},
 		"limits":         map[string]any{"minLease": minLease},
+		"teamImages":     []string{"registry.example.org/{team}/*"},
 	}
 	if o.Change != nil {
 		o.Change(c)

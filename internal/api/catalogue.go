@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -80,7 +81,12 @@ func (a *API) sizes(ctx context.Context, actor identity.Actor, in *sizesInput) (
 
 func (a *API) images(_ context.Context, actor identity.Actor, in *sizesInput) (*output[List[Image]], error) {
 	var views []Image
-	for _, i := range a.deps.Requests.Site().Catalog.Images {
+	site := a.deps.Requests.Site()
+	images := slices.Clone(site.Catalog.Images)
+	for _, t := range actor.TenantNames() {
+		images = append(images, site.Directory.ImagesFor(t, site.Catalog)...)
+	}
+	for _, i := range images {
 		offered := actor.SeesAll() || len(i.Tenants) == 0
 		for _, t := range actor.TenantNames() {
 			offered = offered || i.OfferedTo(t) && (in.Tenant == "" || in.Tenant == t)

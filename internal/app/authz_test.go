@@ -65,6 +65,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"cpu: 3"}}
 	case path == "/admin/tenants/edit":
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
+	case strings.HasPrefix(path, "/team/:name/images"):
+		return w.imageForm(fmt.Sprintf("Image %d", w.next()))
 	case strings.HasSuffix(path, "/members"):
 		return w.membership(false)
 	case strings.HasSuffix(path, "/quota"):
@@ -108,8 +110,12 @@ func (w *world) body(route string) any {
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
 	case path == "/api/v1/tenants/{name}/defaults":
 		return map[string]any{"lease": "8h"}
+	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
+		return w.imageBody("")
 	case method != http.MethodPost:
 		return nil
+	case path == "/api/v1/tenants/{name}/images":
+		return w.imageBody(fmt.Sprintf("image-%d", w.next()))
 	case path == "/api/v1/tenants":
 		return map[string]any{"name": fmt.Sprintf("team-%d", w.next())}
 	case path == "/api/v1/tenants/{name}/quota":
@@ -160,6 +166,9 @@ func (w *world) fill(path, subject, team string) string {
 	case strings.Contains(path, "person"):
 		m := w.membership(true)
 		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team, "{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
+	case strings.Contains(path, "/images/"):
+		name := w.teamImage(team)
+		return strings.NewReplacer(":name", team, ":image", name, "{name}", team, "{image}", name).Replace(path)
 	case strings.HasPrefix(path, "/team/") && strings.Contains(path, "/tokens/"):
 		return strings.NewReplacer(":name", team, ":id", w.tokenID(subject)).Replace(path)
 	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"), strings.Contains(path, "/budgets/"):

@@ -27,7 +27,7 @@ func newSite(c config.Config) (request.Site, error) {
 		clusters[i] = k.Name
 	}
 	return request.Site{
-		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups}, Policy: rules, Pools: c.LicencePools,
+		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages}, Policy: rules, Pools: c.LicencePools,
 		Clusters: clusters, Limits: c.Limits,
 	}, errors.Join(problems...)
 }

@@ -162,6 +162,7 @@ func (w *world) config(dir, listen string) config.Config {
 			{Name: "speech", Quota: quota, Groups: map[identity.Role][]string{identity.Developer: {"speech-devs"}}},
 			{Name: "closed", Quota: quota, Disabled: true, Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
 		},
+		TeamImages:   []string{"registry.example.org/{team}/*"},
 		LicencePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 5}},
 	}
 }

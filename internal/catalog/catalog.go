@@ -5,6 +5,7 @@ package catalog
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -221,6 +222,12 @@ type Image struct {
 func (i Image) OfferedTo(tenant string) bool {
 	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
 }
+
+// TeamImage is the name of a team's own image among all images. Names in the catalogue are DNS labels and have no dot, so that the two never meet.
+func TeamImage(team, name string) string { return team + "." + name }
+
+// OfTeam reports whether the image is a team's own, which the catalogue does not have.
+func (i Image) OfTeam() bool { return strings.Contains(i.Name, ".") }
 
 // TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a catalogue adds its own, so that a
 // technology which is "a resource name and annotations" needs no program.

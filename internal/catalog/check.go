@@ -210,6 +210,18 @@ func (k *checker) labels(at string, names []string) {
 var reference = regexp.MustCompile(`^(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
 	`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64}$`)
 
+// Pinned reports whether a text names an image with registry and digest.
+func Pinned(text string) bool { return len(text) <= 400 && reference.MatchString(text) }
+
+// Repository is the part of a reference that names registry and repository, without tag and digest.
+func Repository(ref string) string {
+	name, _, _ := strings.Cut(ref, "@")
+	if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
+		name = name[:i]
+	}
+	return name
+}
+
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (k *checker) image(at string, i Image) {
@@ -220,7 +232,7 @@ func (k *checker) image(at string, i Image) {
 	if i.Kind != Notebook && i.Kind != Endpoint {
 		k.at(at+".kind", "%q is none of notebook, endpoint", i.Kind)
 	}
-	if len(i.Reference) > 400 || !reference.MatchString(i.Reference) {
+	if !Pinned(i.Reference) {
 		k.at(at+".reference", "%q does not name an image with registry and digest, such as quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Env)) {

@@ -45,6 +45,7 @@ type Config struct {
 	Platform       tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
 	Tenants        []tenant.Tenant `json:"tenants,omitempty"`
 	TeamGroups     tenant.Roles    `json:"teamGroups,omitempty"`  // rules for every team by its name: owner: ["gpu-{team}-owners"]
+	TeamImages     []string        `json:"teamImages,omitempty"`  // repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
 	CatalogFile    string          `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
 	Rules          []policy.Rule   `json:"rules,omitempty"`       // built-in defaults when absent
 	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
@@ -327,6 +328,11 @@ func (c Config) problems() []error {
 			if err := tenant.NamedProblem(rule); err != nil && rule != "" {
 				all = append(all, fmt.Errorf("teamGroups.%s: %w", role, err))
 			}
+		}
+	}
+	for _, pattern := range c.TeamImages {
+		if err := tenant.ImagesFromProblem(pattern); err != nil {
+			all = append(all, fmt.Errorf("teamImages: %w", err))
 		}
 	}
 	all = append(all, c.tenantProblems()...)

@@ -43,6 +43,7 @@ const (
 	ChangeTenants   Action = "tenants.change"
 	ReadMembers     Action = "members.read"
 	ChangeMembers   Action = "members.change" // members by hand, their tokens, the team's defaults
+	ChangeAssets    Action = "team.assets"    // the team's own images
 	ReadPeople      Action = "people.read"
 	ActAs           Action = "people.act_as" // see the portal as somebody else
 	ReadBudget      Action = "budget.read"
@@ -125,6 +126,7 @@ var table = map[Action][]rule{
 	ChangeTenants:   {admin},
 	ReadMembers:     {member, seesAll},
 	ChangeMembers:   {owner, admin},
+	ChangeAssets:    {owner, admin},
 	ReadPeople:      {seesAll},
 	ActAs:           {admin},
 	ReadBudget:      {member, approver, seesAll},

@@ -82,7 +82,7 @@ func removals(c catalog.Catalog, uses []Use) []Removal {
 		if _, ok := c.Size(u.Size.Name); !ok {
 			gone(Sizes, u.Size.Name, u.Size.Title, u.Count)
 		}
-		if _, ok := c.Image(u.Image.Name); !ok {
+		if _, ok := c.Image(u.Image.Name); !ok && !u.Image.OfTeam() {
 			gone(Images, u.Image.Name, u.Image.Title, u.Count)
 		}
 	}

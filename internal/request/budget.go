@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -92,6 +93,9 @@ func overBudget(b budget.Ask) []fault.Field {
 func granting(r Request, f Facts) []fault.Field {
 	if r.Kind == QuotaKind { // it takes nothing of a budget, nor of what there is
 		return nil
+	}
+	if r.Kind == StartKind && f.ImageRetired {
+		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Wish.Image.Title)}}
 	}
 	if r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds() {
 		if fields := shortages(r.Wish, f); len(fields) > 0 {

@@ -130,17 +130,33 @@ type Site struct {
 	Prices     usage.PriceList
 }
 
-// CatalogFor is what is on offer at the prices that a team pays now.
+// CatalogFor is what is on offer at the prices that a team pays now, with the team's own images.
 func (s Site) CatalogFor(tenant string, now time.Time) catalog.Catalog {
-	if len(s.Prices) == 0 {
-		return s.Catalog
-	}
 	priced := s.Catalog
+	priced.Images = s.ImagesFor(tenant)
+	if len(s.Prices) == 0 {
+		return priced
+	}
 	priced.Sizes = slices.Clone(priced.Sizes)
 	for i := range priced.Sizes {
 		priced.Sizes[i].PricePerHour = s.Prices.PerHour(priced.Sizes[i].Ware(), tenant, now)
 	}
 	return priced
+}
+
+// ImagesFor are the images of the catalogue, and the team's own after them.
+func (s Site) ImagesFor(tenant string) []catalog.Image {
+	return slices.Concat(s.Catalog.Images, s.Directory.ImagesFor(tenant, s.Catalog))
+}
+
+// retired reports whether a team's own image is one that starts nothing new any more. What the catalogue hides is not looked at: who asked for it in time may be granted it.
+func (s Site) retired(tenant string, asked catalog.Image) bool {
+	if !asked.OfTeam() {
+		return false
+	}
+	c := catalog.Catalog{Images: s.Directory.ImagesFor(tenant, s.Catalog)}
+	now, ok := c.Image(asked.Name)
+	return !ok || now.Hidden
 }
 
 // avoid are the nodes that a start goes around where it can.
@@ -253,7 +269,7 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 	return Facts{
 		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
-		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy,
+		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, ImageRetired: s.Site().retired(t.Name, w.Image),
 	}
 }
 

@@ -21,21 +21,22 @@ import (
 // Facts is the world as Submit and Decide may see it: gathered by the shell under the lock that serialises grants, so that two
 // people cannot be promised the same last slice.
 type Facts struct {
-	Now       time.Time
-	ID        ID          // for a new request
-	Workload  workload.ID // for a new workload
-	Namespace string
-	Suffix    string // random, four characters, for a name that was not given
-	Quota     Quota
-	Seats     *license.Seats // of the size's pool; nil when the size takes none
-	SeatLine  int            // requests that wait for seats of the pool already
-	Avoid     []string       // nodes that lack a licence
-	Fit       inventory.Fit
-	NameTaken bool
-	Extends   *workload.Workload // the workload of an extension or a resume
-	Past      Past               // of the asker
-	Budget    budget.Ask         // what this takes of the team's budget
-	Policy    *policy.Policy
+	Now          time.Time
+	ID           ID          // for a new request
+	Workload     workload.ID // for a new workload
+	Namespace    string
+	Suffix       string // random, four characters, for a name that was not given
+	Quota        Quota
+	Seats        *license.Seats // of the size's pool; nil when the size takes none
+	SeatLine     int            // requests that wait for seats of the pool already
+	Avoid        []string       // nodes that lack a licence
+	Fit          inventory.Fit
+	NameTaken    bool
+	ImageRetired bool               // the team's owners retired the image after it was asked for
+	Extends      *workload.Workload // the workload of an extension or a resume
+	Past         Past               // of the asker
+	Budget       budget.Ask         // what this takes of the team's budget
+	Policy       *policy.Policy
 }
 
 // Quota is how much of a size a tenant holds and may hold.

@@ -30,7 +30,11 @@ func recorded(t Tenant) map[string]any {
 			groups[role] = strings.Join(slices.Sorted(slices.Values(names)), ", ")
 		}
 	}
-	return map[string]any{"title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups, "quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults}
+	images := map[string]Image{}
+	for _, i := range t.Images {
+		images[i.Name] = i
+	}
+	return map[string]any{"images": images, "title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups, "quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults}
 }
 
 // orNil makes no value of an empty one.

@@ -18,6 +18,7 @@ type Saved struct {
 	Quota     map[string]int             `json:"quota,omitempty"`     // sizes that are listed here; the others stay
 	Disabled  *bool                      `json:"disabled,omitempty"`
 	Defaults  *Defaults                  `json:"defaults,omitempty"`
+	Images    []Image                    `json:"images,omitempty"` // all of them: the configuration has none
 }
 
 // Revision is one version of what was saved about a team.
@@ -55,6 +56,7 @@ func (s Saved) over(t Tenant) Tenant {
 	if s.Defaults != nil {
 		t.Defaults = *s.Defaults
 	}
+	t.Images = s.Images
 	return t
 }
 
@@ -78,6 +80,7 @@ func differing(first, wanted Tenant) Saved {
 	if wanted.Defaults != first.Defaults {
 		s.Defaults = &wanted.Defaults
 	}
+	s.Images = wanted.Images
 	s.Groups, s.Quota = map[identity.Role][]string{}, map[string]int{}
 	for role, groups := range wanted.Groups {
 		if !slices.Equal(groups, first.Groups[role]) {
@@ -100,7 +103,7 @@ func Raised(s Saved, size string, to int) Saved {
 
 // compose puts the configuration, what was saved over it, and the members by hand together. Teams of the configuration come first, in its order.
 func compose(first Directory, saved []Revision, members []Member) Directory {
-	d := Directory{Platform: first.Platform, Named: first.Named, ByHand: map[identity.PersonID]map[string][]identity.Role{}}
+	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom, ByHand: map[identity.PersonID]map[string][]identity.Role{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
 		by[r.Tenant] = r

@@ -39,12 +39,13 @@ type Store interface {
 
 // Options is what a Service stands on.
 type Options struct {
-	Store  Store
-	First  Directory              // the configuration's
-	Known  func(size string) bool // whether the catalogue has a size
-	Taken  func()                 // after something new was taken up, nil for nothing
-	Now    func() time.Time
-	Logger *slog.Logger // nil: nothing is logged
+	Store   Store
+	First   Directory              // the configuration's
+	Known   func(size string) bool // whether the catalogue has a size
+	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
+	Taken   func()                 // after something new was taken up, nil for nothing
+	Now     func() time.Time
+	Logger  *slog.Logger // nil: nothing is logged
 }
 
 // Service reads and saves teams, and knows which ones there are. It is safe for use by many goroutines.
@@ -65,6 +66,9 @@ type standing struct {
 func NewService(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Catalog == nil {
+		o.Catalog = func() catalog.Catalog { return catalog.Catalog{} }
 	}
 	s := &Service{o: o}
 	s.standing.Store(&standing{directory: compose(o.First, nil, nil)})

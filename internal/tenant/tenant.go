@@ -16,6 +16,7 @@ type Tenant struct {
 	Quota     map[string]int             `json:"quota"`               // how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
 	Disabled  bool                       `json:"disabled,omitempty"`  // keeps its data, starts nothing
 	Defaults  Defaults                   `json:"defaults,omitzero"`   // what the form for a start begins with
+	Images    []Image                    `json:"-"`                   // the team's own, which its owners add in the portal
 }
 
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.
@@ -63,6 +64,8 @@ type Directory struct {
 	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
+	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that they may take none.
+	ImagesFrom []string `json:"-"`
 }
 
 // ByName finds a tenant.

@@ -82,6 +82,11 @@ func (w *Web) Routes() []Route {
 		{post, "/team/:name/members/:person/:role/remove", identity.ChangeMembers, w.memberRemove},
 		{post, "/team/:name/defaults", identity.ChangeMembers, w.teamDefaults},
 		{post, "/team/:name/tokens/:id/revoke", identity.ChangeMembers, w.memberTokenRevoke},
+		{get, "/team/:name/images", identity.ReadTenant, w.show(teamImagesPage)},
+		{post, "/team/:name/images", identity.ChangeAssets, w.teamImageSave},
+		{post, "/team/:name/images/:image", identity.ChangeAssets, w.teamImageSave},
+		{post, "/team/:name/images/:image/retire", identity.ChangeAssets, w.teamImageRetire},
+		{post, "/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer},
 		{get, "/team/:name/quota", identity.SubmitRequest, w.show(moreQuotaPage)},
 		{post, "/team/:name/quota", identity.SubmitRequest, w.moreQuotaAsk},
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
@@ -176,6 +181,7 @@ var (
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
 	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
+	teamImagesPage   = page{"team-images", nil, (*Web).teamImages}
 	moreQuotaPage    = page{"more-quota", nil, (*Web).moreQuota}
 	tenantsPage      = page{"tenants", []string{"tenant"}, (*Web).tenantsAdmin}
 	tenantEditPage   = page{"tenants-edit", nil, (*Web).tenantEdit}

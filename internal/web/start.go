@@ -151,7 +151,7 @@ func (w *Web) settle(form StartForm, offers []request.Offer) StartForm {
 // images are those that the team may use for this kind.
 func (w *Web) images(form StartForm) []catalog.Image {
 	var fitting []catalog.Image
-	for _, i := range w.Site().Catalog.Images {
+	for _, i := range w.Site().ImagesFor(form.Tenant) {
 		if string(i.Kind) == form.Kind && i.OfferedTo(form.Tenant) {
 			fitting = append(fitting, i)
 		}
@@ -354,7 +354,7 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 		Name:    ui.FieldModel{Name: "name", Label: say.S("start.name"), Value: form.Name, Error: wrong("name"), Hint: say.S("start.name_hint"), MaxLength: 63, Autocomplete: "off", Test: "name"},
 	}
 	for _, i := range w.images(form) {
-		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: i.Title})
+		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: imageTitle(k.words, i)})
 	}
 	m.Team = w.teamField(k, form, wrong("tenant"), again)
 	if form.Replaces != "" {

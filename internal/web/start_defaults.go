@@ -6,7 +6,7 @@ import "github.com/gpu-portal/gpu-portal/internal/request"
 func (w *Web) teamDefaultsIn(form StartForm, offers []request.Offer) StartForm {
 	t, _ := w.Site().Directory.ByName(form.Tenant)
 	d := t.Defaults
-	if image, ok := w.Site().Catalog.Image(d.Image); ok && image.OfferedTo(form.Tenant) {
+	if image, ok := w.Site().CatalogFor(form.Tenant, w.Now()).Image(d.Image); ok && image.OfferedTo(form.Tenant) {
 		form.Kind = orElse(form.Kind, string(image.Kind))
 		if form.Kind == string(image.Kind) {
 			form.Image = orElse(form.Image, image.Name)

@@ -25,7 +25,7 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 		return view{}, err
 	}
 	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Thing{Tenant: e.Name})
-	m := teamview.MembersModel{Errors: formErrors(say, problems),
+	m := teamview.MembersModel{Tabs: teamTabs(say, e.Name, teamPath(e.Name)), Errors: formErrors(say, problems),
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}
 	if e.Disabled {
 		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"), Test: "disabled"})
@@ -116,9 +116,9 @@ func (w *Web) defaultFields(say words, e tenant.Entry, problems []fault.Field) [
 			sizes = append(sizes, ui.OptionModel{Value: s.Name, Label: s.Title})
 		}
 	}
-	for _, i := range w.Site().Catalog.Images {
+	for _, i := range w.Site().ImagesFor(e.Name) {
 		if i.OfferedTo(e.Name) {
-			images = append(images, ui.OptionModel{Value: i.Name, Label: i.Title})
+			images = append(images, ui.OptionModel{Value: i.Name, Label: imageTitle(say, i)})
 		}
 	}
 	fields := []ui.FieldModel{

@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -94,6 +95,14 @@ func Scenes() []Scene {
 			{ID: "p-4", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-time.Hour), Name: "Dora Dahl"},
 		}
 		return w
+	}
+	imaged := func() *World { // a team with images of its own
+		digest := "@sha256:" + strings.Repeat("8d15e7a2", 8)
+		return Busy().OwnImages(
+			tenant.Image{Name: "train", Title: "Training, PyTorch 2.9", Reference: "registry.example.org/vision/train:1.4" + digest, Like: "jupyterlab", Note: "With our data loaders. Take it for the street scenes."},
+			tenant.Image{Name: "serve", Title: "Detector", Reference: "registry.example.org/vision/detector:0.9" + digest, Like: "vllm"},
+			tenant.Image{Name: "train-old", Title: "Training, PyTorch 2.7", Reference: "registry.example.org/vision/train:1.2" + digest, Like: "jupyterlab", Retired: true},
+			tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest, Like: "jupyterlab"})
 	}
 	many := func() *World {
 		w := Busy()
@@ -287,6 +296,11 @@ func Scenes() []Scene {
 		{"team", "none", Nemo, Busy, "/team", nil},
 		{"team", "one, an owner's look", Ben, budgeted, "/team/vision", nil},
 		{"team", "one, a member's look", Anna, Busy, "/team/vision", nil},
+		{"team", "images, an owner's look", Ben, imaged, "/team/vision/images", nil},
+		{"team", "images, one is edited", Ben, imaged, "/team/vision/images?edit=train", nil},
+		{"team", "images, none", Ben, Busy, "/team/vision/images", nil},
+		{"team", "images, came back", Ben, imaged, "/team/vision/images", url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
+		{"team", "images, a member's look", Anna, imaged, "/team/vision/images", nil},
 		{"team", "more quota", Anna, Busy, "/team/vision/quota?size=h100", nil},
 		{"team", "more quota, came back", Anna, Busy, "/team/vision/quota", url.Values{"size": {"h100"}, "amount": {"0"}}},
 		{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},

@@ -65,6 +65,7 @@ type World struct {
 	Rules           *policy.Service
 	StandIns        *standin.Service
 	Tenants         *tenant.Service
+	Teams           []tenant.Revision // what was saved about teams before
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
 	Fleets          map[string]*gpumetrics.Fleet // by cluster
@@ -135,7 +136,8 @@ func Empty() *World {
 	w := &World{Store: newStore(), Readings: Readings{}, Clock: Now, bundle: i18n.MustLoad()}
 	w.Site = request.Site{Catalog: sizes, Policy: rules, Clusters: []string{"local"}, Limits: request.DefaultLimits(), Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 4}},
 		Directory: tenant.Directory{
-			Platform: tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"}, identity.Auditor: {"auditors"}},
+			ImagesFrom: []string{"registry.example.org/{team}/*", "quay.io/jupyter/*"},
+			Platform:   tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"}, identity.Auditor: {"auditors"}},
 			Tenants: []tenant.Tenant{
 				{Name: "vision", Title: "Vision", Groups: map[identity.Role][]string{identity.Developer: {"vision-dev"}, identity.Owner: {"vision-lead"}}, Quota: everything},
 				{Name: "speech", Title: "Speech", Groups: map[identity.Role][]string{identity.Developer: {"speech-dev"}}, Quota: map[string]int{"h100": 1, "cpu": 2}},
@@ -170,7 +172,7 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Tenants = tenant.NewService(tenant.Options{Store: teams{}, First: w.Site.Directory, Known: func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
+	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory, Catalog: func() catalog.Catalog { return w.Site.Catalog }, Known: func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
 	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
 		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
 	w.Web = web.New(web.Deps{Tenants: w.Tenants, Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,

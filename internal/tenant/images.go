@@ -1,0 +1,78 @@
+package tenant
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Images lists a team's own images, for its members and those who see all.
+func (s *Service) Images(a identity.Actor, team string) ([]Own, error) {
+	if _, err := s.permit(a, team, identity.ReadTenant, identity.ReadTenant); err != nil {
+		return nil, err
+	}
+	return s.Directory().Own(team, s.o.Catalog()), nil
+}
+
+// SaveImage adds an image or changes one. It counts for the next start; what was asked for or runs keeps the digest it has. Invalid with every problem.
+func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, f ImageDraft) (Own, error) {
+	now, err := s.permit(a, team, identity.ReadTenant, identity.ChangeAssets)
+	if err != nil {
+		return Own{}, err
+	}
+	f = f.trimmed()
+	note := i18n.T("tenant.image_added", "Title", f.Title)
+	if !f.New {
+		was, err := imageOf(now.Tenant, f.Name)
+		if err != nil {
+			return Own{}, err
+		}
+		f.Retired, note = was.Retired, i18n.T("tenant.image_changed", "Title", f.Title)
+	}
+	if err := fault.InvalidFields(f.check(now.Tenant, s.Directory(), s.o.Catalog())); err != nil {
+		return Own{}, err
+	}
+	return s.writeImage(ctx, a, now, f.Image, note)
+}
+
+// RetireImage keeps an image from being started anew, or offers it again.
+func (s *Service) RetireImage(ctx context.Context, a identity.Actor, team, name string, retired bool) (Own, error) {
+	now, err := s.permit(a, team, identity.ReadTenant, identity.ChangeAssets)
+	if err != nil {
+		return Own{}, err
+	}
+	image, err := imageOf(now.Tenant, name)
+	if err != nil || image.Retired == retired {
+		return s.Directory().own(now.Tenant, image, s.o.Catalog()), err
+	}
+	image.Retired = retired
+	note := i18n.T("tenant.image_retired", "Title", image.Title)
+	if !retired {
+		note = i18n.T("tenant.image_offered", "Title", image.Title)
+	}
+	return s.writeImage(ctx, a, now, image, note)
+}
+
+func (s *Service) writeImage(ctx context.Context, a identity.Actor, now Entry, image Image, note i18n.Text) (Own, error) {
+	var saved Saved
+	if now.Newest != nil {
+		saved = now.Newest.Saved
+	}
+	saved.Images = with(now.Images, image)
+	e, err := s.write(ctx, a, now, now.Name, now.Version(), saved, note)
+	if err != nil {
+		return Own{}, err
+	}
+	return s.Directory().own(e.Tenant, image, s.o.Catalog()), nil
+}
+
+func imageOf(t Tenant, name string) (Image, error) {
+	i := slices.IndexFunc(t.Images, func(i Image) bool { return i.Name == name })
+	if i < 0 {
+		return Image{}, fault.New(fault.NotFound, i18n.T("tenant.image_missing"))
+	}
+	return t.Images[i], nil
+}

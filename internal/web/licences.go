@@ -31,8 +31,8 @@ func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (v
 		return view{}, err
 	}
 	say := k.words
-	m := licences.PageModel{Header: ui.HeaderModel{Title: say.S("licences.title"), Lead: say.S("licences.lead")}}
-	v := view{title: m.Header.Title, nav: "/licences"}
+	m := licences.PageModel{Header: ui.HeaderModel{Title: say.S("licences.title"), Lead: say.S("licences.lead")}, Stream: streamModel(k, "/licences")}
+	v := view{title: m.Header.Title, nav: "/licences", paused: paused(k)}
 	holders, err := w.seatHolders(k)
 	if err != nil {
 		return view{}, err
@@ -50,10 +50,8 @@ func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (v
 		m.Pools = append(m.Pools, p)
 		v.parts = append(v.parts, part{id: p.ID, draw: func(words) templ.Component { return licences.Pool(p) }})
 	}
-	if machines := w.Licences.Machines(); len(machines) > 0 {
-		m.Machines = machinesModel(say, machines)
-		v.parts = append(v.parts, part{id: m.Machines.ID, draw: func(words) templ.Component { return licences.Machines(*m.Machines) }})
-	}
+	m.Machines = machinesModel(say, w.Licences.Machines())
+	v.parts = append(v.parts, part{id: m.Machines.ID, draw: func(words) templ.Component { return licences.Machines(m.Machines) }})
 	if len(pools) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "licences", Title: say.S("licences.empty"), Lines: []string{say.S("licences.empty_why")}, Test: "empty"}
 	} else if changes {
@@ -238,8 +236,8 @@ func accountBar(say words, a license.Account) ui.MeterModel {
 }
 
 // machinesModel lists every vGPU, those without a licence first.
-func machinesModel(say words, machines []license.Machine) *licences.MachinesModel {
-	m := &licences.MachinesModel{ID: "licence-nodes", Lead: say.S("licences.machines_lead")}
+func machinesModel(say words, machines []license.Machine) licences.MachinesModel {
+	m := licences.MachinesModel{ID: "licence-nodes", Lead: say.S("licences.machines_lead")}
 	lost := 0
 	var rest []licences.MachineModel
 	for _, machine := range machines {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -92,7 +93,7 @@ func (w *Web) live(c echo.Context) error {
 		return (decides && change.Topic == "request") || follows(k.actor, p, change)
 	})
 	defer follower.Close()
-	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health()}
+	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(), lost: w.Licences.Unlicensed()}
 	if err := s.build(); err != nil {
 		return err
 	}
@@ -126,9 +127,10 @@ type stream struct {
 	page page
 	view view
 	out  *events
-	sent map[string]uint64 // what the page shows now, by part
-	away []Outage          // what the strips of the page tell now
-	told bool              // its readings were drawn since the last beat
+	sent map[string]uint64   // what the page shows now, by part
+	away []Outage            // what the strips of the page tell now
+	lost map[string][]string // and of which nodes they tell that their licence is gone
+	told bool                // its readings were drawn since the last beat
 }
 
 // run sends until the page goes away or its session ends.
@@ -160,13 +162,13 @@ func (s *stream) run(f *live.Follower) error {
 	}
 }
 
-// health lets the page fetch its strips again when something has gone away or come back.
+// health lets the page fetch its strips again when something has gone away or come back: a part of the portal, or the licence of a node.
 func (s *stream) health() error {
-	now := s.web.Health()
-	if slices.Equal(now, s.away) {
+	away, lost := s.web.Health(), s.web.Licences.Unlicensed()
+	if slices.Equal(away, s.away) && maps.EqualFunc(lost, s.lost, slices.Equal) {
 		return nil
 	}
-	s.away = now
+	s.away, s.lost = away, lost
 	return s.out.send("reload", map[string]string{"id": "gp-strips"})
 }
 

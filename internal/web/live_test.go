@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/web"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -215,5 +216,55 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	w.SetAway(web.Outage{Part: web.PrometheusPart, Since: webtest.Now})
 	if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
 		t.Errorf("want the strips to be fetched, got %s %s", e.name, e.data)
+	}
+}
+
+// Whoever has a page open hears of a node that lost its licence, and of its cure, whatever the page shows.
+func TestALostLicenceIsToldToOpenPages(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	events, _ := follow(t, w, webtest.Dora, "page=storage")
+	next(t, events)
+	for _, state := range []license.State{license.Unlicensed, license.Licensed} {
+		w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
+		w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: state, Since: webtest.Now, SeenAt: webtest.Now}}
+		if err := w.LicenceService.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
+			t.Errorf("%s: want the strips to be fetched, got %s %s", state, e.name, e.data)
+		}
+	}
+}
+
+// The cockpit follows what happens, also to nodes that had no vGPU when it was opened, and stands still when it is told to.
+func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	doc := read(t, w.Get(webtest.Dora, "/licences"), http.StatusOK)
+	u, err := url.Parse(doc.Find("body").AttrOr("data-live-url", ""))
+	if err != nil || u.Path != "/live" {
+		t.Fatalf("want a stream, got %v", u)
+	}
+	events, _ := follow(t, w, webtest.Dora, u.RawQuery)
+	next(t, events)
+	w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
+	if err := w.LicenceService.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Hub.Publish(live.Change{Topic: "licence"})
+	if got := next(t, events).fragments(t)["licence-nodes"]; !strings.Contains(got, "vm-1") {
+		t.Errorf("want the node, got %.300s", got)
+	}
+	if doc.Find("#licence-nodes").Length() != 1 {
+		t.Error("the node would have no place on the page")
+	}
+	href := part(doc, "pause").AttrOr("href", "")
+	still := read(t, w.Get(webtest.Dora, href), http.StatusOK)
+	if at := still.Find("body").AttrOr("data-live-url", ""); at != "" {
+		t.Errorf("a paused page follows %s", at)
+	}
+	if back := part(still, "go-on").AttrOr("href", ""); back != "/licences" {
+		t.Errorf("want back to the live page, got %q", back)
 	}
 }

@@ -550,6 +550,19 @@ CREATE TABLE notice_cursor (
   seq BIGINT NOT NULL
 );
 
+-- Nodes and cards that an administrator has called bad. A card goes by its UUID; the node is where it was then.
+CREATE TABLE hardware_marks (
+  cluster     TEXT   NOT NULL,
+  kind        TEXT   NOT NULL CHECK (kind IN ('node', 'card')),
+  name        TEXT   NOT NULL,
+  node        TEXT   NOT NULL,
+  note        TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL,
+  PRIMARY KEY (cluster, kind, name)
+);
+
 -- Advice to take another size that somebody has put away; it stays away while it says the same.
 CREATE TABLE advice_dismissals (
   workload    TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),

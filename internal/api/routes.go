@@ -84,6 +84,7 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"), identity.ChangePrices, a.addPrice)
 	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"), identity.ChangePrices, a.endPrice)
 	a.registerBudgets()
+	a.registerMarks()
 	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"), identity.ReadRules, a.rules)
 	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules, a.saveRules)
 	add(a, op(http.MethodPost, "/rules/check", "check-rules", "What is wrong with a text, and what it would have decided differently; writes nothing", "Rules"), identity.ChangeRules, a.checkRules)

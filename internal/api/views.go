@@ -458,6 +458,7 @@ type Node struct {
 	Name      string     `json:"name"`
 	Ready     bool       `json:"ready"`
 	Cordoned  bool       `json:"cordoned"`
+	Bad       bool       `json:"bad" doc:"An administrator marked it as bad, or all of its cards: nothing new starts on it"`
 	Model     string     `json:"model,omitempty"`
 	Resources []Resource `json:"resources"`
 	Odd       []string   `json:"odd"`
@@ -487,7 +488,7 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 		v.TakenAt = &s.TakenAt
 	}
 	for _, n := range s.Nodes {
-		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Model: n.Model, Resources: []Resource{}, Odd: []string{}}
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Bad, Model: n.Model, Resources: []Resource{}, Odd: []string{}}
 		for _, odd := range n.Odd {
 			node.Odd = append(node.Odd, l.Say(odd))
 		}

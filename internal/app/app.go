@@ -25,6 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
+	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
@@ -74,6 +75,7 @@ type App struct {
 	budgets    *budget.Service
 	prices     *usage.Prices
 	fleet      *usage.Fleet
+	marks      *health.Service
 	advice     *advice.Service
 	collector  *advice.Collector
 	recorder   *recorder.Recorder
@@ -146,6 +148,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.standIns.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if err := a.marks.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.edge(version, key); err != nil {
@@ -234,6 +239,7 @@ func (a *App) services() {
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.advise()
+	a.marks = a.newMarks()
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -272,6 +278,7 @@ func (a *App) newController() *reconcile.Controller {
 		Prices:   a.prices.List,
 		Fleet:    a.fleet,
 		Cards:    a.agents.cards,
+		Marks:    a.marks.Bad,
 		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }
@@ -323,7 +330,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,

@@ -108,6 +108,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"language": "en", "choices": []any{}}
 	case path == "/api/v1/budgets/{name}" && method == http.MethodPut:
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
+	case strings.Contains(path, "/marks/") && method == http.MethodPut:
+		return map[string]any{"note": "a test"}
 	case path == "/api/v1/tenants/{name}/defaults":
 		return map[string]any{"lease": "8h"}
 	case path == "/api/v1/tenants/{name}/images/{image}" && method == http.MethodPut:
@@ -179,6 +181,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
 		return path
+	case strings.Contains(path, "/marks/"):
+		return strings.NewReplacer("{cluster}", "main", "{kind}", "node", "{name}", "n-none").Replace(path)
 	case strings.Contains(path, "/entitlements/"):
 		return id("l-none")
 	case strings.Contains(path, "/stand-ins/"):
@@ -358,7 +362,7 @@ func TestForeignIsLikeMissing(t *testing.T) {
 			continue
 		}
 		foreign := w.fill(pattern, other, "speech")
-		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0", "{name}", "kept-other-0").Replace(pattern)
+		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0", "{name}", "kept-other-0", "{kind}", "node").Replace(pattern)
 		if pattern == "/gateway/authorize" {
 			missing = "/gateway/authorize?workload=nb-other-0&return=/&state=" + gatewayState
 		}

@@ -79,6 +79,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followRules(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followStandIns(ctx) })
+	group.Go(func() error { return a.followMarks(ctx) })
 	group.Go(func() error { return a.followPrices(ctx) })
 	for _, p := range a.clusters.metrics {
 		group.Go(func() error { return p.Run(ctx) })

@@ -51,7 +51,9 @@ const (
 	CatalogueSaved   Kind = "catalogue.saved"
 	LicenceEntered   Kind = "licence.entered"
 	LicenceRemoved   Kind = "licence.removed"
-	LicenceLost      Kind = "licence.lost"   // a node's, or that of a workload there
+	LicenceLost      Kind = "licence.lost"    // a node's, or that of a workload there
+	HardwareMarked   Kind = "hardware.marked" // a node or card was called bad; also one for each workload there
+	HardwareUnmarked Kind = "hardware.unmarked"
 	LicenceChosen    Kind = "licence.chosen" // what becomes of starts that find a pool full
 	PriceAdded       Kind = "price.added"
 	PriceEnded       Kind = "price.ended"
@@ -76,7 +78,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
@@ -29,15 +31,48 @@ func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	return fit
 }
 
+// Marked are the nodes that could take one of a size now if an administrator had not marked them, or all of their cards, as bad; where a size is on marked nodes only, those
+// as well that are full.
+func Marked(s inventory.Snapshot, size catalog.Size) []string {
+	n, ok := needOf(size)
+	if !ok || n.uncountable || s.Cluster != "" && !size.OfferedOn(s.Cluster) {
+		return nil
+	}
+	var open, full []string
+	others := 0
+	for i := range s.Nodes {
+		node := s.Nodes[i]
+		if !node.Bad {
+			total, _ := fitNode(&node, n, size.Placement)
+			others += total
+			continue
+		}
+		node.Bad, node.Resources = false, slices.Clone(node.Resources)
+		for j := range node.Resources {
+			node.Resources[j].Bad = 0
+		}
+		switch total, free := fitNode(&node, n, size.Placement); {
+		case free > 0:
+			open = append(open, node.Name)
+		case total > 0:
+			full = append(full, node.Name)
+		}
+	}
+	if len(open) == 0 && others == 0 {
+		return full
+	}
+	return open
+}
+
 func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free int) {
-	if !node.Ready || node.Cordoned || !chooses(place, node.Labels) || !tolerates(place.Tolerations, node.Taints) {
+	if !node.Usable() || !chooses(place, node.Labels) || !tolerates(place.Tolerations, node.Taints) {
 		return 0, 0
 	}
 	all := min(node.CPU.Allocatable/n.milliCPU, node.Memory.Allocatable/n.bytes)
 	now := min(node.CPU.Free()/n.milliCPU, node.Memory.Free()/n.bytes)
 	for name, count := range n.resources {
 		devices := find(node, name)
-		all, now = min(all, devices.Allocatable/count), min(now, devices.Free()/count)
+		all, now = min(all, devices.Usable()/count), min(now, devices.Free()/count)
 	}
 	if n.claim == nil || all <= 0 {
 		return int(max(0, all)), int(max(0, now))

@@ -53,7 +53,7 @@ func (t *tally) add(node *inventory.Node, n need, place catalog.Placement) {
 	if !ok {
 		return
 	}
-	if !node.Ready || node.Cordoned || !tolerates(place.Tolerations, node.Taints) {
+	if !node.Usable() || !tolerates(place.Tolerations, node.Taints) {
 		t.closed += min(now, node.CPU.Free()/n.milliCPU, node.Memory.Free()/n.bytes)
 		return
 	}
@@ -74,7 +74,7 @@ func devices(node *inventory.Node, n need) (all, now int64, ok bool) {
 	all, now = math.MaxInt32, math.MaxInt32
 	for name, count := range n.resources {
 		r := find(node, name)
-		all, now = min(all, r.Allocatable/count), min(now, r.Free()/count)
+		all, now = min(all, r.Usable()/count), min(now, r.Free()/count)
 	}
 	if n.claim == nil {
 		return all, now, true

@@ -6,5 +6,5 @@
 // them are stable. schedule.go reads the scheduler's message.
 //
 // The sentences are messages (i18n, explain.*). Of the cluster's own words only parsed numbers and checked names get into a sentence; the words
-// themselves go into Detail, cut to length. Names of nodes and of other tenants are never part of a sentence.
+// themselves go into Detail, cut to length. Names of other tenants are never part of a sentence, and those of nodes only where an administrator has marked them as bad.
 package explain

@@ -27,6 +27,7 @@ type Facts struct {
 	ClaimEvents []*corev1.Event
 	NodeLost    bool // the pod's node does not answer
 	Fit         inventory.Fit
+	Marked      []string // nodes with room for it that an administrator has marked as bad
 }
 
 // ApplyError is what the API server, or the controller itself, had against an object.

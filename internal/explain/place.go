@@ -122,6 +122,9 @@ func noPlace(f Facts, said string) finding {
 	if found := byRows(f, clauses, s, said); found.found() {
 		return found
 	}
+	if found := onlyMarked(f, s, said); found.found() {
+		return found
+	}
 	if found := shortOf(f, s, said); found.found() {
 		return found
 	}
@@ -142,6 +145,18 @@ func byRows(f Facts, rows []row, s Schedule, said string) finding {
 	}
 	return finding{}
 }
+
+// onlyMarked: there would be room on nodes that the pod goes around because an administrator has marked them.
+func onlyMarked(f Facts, s Schedule, said string) finding {
+	if len(f.Marked) == 0 || !s.has("node affinity/selector") {
+		return finding{}
+	}
+	names := strings.Join(f.Marked[:min(len(f.Marked), mostNamed)], ", ")
+	return find(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Marked))
+}
+
+// mostNamed nodes stand in a sentence.
+const mostNamed = 3
 
 // shortOf: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at all is for the inventory to say.
 func shortOf(f Facts, s Schedule, said string) finding {

@@ -33,6 +33,7 @@ const (
 	ManageStandIns  Action = "standin.manage" // let others decide in one's place
 	ReadAudit       Action = "audit.read"
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
+	MarkHardware    Action = "hardware.mark"     // call a node or a card bad, and take that back
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
 	ReadUsage       Action = "usage.read"        // what somebody, or a team, held and what it cost; without either: of everybody
 	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
@@ -116,6 +117,7 @@ var table = map[Action][]rule{
 	ManageStandIns:  {self},
 	ReadAudit:       {seesAll},
 	ReadMetrics:     {seesAll},
+	MarkHardware:    {admin},
 	ReadHolders:     {seesAll},
 	ReadUsage:       {self, member, seesAll},
 	ReadOffer:       {seesAll},

@@ -21,6 +21,7 @@ type Builder struct {
 	dra      draState
 	names    []string // of the nodes that exist, in order; nil when one came or went
 	attached map[poolKey][]Attached
+	marks    Marks
 	loose    map[poolKey]bool // pools that may have devices of no single node and have to be looked at anew
 }
 
@@ -235,6 +236,7 @@ func (b *Builder) Snapshot(now time.Time) Snapshot {
 		if !state.fresh {
 			state.built, state.fresh = buildNode(state.node, state.pods, b.devicesOf(name), b.keep), true
 			state.built.Cards.Each = tidy(state.cards)
+			state.built = marked(state.built, b.marks)
 		}
 		s.Nodes[i] = state.built
 	}

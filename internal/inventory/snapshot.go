@@ -31,6 +31,8 @@ type Node struct {
 	CPU       Amount            `json:"cpu"`                 // milli CPUs
 	Memory    Amount            `json:"memory"`              // bytes
 	HugePages map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
+	Bad       bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
+	BadCards  []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
 	Odd       []i18n.Text       `json:"odd"`
 }
 
@@ -57,11 +59,17 @@ type Resource struct {
 	Allocatable int64    `json:"allocatable"`
 	Holders     []Holder `json:"holders"`
 	NotForPods  bool     `json:"notForPods,omitempty"` // a device for virtual machines (KubeVirt): shown, never offered
+	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
 }
 
-// Free is how many could be given out now; 0 when holders exceed what is allocatable.
+// Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted twice.
+func (r Resource) Usable() int64 {
+	return max(0, min(r.Allocatable, max(r.Capacity, r.Allocatable)-r.Bad))
+}
+
+// Free is how many could be given out now; 0 when holders exceed what is usable.
 func (r Resource) Free() int64 {
-	free := r.Allocatable
+	free := r.Usable()
 	for _, h := range r.Holders {
 		free -= h.Count
 	}

@@ -22,7 +22,7 @@ func Stock(s Snapshot) []usage.Stock {
 		if !known && len(n.Cards.Each) > 0 {
 			cards, known = int64(len(n.Cards.Each)), true
 		}
-		stock(models, Totals(one), ParseProduct(n.Model).Card, cards, known, n.Ready && !n.Cordoned)
+		stock(models, Totals(one), ParseProduct(n.Model).Card, cards, known, n.Usable())
 	}
 	for _, a := range s.Attached {
 		stock(models, Totals(Snapshot{Attached: []Attached{a}}), "", 0, false, true)

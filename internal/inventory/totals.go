@@ -51,7 +51,7 @@ func Totals(s Snapshot) []Total {
 	t := tallies{cluster: s.Cluster, all: map[totalKey]*Total{}, unknown: map[totalKey]bool{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		usable, odd := n.Ready && !n.Cordoned, len(n.Odd) > 0
+		usable, odd := n.Usable(), len(n.Odd) > 0
 		for _, r := range n.Resources {
 			t.resource(n, r, usable, odd)
 		}
@@ -102,7 +102,7 @@ func (t *tallies) resource(n *Node, r Resource, usable, odd bool) {
 	foreign = min(foreign, there-ours)
 	free := int64(0)
 	if usable {
-		free = max(0, r.Allocatable-held)
+		free = r.Free()
 	}
 	total.add(there, ours, foreign, free, odd)
 	t.cards(n, key, total, there)

@@ -1,7 +1,10 @@
 package kube
 
 import (
+	"strings"
 	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
@@ -9,7 +12,7 @@ import (
 // A vGPU goes around nodes that lack a licence, but never waits for that: required would keep it pending for good when every node lost its licence for a while.
 func TestNodesWithoutALicenceAreAvoided(t *testing.T) {
 	vgpu := catalog.Size{Technology: catalog.VGPU}
-	a := affinity(vgpu, []string{"vm-1", "vm-2"})
+	a := affinity(vgpu, []string{"vm-1", "vm-2"}, Avoid{})
 	if a == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil || len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
 		t.Fatalf("want one wish and no condition, got %+v", a)
 	}
@@ -17,7 +20,70 @@ func TestNodesWithoutALicenceAreAvoided(t *testing.T) {
 	if r.Key != "kubernetes.io/hostname" || r.Operator != "NotIn" || len(r.Values) != 2 {
 		t.Errorf("want both nodes named, got %+v", r)
 	}
-	if affinity(vgpu, nil) != nil || affinity(catalog.Size{Technology: catalog.MIG}, []string{"vm-1"}) != nil {
+	if affinity(vgpu, nil, Avoid{}) != nil || affinity(catalog.Size{Technology: catalog.MIG}, []string{"vm-1"}, Avoid{}) != nil {
 		t.Error("only vGPUs care, and only where a node is named")
 	}
+}
+
+// Bad nodes are no wish but a condition, beside what the size itself asks of nodes, and what is made from it can be read back.
+func TestBadNodesAreNotTaken(t *testing.T) {
+	in := input("h100", "jupyterlab")
+	in.Avoid = Avoid{Nodes: []string{"n-1", "n-2"}, Cards: []string{"GPU-a"}}
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := podOf(t, objects)
+	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if len(terms) != 1 {
+		t.Fatalf("of several terms one would do: want one, got %+v", terms)
+	}
+	last := terms[0].MatchExpressions[len(terms[0].MatchExpressions)-1]
+	if last.Key != "kubernetes.io/hostname" || last.Operator != "NotIn" || len(last.Values) != 2 {
+		t.Errorf("want both nodes named, got %+v", last)
+	}
+	if _, noted := pod.Annotations[AvoidKey]; noted {
+		t.Error("the note belongs on what makes the pods: on pods it would be a change of them")
+	}
+	for _, o := range objects {
+		if got := AvoidOf(o.GetAnnotations()); o.GetObjectKind().GroupVersionKind().Kind == "StatefulSet" && (len(got.Nodes) != 2 || len(got.Cards) != 1) {
+			t.Errorf("read back: %+v", got)
+		}
+	}
+	if got := AvoidOf(map[string]string{AvoidKey: "{"}); len(got.Nodes)+len(got.Cards) > 0 {
+		t.Errorf("want nothing of a note that somebody broke, got %+v", got)
+	}
+	matching := catalog.Size{Placement: catalog.Placement{NodeMatch: []catalog.NodeMatch{{Key: "a", Operator: "Exists"}}}}
+	if got := affinity(matching, nil, in.Avoid).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(got) != 1 || len(got[0].MatchExpressions) != 2 {
+		t.Errorf("want both conditions to hold, got %+v", got)
+	}
+}
+
+// A claim goes around a bad card by its UUID, under another name: what a template asks for cannot be changed.
+func TestClaimsGoAroundBadCards(t *testing.T) {
+	in := inputOf(catalog.EveryRow(), "dra-h100", "jupyterlab")
+	in.Avoid.Cards = []string{"GPU-a", "GPU-b"}
+	objects, err := Objects(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := *podOf(t, objects).Spec.ResourceClaims[0].ResourceClaimTemplateName
+	if name == ClaimTemplateName(in.Workload) {
+		t.Error("want another name for another claim")
+	}
+	for _, o := range objects {
+		template, ok := o.(*resourcev1.ResourceClaimTemplate)
+		if !ok {
+			continue
+		}
+		if template.Name != name {
+			t.Errorf("the pod claims by %s, the template is %s", name, template.Name)
+		}
+		selectors := template.Spec.Spec.Devices.Requests[0].Exactly.Selectors
+		if last := selectors[len(selectors)-1].CEL.Expression; !strings.Contains(last, `["GPU-a","GPU-b"]`) || !strings.Contains(last, "parentUUID") {
+			t.Errorf("want cards and slices of them left out, got %s", last)
+		}
+		return
+	}
+	t.Error("no template")
 }

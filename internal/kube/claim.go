@@ -20,10 +20,12 @@ import (
 // podClaim is what the claim for devices is called within the pod.
 const podClaim = "gpu"
 
-// ClaimTemplateName names the template of a workload's claims for devices; "" for a workload that claims none. What a template asks for cannot be changed,
+// ClaimTemplateName names the template of a workload's claims for devices where nothing is avoided; "" for a workload that claims none. What a template asks for cannot be changed,
 // so the name changes with it: the pod is replaced by one that claims the new devices, and the old template goes afterwards.
-func ClaimTemplateName(w workload.Workload) string {
-	spec, err := claimSpec(w)
+func ClaimTemplateName(w workload.Workload) string { return claimTemplateName(w, Avoid{}) }
+
+func claimTemplateName(w workload.Workload, avoid Avoid) string {
+	spec, err := claimSpec(w, avoid)
 	if spec == nil || err != nil {
 		return ""
 	}
@@ -37,7 +39,7 @@ func ClaimTemplateName(w workload.Workload) string {
 
 // claimSpec is what the pods of a workload claim, nil for nothing. The labels go onto the claims, so that they can be told from others; nothing in here
 // may depend on the generation, for each change is a new pod.
-func claimSpec(w workload.Workload) (*resourcev1.ResourceClaimTemplateSpec, error) {
+func claimSpec(w workload.Workload, avoid Avoid) (*resourcev1.ResourceClaimTemplateSpec, error) {
 	c := w.Size.Accelerator.Claim
 	if c == nil {
 		return nil, nil
@@ -47,7 +49,7 @@ func claimSpec(w workload.Workload) (*resourcev1.ResourceClaimTemplateSpec, erro
 	}}}
 	var problems []error
 	for _, r := range c.Requests {
-		request, err := deviceRequest(r)
+		request, err := deviceRequest(r, avoid)
 		problems = append(problems, err)
 		spec.Spec.Devices.Requests = append(spec.Spec.Devices.Requests, request)
 	}
@@ -65,7 +67,7 @@ func claimSpec(w workload.Workload) (*resourcev1.ResourceClaimTemplateSpec, erro
 	return spec, nil
 }
 
-func deviceRequest(r catalog.DeviceRequest) (resourcev1.DeviceRequest, error) {
+func deviceRequest(r catalog.DeviceRequest, avoid Avoid) (resourcev1.DeviceRequest, error) {
 	request := resourcev1.DeviceRequest{Name: r.Name}
 	if len(validation.IsDNS1123Label(r.Name)) > 0 {
 		return request, fmt.Errorf("request %q is not a DNS label", r.Name)
@@ -75,7 +77,7 @@ func deviceRequest(r catalog.DeviceRequest) (resourcev1.DeviceRequest, error) {
 	}
 	if r.DeviceClass != "" {
 		request.Exactly = &resourcev1.ExactDeviceRequest{
-			DeviceClassName: r.DeviceClass, Selectors: selectors(r), AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(r.Devices()),
+			DeviceClassName: r.DeviceClass, Selectors: selectors(r, avoid), AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(r.Devices()),
 		}
 		return request, nil
 	}
@@ -84,19 +86,19 @@ func deviceRequest(r catalog.DeviceRequest) (resourcev1.DeviceRequest, error) {
 			return request, fmt.Errorf("alternative %q of request %q needs a DNS label as name and a device class", one.Name, r.Name)
 		}
 		request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{
-			Name: one.Name, DeviceClassName: one.DeviceClass, Selectors: selectors(one),
+			Name: one.Name, DeviceClassName: one.DeviceClass, Selectors: selectors(one, avoid),
 			AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(one.Devices()),
 		})
 	}
 	return request, nil
 }
 
-func selectors(r catalog.DeviceRequest) []resourcev1.DeviceSelector {
+func selectors(r catalog.DeviceRequest, avoid Avoid) []resourcev1.DeviceSelector {
 	var list []resourcev1.DeviceSelector
 	for _, expression := range r.Selectors {
 		list = append(list, resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{Expression: expression}})
 	}
-	return list
+	return append(list, avoid.selectors()...)
 }
 
 func (r renderer) claimsDevices() bool { return r.claims != nil }
@@ -104,7 +106,7 @@ func (r renderer) claimsDevices() bool { return r.claims != nil }
 // claimTemplate lets each pod have a claim of its own, which goes with the pod.
 func (r renderer) claimTemplate() *resourcev1.ResourceClaimTemplate {
 	meta := r.meta()
-	meta.Name = ClaimTemplateName(r.Workload)
+	meta.Name = claimTemplateName(r.Workload, r.Avoid)
 	return &resourcev1.ResourceClaimTemplate{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaimTemplate"},
 		ObjectMeta: meta,
@@ -116,7 +118,7 @@ func (r renderer) podClaims() []corev1.PodResourceClaim {
 	if !r.claimsDevices() {
 		return nil
 	}
-	name := ClaimTemplateName(r.Workload)
+	name := claimTemplateName(r.Workload, r.Avoid)
 	return []corev1.PodResourceClaim{{Name: podClaim, ResourceClaimTemplateName: &name}}
 }
 

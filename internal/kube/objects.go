@@ -31,6 +31,7 @@ type Input struct {
 	Tenant   tenant.Tenant
 	Site     Site
 	Token    string // the workload's own secret; needed when its image names a variable for it
+	Avoid    Avoid  // what its pods go around
 }
 
 // Names of what every workload has.
@@ -115,7 +116,7 @@ func newRenderer(in Input) (renderer, error) {
 	if r.resources, err = Requests(w.Size); err != nil {
 		return r, err
 	}
-	if r.claims, err = claimSpec(w); err != nil {
+	if r.claims, err = claimSpec(w, in.Avoid); err != nil {
 		return r, err
 	}
 	if w.Size.SharedMem != "" {
@@ -221,6 +222,13 @@ func (r renderer) meta() metav1.ObjectMeta {
 	return r.owner.meta(r.component(), r.Workload.Namespace, r.Workload.Name)
 }
 
+// runnerMeta is that of what makes the pods.
+func (r renderer) runnerMeta() metav1.ObjectMeta {
+	meta := r.meta()
+	r.Avoid.annotate(meta.Annotations)
+	return meta
+}
+
 // replicas: stopping gives the GPU back and keeps everything else.
 func (r renderer) replicas() *int32 {
 	if r.Workload.Desired == workload.WantRunning {
@@ -259,7 +267,7 @@ func (r renderer) claim() *corev1.PersistentVolumeClaim {
 func (r renderer) statefulSet() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
-		ObjectMeta: r.meta(),
+		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: r.replicas(), ServiceName: r.Workload.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
 			RevisionHistoryLimit: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
@@ -272,7 +280,7 @@ func (r renderer) statefulSet() *appsv1.StatefulSet {
 func (r renderer) deployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: r.meta(),
+		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: r.replicas(), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 			ProgressDeadlineSeconds: new(int32(3600)), RevisionHistoryLimit: new(int32(1)),

@@ -58,7 +58,7 @@ func (r renderer) pod() corev1.PodSpec {
 		Containers:                    []corev1.Container{r.container()},
 		Volumes:                       r.volumes(),
 		ResourceClaims:                r.podClaims(),
-		Affinity:                      affinity(r.Workload.Size, r.Workload.AvoidNodes),
+		Affinity:                      affinity(r.Workload.Size, r.Workload.AvoidNodes, r.Avoid),
 	}
 	if place.RuntimeClass != "" {
 		spec.RuntimeClassName = &place.RuntimeClass
@@ -194,16 +194,16 @@ func tolerations(list []catalog.Toleration) []corev1.Toleration {
 }
 
 // affinity is what a node selector cannot say; nil for nothing.
-func affinity(size catalog.Size, avoid []string) *corev1.Affinity {
+func affinity(size catalog.Size, unlicensed []string, bad Avoid) *corev1.Affinity {
 	node := &corev1.NodeAffinity{}
-	if terms := size.Placement.NodeMatch; len(terms) > 0 {
-		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: nodeMatch(terms)}}}
+	if terms := append(nodeMatch(size.Placement.NodeMatch), bad.requirement()...); len(terms) > 0 {
+		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: terms}}}
 	}
 	if size.CPUOnly() {
 		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFromGPUs()
 	}
-	if len(avoid) > 0 && size.Technology == catalog.VGPU {
-		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFrom(avoid)
+	if len(unlicensed) > 0 && size.Technology == catalog.VGPU {
+		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFrom(unlicensed)
 	}
 	if node.RequiredDuringSchedulingIgnoredDuringExecution == nil && node.PreferredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil

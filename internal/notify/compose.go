@@ -53,6 +53,7 @@ var topics = map[audit.Kind][]topic{
 	audit.WorkloadDeleted:  {{Stopped, "stopped", owns}},
 	"budget.warned":        {{Budget, "budget", leads}},
 	audit.LicenceLost:      {{Licence, "licence", holdsOrRuns}},
+	audit.HardwareMarked:   {{Broken, "broken", ownsOrLeads}},
 	"volume.warned":        {{Storage, "storage", keeps}},
 	"volume.reclaimed":     {{Storage, "storage", keeps}},
 	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
@@ -91,6 +92,11 @@ func named(field string) func(audit.Event, Facts, identity.Actor) bool {
 }
 
 func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant, identity.Owner) }
+
+// ownsOrLeads: the owner of a workload, and those of its team. What names no workload is for the record.
+func ownsOrLeads(e audit.Event, f Facts, a identity.Actor) bool {
+	return owns(e, f, a) || f.Workload != nil && leads(e, f, a)
+}
 
 // holdsOrRuns: owners hear of their workload, administrators of the node, once however many workloads are on it.
 func holdsOrRuns(e audit.Event, f Facts, a identity.Actor) bool {

@@ -20,13 +20,14 @@ const (
 	Stopped Kind = "stopped"
 	Budget  Kind = "budget"
 	Licence Kind = "licence"
+	Broken  Kind = "broken"  // an administrator called the node or card under one's workload bad
 	Storage Kind = "storage" // will be reclaimed, or was
 	Test    Kind = "test"
 )
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
-	return []Kind{Waiting, Decided, Ready, Failed, Lease, Stopped, Budget, Licence, Storage}
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Stopped, Budget, Licence, Broken, Storage}
 }
 
 // Channel is a way to somebody.
@@ -49,7 +50,7 @@ type Preferences struct {
 }
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Budget, Licence, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Budget, Licence, Broken, Storage}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

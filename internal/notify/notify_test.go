@@ -39,7 +39,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare := full
 	bare.Reason, bare.Note = "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
+		"lease": notify.Lease, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -108,6 +108,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"a budget":                      {"", "budget.warned", func(*audit.Event) {}, "p-otto budget"},
 		"a licence":                     {"", audit.LicenceLost, about, "p-dana licence"},
 		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
+		"a bad card under it":           {"pat", audit.HardwareMarked, about, "p-dana broken, p-otto broken"},
+		"a bad card":                    {"", audit.HardwareMarked, func(*audit.Event) {}, ""},
 		"a stand-in is named":           {"otto", audit.StandInCreated, func(e *audit.Event) { e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}} }, "p-ada waiting"},
 		"signing in":                    {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
 		"what is gone":                  {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},

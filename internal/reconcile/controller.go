@@ -74,7 +74,9 @@ type Options struct {
 	Requests Requests                         // nil: nothing expires
 	Budgets  Budgets                          // nil: none are set
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
-	Cards    func(cluster string) map[string][]inventory.PhysicalCard
+	Cards func(cluster string) map[string][]inventory.PhysicalCard
+	// Marks is what administrators have called bad in a cluster; nil: nothing.
+	Marks    func(cluster string) inventory.Marks
 	Fleet    Fleet             // nil: the hours of the cards are not counted
 	Leases   Leases            // nil: none becomes longer
 	Storage  Storage           // nil: kept for ever

@@ -54,7 +54,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t tr
 		f.ClaimEvents = l.eventsAbout(w.Namespace, string(f.Claim.UID))
 	}
 	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
-		f.Fit = capacity.Fit(snapshot, w.Size)
+		f.Fit, f.Marked = capacity.Fit(snapshot, w.Size), capacity.Marked(snapshot, w.Size)
 	}
 	return f
 }

@@ -60,7 +60,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 		l.moved.ring() // look again soon
 		return last
 	}
-	snapshot := c.stock.take(now, l.selected(), l.cards())
+	snapshot := c.stock.take(now, l.selected(), l.cards(), l.marks())
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)

@@ -23,7 +23,7 @@ func (l *loop) wanted(w workload.Workload) (Wish, error) {
 	if !known {
 		t = tenant.Tenant{Name: w.Tenant} // its workloads can still be stopped
 	}
-	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w)})
+	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w)})
 	if err != nil {
 		return Wish{}, renderError{err}
 	}

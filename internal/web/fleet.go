@@ -219,7 +219,7 @@ func kindWords(say words, k inventory.Kind) string {
 	return say.S(id, "Profile", k.Profile)
 }
 
-func usable(n inventory.Node) bool { return n.Ready && !n.Cordoned }
+func usable(n inventory.Node) bool { return n.Usable() }
 
 // modelName is the card of a node; a node whose devices a DRA driver publishes may have no label that says it.
 func modelName(say words, n inventory.Node) string {
@@ -290,11 +290,13 @@ func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource, name
 	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}
+	rest := max(r.Capacity, r.Allocatable)
 	for _, h := range r.Holders {
 		words := w.holderWords(k, h, names)
 		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)
+		rest -= h.Count
 	}
-	m.fill(say, could, max(0, max(r.Capacity, r.Allocatable)-r.Allocatable)+r.Free()-could)
+	m.fill(say, could, max(0, rest-could))
 	return m.model(say)
 }
 

@@ -1,0 +1,289 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Store keeps marks, and knows what runs. Faults: Unavailable when the database is away.
+type Store interface {
+	Marks(ctx context.Context) ([]Mark, error)
+	// SaveMark keeps a mark, in place of one with another note, and writes the events; where there is one with the same note it does nothing.
+	SaveMark(ctx context.Context, m Mark, events ...audit.Event) error
+	// DeleteMark takes a mark away and writes the events; where there is none it does nothing.
+	DeleteMark(ctx context.Context, p Place, events ...audit.Event) error
+	Living(ctx context.Context) ([]workload.Workload, error)
+	Snapshot(ctx context.Context, cluster string) (s inventory.Snapshot, ok bool)
+}
+
+// Source is what DCGM says in one cluster; neither call waits.
+type Source interface {
+	Report() gpumetrics.Report
+	Fleet() *gpumetrics.Fleet
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store   Store
+	Sources map[string]Source // by cluster
+	Changed func()            // called when the marks are others than before; nil: nobody asks
+	Now     func() time.Time
+	Logger  *slog.Logger // nil: nothing is logged
+}
+
+// Service marks nodes and cards, and says how they are. It is safe for use by many goroutines.
+type Service struct {
+	o       Options
+	refresh sync.Mutex
+	known   atomic.Pointer[[]Mark]
+}
+
+// New begins without any mark; Refresh takes up those that there are.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	s := &Service{o: o}
+	s.known.Store(&[]Mark{})
+	return s
+}
+
+// Refresh reads all marks; there are few.
+func (s *Service) Refresh(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	list, err := s.o.Store.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	if before := s.known.Swap(&list); !slices.Equal(*before, list) {
+		s.o.Changed()
+	}
+	return nil
+}
+
+// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("the marks of bad cards could not be read, the last known ones go on", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Bad is what is marked in a cluster, for the inventory and for new pods.
+func (s *Service) Bad(cluster string) inventory.Marks {
+	m := inventory.Marks{Nodes: map[string]bool{}, Cards: map[string]string{}}
+	for _, mark := range *s.known.Load() {
+		switch {
+		case mark.Cluster != cluster:
+		case mark.Kind == Node:
+			m.Nodes[mark.Name] = true
+		default:
+			m.Cards[mark.Name] = mark.Node
+		}
+	}
+	return m
+}
+
+// List gives all marks, also of what is gone; for those who may know how the cards are.
+func (s *Service) List(ctx context.Context, a identity.Actor) ([]Mark, error) {
+	if err := identity.Known(a); err != nil {
+		return nil, err
+	}
+	if !identity.Can(a, identity.ReadMetrics, identity.Thing{}) {
+		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	}
+	return s.o.Store.Marks(ctx)
+}
+
+// Mark calls a node or a card bad, and tells those who hold something there. The same once more changes nothing; another note is told again. Invalid with the field, NotFound for what
+// nobody has ever seen.
+func (s *Service) Mark(ctx context.Context, a identity.Actor, p Place, note string) (Mark, error) {
+	if err := permit(a); err != nil {
+		return Mark{}, err
+	}
+	note, err := check(p, note)
+	if err != nil {
+		return Mark{}, err
+	}
+	old, was, err := s.current(ctx, p)
+	if err != nil || was && old.Note == note {
+		return old, err
+	}
+	node, seen := s.locate(ctx, p)
+	if !seen {
+		if node = old.Node; !was {
+			return Mark{}, fault.New(fault.NotFound, i18n.T("health.no_place"))
+		}
+	}
+	m := Mark{Place: p, Node: node, Note: note, By: a.Person.ID, ByName: a.Person.Name, At: s.o.Now()}
+	holders, err := s.holders(ctx, m)
+	if err != nil {
+		return Mark{}, err
+	}
+	if err := s.o.Store.SaveMark(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m, holders)...); err != nil {
+		return Mark{}, err
+	}
+	return m, s.Refresh(ctx)
+}
+
+// Unmark takes a mark back; where there is none there is nothing to do.
+func (s *Service) Unmark(ctx context.Context, a identity.Actor, p Place) error {
+	if err := permit(a); err != nil {
+		return err
+	}
+	old, was, err := s.current(ctx, p)
+	if err != nil || !was {
+		return err
+	}
+	if err := s.o.Store.DeleteMark(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "", s.o.Now())); err != nil {
+		return err
+	}
+	return s.Refresh(ctx)
+}
+
+func permit(a identity.Actor) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	if !identity.Can(a, identity.MarkHardware, identity.Thing{}) {
+		return fault.New(fault.Forbidden, i18n.T("health.admins_only"))
+	}
+	return nil
+}
+
+// current is the mark that the database has now.
+func (s *Service) current(ctx context.Context, p Place) (m Mark, was bool, err error) {
+	list, err := s.o.Store.Marks(ctx)
+	if err != nil {
+		return Mark{}, false, err
+	}
+	i := slices.IndexFunc(list, func(m Mark) bool { return m.Place == p })
+	if i < 0 {
+		return Mark{Place: p}, false, nil
+	}
+	return list[i], true, nil
+}
+
+// locate says on which node a place is now, by the API server, the node's agent or DCGM.
+func (s *Service) locate(ctx context.Context, p Place) (node string, seen bool) {
+	snapshot, _ := s.o.Store.Snapshot(ctx, p.Cluster)
+	for _, n := range snapshot.Nodes {
+		if p.Kind == Node && n.Name == p.Name || p.Kind == Card && has(n, p.Name) {
+			return n.Name, true
+		}
+	}
+	if source := s.o.Sources[p.Cluster]; source != nil && p.Kind == Card {
+		for _, c := range source.Report().Health {
+			if c.UUID == p.Name && c.Node != "" {
+				return c.Node, true
+			}
+		}
+	}
+	return "", false
+}
+
+// has reports whether a node's agent or a DRA driver names a card.
+func has(n inventory.Node, uuid string) bool {
+	if _, ok := n.Card(uuid); ok {
+		return true
+	}
+	return slices.ContainsFunc(n.Devices, func(d inventory.Device) bool { return d.CardOf() == uuid })
+}
+
+// holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where nobody says who is, all on its node: one of them is.
+func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
+	living, err := s.o.Store.Living(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var on []Holder
+	for _, w := range living {
+		if w.Cluster == m.Cluster && w.Observed.PodPresent && w.Observed.Node == m.Node && (m.Kind == Node || !w.Size.CPUOnly()) {
+			on = append(on, Holder{Workload: w, Sure: m.Kind == Node})
+		}
+	}
+	if m.Kind == Card && len(on) > 0 {
+		on = onCard(on, s.users(ctx, m), m.Name)
+	}
+	slices.SortFunc(on, func(a, b Holder) int { return cmp.Compare(a.Name, b.Name) })
+	return on, nil
+}
+
+// users are who is known to be on the cards of a node: by pod, which cards.
+type users map[gpumetrics.Pod]map[string]bool
+
+func (u users) add(namespace, pod, card string) {
+	key := gpumetrics.Pod{Namespace: namespace, Name: pod}
+	if u[key] == nil {
+		u[key] = map[string]bool{}
+	}
+	u[key][card] = true
+}
+
+// users asks the DRA driver's allocations and DCGM.
+func (s *Service) users(ctx context.Context, m Mark) users {
+	u := users{}
+	snapshot, _ := s.o.Store.Snapshot(ctx, m.Cluster)
+	for _, n := range snapshot.Nodes {
+		if n.Name != m.Node {
+			continue
+		}
+		for _, d := range n.Devices {
+			for _, h := range d.Holders {
+				u.add(h.Namespace, h.Pod, d.CardOf())
+			}
+		}
+	}
+	if source := s.o.Sources[m.Cluster]; source != nil {
+		if fleet := source.Fleet(); fleet != nil {
+			for _, n := range fleet.Nodes {
+				for _, c := range n.Cards {
+					for _, cell := range c.Cells {
+						for _, pod := range cell.Pods {
+							u.add(pod.Namespace, pod.Name, c.UUID)
+						}
+					}
+				}
+			}
+		}
+	}
+	return u
+}
+
+// onCard leaves out those that are known to be on other cards.
+func onCard(list []Holder, u users, card string) []Holder {
+	var out []Holder
+	for _, h := range list {
+		cards, known := u[gpumetrics.Pod{Namespace: h.Namespace, Name: h.Observed.Pod}]
+		if h.Sure = cards[card]; h.Sure || !known {
+			out = append(out, h)
+		}
+	}
+	return out
+}

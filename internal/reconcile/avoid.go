@@ -1,0 +1,76 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// marks are what administrators have called bad.
+func (l *loop) marks() inventory.Marks {
+	if l.o.Marks == nil {
+		return inventory.Marks{}
+	}
+	return l.o.Marks(l.name)
+}
+
+// bad is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked cards.
+func (l *loop) bad() kube.Avoid {
+	marks := l.marks()
+	nodes := maps.Clone(marks.Nodes)
+	if stock, known := l.snapshot(); known && len(marks.Cards) > 0 {
+		for _, n := range stock.Nodes {
+			if n.Bad && len(n.BadCards) > 0 {
+				if nodes == nil {
+					nodes = map[string]bool{}
+				}
+				nodes[n.Name] = true
+			}
+		}
+	}
+	return kube.Avoid{Nodes: slices.Sorted(maps.Keys(nodes)), Cards: slices.Sorted(maps.Keys(marks.Cards))}
+}
+
+// avoid is what a workload's pods go around. A change of it is a new pod, so that it changes only where none can be lost: before the first, while it is stopped, and while
+// the scheduler has found no place for the one that there is. Anything else keeps what it was started with.
+func (l *loop) avoid(w workload.Workload) kube.Avoid {
+	m := l.gather(w)
+	if m.object == nil || w.Desired == workload.WantRunning && (m.stands() || m.waits()) {
+		return l.bad()
+	}
+	return kube.AvoidOf(m.object.GetAnnotations())
+}
+
+// stands reports whether the object makes no pod now.
+func (m made) stands() bool {
+	switch o := m.object.(type) {
+	case *appsv1.StatefulSet:
+		return o.Spec.Replicas != nil && *o.Spec.Replicas == 0
+	case *appsv1.Deployment:
+		return o.Spec.Replicas != nil && *o.Spec.Replicas == 0
+	}
+	return false
+}
+
+// waits reports whether the scheduler has said of every pod that there is no place for it.
+func (m made) waits() bool {
+	return len(m.pods) > 0 && !slices.ContainsFunc(m.pods, func(p *corev1.Pod) bool {
+		scheduled := condition(p, corev1.PodScheduled)
+		return p.Spec.NodeName != "" || p.DeletionTimestamp != nil || scheduled == nil || scheduled.Status != corev1.ConditionFalse
+	})
+}
+
+// Remark tells that Marks says something else now: the inventory is taken anew, and workloads that wait for a place are looked at.
+func (c *Controller) Remark(ctx context.Context) {
+	for _, l := range c.all() {
+		l.moved.ring()
+	}
+	c.compare(ctx)
+}

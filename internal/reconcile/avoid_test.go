@@ -1,0 +1,125 @@
+package reconcile_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// marker is what administrators say while a test goes on.
+type marker struct {
+	mu    sync.Mutex
+	marks inventory.Marks
+}
+
+func (m *marker) get(string) inventory.Marks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.marks
+}
+
+func (m *marker) nodes(names ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.marks = inventory.Marks{Nodes: map[string]bool{}}
+	for _, n := range names {
+		m.marks.Nodes[n] = true
+	}
+}
+
+// around is which nodes the pods of a StatefulSet go around, by its template and by its note.
+func around(c *fakeCluster, name string) (template, note []string, there bool) {
+	obj, err := c.Tracker().Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), namespace, name)
+	if err != nil {
+		return nil, nil, false
+	}
+	set := obj.(*appsv1.StatefulSet)
+	if a := set.Spec.Template.Spec.Affinity; a != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, e := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions {
+			if e.Operator == corev1.NodeSelectorOpNotIn {
+				template = e.Values
+			}
+		}
+	}
+	return template, kube.AvoidOf(set.Annotations).Nodes, true
+}
+
+// waiting makes the pod one that the scheduler has found no place for.
+func (c *fakeCluster) waiting(t *testing.T, name string) {
+	t.Helper()
+	c.play(t, name, "", false)
+	gvr := corev1.SchemeGroupVersion.WithResource("pods")
+	obj, err := c.Tracker().Get(gvr, namespace, name+"-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := obj.(*corev1.Pod).DeepCopy()
+	pod.Status.Phase = corev1.PodPending
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}}
+	if err := c.Tracker().Update(gvr, pod, namespace); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What runs is not touched by a mark, nor by its end; what starts later goes around the node, and what waits is let go again.
+func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
+	w, m := newWorld(t), &marker{}
+	w.store.Put(reconciletest.Notebook("nb-a", namespace, reconciletest.Slice, time.Now().UTC()))
+	c := w.run(func(o *reconcile.Options) { o.Marks = m.get })
+	goes := func(name string, want ...string) {
+		t.Helper()
+		within(t, 2*time.Minute, name+" goes around what is marked", func() bool {
+			template, note, there := around(w.cluster, name)
+			return there && slices.Equal(template, want) && slices.Equal(note, want)
+		})
+	}
+	goes("nb-a")
+	w.cluster.play(t, "nb-a", "node-1", true)
+	w.state("w-nb-a", workload.Running)
+	w.settled()
+
+	m.nodes("node-1")
+	c.Remark(t.Context())
+	w.store.Put(reconciletest.Notebook("nb-b", namespace, reconciletest.Slice, time.Now().UTC()))
+	goes("nb-b", "node-1")
+	w.settled()
+	goes("nb-a") // untouched
+
+	w.cluster.waiting(t, "nb-b")
+	m.nodes("node-1", "node-2")
+	c.Remark(t.Context())
+	goes("nb-b", "node-1", "node-2")
+	m.nodes()
+	c.Remark(t.Context())
+	goes("nb-b") // it still waited, so it may go there again
+
+	if err := w.store.Wish("w-nb-a", workload.Stop, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	m.nodes("node-1")
+	c.Remark(t.Context())
+	w.cluster.unplay(t, "nb-a")
+	w.state("w-nb-a", workload.Stopped)
+	w.settled()
+	goes("nb-a")
+	if err := w.store.Wish("w-nb-a", workload.Start, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	goes("nb-a", "node-1") // when it starts again
+	w.cluster.play(t, "nb-a", "node-2", true)
+	w.state("w-nb-a", workload.Running)
+	m.nodes()
+	c.Remark(t.Context())
+	w.settled()
+	goes("nb-a", "node-1") // it runs: nothing is changed under it
+}

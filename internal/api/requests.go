@@ -94,7 +94,7 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 }
 
 type requestsInput struct {
-	Scope  string `query:"scope" enum:"mine,inbox,all" default:"all" doc:"mine, those waiting for my decision, or all that I may see"`
+	Scope  string `query:"scope" enum:"mine,inbox,seat,all" default:"all" doc:"mine, those waiting for my decision, those approved that wait for a licence seat, or all that I may see"`
 	Tenant string `query:"tenant" maxLength:"63"`
 	State  string `query:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`

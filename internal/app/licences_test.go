@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -207,6 +208,13 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	r, err := w.requests.Approve(t.Context(), w.actorOf(approver), asked.ID, "go on")
 	if err != nil || !r.WaitsForSeat() || len(r.Decision.Consents) != 1 {
 		t.Fatalf("want it approved and waiting, got %+v, %v", r.Decision, err)
+	}
+	yes, queued := w.events(audit.RequestApproved), w.events(audit.RequestQueued)
+	if last := yes[0]; len(last.Changes) != 1 || last.Changes[0].Field != audit.SeatPool || last.Changes[0].New != "nvidia-vws" {
+		t.Errorf("the approval does not say that it waits, and would be told beside the place in the line: %+v", last.Changes)
+	}
+	if said := i18n.MustLoad().For("en").Say(queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
+		t.Errorf("want one sentence that says both, got %q", said)
 	}
 	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
 		t.Errorf("somebody is asked about what is decided: %d, %v", n, err)

@@ -18,6 +18,9 @@ const StandIn = "standIn"
 // HandedTo is the field of a Change in which an event names the approver to whom a request was given.
 const HandedTo = "handedTo"
 
+// SeatPool is the field of a Change in which an approval names the pool of licence seats that it has to wait for. The event that it was queued stands beside it.
+const SeatPool = "seatPool"
+
 // Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.
 type Change struct {
 	Field string `json:"field"`

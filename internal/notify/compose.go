@@ -41,7 +41,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestEscalated: {{Waiting, "waiting", reached}},
 	audit.RequestHanded:    {{Waiting, "handed", named(audit.HandedTo)}},
 	audit.RequestTakenBack: {{Waiting, "handed.back", named(audit.HandedTo)}},
-	audit.RequestApproved:  {{Decided, "decided.approved", asks}},
+	audit.RequestApproved:  {{Decided, "decided.approved", goesOn}},
 	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
 	audit.RequestQueued:    {{Decided, "decided.queued", asks}},
@@ -72,6 +72,13 @@ func reached(_ audit.Event, f Facts, a identity.Actor) bool {
 
 func asks(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && f.Request.Asker == a.Person.ID
+}
+
+// goesOn is asks for what begins with the approval. What has to wait for a licence seat is told with that, in one message.
+func goesOn(e audit.Event, f Facts, a identity.Actor) bool { return !inLine(e) && asks(e, f, a) }
+
+func inLine(e audit.Event) bool {
+	return e.Kind == audit.RequestApproved && slices.ContainsFunc(e.Changes, func(c audit.Change) bool { return c.Field == audit.SeatPool })
 }
 
 func owns(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -116,6 +123,8 @@ func turns(e audit.Event, to workload.State) bool {
 // happened reports whether an event is what the topic is about, whoever hears of it: for teams' addresses.
 func (t topic) happened(e audit.Event, f Facts) bool {
 	switch t.kind {
+	case Decided:
+		return !inLine(e)
 	case Ready:
 		return turns(e, workload.Running)
 	case Failed:

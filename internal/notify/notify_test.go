@@ -93,6 +93,7 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"a request waits":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-open" }, "p-ada waiting, p-pat waiting"},
 		"granted at once":               {"dana", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"approved by somebody":          {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
+		"approved, and in a line":       {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request, e.Changes = "r-done", audit.Changed(audit.SeatPool, "", "rtx") }, ""},
 		"nobody decided":                {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
 		"a step escalates":              {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" }, "p-otto waiting"},
 		"given to another approver":     {"pat", audit.RequestHanded, func(e *audit.Event) { e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "", "p-ada") }, "p-ada waiting"},

@@ -278,15 +278,23 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.Decision.Sentence = spoke("request.approved_by", a, v)
 	if f.waitsForSeat(r) {
-		out := queued(r, a, f)
-		out.Events = append([]audit.Event{event(r, a, audit.RequestApproved, f.Now, detail)}, out.Events...)
-		return out, nil
+		return approvedInLine(r, a, f, detail), nil
 	}
 	out, err := grant(r, a, f)
 	if err == nil {
 		out.Events[0].Detail = detail
 	}
 	return out, err
+}
+
+// approvedInLine is a yes that has to wait for seats. The record gets both, in two events; people are told once, with the one that says both.
+func approvedInLine(r Request, a identity.Actor, f Facts, detail i18n.Text) Outcome {
+	out := queued(r, a, f)
+	out.Events[0].Detail = i18n.T("request.approved_waits", "By", r.Decision.Sentence, "Pool", f.Seats.Pool.Title, "Note", detail)
+	approved := event(r, a, audit.RequestApproved, f.Now, detail)
+	approved.Changes = audit.Changed(audit.SeatPool, "", f.Seats.Pool.Name)
+	out.Events = append([]audit.Event{approved}, out.Events...)
+	return out
 }
 
 // granted is what the record says of a yes: the note, and what was changed.

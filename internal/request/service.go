@@ -76,6 +76,7 @@ type Filter struct {
 	Oldest  bool              // oldest first
 	Since   time.Time         // asked then or later; zero for all
 	Holding bool              // only those whose workload holds something now
+	Seat    bool              // only those that wait for nothing but a licence seat
 	Size    string            // name of the size; "" for all
 	Cursor  string
 	Limit   int
@@ -736,10 +737,11 @@ func (s *Service) PastOf(ctx context.Context, a identity.Actor, id ID) (Past, er
 // Scope says whose requests a list shows.
 type Scope string
 
-// The scopes: one's own, those waiting for one's decision, all that one may read.
+// The scopes: one's own, those waiting for one's decision, those that one may read and that wait for nothing but a licence seat, all that one may read.
 const (
 	ScopeMine    Scope = "mine"
 	ScopeInbox   Scope = "inbox"
+	ScopeSeat    Scope = "seat"
 	ScopeVisible Scope = "all"
 )
 
@@ -755,6 +757,7 @@ func (s *Service) List(ctx context.Context, a identity.Actor, scope Scope, f Fil
 		in := s.inbox(a)
 		f.Inbox = &in
 	default:
+		f.Seat = scope == ScopeSeat
 		if !a.SeesAll() && !a.Is(identity.Approver) {
 			f.Tenants = visible(f.Tenants, a.TenantNames())
 		}

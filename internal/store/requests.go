@@ -131,6 +131,9 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if f.Size != "" {
 		query = query.Where("size_name = ?", f.Size)
 	}
+	if f.Seat {
+		query = query.Where(pending + " AND seat_pool <> ''")
+	}
 	if f.Holding {
 		query = query.Where("id IN (SELECT request FROM workloads WHERE desired = 'running' OR state = 'stopping')")
 	}

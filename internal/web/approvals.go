@@ -71,6 +71,11 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	if len(items) > 1 {
 		m.List.Bulk = bulkForm(k)
 	}
+	seats, err := w.seatWaits(k, chosen)
+	if err != nil {
+		return view{}, err
+	}
+	m.Seats, m.List.Seats = seats, seats
 	whole := []part{{id: "inbox-page", draw: func(words) templ.Component { return requests.Inbox(m) }}}
 	if chosen == nil {
 		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"), Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
@@ -90,6 +95,28 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 		v.parts = append(whole, v.parts...) // a page that was empty gets its first request as a whole
 	}
 	return v, nil
+}
+
+// seatWaits are the requests that somebody approved and that wait for a licence seat, as far as the reader could still say no; nil where there are none.
+func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineModel, error) {
+	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
+	m := &requests.SeatLineModel{}
+	for _, r := range items {
+		if !r.WaitsForSeat() || w.Requests.MayReject(k.actor, r) != nil {
+			continue
+		}
+		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
+		row.Row.Test = "seat-row"
+		row.Name.Detail = r.Decision.Seat.Title + " · " + row.Name.Detail
+		m.Rows = append(m.Rows, row)
+	}
+	if next != "" {
+		m.More = k.words.S("requests.seat_line_more", "Count", inboxPage)
+	}
+	if len(m.Rows) == 0 {
+		return nil, err
+	}
+	return m, err
 }
 
 // chosenRequest is the one in the address. Without one it is the first that waits; nil when nothing waits.

@@ -272,3 +272,46 @@ func TestARequestIsGivenAway(t *testing.T) {
 		t.Errorf("want each once on record, got %v", kinds)
 	}
 }
+
+// What waits for a licence seat needs nobody's word, and so is in no inbox; who may still say no finds it beside, also while the inbox is empty.
+func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
+	for name, c := range map[string]struct {
+		world func() *webtest.World
+		rows  int // of the inbox
+	}{"beside others": {webtest.Busy, 2}, "in an empty inbox": {webtest.Empty, 0}} {
+		t.Run(name, func(t *testing.T) {
+			w := c.world()
+			r := webtest.Busy().Reqs["r-anna1"]
+			r.ID, r.Decision.By, r.Decision.ByName = "r-seat", webtest.Carla.ID, webtest.Carla.Name
+			r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now.Add(-time.Hour)}
+			w.Reqs[r.ID] = r
+			doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)
+			wantSaid(t, doc, "seat-line", "NVIDIA vWS")
+			row := part(doc, "seat-row")
+			if rows := part(doc, "inbox-row").Length(); row.Length() != 1 || rows == 0 != (c.rows == 0) {
+				t.Errorf("want one that waits for a seat, and it among no others: got %d, and %d in the inbox", row.Length(), rows)
+			}
+			if part(doc, "inbox").Find("[href='/approvals/r-seat']").Length() != 0 {
+				t.Error("it stands among those who need a word")
+			}
+			detail := read(t, w.Get(webtest.Carla, row.Find("a").AttrOr("href", "")), http.StatusOK)
+			if part(detail, "reject").Length() != 1 || part(detail, "approve").Length() != 0 {
+				t.Error("want a way to say no, and none to say yes again")
+			}
+			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."}}))
+			if now := w.Reqs["r-seat"]; now.State != request.Rejected {
+				t.Errorf("want it rejected, got %s", now.State)
+			}
+			if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
+				t.Error("it is still said to wait")
+			}
+		})
+	}
+	w := webtest.Empty()
+	own := webtest.Busy().Reqs["r-anna1"]
+	own.Asker, own.Decision.Seat = webtest.Carla.ID, &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now}
+	w.Reqs[own.ID] = own
+	if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
+		t.Error("nobody rejects their own: want it not offered")
+	}
+}

@@ -58,6 +58,9 @@ var licenceCases = cases{
 		}
 		saveRequest(t, s, waits("r-1", 9), waits("r-3", 5), waits("r-2", 5), request.Request{ID: "r-4", State: request.Pending, CreatedAt: later(0)})
 		equal(t, []request.Waiting{{ID: "r-2", Pool: "rtx"}, {ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}}, got(s.SeatLine(ctx))(t))
+		list, _, err := s.Requests(ctx, request.Filter{Seat: true, Limit: 10})
+		must(t, err)
+		equal(t, "r-3 r-2 r-1", idsOf(list, func(r request.Request) string { return string(r.ID) }))
 		first := got(s.Request(ctx, "r-2"))(t)
 		equal(t, later(5), first.Decision.Seat.Since.UTC())
 		first.State, first.Decision.Seat = request.Approved, nil

@@ -22,6 +22,17 @@ func engineOf(m map[string]any) float64 {
 	return value
 }
 
+// meanUse is a workload's among the holders, -1 while it is unknown.
+func meanUse(holders map[string]any, of map[string]any) float64 {
+	for _, item := range holders["items"].([]any) {
+		h := item.(map[string]any)
+		if v, ok := h["meanUsePercent"].(float64); ok && h["workload"] == of["id"] {
+			return v
+		}
+	}
+	return -1
+}
+
 // TestALoadShowsOnItsOwnPageAndNoOther: two slices of the same size, one of which works. Prometheus tells of it, and so do its page, its history and the map of the
 // fleet; the other one stays idle everywhere.
 func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
@@ -35,6 +46,10 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	path := func(w map[string]any) string { return "/workloads/" + str(w["id"]) }
 	dana.until(path(works)+"/metrics", "at work", waitForMetrics, func(m map[string]any) bool { return engineOf(m) > 85 })
 	dana.until(path(idles)+"/metrics", "idle", waitForMetrics, func(m map[string]any) bool { v := engineOf(m); return v >= 0 && v < 5 })
+
+	dana.until("/fleet/holders", "one who works and one who does not", waitForMetrics, func(m map[string]any) bool {
+		return meanUse(m, works) > 20 && meanUse(m, idles) >= 0 && meanUse(m, idles) < 5
+	})
 
 	p := signIn(t, "dana", look{})
 	p.open(path(works))

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
@@ -31,9 +32,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Metrics gives the readings of a pod; see internal/gpumetrics.
+// Metrics gives the readings of a pod, and how it has used its GPUs; see internal/gpumetrics.
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
+	holders.Metrics
 }
 
 // Events reads the audit record, newest first.

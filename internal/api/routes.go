@@ -23,6 +23,7 @@ func (a *API) register() {
 	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
 	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
 	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
+	add(a, op(http.MethodGet, "/fleet/holders", "list-holders", "Who holds GPUs now, how much of them is used, and what goes for nothing; of the teams that one may see", "Usage"), identity.ReadUsage, a.holders)
 
 	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools: entitled, reserved, used, free, and on what not all agree", "Licences"), identity.ReadLicences, a.licences)
 	add(a, op(http.MethodGet, "/licences/nodes", "list-licence-nodes", "Nodes with vGPUs, and what each vGPU says of its licence", "Licences"), identity.ReadLicences, a.licenceNodes)

@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -34,7 +35,7 @@ func (w *Web) fleetUse(k call) (view, error) {
 	say := k.words
 	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(say, true), Stream: streamModel(k, fleetUsePath)}
 	v := view{title: m.Header.Title, nav: "/fleet", wide: true, paused: paused(k)}
-	held, err := w.holdings(k)
+	held, err := w.holdersSeen(k)
 	if err != nil {
 		return view{}, err
 	}
@@ -67,10 +68,10 @@ func (w *Web) fleetUse(k call) (view, error) {
 	if len(m.Clusters) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")}, Test: "empty"}
 	}
-	m.Holders = w.holders(k, held)
+	m.Holders = w.holdersTable(k, held)
 	v.parts = append(v.parts, part{id: m.Holders.ID, ticks: true, draw: func(say words) templ.Component {
 		k.words = say
-		return fleet.Holders(w.holders(k, held))
+		return fleet.Holders(w.holdersTable(k, held))
 	}})
 	v.body = fleet.UsePage(m)
 	return v, nil
@@ -293,7 +294,7 @@ func withoutMetrics(say words, cluster string, s inventory.Snapshot) []fleet.Hea
 }
 
 // nodeUse is one node, card by card; nil where no series speaks of it in this cluster.
-func (w *Web) nodeUse(k call, cluster, name string, held []holding) *fleet.NodeUseModel {
+func (w *Web) nodeUse(k call, cluster, name string, held []holders.Holder) *fleet.NodeUseModel {
 	say, f := k.words, w.Metrics.Fleet(cluster)
 	q := cloned(k.query)
 	q.Del("node")

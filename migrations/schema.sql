@@ -185,10 +185,13 @@ CREATE TABLE meter_intervals (
   from_at        BIGINT NOT NULL,
   until_at       BIGINT CHECK (until_at >= from_at),
   unknown_until  BIGINT,
+  seat_pool      TEXT   NOT NULL DEFAULT '',
+  seats          BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (workload, from_at)
 );
 CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;
 CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
+CREATE INDEX meter_intervals_seats ON meter_intervals (workload, from_at) WHERE seat_pool <> '';
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
 -- How busy the devices of each line of the meter were in a month of the site's time zone, as far as the metrics of its cluster tell: microseconds of one device, with several
@@ -253,7 +256,7 @@ CREATE TABLE meter_sums (
 -- What things cost, in thousandths of a minor unit, from when until when (NULL: until further notice). What has been charged by a row stays: it is ended, never changed or removed.
 CREATE TABLE prices (
   id          TEXT   NOT NULL PRIMARY KEY,
-  kind        TEXT   NOT NULL CHECK (kind IN ('size', 'card', 'cpu', 'memory', 'storage')),
+  kind        TEXT   NOT NULL CHECK (kind IN ('size', 'card', 'cpu', 'memory', 'storage', 'seat')),
   subject     TEXT   NOT NULL,
   tenant      TEXT   NOT NULL,
   mills       BIGINT NOT NULL CHECK (mills >= 0),

@@ -66,7 +66,9 @@ type Preview struct {
 	StartsNow bool                   `json:"startsNow"`
 	Decision  *Decision              `json:"decision,omitempty"`
 	Problems  []problem.FieldProblem `json:"problems" doc:"What must be changed first"`
-	Price     Money                  `json:"price"`
+	Price     Money                  `json:"price" doc:"Of the size for the whole time"`
+	Storage   Money                  `json:"storagePrice" doc:"Of new storage for the whole time; it costs on while it is kept"`
+	Seat      Money                  `json:"seatPrice" doc:"Of licence seats for the whole time"`
 	Until     time.Time              `json:"until"`
 	Capacity  Capacity               `json:"capacity"`
 	Quota     Quota                  `json:"quota"`
@@ -84,6 +86,8 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	l := i18n.From(ctx)
 	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until, Instead: p.Instead, Manifest: p.Manifest,
 		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free}, Quota: Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
+	ahead := p.Beside(a.deps.Prices.List())
+	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)
 	for _, f := range p.Fields {
 		v.Problems = append(v.Problems, problem.FieldProblem{Name: f.Name, Reason: l.Say(f.Reason)})
 	}

@@ -60,10 +60,15 @@ type StatementLine struct {
 	IdleSeconds     *float64 `json:"idleSeconds,omitempty" doc:"Of the measured time: for how long it was used less than 5 per cent"`
 	IdleCost        *Money   `json:"idleCost,omitempty" doc:"What that time costs"`
 
-	Volume           string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
-	GiB              int64   `json:"gib,omitempty"`
-	GiBMonths        float64 `json:"gibMonths,omitempty" doc:"GiB times months of 730 hours"`
-	PricePerGiBMonth string  `json:"pricePerGibMonth,omitempty" example:"0.08" doc:"In the unit of the cost's currency"`
+	Volume            string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
+	GiB               int64   `json:"gib,omitempty"`
+	GiBMonths         float64 `json:"gibMonths,omitempty" doc:"GiB times months of 730 hours"`
+	LicencePool       string  `json:"licencePool,omitempty" doc:"For a line of licence seats, whose price per hour is empty: their pool"`
+	Seats             int64   `json:"seats,omitempty"`
+	SeatMonths        float64 `json:"seatMonths,omitempty" doc:"Seats times months of 730 hours"`
+	PricePerSeatMonth string  `json:"pricePerSeatMonth,omitempty" example:"40.00" doc:"In the unit of the cost's currency"`
+
+	PricePerGiBMonth string `json:"pricePerGibMonth,omitempty" example:"0.08" doc:"In the unit of the cost's currency"`
 }
 
 type usageInput struct {
@@ -140,6 +145,9 @@ func statementView(s usage.Statement) Statement {
 		}
 		if l.Volume != "" {
 			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
+		}
+		if l.Seats.Pool != "" {
+			line.LicencePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count, l.SeatTime().Hours()/usage.MonthHours, l.Rate.String()
 		}
 		v.Lines = append(v.Lines, line)
 	}

@@ -79,6 +79,9 @@ func (a *App) priced() usage.Known {
 	for _, t := range a.tenants.Directory().Tenants {
 		known.Tenants = append(known.Tenants, t.Name)
 	}
+	for _, pool := range a.siteNow().Pools {
+		known.Pools = append(known.Pools, pool.Name)
+	}
 	slices.Sort(known.Models)
 	return known
 }

@@ -55,7 +55,7 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 	}
 	return usage.Meter(open, usage.Held{
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour, Prices: prices, Ware: after.Size.Ware(),
-		Placed: placed(after.Observed), SeenAt: before.Observed.At,
+		Seats: after.Seats(), Placed: placed(after.Observed), SeenAt: before.Observed.At,
 	}, now)
 }
 

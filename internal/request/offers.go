@@ -117,6 +117,18 @@ type Preview struct {
 	Manifest string     // YAML of what would be created
 }
 
+// Beside is what it would cost for its whole lease beside its size: the seats that it takes, and new storage; what is kept already costs the same with it and without.
+func (p Preview) Beside(list usage.PriceList) usage.Ahead {
+	gib, seats := int64(p.Wish.StorageGiB), usage.Seats{}
+	if p.Wish.Volume != "" {
+		gib = 0
+	}
+	if p.Seats != nil {
+		seats = usage.Seats{Pool: p.Seats.Pool.Name, Count: int64(p.Wish.Size.Seats(p.Seats.Pool))}
+	}
+	return list.Ahead(p.Wish.Tenant, gib, seats, usage.Span{From: p.Until.Add(-p.Wish.Lease.Std()), Until: p.Until}, p.Price.Currency)
+}
+
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
 	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > p.Ahead

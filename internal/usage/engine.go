@@ -88,7 +88,7 @@ func (l Line) CardUse() CardUse { return CardUse{}.add(l) }
 
 // IdleCost is what the time costs in which the line's GPU is known to have been idle: never more than the line costs.
 func (l Line) IdleCost() Money {
-	if l.Volume != "" {
+	if l.Monthly() {
 		return Money{Currency: l.PerHour.Currency}
 	}
 	return Money{Minor: max(0, min(l.Cost().Minor, l.PerHour.For(l.Engine.Idle).Minor)), Currency: l.PerHour.Currency}

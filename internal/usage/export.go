@@ -12,14 +12,16 @@ import (
 func (s Statement) ExportCSV(to io.Writer) error {
 	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology", "model", "profile", "devices", "hours_held", "device_hours",
-		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month", "hours_measured", "mean_use_percent", "hours_idle", "idle_cost"}); err != nil {
+		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month", "hours_measured", "mean_use_percent", "hours_idle", "idle_cost",
+		"seat_pool", "seats", "seat_months", "price_per_seat_month"}); err != nil {
 		return err
 	}
 	for _, l := range s.Lines {
 		if err := out.Write([]string{s.Month.String(), l.Tenant, l.OwnerName, l.Owner, l.Name, l.Workload, l.Size, l.Kind.Technology, l.Kind.Model, l.Kind.Profile, strconv.Itoa(l.Devices),
 			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), perHour(l), l.Cost().Amount(), l.PerHour.Currency, l.Volume, perStorage(l, strconv.FormatInt(l.GiB, 10)),
 			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, l.Rate.String()),
-			measured(l, hours(l.Engine.Measured)), measured(l, percent(l)), measured(l, hours(l.Engine.Idle)), measured(l, l.IdleCost().Amount())}); err != nil {
+			measured(l, hours(l.Engine.Measured)), measured(l, percent(l)), measured(l, hours(l.Engine.Idle)), measured(l, l.IdleCost().Amount()),
+			l.Seats.Pool, perSeat(l, strconv.FormatInt(l.Seats.Count, 10)), perSeat(l, strconv.FormatFloat(l.SeatTime().Hours()/billingMonth.Hours(), 'f', 6, 64)), perSeat(l, l.Rate.String())}); err != nil {
 			return err
 		}
 	}
@@ -34,9 +36,17 @@ func perStorage(l Line, text string) string {
 	return text
 }
 
-// perHour is empty for storage.
+// perSeat is empty for what is no licence seat.
+func perSeat(l Line, text string) string {
+	if l.Seats.Pool == "" {
+		return ""
+	}
+	return text
+}
+
+// perHour is empty for what is priced by the month.
 func perHour(l Line) string {
-	if l.Volume != "" {
+	if l.Monthly() {
 		return ""
 	}
 	return l.PerHour.Amount()

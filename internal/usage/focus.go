@@ -48,29 +48,32 @@ var focusColumns = []focusColumn{
 	{"BillingPeriodStart", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Whole.From) }},
 	{"ChargeCategory", always("Usage")},
 	{"ChargeClass", always("")},
-	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name }, func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name })},
+	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name }, func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name },
+		func(l Line) string {
+			return strconv.FormatInt(l.Seats.Count, 10) + " licence seats of " + l.Seats.Pool + " held by " + l.Name
+		})},
 	{"ChargeFrequency", always("Usage-Based")},
 	{"ChargePeriodEnd", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Span.Until) }},
 	{"ChargePeriodStart", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Span.From) }},
 	{"ConsumedQuantity", func(_ FocusSite, _ Statement, l Line) string { return focusHours(l) }},
-	{"ConsumedUnit", either(fixed("Hours"), fixed("GiB-Months"))},
+	{"ConsumedUnit", either(fixed("Hours"), fixed("GiB-Months"), fixed("Seat-Months"))},
 	{"ContractedCost", func(_ FocusSite, _ Statement, l Line) string { return focusListCost(l) }},
 	{"EffectiveCost", func(_ FocusSite, _ Statement, l Line) string { return l.Cost().Amount() }},
 	{"HostProviderName", provider},
 	{"InvoiceIssuerName", provider},
 	{"ListCost", func(_ FocusSite, _ Statement, l Line) string { return focusListCost(l) }},
-	{"ListUnitPrice", either(func(l Line) string { return l.PerHour.Amount() }, func(l Line) string { return l.Rate.String() })},
+	{"ListUnitPrice", either(func(l Line) string { return l.PerHour.Amount() }, rate, rate)},
 	{"PricingQuantity", func(_ FocusSite, _ Statement, l Line) string { return focusHours(l) }},
-	{"PricingUnit", either(fixed("Hours"), fixed("GiB-Months"))},
-	{"ResourceId", either(func(l Line) string { return l.Workload }, func(l Line) string { return l.Volume })},
+	{"PricingUnit", either(fixed("Hours"), fixed("GiB-Months"), fixed("Seat-Months"))},
+	{"ResourceId", either(func(l Line) string { return l.Workload }, func(l Line) string { return l.Volume }, func(l Line) string { return l.Workload })},
 	{"ResourceName", func(_ FocusSite, _ Statement, l Line) string { return l.Name }},
-	{"ResourceType", either(fixed("Workload"), fixed("Volume"))},
-	{"ServiceCategory", either(fixed("Compute"), fixed("Storage"))},
-	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"))},
+	{"ResourceType", either(fixed("Workload"), fixed("Volume"), fixed("Workload"))},
+	{"ServiceCategory", either(fixed("Compute"), fixed("Storage"), fixed("Other"))},
+	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"), fixed("Licence seats"))},
 	{"ServiceProviderName", provider},
-	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"))}, // block or file, as the storage class has it
+	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"), fixed("Other (Other)"))}, // block or file, as the storage class has it
 	{"SkuId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
-	{"SkuMeter", either(fixed("Time held"), fixed("Capacity kept"))},
+	{"SkuMeter", either(fixed("Time held"), fixed("Capacity kept"), fixed("Seats held"))},
 	{"SkuPriceDetails", func(_ FocusSite, _ Statement, l Line) string { return focusDetails(l) }},
 	{"SkuPriceId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
 	{"SubAccountId", func(_ FocusSite, _ Statement, l Line) string { return l.Tenant }},
@@ -84,15 +87,20 @@ var focusColumns = []focusColumn{
 	{"x_OwnerName", func(_ FocusSite, _ Statement, l Line) string { return l.OwnerName }},
 }
 
-// either is one thing for what runs and another for storage.
-func either(runs, kept func(Line) string) func(FocusSite, Statement, Line) string {
+// either is one thing for what runs, another for storage, and another for licence seats.
+func either(runs, kept, seated func(Line) string) func(FocusSite, Statement, Line) string {
 	return func(_ FocusSite, _ Statement, l Line) string {
-		if l.Volume != "" {
+		switch {
+		case l.Volume != "":
 			return kept(l)
+		case l.Seats.Pool != "":
+			return seated(l)
 		}
 		return runs(l)
 	}
 }
+
+func rate(l Line) string { return l.Rate.String() }
 
 func fixed(text string) func(Line) string { return func(Line) string { return text } }
 
@@ -123,13 +131,16 @@ func (s Statement) ExportFocus(to io.Writer, f FocusSite) error {
 // focusTime is ISO 8601 in UTC with a Z.
 func focusTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// focusHours are hours with nine digits after the point, four millionths of a second; of storage GiB-months, with as many.
+// focusHours are hours with nine digits after the point, four millionths of a second; of storage GiB-months and of seats seat-months, with as many.
 func focusHours(l Line) string { return focusQuantity(l).FloatString(9) }
 
 func focusQuantity(l Line) *big.Rat {
 	exact := big.NewRat(int64(l.Held), int64(time.Hour))
 	if l.Volume != "" {
 		exact = big.NewRat(int64(l.GiBTime()), billingMonth.Microseconds())
+	}
+	if l.Seats.Pool != "" {
+		exact = big.NewRat(l.SeatTime().Microseconds(), billingMonth.Microseconds())
 	}
 	q, _ := new(big.Rat).SetString(exact.FloatString(9))
 	return q
@@ -138,7 +149,7 @@ func focusQuantity(l Line) *big.Rat {
 // focusListCost is the price times the quantity as it is written, to the last digit.
 func focusListCost(l Line) string {
 	price := big.NewRat(l.PerHour.Minor, 100)
-	if l.Volume != "" {
+	if l.Monthly() {
 		price = big.NewRat(int64(l.Rate), 100_000)
 		return new(big.Rat).Mul(price, focusQuantity(l)).FloatString(14)
 	}
@@ -152,6 +163,9 @@ func focusDetails(l Line) string {
 	}
 	if l.Volume != "" {
 		return `{"x_GiB":` + strconv.FormatInt(l.GiB, 10) + `}`
+	}
+	if l.Seats.Pool != "" {
+		return `{"x_LicencePool":` + strconv.Quote(l.Seats.Pool) + `,"x_Seats":` + strconv.FormatInt(l.Seats.Count, 10) + `}`
 	}
 	details := map[string]any{"x_Technology": l.Kind.Technology, "x_DeviceCount": l.Devices}
 	for key, value := range map[string]string{"x_Model": l.Kind.Model, "x_Profile": l.Kind.Profile} {

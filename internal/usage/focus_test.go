@@ -37,7 +37,7 @@ var (
 )
 
 func ofItsCategory(row map[string]string) string {
-	if list, ok := map[string][]string{"Compute": ofCompute, "Storage": ofStorage}[row["ServiceCategory"]]; !ok || !slices.Contains(list, row["ServiceSubcategory"]) {
+	if list, ok := map[string][]string{"Compute": ofCompute, "Storage": ofStorage, "Other": {"Other (Other)"}}[row["ServiceCategory"]]; !ok || !slices.Contains(list, row["ServiceSubcategory"]) {
 		return "is none of " + row["ServiceCategory"]
 	}
 	return ""
@@ -72,7 +72,7 @@ var focusRules = map[string]focusRule{
 	"ServiceCategory":     {must: true, kind: isText, allowed: []string{"AI and Machine Learning", "Analytics", "Business Applications", "Compute", "Databases", "Developer Tools", "Multicloud", "Identity", "Integration", "Internet of Things", "Management and Governance", "Media", "Migration", "Mobile", "Networking", "Security", "Storage", "Web", "Other"}},
 	"ServiceName":         {must: true, kind: isText},
 	"ServiceProviderName": {must: true, kind: isText},
-	"ServiceSubcategory":  {kind: isText, allowed: slices.Concat(ofCompute, ofStorage), also: ofItsCategory},
+	"ServiceSubcategory":  {kind: isText, allowed: slices.Concat(ofCompute, ofStorage, []string{"Other (Other)"}), also: ofItsCategory},
 	"SkuId":               {must: true, kind: isText, null: true, also: together("SkuId", "SkuPriceId")},
 	"SkuMeter":            {must: true, kind: isText, null: true, also: together("SkuMeter", "SkuId")},
 	"SkuPriceDetails":     {must: true, kind: isJSON, null: true, also: customKeys},
@@ -244,6 +244,7 @@ func charges(seed uint64, zone *time.Location) Statement {
 		s.Lines = append(s.Lines, Line{Use: u, Name: "train", Owner: "p-1", OwnerName: "Anna \"Ann\", Albers", SizeTitle: "MIG slice 10 GB", Kind: kinds[r.IntN(4)], Devices: r.IntN(3)})
 	}
 	s.Lines = append(s.Lines, storagePrices(r).Storage(storageKept(r), s.Span, "EUR")...)
+	s.Lines = append(s.Lines, seatPrices(r).Seats(seatsHeld(r), s.Span, "EUR")...)
 	return s
 }
 

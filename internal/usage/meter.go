@@ -10,6 +10,7 @@ type Held struct {
 	PerHour  Money     // as approved: what it costs where the list has no price for it
 	Prices   PriceList // nil for none
 	Ware     Ware      // what to look for in the list
+	Seats    Seats     // licence seats that it takes
 	Placed   bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
 	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
 }
@@ -30,7 +31,7 @@ func (h Held) price(at time.Time) Money {
 func Meter(open *Interval, h Held, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
-		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), From: now}
+		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats, From: now}
 	case open == nil:
 		return nil
 	case !h.Placed:
@@ -45,9 +46,9 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 	}
 	pieces := h.cut(*open, now)
 	last := &pieces[len(pieces)-1]
-	if price := h.price(now); last.Size != h.Size || last.PerHour != price {
+	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.Seats {
 		last.Until = later(last.From, now)
-		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, From: last.Until})
+		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats, From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil

@@ -21,7 +21,7 @@ type PriceDraft struct {
 
 // Known is what a price can be for.
 type Known struct {
-	Sizes, Models, Tenants []string
+	Sizes, Models, Pools, Tenants []string
 }
 
 // Price reads a draft. Fields say what is wrong with it. A price begins now or later: what has been charged stays.
@@ -29,7 +29,7 @@ func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Pric
 	p := Price{Kind: PriceKind(d.Kind), Subject: strings.TrimSpace(d.Subject), Tenant: strings.TrimSpace(d.Tenant), From: now, At: now}
 	var fields []fault.Field
 	no := func(name, reason string) { fields = append(fields, fault.Field{Name: name, Reason: i18n.T(reason)}) }
-	subjects, wanted := map[PriceKind][]string{PriceSize: known.Sizes, PriceCard: known.Models}[p.Kind]
+	subjects, wanted := map[PriceKind][]string{PriceSize: known.Sizes, PriceCard: known.Models, PriceSeat: known.Pools}[p.Kind]
 	switch {
 	case !slices.Contains(PriceKinds(), p.Kind):
 		no("kind", "prices.no_kind")

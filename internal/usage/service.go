@@ -15,6 +15,8 @@ type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
 	// Kept is the storage that was there in a span, with what was there of the same before it.
 	Kept(ctx context.Context, f Filter) ([]Kept, error)
+	// Seated are the licence seats that were held in a span, with what the same workloads held before it, as far as that is after a moment.
+	Seated(ctx context.Context, f Filter, since time.Time) ([]Seated, error)
 }
 
 // Scope is whose statement it is.
@@ -52,7 +54,7 @@ type Service struct {
 	Store  Store
 	Misses Misses
 	Fleet  *Fleet
-	Prices *Prices        // of storage; nil: it costs nothing
+	Prices *Prices        // of storage and seats; nil: they cost nothing
 	Zone   *time.Location // months begin and end by its clocks
 	Now    func() time.Time
 	Focus  FocusSite // who charges, for exports
@@ -82,8 +84,19 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	if err != nil || s.Prices == nil {
 		return st, err
 	}
+	list, currency := s.Prices.List(), s.Prices.Currency()
 	kept, err := s.Store.Kept(ctx, f)
-	st.Lines = append(st.Lines, s.Prices.List().Storage(kept, f.Span, s.Prices.Currency())...)
+	if err != nil {
+		return st, err
+	}
+	st.Lines = append(st.Lines, list.Storage(kept, f.Span, currency)...)
+	if first, priced := list.First(PriceSeat); priced {
+		held, err := s.Store.Seated(ctx, f, first)
+		if err != nil {
+			return st, err
+		}
+		st.Lines = append(st.Lines, list.Seats(held, f.Span, currency)...)
+	}
 	st.Sort()
-	return st, err
+	return st, nil
 }

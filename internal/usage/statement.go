@@ -24,13 +24,17 @@ type Use struct {
 
 	Volume string // the storage that was held; "" for all else
 	GiB    int64  // of the storage
-	Rate   Mills  // of a GiB of storage for a month of 730 hours
+	Rate   Mills  // of a GiB of storage, or a seat, for a month of 730 hours
+	Seats  Seats  // the licence seats that were held; zero for all else
 }
+
+// Monthly reports whether a line is priced by the month: storage and licence seats are.
+func (u Use) Monthly() bool { return u.Volume != "" || u.Seats.Pool != "" }
 
 // Cost is what the time in the span costs.
 func (u Use) Cost() Money {
-	if u.Volume != "" {
-		return Money{Minor: u.storageCost(u.Before+u.Held) - u.storageCost(u.Before), Currency: u.PerHour.Currency}
+	if u.Monthly() {
+		return Money{Minor: u.monthlyCost(u.Before+u.Held) - u.monthlyCost(u.Before), Currency: u.PerHour.Currency}
 	}
 	before, all := u.PerHour.For(u.Before), u.PerHour.For(u.Before+u.Held)
 	return Money{Minor: all.Minor - before.Minor, Currency: all.Currency}
@@ -73,7 +77,8 @@ func Uses(intervals []Interval, s Span) []Use {
 
 func compareUses(a, b Use) int {
 	return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Size, b.Size), strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
-		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate))
+		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate),
+		strings.Compare(a.Seats.Pool, b.Seats.Pool), cmp.Compare(a.Seats.Count, b.Seats.Count))
 }
 
 // Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a GPU.
@@ -124,6 +129,7 @@ type Sum struct {
 	GPU     []KindTime
 	Unknown time.Duration
 	Storage GiBTime
+	Seats   []PoolTime // one for each licence pool, in the order of their names
 	Use     CardUse
 	Idle    []Money // what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
 }
@@ -173,13 +179,16 @@ func minor(s Sum) (all int64) {
 
 func sum(key string, lines []Line) Sum {
 	s := Sum{Key: key, Lines: lines}
-	cost, idle, times := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{}
+	cost, idle, times, seats := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{}, map[string]time.Duration{}
 	for _, l := range lines {
 		c := l.Cost()
 		cost[c.Currency] = cost[c.Currency].Add(c)
 		s.Unknown += l.Unknown
 		s.Storage += l.GiBTime()
 		s.Use = s.Use.add(l)
+		if l.Seats.Pool != "" {
+			seats[l.Seats.Pool] += l.SeatTime()
+		}
 		if l.Devices > 0 {
 			times[l.Kind] += l.GPUTime()
 		}
@@ -190,6 +199,9 @@ func sum(key string, lines []Line) Sum {
 	s.Cost, s.Idle = monies(cost), monies(idle)
 	for kind, t := range times {
 		s.GPU = append(s.GPU, KindTime{kind, t})
+	}
+	for _, pool := range slices.Sorted(maps.Keys(seats)) {
+		s.Seats = append(s.Seats, PoolTime{pool, seats[pool]})
 	}
 	slices.SortFunc(s.GPU, func(a, b KindTime) int { return compareKinds(a.Kind, b.Kind) })
 	return s

@@ -14,8 +14,10 @@ const volumeKey = "volume:"
 // StorageSize is the name that storage has among sizes.
 const StorageSize = "storage"
 
-// billingMonth is what a storage price is for, a twelfth of a year.
-const billingMonth = 730 * time.Hour
+// MonthHours is the length of the month that prices of storage and seats are for: a twelfth of a year.
+const MonthHours = 730
+
+const billingMonth = MonthHours * time.Hour
 
 // Kept is a stretch of time in which storage of one size was there, used or not. Until is zero while it still is. It has no price: the list knows what counted when.
 type Kept struct {
@@ -37,9 +39,9 @@ func (t GiBTime) Months() float64 { return float64(t) / float64(billingMonth.Mic
 // GiBTime is how much storage was held for how long; 0 for what is none.
 func (u Use) GiBTime() GiBTime { return GiBTime(u.GiB * u.Held.Microseconds()) }
 
-// storageCost is what storage costs that was held for so long, in minor units, rounded half up.
-func (u Use) storageCost(held time.Duration) int64 {
-	mills := new(big.Int).Mul(big.NewInt(u.GiB), big.NewInt(int64(u.Rate)))
+// monthlyCost is what is priced by the month costs that was held for so long, in minor units, rounded half up.
+func (u Use) monthlyCost(held time.Duration) int64 {
+	mills := new(big.Int).Mul(big.NewInt(u.GiB+u.Seats.Count), big.NewInt(int64(u.Rate)))
 	exact := mills.Mul(mills, big.NewInt(held.Microseconds()))
 	unit := big.NewInt(billingMonth.Microseconds() * 1000)
 	exact.Add(exact, new(big.Int).Rsh(unit, 1))
@@ -48,37 +50,60 @@ func (u Use) storageCost(held time.Duration) int64 {
 
 // Storage cuts what was kept to a span and at every change of its price; what the list has no price for is no line. A line is rounded as all are: see Use.
 func (l PriceList) Storage(kept []Kept, s Span, currency string) []Line {
-	type lineKey struct {
-		volume, tenant, owner string
-		gib                   int64
-		rate                  Mills
-	}
-	lines, past := map[lineKey]*Line{}, Span{Until: s.From}
+	lines := monthly{list: l, span: s, lines: map[monthlyKey]*Line{}}
 	for _, k := range kept {
-		until := k.Until
-		if until.IsZero() {
-			until = later(k.From, s.Until)
-		}
-		for at := k.From; at.Before(until); {
-			end := l.Change(at)
-			if end.IsZero() || end.After(until) {
-				end = until
-			}
-			if p, ok := l.find(PriceStorage, "", k.Tenant, at); ok {
-				key := lineKey{k.Volume, k.Tenant, k.Owner, k.GiB, p.Rate}
-				if lines[key] == nil {
-					lines[key] = &Line{Use: Use{Tenant: k.Tenant, Size: StorageSize, PerHour: Money{Currency: currency}, Volume: k.Volume, GiB: k.GiB, Rate: p.Rate}, Name: k.Volume, Owner: k.Owner,
-						SizeTitle: StorageSize, Kind: Kind{Technology: StorageSize, Known: true}}
-				}
-				lines[key].Before += past.overlap(at, end)
-				lines[key].Held += s.overlap(at, end)
-				lines[key].OwnerName = k.OwnerName
-			}
-			at = end
-		}
+		lines.add(PriceStorage, "", k.From, k.Until, Line{Use: Use{Tenant: k.Tenant, Size: StorageSize, PerHour: Money{Currency: currency}, Volume: k.Volume, GiB: k.GiB}, Name: k.Volume, Owner: k.Owner,
+			OwnerName: k.OwnerName, SizeTitle: StorageSize, Kind: Kind{Technology: StorageSize, Known: true}})
 	}
-	list := make([]Line, 0, len(lines))
-	for _, line := range lines {
+	return lines.sorted()
+}
+
+// monthly gathers lines of what is priced by the month.
+type monthly struct {
+	list  PriceList
+	span  Span
+	lines map[monthlyKey]*Line
+}
+
+type monthlyKey struct {
+	workload, volume, tenant, owner string
+	gib                             int64
+	seats                           Seats
+	rate                            Mills
+}
+
+// add takes up a stretch of what a line is about, at every price that it had. What is still held is so until the end of the span.
+func (m monthly) add(kind PriceKind, subject string, from, until time.Time, of Line) {
+	if until.IsZero() {
+		until = later(from, m.span.Until)
+	}
+	past := Span{Until: m.span.From}
+	for at := from; at.Before(until); {
+		end := m.list.Change(at)
+		if end.IsZero() || end.After(until) {
+			end = until
+		}
+		if p, ok := m.list.find(kind, subject, of.Tenant, at); ok {
+			key := monthlyKey{of.Workload, of.Volume, of.Tenant, of.Owner, of.GiB, of.Seats, p.Rate}
+			line := m.lines[key]
+			if line == nil {
+				begun := of
+				begun.Rate = p.Rate
+				line = &begun
+				m.lines[key] = line
+			}
+			line.Before += past.overlap(at, end)
+			line.Held += m.span.overlap(at, end)
+			line.OwnerName = of.OwnerName
+		}
+		at = end
+	}
+}
+
+// sorted are the lines of which something was held in the span.
+func (m monthly) sorted() []Line {
+	list := make([]Line, 0, len(m.lines))
+	for _, line := range m.lines {
 		if line.Held > 0 {
 			list = append(list, *line)
 		}

@@ -85,6 +85,9 @@ func (w *Web) priceOf(say words, kind usage.PriceKind, subject string) ui.StackM
 	if size, ok := w.Site().Catalog.Size(subject); ok && kind == usage.PriceSize {
 		m.Title = size.Title
 	}
+	if kind == usage.PriceSeat {
+		m.Title = w.poolTitle(subject)
+	}
 	return m
 }
 
@@ -152,6 +155,9 @@ func (w *Web) priceForm(say words, d usage.PriceDraft, problems []fault.Field) *
 	}
 	for _, model := range known.Models {
 		option(usage.PriceCard, model, say.S("prices.option_card", "Title", model))
+	}
+	for _, pool := range known.Pools {
+		option(usage.PriceSeat, pool, say.S("prices.option_seat", "Title", w.poolTitle(pool)))
 	}
 	for _, kind := range []usage.PriceKind{usage.PriceCPU, usage.PriceMemory, usage.PriceStorage} {
 		option(kind, "", say.Say(i18n.T("prices.kind_"+string(kind))))

@@ -585,7 +585,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 		m.Verdict.Actions = append(m.Verdict.Actions, ui.ActionModel{Link: moreQuota(say, p.Wish.Tenant, p.Wish.Size.Name)})
 	}
 	if !badLease(p) {
-		m.Cost, m.CostNote = say.money(p.Price), say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
+		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
 	m.Going = w.going(k, form, offers, p.Wish)
 	m.Items = summaryItems(say, p)
@@ -594,6 +594,23 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	}
 	m.Budget = budgetAfter(say, p.Budget)
 	return m, nil
+}
+
+// priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a price.
+func (w *Web) priceAhead(say words, p request.Preview) (total, note string) {
+	a, sum := p.Beside(w.Prices.List()), p.Price
+	note = say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
+	if a.Seats.Minor == 0 && a.Storage.Minor == 0 {
+		return say.money(sum), note
+	}
+	parts := []string{note, say.S("start.total_size", "Money", say.money(p.Price))}
+	if a.Seats.Minor > 0 {
+		sum, parts = sum.Add(a.Seats), append(parts, say.S("start.total_seats", "Money", say.money(a.Seats)))
+	}
+	if a.Storage.Minor > 0 {
+		sum, parts = sum.Add(a.Storage), append(parts, say.S("start.total_storage", "Money", say.money(a.Storage)))
+	}
+	return say.money(sum), strings.Join(parts, ". ")
 }
 
 func offerNamed(offers []request.Offer, name string) request.Offer {

@@ -87,10 +87,13 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 	if total.Storage > 0 {
 		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.gibMonths(total.Storage), Cost: say.monies(storageCost(s))})
 	}
+	for _, p := range total.Seats {
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.seatHours(p.Time), Cost: say.monies(poolCost(s, p.Pool))})
+	}
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
-	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost), Hours: sumHours(say, total)}
+	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost), Hours: w.sumHours(say, total)}
 	if len(m.Rows) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
 	}
@@ -98,8 +101,8 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 }
 
 func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
-	say, first := k.words, g.Lines[0]
-	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: sumHours(say, g), Use: useModel(say, g), Cost: say.monies(g.Cost)}
+	say, first := k.words, leading(g.Lines)
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.monies(g.Cost)}
 	switch c.by {
 	case "person":
 		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "user"}
@@ -109,6 +112,9 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "sizes"}
 		if first.Volume != "" {
 			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
+		}
+		if pool := first.Seats.Pool; pool != "" {
+			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licences"
 		}
 	default:
 		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)), Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
@@ -129,6 +135,38 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 		row.ShareWords = say.percent(100 * share)
 	}
 	return row
+}
+
+// leading is the line that a group is called after: one of something that runs, where there is one.
+func leading(lines []usage.Line) usage.Line {
+	if i := slices.IndexFunc(lines, func(l usage.Line) bool { return !l.Monthly() }); i >= 0 {
+		return lines[i]
+	}
+	return lines[0]
+}
+
+// seats are those of a licence pool, in words.
+func (w *Web) seats(say words, pool string) string {
+	return say.S("usage.seats", "Pool", w.poolTitle(pool))
+}
+
+func (w *Web) poolTitle(name string) string {
+	for _, p := range w.Site().Pools {
+		if p.Name == name {
+			return orElse(p.Title, name)
+		}
+	}
+	return name
+}
+
+func poolCost(s usage.Statement, pool string) []usage.Money {
+	s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l usage.Line) bool { return l.Seats.Pool != pool })
+	return s.Total().Cost
+}
+
+// seatHours is how long seats were held: "12.5 seat hours".
+func (w words) seatHours(d time.Duration) string {
+	return w.S("usage.seat_hours", "Hours", ui.Number(w.Localizer, d.Hours(), 1))
 }
 
 func workloads(lines []usage.Line) int {
@@ -264,10 +302,13 @@ func kindHours(say words, times []usage.KindTime) []usageview.HoursModel {
 }
 
 // sumHours is what a sum held: GPUs by kind, and storage.
-func sumHours(say words, s usage.Sum) []usageview.HoursModel {
+func (w *Web) sumHours(say words, s usage.Sum) []usageview.HoursModel {
 	list := kindHours(say, s.GPU)
 	if s.Storage > 0 {
 		list = append(list, usageview.HoursModel{Hours: say.gibMonths(s.Storage), Kind: say.S("usage.storage")})
+	}
+	for _, p := range s.Seats {
+		list = append(list, usageview.HoursModel{Hours: say.seatHours(p.Time), Kind: w.seats(say, p.Pool)})
 	}
 	return list
 }

@@ -170,3 +170,49 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 		t.Errorf("want it in the table, got %s", file)
 	}
 }
+
+// TestUsageOfSeats: a licence seat that has a price is a charge of its own, beside the GPU that it went with.
+func TestUsageOfSeats(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	before := w.Get(webtest.Ben, "/usage?by=workload").Body.String()
+	if strings.Contains(before, "seat hours") {
+		t.Error("what has no price is no line")
+	}
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000, From: webtest.Now.Add(-100 * time.Hour)}}
+	if err := w.Prices.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Ben, "/usage?by=workload"), http.StatusOK)
+	kind := doc.Find("[data-test=usage-kind]:contains('NVIDIA vWS')")
+	if got := said(kind); !strings.Contains(got, "0.5 seat hours") || !strings.Contains(got, "€1.00") {
+		t.Errorf("half an hour of one seat at two euros, got %q", got)
+	}
+	row := said(doc.Find("[data-test=usage-row]:contains(render-farm)"))
+	if !strings.Contains(row, "0.5 seat hours") || !strings.Contains(row, "vGPU") {
+		t.Errorf("want the workload by its name, its GPU and its seat, got %q", row)
+	}
+	if got := said(read(t, w.Get(webtest.Ben, "/usage?by=size"), http.StatusOK).Find("[data-test=usage-row]:contains('Licence seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
+		t.Errorf("want the seats by themselves, got %q", got)
+	}
+	if file := w.Get(webtest.Ben, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Licence seats") {
+		t.Errorf("want the seats among the charges, got %s", file)
+	}
+}
+
+// TestPriceBeforeStart: the total names the GPU, the storage and the seat.
+func TestPriceBeforeStart(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000, From: webtest.Now.Add(-100 * time.Hour)},
+		{ID: "p-2", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)}}
+	if err := w.Prices.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "total"))
+	for _, want := range []string{"Licence seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in the price before the start, got %q", want, got)
+		}
+	}
+}

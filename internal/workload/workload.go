@@ -91,6 +91,14 @@ func (w Workload) Thing() identity.Thing {
 // Holds reports whether the workload counts against quota and licence seats: from the decision until its pod is gone.
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
 
+// Seats are the licence seats that the workload holds while it has a place; zero for none.
+func (w Workload) Seats() usage.Seats {
+	if w.Size.LicencePool == "" {
+		return usage.Seats{}
+	}
+	return usage.Seats{Pool: w.Size.LicencePool, Count: int64(max(1, w.LicenceSeats))}
+}
+
 // Unsettled reports whether the cluster is still on its way to the wish.
 func (w Workload) Unsettled() bool {
 	return w.Observed.Generation < w.Generation || w.State == Queued || w.State == Starting || w.State == Stopping

@@ -52,6 +52,9 @@ func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, events 
 // priced is what the world has on offer, and to whom.
 func (w *World) priced() usage.Known {
 	known := usage.Known{Models: []string{"H100 80GB"}}
+	for _, p := range w.Site.Pools {
+		known.Pools = append(known.Pools, p.Name)
+	}
 	for _, s := range w.Site.Catalog.Sizes {
 		known.Sizes = append(known.Sizes, s.Name)
 	}

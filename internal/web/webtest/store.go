@@ -211,6 +211,24 @@ func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ er
 	return list, nil
 }
 
+// Seated are the licence seats of what has a meter.
+func (s *Store) Seated(_ context.Context, f usage.Filter, since time.Time) (list []usage.Seated, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, held := range s.Held {
+		w := s.Works[id]
+		if (f.Owner != "" && string(w.Owner) != f.Owner) || (f.Tenants != nil && !slices.Contains(f.Tenants, w.Tenant)) || w.Seats().Pool == "" {
+			continue
+		}
+		for _, i := range held {
+			if i.Until.IsZero() || i.Until.After(since) {
+				list = append(list, usage.Seated{Workload: string(id), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner), OwnerName: w.OwnerName, Seats: w.Seats(), From: i.From, Until: i.Until})
+			}
+		}
+	}
+	return list, nil
+}
+
 // Volumes lists storage by name.
 func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
 	s.mu.Lock()

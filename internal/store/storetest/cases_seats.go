@@ -1,0 +1,52 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var seatCases = cases{
+	"the meter knows which seats were held with a GPU, and whose": func(t *testing.T, s *store.Store) {
+		ctx, rtx := context.Background(), usage.Seats{Pool: "rtx", Count: 2}
+		seated := func(w string, from, until int) usage.Interval {
+			i := *interval(from, until)
+			i.Workload, i.Seats = w, rtx
+			return i
+		}
+		bare := *interval(500, 600)
+		meter(t, s, Workload("w-1"), []usage.Interval{seated("w-1", 0, 100), bare, seated("w-1", 700, 800)})
+		other := Workload("w-2")
+		other.Tenant, other.Owner = "speech", "p-bob"
+		i := seated("w-2", 700, 800)
+		i.Tenant = "speech"
+		meter(t, s, other, []usage.Interval{i})
+		equal(t, rtx, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"][0].Seats)
+		equal(t, usage.Seats{}, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"][1].Seats)
+
+		ask := func(from, until int, since time.Time, f usage.Filter) []usage.Seated {
+			f.Span = usage.Span{From: later(from), Until: later(until)}
+			return got(s.Seated(ctx, f, since))(t)
+		}
+		first := usage.Seated{Workload: "w-1", Name: "name-of-w-1", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Seats: rtx, From: later(0), Until: later(100)}
+		again, bob := first, first
+		again.From, again.Until = later(700), later(800)
+		bob.Workload, bob.Name, bob.Tenant, bob.Owner, bob.From, bob.Until = "w-2", "name-of-w-2", "speech", "p-bob", again.From, again.Until
+		equal(t, []usage.Seated{first}, ask(0, 50, time.Time{}, usage.Filter{}))
+		equal(t, []usage.Seated{first, again, bob}, ask(750, 1000, time.Time{}, usage.Filter{}))
+		equal(t, []usage.Seated{again, bob}, ask(750, 1000, later(100), usage.Filter{}))
+		equal(t, []usage.Seated{bob}, ask(750, 1000, time.Time{}, usage.Filter{Tenants: []string{"speech"}}))
+		equal(t, []usage.Seated{bob}, ask(750, 1000, time.Time{}, usage.Filter{Owner: "p-bob"}))
+		equal(t, 0, len(ask(200, 650, time.Time{}, usage.Filter{})))
+		equal(t, 0, len(ask(0, 1000, time.Time{}, usage.Filter{Tenants: []string{}})))
+	},
+	"a seat may have a price": func(t *testing.T, s *store.Store) {
+		p := usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "rtx", Rate: 4_000_000, From: later(0), Author: "p-ada", Name: "Ada", At: later(0)}
+		must(t, s.SavePrice(context.Background(), p))
+		equal(t, usage.PriceList{p}, got(s.Prices(context.Background()))(t))
+	},
+}

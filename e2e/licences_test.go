@@ -18,7 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
-// licencePatience is for what the portal looks at once a minute, on a busy machine.
+// licencePatience is for what the portal looks at every few seconds, and Prometheus before it, on a busy machine.
 const licencePatience = 6 * time.Minute
 
 // again loads the page anew: strips are those of the moment at which it was asked for.
@@ -72,6 +72,7 @@ func newLicenceSite(t *testing.T) *licenceSite {
 		o.Change = func(c map[string]any) {
 			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "server": "devstack"}}
 			c["licenceServers"].([]any)[0].(map[string]any)["url"] = server.URL
+			c["licenceEvery"] = "3s"
 		}
 	})
 	shared := portal
@@ -181,6 +182,87 @@ func TestLicenceCockpit(t *testing.T) {
 			t.Errorf("want nothing to be stopped while the licence server is away, got %v", now["state"])
 		}
 	}
+}
+
+// TestTheLicenceLine: a pool that lets starts wait. Approvers find who waits and may still say no; a file of licences is looked at before it is kept, and who waits for its seats goes on.
+func TestTheLicenceLine(t *testing.T) {
+	own := ownPortal(t, "licenceline", func(o *stack.PortalOptions) {
+		o.Change = func(c map[string]any) {
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 1, "whenFull": "queue"}}
+			delete(c, "licenceServers")
+		}
+	})
+	shared := portal
+	portal = own
+	t.Cleanup(func() { portal = shared })
+	dana := as(t, "dana")
+	dana.running("vgpu-12q", map[string]any{"name": "drawing"})
+	unwanted := dana.start("vgpu-12q", map[string]any{"name": "unwanted"})
+	wanted := dana.start("vgpu-12q", map[string]any{"name": "wanted"})
+	for _, r := range []map[string]any{unwanted, wanted} {
+		if r["state"] != "pending" {
+			t.Fatalf("want %v to wait for a seat, got %v", r["name"], r["state"])
+		}
+	}
+
+	ada := signIn(t, "ada", look{})
+	ada.open("/approvals")
+	ada.reads("[data-test=seat-line]", "NVIDIA RTX vWS")
+	ada.accessible()
+	ada.shot("seat-line")
+	ada.click("[data-test=seat-row] a[href='/approvals/" + str(unwanted["id"]) + "']")
+	ada.sees("[data-test=reject]")
+	ada.fill("[data-test=note]", "Not this week.")
+	ada.accessible()
+	ada.shot("seat-reject")
+	ada.click("[data-test=reject]")
+	ada.sees("[data-test=flash]")
+	if r := dana.ok(http.StatusOK, http.MethodGet, "/requests/"+str(unwanted["id"]), nil); r["state"] != "rejected" {
+		t.Errorf("want it rejected, got %v", r["state"])
+	}
+
+	const head = "feature,quantity,from,until,reference\n"
+	bad := head + "nvidia-vws,3,,2099-12-31,PO-2026-0117\nNVIDIA RTX Virtual Workstation,-4,,,PO-2026-0118\nunknown product,2,,,PO-2026-0119\n"
+	for name, l := range map[string]look{"light": {}, "dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
+		pat := signIn(t, "pat", l)
+		pat.looksAt(bad)
+		if n, err := pat.at("[data-test=import-line]").Count(); err != nil || n != 3 {
+			t.Fatalf("want every line of the file, got %d, %v", n, err)
+		}
+		pat.reads("[data-test=import-lines]", "PO-2026-0118")
+		if n, _ := pat.at("[data-test=import-confirm]").Count(); n != 0 {
+			t.Error("a file with a refused line could be kept")
+		}
+		if l.Dark {
+			pat.contrasts()
+		} else {
+			pat.accessible()
+		}
+		pat.fitsTheWindow()
+		pat.shot("import-refused-" + name)
+	}
+	pat := signIn(t, "pat", look{})
+	pat.looksAt(head + "nvidia-vws,2,,2099-12-31,PO-2026-0117\n")
+	pat.reads("[data-test=import-verdict]", "1 would be added")
+	pat.accessible()
+	pat.shot("import-good")
+	pat.click("[data-test=import-confirm]")
+	pat.reads("[data-test=source]", "file")
+	pat.reads("[data-test=valid-until]", "2099-12-31")
+	pat.shot("imported")
+	r := dana.until("/requests/"+str(wanted["id"]), "it has its seat", licencePatience, func(r map[string]any) bool { return r["state"] == "approved" })
+	w := dana.reaches(str(r["workload"]), "running")
+	dana.remove(str(w["id"]))
+}
+
+// looksAt uploads a file of licences and waits for what it would lead to.
+func (p *person) looksAt(csv string) {
+	p.t.Helper()
+	p.expecting("422") // a file that is refused
+	p.open("/licences")
+	p.do(p.at("input[type=file]").SetInputFiles(playwright.InputFile{Name: "licences.csv", MimeType: "text/csv", Buffer: []byte(csv)}))
+	p.click("[data-test=licence-import]")
+	p.sees("[data-test=import-verdict]")
 }
 
 // TestPhysicalLayout: where each slice sits on its card, and what still fits, as the node's agent tells.

@@ -222,6 +222,37 @@ type ImportedLicences struct {
 	Entitlements []Entitlement    `json:"entitlements"`
 	Ignored      []string         `json:"ignored" doc:"Columns that were not read"`
 	Problems     []LicenceProblem `json:"problems" doc:"Only when nothing is to be kept: else a problem refuses the call, each with its line"`
+	Added        int              `json:"added" doc:"Lines that are new; with keep they are kept now, else they would be, and so for changed"`
+	Changed      int              `json:"changed" doc:"Lines that take the place of an entry with the same reference"`
+	Unchanged    int              `json:"unchanged" doc:"Lines that are entered like this already"`
+	Refused      int              `json:"refused" doc:"Lines with a problem; a file with one of them is not kept in part"`
+	Lines        []ImportedLine   `json:"lines" doc:"Every line of the file, and what becomes of it"`
+}
+
+// ImportedLine is one line of a file.
+type ImportedLine struct {
+	Line      int      `json:"line"`
+	Fate      string   `json:"fate" enum:"added,changed,unchanged,refused"`
+	Pool      string   `json:"pool" doc:"This and what follows is as it is written"`
+	Seats     string   `json:"seats"`
+	From      string   `json:"from,omitempty"`
+	Until     string   `json:"until,omitempty"`
+	Reference string   `json:"reference,omitempty"`
+	SeatsWere int      `json:"seatsWere,omitempty" doc:"Seats of the entry whose place it takes"`
+	Reasons   []string `json:"reasons,omitempty" doc:"Why it is refused"`
+}
+
+// tell says what becomes of the lines of a file.
+func (v *ImportedLicences) tell(lines []license.ParsedLine, l *i18n.Localizer) {
+	counts := map[license.Fate]*int{license.Added: &v.Added, license.Changed: &v.Changed, license.Unchanged: &v.Unchanged, license.Refused: &v.Refused}
+	for _, line := range lines {
+		*counts[line.Fate]++
+		row := ImportedLine{Line: line.Line, Fate: string(line.Fate), Pool: line.Pool, Seats: line.Seats, From: line.From, Until: line.Until, Reference: line.Reference, SeatsWere: line.Was.Seats}
+		for _, r := range line.Reasons {
+			row.Reasons = append(row.Reasons, l.Say(r))
+		}
+		v.Lines = append(v.Lines, row)
+	}
 }
 
 // LicenceProblem is what is wrong with one line.
@@ -235,7 +266,8 @@ func (a *API) importLicences(ctx context.Context, actor identity.Actor, in *impo
 	if err != nil {
 		return nil, err
 	}
-	v := ImportedLicences{Kept: in.Body.Keep, Entitlements: []Entitlement{}, Ignored: append([]string{}, p.Ignored...), Problems: []LicenceProblem{}}
+	v := ImportedLicences{Kept: in.Body.Keep, Entitlements: []Entitlement{}, Ignored: append([]string{}, p.Ignored...), Problems: []LicenceProblem{}, Lines: []ImportedLine{}}
+	v.tell(p.Lines, i18n.From(ctx))
 	if in.Body.Keep && len(p.Problems) > 0 {
 		var fields []fault.Field
 		for _, problem := range p.Problems {
@@ -264,6 +296,8 @@ type LicenceForecast struct {
 	PeakHeld   []SeatHolder  `json:"peakHeld" doc:"Who held them; for admins and auditors"`
 	FullKnown  bool          `json:"fullKnown" doc:"Whether there is enough history for a trend"`
 	FullInDays *int          `json:"fullInDays,omitempty" doc:"When the daily peak reaches the pool if it goes on like this; absent when that is unknown or not within a year"`
+	ValidUntil *time.Time    `json:"validUntil,omitempty" doc:"When the next entitlement ends; absent where none does"`
+	ValidDays  *int          `json:"validDays,omitempty" doc:"Days from now until then, begun ones counted"`
 	Expires    *time.Time    `json:"expires,omitempty" doc:"The first end of an entitlement after which fewer seats are left than are taken now"`
 	LeftAfter  int           `json:"leftAfter,omitempty" doc:"Seats after that end"`
 }
@@ -285,9 +319,15 @@ type SeatHolder struct {
 
 func (a *API) licenceForecast(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[LicenceForecast]], error) {
 	lines, err := a.deps.Licences.Overview(ctx, actor)
+	now := a.deps.Requests.Now()
 	var views []LicenceForecast
 	for _, l := range lines {
-		views = append(views, forecastView(l.Account.Pool.Name, l.Forecast))
+		v := forecastView(l.Account.Pool.Name, l.Forecast)
+		if ends := license.Ends(l.Entitlements, v.Pool, now); len(ends) > 0 {
+			days := ends[0].Days(now)
+			v.ValidUntil, v.ValidDays = moment(ends[0].Until), &days
+		}
+		views = append(views, v)
 	}
 	return reply(list(views, ""), err)
 }

@@ -79,12 +79,30 @@ func TestAFileOverTheAPI(t *testing.T) {
 	if a := send(bad, true); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Line 3") || w.seatsOf(token)["source"] != "configured" {
 		t.Errorf("a file with a problem is kept in part: %d %s", a.status, a.body)
 	}
+	if a := send(bad, false).json(t); a["added"] != 1.0 || a["refused"] != 1.0 || a["changed"] != 0.0 {
+		t.Errorf("want one line good and one refused, got %v", a)
+	} else if line := a["lines"].([]any)[1].(map[string]any); line["fate"] != "refused" || line["line"] != 3.0 || line["seats"] != "-1" || len(line["reasons"].([]any)) != 1 {
+		t.Errorf("want the refused line as it is written, with its reason, got %v", line)
+	}
 	good := "feature,quantity\nnvidia-vws,4\nnvidia-vws,3\n"
 	if a := send(good, false); a.status != http.StatusOK || w.seatsOf(token)["source"] != "configured" {
 		t.Errorf("a look at a file keeps it: %d %s", a.status, a.body)
 	}
 	if a := send(good, true); a.status != http.StatusOK || w.seatsOf(token)["total"] != 7.0 {
 		t.Errorf("want seven seats, got %d %v", a.status, w.seatsOf(token))
+	} else if told := a.json(t); told["added"] != 2.0 || told["kept"] != true {
+		t.Errorf("want two lines added and kept, got %v", told)
+	}
+	until := w.clock.now().AddDate(0, 0, 29).Format(time.DateOnly) // the last day
+	if a := send("feature,quantity,reference,until\nnvidia-vws,2,PO-7,"+until+"\n", true); a.status != http.StatusOK || a.json(t)["added"] != 1.0 {
+		t.Fatalf("want it added, got %d %s", a.status, a.body)
+	}
+	if a := send("feature,quantity,reference,until\nnvidia-vws,1,PO-7,"+until+"\n", true).json(t); a["changed"] != 1.0 || a["added"] != 0.0 || a["lines"].([]any)[0].(map[string]any)["seatsWere"] != 2.0 {
+		t.Errorf("want it changed from two seats, got %v", a)
+	}
+	f := w.call(token, http.MethodGet, "/api/v1/licences/forecast", nil).json(t)["items"].([]any)[0].(map[string]any)
+	if f["validDays"] != 30.0 {
+		t.Errorf("want 30 days until it ends, got %v", f["validDays"])
 	}
 }
 

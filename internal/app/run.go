@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,7 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
 	}()
 	var asking sync.WaitGroup
 	asking.Go(func() { a.agents.run(ctx) })
-	asking.Go(func() { _ = a.licences.Run(ctx, askLicencesEvery, askLicencesFor) })
+	asking.Go(func() { _ = a.licences.Run(ctx, cmp.Or(a.config.LicenceEvery.Std(), askLicencesEvery), askLicencesFor) })
 	asking.Go(func() { _ = a.recorder.Run(ctx) })
 	defer func() {
 		cancel()

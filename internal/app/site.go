@@ -117,7 +117,7 @@ func (a *App) followPrices(ctx context.Context) error {
 	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
 
-// A licence server is asked this often, and has this long to answer.
+// A licence server is asked this often where the settings do not say, and has this long to answer.
 const (
 	askLicencesEvery = time.Minute
 	askLicencesFor   = 20 * time.Second

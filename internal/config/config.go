@@ -58,6 +58,9 @@ type Config struct {
 	Advice         Advice          `json:"advice,omitempty"`
 	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
 	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+
+	// LicenceEvery is how often licence servers are asked, and what vGPUs say of their licences is looked at; default 1m, at least 1s. A vendor's service may limit calls.
+	LicenceEvery catalog.Duration `json:"licenceEvery,omitempty"`
 }
 
 // OIDC is the sign-in provider.
@@ -401,6 +404,9 @@ func (c Config) poolProblems() []error {
 		if p.Server != "" && !slices.ContainsFunc(c.LicenceServers, func(s nls.Config) bool { return s.Name == p.Server }) {
 			all = append(all, fmt.Errorf("licencePools[%d].server: there is no licence server %q", i, p.Server))
 		}
+	}
+	if every := c.LicenceEvery.Std(); every != 0 && every < time.Second {
+		all = append(all, fmt.Errorf("licenceEvery: %s is less than a second", every))
 	}
 	servers := map[string]bool{}
 	for i, s := range c.LicenceServers {

@@ -66,6 +66,7 @@ storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
 platform: {admins: [x], admin: [""]}
 licencePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
+licenceEvery: 10ms
 clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
@@ -78,15 +79,15 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
-		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
+		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "licenceEvery: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 33 {
-		t.Errorf("want one line for each problem, 33, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 34 {
+		t.Errorf("want one line for each problem, 34, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -96,6 +96,12 @@ func Ends(list []Entitlement, pool string, at time.Time) []Entitlement {
 	return ending
 }
 
+// Days are those from a moment until the entitlement ends; one that has begun counts. It has to have an end.
+func (e Entitlement) Days(at time.Time) int {
+	const day = 24 * time.Hour
+	return int((e.Until.Sub(at) + day - 1) / day)
+}
+
 // Fill gives each pool the seats that count at a moment: the licence server's where the pool names one, else what was entered or imported, else what
 // the settings say. A pool whose server has never answered and which has no other number is unknown.
 func Fill(pools []Pool, entered []Entitlement, answers map[string]Answer, at time.Time) []Pool {

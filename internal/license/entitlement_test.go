@@ -84,3 +84,12 @@ func TestAnAnswerThatFailsKeepsWhatWasSaid(t *testing.T) {
 		t.Errorf("an answer ends the failure, got %+v", a)
 	}
 }
+
+func TestDaysUntilAnEntitlementEnds(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for want, until := range map[int]time.Time{1: at.Add(time.Second), 2: at.Add(24*time.Hour + time.Nanosecond), 40: at.Add(40 * 24 * time.Hour), 0: at} {
+		if got := (Entitlement{Until: until}).Days(at); got != want {
+			t.Errorf("%s: want %d, got %d", until, want, got)
+		}
+	}
+}

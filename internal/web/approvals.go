@@ -107,7 +107,7 @@ func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineMode
 		}
 		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
 		row.Row.Test = "seat-row"
-		row.Name.Detail = r.Decision.Seat.Title + " · " + row.Name.Detail
+		row.Name.Detail = r.Wish.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
 		m.Rows = append(m.Rows, row)
 	}
 	if next != "" {

@@ -173,7 +173,7 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 	}
 	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
 	if len(ends) > 0 {
-		add("valid-until", say.S("licences.until"), lastDay(say, ends[0].Until))
+		add("valid-until", say.S("licences.until"), say.S("licences.until_in", "Day", lastDay(say, ends[0].Until), "Count", ends[0].Days(say.now)))
 	}
 	peak := unknown
 	if p := l.Forecast.Peak; p.Seats > 0 {
@@ -198,6 +198,9 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 	return facts
 }
 
+// tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year round. The date itself is always there.
+const tellEnd = 90 * 24 * time.Hour
+
 // poolNotices are what somebody has to do something about.
 func poolNotices(say words, l license.Line) []ui.NoticeModel {
 	var list []ui.NoticeModel
@@ -205,7 +208,7 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.say(l.Answer.Failed), Test: "server-away",
 			Body: say.S("licences.away_since", "Since", l.Answer.Since.UTC().Format("2006-01-02 15:04")+" UTC")})
 	}
-	if f := l.Forecast; !f.Expires.IsZero() {
+	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.now) <= tellEnd {
 		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.will_end", "Day", lastDay(say, f.Expires), "Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
 	}
 	if d := l.Account.Difference; len(d) > 0 {

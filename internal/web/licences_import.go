@@ -121,7 +121,7 @@ func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 }
 
 func importLine(say words, l license.ParsedLine) licences.LineModel {
-	m := licences.LineModel{Line: strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats, From: l.From, Until: l.Until, Reference: l.Reference,
+	m := licences.LineModel{Line: say.S("licences.line") + " " + strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats, From: l.From, Until: l.Until, Reference: l.Reference,
 		Fate: ui.StateModel{Kind: fateKinds[l.Fate], Word: upperFirst(say.Say(i18n.T("licences.fate_" + string(l.Fate)))), Test: "fate"}}
 	switch l.Fate {
 	case license.Changed:

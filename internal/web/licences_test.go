@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"mime/multipart"
 	"net/http/httptest"
 	"net/url"
@@ -178,6 +179,25 @@ func TestSeatsByHourAreDrawn(t *testing.T) {
 		}
 		if strings.Contains(page, "cad (vision)") != (person == "admin") {
 			t.Errorf("%s: who held the peak is for those who see all", person)
+		}
+	}
+}
+
+// An end is always told with its days; a warning comes when there is still time to order, not all year round.
+func TestThePoolTellsWhenItsLicencesEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		days  int
+		warns bool
+	}{"soon": {30, true}, "next year": {300, false}} {
+		w := webtest.Busy()
+		w.Licences.Entered = []license.Entitlement{{ID: "l-1", Pool: "nvidia-vws", Seats: 4, Until: w.Clock.AddDate(0, 0, c.days)}}
+		if err := w.LicenceService.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		doc := read(t, w.Get(webtest.Dora, "/licences"), 200)
+		wantSaid(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
+		if got := part(doc, "will-end").Length() > 0; got != c.warns {
+			t.Errorf("%s: want a warning %v, got %v", name, c.warns, got)
 		}
 	}
 }

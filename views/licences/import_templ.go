@@ -154,7 +154,7 @@ func Import(m ImportModel) templ.Component {
 									}()
 								}
 								ctx = templ.InitializeContext(ctx)
-								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Numeric: true, Text: l.Line, Label: ui.L(ctx).S("licences.line")}).Render(ctx, templ_7745c5c3_Buffer)
+								templ_7745c5c3_Err = ui.Cell(ui.CellModel{Head: true, Text: l.Line, Label: ui.L(ctx).S("licences.line")}).Render(ctx, templ_7745c5c3_Buffer)
 								if templ_7745c5c3_Err != nil {
 									return templ_7745c5c3_Err
 								}
@@ -234,8 +234,8 @@ func Import(m ImportModel) templ.Component {
 						return nil
 					})
 					templ_7745c5c3_Err = ui.Table(ui.TableModel{ID: "import-lines", Caption: ui.L(ctx).S("licences.lines"), Compact: true, Columns: []ui.ColumnModel{
-						{Label: ui.L(ctx).S("licences.line"), Numeric: true}, {Label: ui.L(ctx).S("licences.fate"), Width: "wide"}, {Label: ui.L(ctx).S("licences.pool")}, {Label: ui.L(ctx).S("licences.seat_count"), Numeric: true},
-						{Label: ui.L(ctx).S("licences.from")}, {Label: ui.L(ctx).S("licences.until")}, {Label: ui.L(ctx).S("licences.reference")},
+						{Label: ui.L(ctx).S("licences.line"), Hidden: true, Width: "fit"}, {Label: ui.L(ctx).S("licences.fate"), Width: "wide"}, {Label: ui.L(ctx).S("licences.pool")}, {Label: ui.L(ctx).S("licences.seat_count"), Numeric: true, Width: "fit"},
+						{Label: ui.L(ctx).S("licences.from"), Width: "fit"}, {Label: ui.L(ctx).S("licences.until"), Width: "fit"}, {Label: ui.L(ctx).S("licences.reference"), Width: "fit"},
 					}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
 // Licences is what a world knows of licences; tests set the fields before they ask for a page.
@@ -89,4 +90,14 @@ func (l *Licences) Takings(context.Context) ([]license.Taking, error) {
 // Spans is the metered past.
 func (l *Licences) Spans(context.Context, time.Time) (map[string][]license.Span, error) {
 	return l.Past, nil
+}
+
+// seatLine is a busy world in which somebody who was approved waits for a licence seat.
+func seatLine() *World {
+	w := Busy()
+	r := w.Reqs["r-anna1"]
+	r.ID, r.Decision.By, r.Decision.ByName = "r-seat", Carla.ID, Carla.Name
+	r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: Now.Add(-time.Hour)}
+	w.Reqs[r.ID] = r
+	return w
 }

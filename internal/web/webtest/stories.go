@@ -123,6 +123,15 @@ func Scenes() []Scene {
 		i.UnknownUntil = i.Until.Add(50 * time.Minute)
 		return w
 	}
+	charged := func() *World { // of some GPUs it is known how busy they were, of others not; seats and storage have a price
+		w := Busy()
+		w.Engine = map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour, Idle: 90 * time.Minute}, "w-llm-chat": {Measured: 20 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}}
+		w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 4_000_000, From: Now.Add(-100 * time.Hour)}, {ID: "p-2", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-100 * time.Hour)}}
+		if err := w.Prices.Refresh(context.Background()); err != nil {
+			panic(err)
+		}
+		return w
+	}
 	vanished := func() *World { w := Empty(); w.Snaps = map[string]inventory.Snapshot{}; return w }
 	slow := func() *World { // Prometheus has not answered yet
 		w := Busy()
@@ -259,6 +268,7 @@ func Scenes() []Scene {
 		{"usage", "mine, this month", Anna, Busy, "/usage", nil},
 		{"usage", "the team by person", Ben, Busy, "/usage?scope=team&by=person", nil},
 		{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
+		{"usage", "idle GPUs, seats and storage have their cost", Ben, charged, "/usage?scope=team&by=workload", nil},
 		{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
 		{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
 		{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},

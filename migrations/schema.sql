@@ -144,9 +144,11 @@ CREATE TABLE workloads (
   version      BIGINT  NOT NULL CHECK (version > 0),
   licence_seats BIGINT NOT NULL DEFAULT 1,
   avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
-  trace        TEXT    NOT NULL DEFAULT ''
+  trace        TEXT    NOT NULL DEFAULT '',
+  mounts       TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX workloads_ended ON workloads (updated_at) WHERE state = 'ended';
+CREATE INDEX workloads_mounting ON workloads (tenant) WHERE mounts <> '' AND state <> 'ended';
 CREATE UNIQUE INDEX workloads_living_name ON workloads (name) WHERE state <> 'ended';
 CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ended';
 CREATE INDEX workloads_newest ON workloads (created_at, id);
@@ -170,7 +172,8 @@ CREATE TABLE volumes (
   version    BIGINT  NOT NULL CHECK (version > 0),
   unused_from BIGINT,
   warned_at  BIGINT,
-  warned_for BIGINT NOT NULL DEFAULT 0
+  warned_for BIGINT NOT NULL DEFAULT 0,
+  share      TEXT   NOT NULL DEFAULT '{}'
 );
 CREATE INDEX volumes_owner ON volumes (owner);
 CREATE INDEX volumes_tenant ON volumes (tenant);

@@ -122,7 +122,7 @@ func configuration(o PortalOptions, port int) map[string]any {
 		"listen": fmt.Sprintf("127.0.0.1:%d", port), "database": database, "instance": instance,
 		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID, "clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
 		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.Ready.Kubeconfig, "prometheus": o.Ready.Prometheus, "dial": o.Ready.SOCKS5,
-			"storageClass": "standard", "agents": map[string]any{"namespace": "gpu-operator"}}},
+			"storageClass": "standard", "sharedStorage": []any{map[string]any{"name": "standard", "access": "ReadWriteMany"}}, "agents": map[string]any{"namespace": "gpu-operator"}}},
 		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"}, "auditor": []string{"gpu-auditors"}},
 		"tenants": []any{
 			map[string]any{"name": "vision", "title": "Vision", "namespace": spaces + "vision", "quota": quota,

@@ -23,16 +23,17 @@ func reply[T any](v T, err error) (*output[T], error) {
 
 // RequestBody is what is posted to ask for something.
 type RequestBody struct {
-	Kind    string `json:"kind" enum:"notebook,endpoint" doc:"What to start"`
-	Tenant  string `json:"tenant" maxLength:"63" doc:"The team that pays"`
-	Size    string `json:"size" maxLength:"100" example:"mig-1g.10gb"`
-	Image   string `json:"image" maxLength:"100" example:"jupyterlab"`
-	Name    string `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
-	Cluster string `json:"cluster,omitempty" maxLength:"63"`
-	Lease   string `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
-	Storage string `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
-	Volume  string `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
-	Reason  string `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
+	Kind    string   `json:"kind" enum:"notebook,endpoint" doc:"What to start"`
+	Tenant  string   `json:"tenant" maxLength:"63" doc:"The team that pays"`
+	Size    string   `json:"size" maxLength:"100" example:"mig-1g.10gb"`
+	Image   string   `json:"image" maxLength:"100" example:"jupyterlab"`
+	Name    string   `json:"name,omitempty" maxLength:"100" doc:"Becomes part of the address; made up when absent"`
+	Cluster string   `json:"cluster,omitempty" maxLength:"63"`
+	Lease   string   `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"How long; the size's default when absent"`
+	Storage string   `json:"storage,omitempty" maxLength:"32" example:"10Gi"`
+	Volume  string   `json:"volume,omitempty" maxLength:"100" doc:"Kept storage to use instead of new"`
+	Mounts  []string `json:"mounts,omitempty" maxItems:"20" doc:"Names of the team's volumes to have at /shared/<name>"`
+	Reason  string   `json:"reason,omitempty" maxLength:"2000" doc:"Needed when a person decides"`
 	// Replaces names the old one for people; nothing is done to it.
 	Replaces string `json:"replaces,omitempty" maxLength:"100" doc:"Id of a workload in whose place this one is wanted; it goes on until somebody stops it"`
 }
@@ -40,7 +41,7 @@ type RequestBody struct {
 // Draft is the same request.Draft that the form gives.
 func (b RequestBody) Draft(key string) request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image, Cluster: b.Cluster,
-		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Reason: b.Reason, Key: key, Replaces: workload.ID(b.Replaces)}
+		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key, Replaces: workload.ID(b.Replaces)}
 }
 
 type submitInput struct {

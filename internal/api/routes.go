@@ -16,6 +16,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"), identity.ReadTenant, a.tenants)
 	a.registerTenants()
 	a.registerTeamImages()
+	a.registerTeamVolumes()
 	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how", "People"), identity.ChangeNotices, a.noticeChoices)
 	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices", "Choose what I am told of, and how; replaces the whole choice", "People"), identity.ChangeNotices, a.chooseNotices)
 

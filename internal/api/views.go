@@ -337,6 +337,7 @@ type Workload struct {
 	Pod        string     `json:"pod,omitempty"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway"`
 	Volume     string     `json:"volume,omitempty"`
+	Mounts     []string   `json:"mounts,omitempty" doc:"Names of the team's volumes that it has at /shared/<name>"`
 	Shared     bool       `json:"shared"`
 	Lease      Lease      `json:"lease"`
 	Cost       Money      `json:"cost" doc:"So far"`
@@ -375,6 +376,9 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume, Shared: w.Shared,
 		Lease: Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request, CreatedAt: w.CreatedAt,
 	}
+	for _, m := range w.Mounts {
+		v.Mounts = append(v.Mounts, m.Name)
+	}
 	if !w.Observed.At.IsZero() {
 		v.ObservedAt = &w.Observed.At
 	}
@@ -397,11 +401,12 @@ type Volume struct {
 	Workload  string    `json:"workload,omitempty" doc:"Who uses it; absent for kept storage"`
 	CreatedAt time.Time `json:"createdAt"`
 
+	Team      bool       `json:"team,omitempty" doc:"It is shared by the whole team, see its volumes"`
 	KeptUntil *time.Time `json:"keptUntil,omitempty" doc:"When it will be reclaimed, with what stands still on it, unless somebody uses or keeps it; absent while it is used or kept for ever"`
 }
 
 func (a *API) volumeView(v workload.Volume) Volume {
-	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt}
+	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt, Team: v.OfTeam()}
 	if until := a.deps.Workloads.Keep.Until(v); !until.IsZero() {
 		view.KeptUntil = &until
 	}

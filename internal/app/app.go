@@ -234,7 +234,7 @@ func (a *App) services() {
 	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Sizes: a.size,
-		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}}
+		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}, Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}

@@ -65,6 +65,10 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"cpu: 3"}}
 	case path == "/admin/tenants/edit":
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
+	case strings.HasSuffix(path, "/volumes/:volume/delete"):
+		return url.Values{"confirm": {w.lastVolume()}}
+	case path == "/team/:name/volumes":
+		return url.Values{"name": {fmt.Sprintf("data-%d", w.next())}, "class": {"main/nfs"}, "gib": {"10"}}
 	case strings.HasPrefix(path, "/team/:name/images"):
 		return w.imageForm(fmt.Sprintf("Image %d", w.next()))
 	case strings.HasSuffix(path, "/members"):
@@ -116,6 +120,8 @@ func (w *world) body(route string) any {
 		return w.imageBody("")
 	case method != http.MethodPost:
 		return nil
+	case path == "/api/v1/tenants/{name}/volumes":
+		return map[string]any{"name": fmt.Sprintf("data-%d", w.next()), "cluster": "main", "class": "nfs", "gib": 10}
 	case path == "/api/v1/tenants/{name}/images":
 		return w.imageBody(fmt.Sprintf("image-%d", w.next()))
 	case path == "/api/v1/tenants":
@@ -168,6 +174,13 @@ func (w *world) fill(path, subject, team string) string {
 	case strings.Contains(path, "person"):
 		m := w.membership(true)
 		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team, "{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
+	case strings.HasPrefix(path, "/team/:name/volumes/"), strings.HasPrefix(path, "/api/v1/tenants/{name}/volumes/"):
+		name := w.teamVolume(team)
+		path = strings.NewReplacer(":name", team, ":volume", name, "{name}", team, "{volume}", name).Replace(path)
+		if strings.HasPrefix(path, "/api/") {
+			path += "?confirm=" + name
+		}
+		return path
 	case strings.Contains(path, "/images/"):
 		name := w.teamImage(team)
 		return strings.NewReplacer(":name", team, ":image", name, "{name}", team, "{image}", name).Replace(path)

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // newSite puts together what the services decide by, apart from the catalogue, which can change. All problems are in one error.
@@ -155,6 +156,20 @@ func (a *App) told(ctx context.Context, topic string) (changed chan struct{}, do
 		}
 	}()
 	return changed, func() { changes.Close() }
+}
+
+// sharing is what volumes of teams are decided by.
+func (a *App) sharing() workload.Sharing {
+	s := workload.Sharing{MostGiB: a.config.Limits.MaxStorageGiB, Namespace: func(team string) (string, bool) {
+		t, ok := a.tenants.Directory().ByName(team)
+		return t.NamespaceName(), ok && !t.Disabled
+	}}
+	for _, k := range a.config.Clusters {
+		for _, class := range k.SharedStorage {
+			s.Offered = append(s.Offered, workload.Offered{Cluster: k.Name, Class: class})
+		}
+	}
+	return s
 }
 
 // limits lets workload.Service ask what a team may hold.

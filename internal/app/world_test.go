@@ -155,7 +155,7 @@ func (w *world) config(dir, listen string) config.Config {
 	return config.Config{
 		Listen: listen, URL: w.url, Database: "sqlite:" + filepath.Join(dir, "portal.db"),
 		OIDC:     config.OIDC{Issuer: w.provider.Issuer(), ClientID: w.provider.ClientID(), ClientSecret: w.provider.ClientSecret()},
-		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1"}},
+		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1", SharedStorage: []workload.Class{{Name: "nfs", Access: workload.ManyNodes}}}},
 		Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}, identity.Auditor: {"auditors"}},
 		Tenants: []tenant.Tenant{
 			{Name: "vision", Title: "Vision", Quota: quota, Groups: map[identity.Role][]string{identity.Developer: {"vision-devs"}, identity.Owner: {"vision-owners"}}},

@@ -38,6 +38,7 @@ const (
 	WorkloadObserved Kind = "workload.observed"
 	LeaseWarned      Kind = "lease.warned"
 	LeaseEnded       Kind = "lease.ended"
+	VolumeShared     Kind = "volume.shared" // made for a whole team
 	VolumeDeleted    Kind = "volume.deleted"
 	VolumeWarned     Kind = "volume.warned" // unused storage will be reclaimed
 	VolumeKept       Kind = "volume.kept"   // somebody keeps it for longer
@@ -78,7 +79,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeShared, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 

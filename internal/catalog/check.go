@@ -291,7 +291,7 @@ func localPath(text string) bool {
 }
 
 // taken are directories that belong to the system or that the portal mounts itself.
-var taken = []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/boot", "/run", "/var"}
+var taken = []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/boot", "/run", "/var", "/shared"}
 
 func homeAllowed(dir string) bool {
 	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, ": ") || strings.ContainsFunc(dir, unicode.IsControl) {

@@ -25,6 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Config is every setting.
@@ -88,18 +89,19 @@ type Session struct {
 
 // Cluster is one Kubernetes or OpenShift cluster.
 type Cluster struct {
-	Name                string  `json:"name"`
-	Kubeconfig          string  `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
-	Context             string  `json:"context,omitempty"`
-	Prometheus          string  `json:"prometheus,omitempty"`          // base URL; empty: no metrics
-	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
-	Metrics             Metrics `json:"metrics,omitzero"`              // how Prometheus is asked; nothing for a plain one
-	Dial                string  `json:"dial,omitempty"`                // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
-	OpenShift           bool    `json:"openShift,omitempty"`
-	StorageClass        string  `json:"storageClass,omitempty"`
-	InternetEgress      bool    `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
-	GatewayNamespace    string  `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
-	Agents              Agents  `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
+	Name                string           `json:"name"`
+	Kubeconfig          string           `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
+	Context             string           `json:"context,omitempty"`
+	Prometheus          string           `json:"prometheus,omitempty"`          // base URL; empty: no metrics
+	PrometheusTokenFile string           `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
+	Metrics             Metrics          `json:"metrics,omitzero"`              // how Prometheus is asked; nothing for a plain one
+	Dial                string           `json:"dial,omitempty"`                // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
+	OpenShift           bool             `json:"openShift,omitempty"`
+	StorageClass        string           `json:"storageClass,omitempty"`
+	SharedStorage       []workload.Class `json:"sharedStorage,omitempty"`    // classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany}]; none by default
+	InternetEgress      bool             `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
+	GatewayNamespace    string           `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
+	Agents              Agents           `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
 }
 
 // Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that such a pod runs on.
@@ -454,6 +456,11 @@ func (c Config) clusterProblems() []error {
 		}
 		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
 			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
+		}
+		for j, class := range k.SharedStorage {
+			if class.Name == "" || class.Access != workload.ManyNodes && class.Access != workload.OneNode {
+				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: a name and an access are needed, ReadWriteMany or ReadWriteOnce", i, j))
+			}
 		}
 		for _, err := range k.metricsProblems() {
 			all = append(all, fmt.Errorf("clusters[%d].%w", i, err))

@@ -28,6 +28,7 @@ type golden struct {
 	Desired workload.Desired     `json:"desired"`
 	Volume  string               `json:"volume"`
 	GiB     int                  `json:"gib"`
+	Mounts  []workload.Mount     `json:"mounts"`
 	Tenant  tenant.Tenant        `json:"tenant"`
 	Site    goldenSite           `json:"site"`
 }
@@ -116,6 +117,7 @@ func render(t *testing.T, g golden) string {
 	} else {
 		in := inputOf(catalogOf(g.Every), g.Size, g.Image)
 		in.Workload.Name, in.Workload.Volume, in.Workload.StorageGiB = g.Name, g.Volume, g.GiB
+		in.Workload.Mounts = g.Mounts
 		if g.Kind != "" {
 			in.Workload.Kind = g.Kind
 		}

@@ -63,6 +63,9 @@ func Objects(in Input) ([]Object, error) {
 	if r.hasVolume() {
 		objects = append(objects, r.claim())
 	}
+	for _, m := range in.Workload.Mounts {
+		objects = append(objects, r.sharedClaim(m))
+	}
 	if r.claimsDevices() {
 		objects = append(objects, r.claimTemplate())
 	}
@@ -160,6 +163,11 @@ func (in Input) check() error {
 	}
 	if in.hasVolume() && w.StorageGiB <= 0 {
 		add("storage %q has no size", w.Volume)
+	}
+	for _, m := range w.Mounts {
+		if len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) || len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "" {
+			add("volume %q of the team cannot be rendered", m.Claim)
+		}
 	}
 	if in.hasToken() && in.Token == "" {
 		add("the workload's token is missing")
@@ -260,6 +268,20 @@ func (r renderer) claim() *corev1.PersistentVolumeClaim {
 		claim.Spec.StorageClassName = &r.Site.StorageClass
 	}
 	return claim
+}
+
+// sharedClaim is a volume of the team: made with the first workload that has it, and the same whichever that is.
+func (r renderer) sharedClaim(m workload.Mount) *corev1.PersistentVolumeClaim {
+	owner := Owner{Instance: r.owner.Instance, Tenant: r.owner.Tenant, Volume: m.Claim}
+	return &corev1.PersistentVolumeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+		ObjectMeta: owner.meta("shared-storage", r.Workload.Namespace, m.Claim),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.PersistentVolumeAccessMode(m.Access)},
+			StorageClassName: new(m.Class),
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(m.GiB)<<30, resource.BinarySI)}},
+		},
+	}
 }
 
 // statefulSet runs a notebook: at most one pod, and never two on the same storage. Parallel, because under the ordered policy a pod that never gets ready

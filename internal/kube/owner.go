@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +56,7 @@ func Owned(annotations map[string]string, w workload.Workload) bool {
 		return false
 	}
 	if o.Volume != "" {
-		return o.Volume == w.Volume
+		return o.Volume == w.Volume || slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == o.Volume })
 	}
 	return o.Workload != "" && o.Workload == w.ID
 }

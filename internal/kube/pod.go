@@ -2,7 +2,9 @@ package kube
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // requiredSCC pins the security context constraint on OpenShift: an account that may use a wider one must not get it here.
@@ -20,6 +23,10 @@ const (
 	sharedVolume = "shm"
 	tempVolume   = "tmp"
 )
+
+// sharedGroup owns what a team shares, whatever image writes there: with a group for each image, the one that starts would take it from the others. It is "users", the
+// group that the Jupyter project's images have anyway. On OpenShift all pods of a namespace have one group already.
+const sharedGroup int64 = 100
 
 // template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must not replace it.
 func (r renderer) template() corev1.PodTemplateSpec {
@@ -76,6 +83,9 @@ func (r renderer) podSecurity() *corev1.PodSecurityContext {
 		return s
 	}
 	s.RunAsUser, s.FSGroup = r.Workload.Image.RunAsUser, r.Workload.Image.FSGroup
+	if len(r.Workload.Mounts) > 0 {
+		s.FSGroup = new(sharedGroup)
+	}
 	if s.FSGroup != nil { // a big home would otherwise be walked through at every start
 		s.FSGroupChangePolicy = new(corev1.FSGroupChangeOnRootMismatch)
 	}
@@ -150,8 +160,16 @@ func (r renderer) volumes() []corev1.Volume {
 			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: r.shared},
 		}})
 	}
+	for i, m := range r.Workload.Mounts {
+		volumes = append(volumes, corev1.Volume{Name: teamVolume(i), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Claim, ReadOnly: m.ReadOnly},
+		}})
+	}
 	return append(volumes, emptyDir(tempVolume))
 }
+
+// teamVolume is the name of a volume in the pod: that of its claim has a dot, which is not allowed there.
+func teamVolume(i int) string { return "team-" + strconv.Itoa(i) }
 
 func emptyDir(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
@@ -164,6 +182,9 @@ func (r renderer) mounts() []corev1.VolumeMount {
 	}
 	if r.shared != nil {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
+	}
+	for i, m := range r.Workload.Mounts {
+		mounts = append(mounts, corev1.VolumeMount{Name: teamVolume(i), MountPath: path.Join(workload.SharedDir, m.Name), ReadOnly: m.ReadOnly})
 	}
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }

@@ -49,14 +49,36 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t tr
 		f.PodEvents = l.eventsAbout(w.Namespace, string(f.Pod.UID))
 		f.NodeLost = l.nodeLost(f.Pod.Spec.NodeName)
 	}
-	if obj, ok := l.caches().look(Key{Kind: "PersistentVolumeClaim", Namespace: w.Namespace, Name: w.Volume}); ok {
-		f.Claim = obj.(*corev1.PersistentVolumeClaim)
-		f.ClaimEvents = l.eventsAbout(w.Namespace, string(f.Claim.UID))
+	if claim := l.claimOf(w); claim != nil {
+		f.Claim, f.ClaimEvents = claim, l.eventsAbout(w.Namespace, string(claim.UID))
 	}
 	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
 		f.Fit, f.Marked = capacity.Fit(snapshot, w.Size), capacity.Marked(snapshot, w.Size)
 	}
 	return f
+}
+
+// claimOf is the claim that a workload waits for, else that of its own storage; nil for none.
+func (l *loop) claimOf(w workload.Workload) *corev1.PersistentVolumeClaim {
+	names := []string{w.Volume}
+	for _, m := range w.Mounts {
+		names = append(names, m.Claim)
+	}
+	var first *corev1.PersistentVolumeClaim
+	for _, name := range names {
+		obj, ok := l.caches().look(Key{Kind: "PersistentVolumeClaim", Namespace: w.Namespace, Name: name})
+		if !ok {
+			continue
+		}
+		claim := obj.(*corev1.PersistentVolumeClaim)
+		if claim.Status.Phase == corev1.ClaimPending {
+			return claim
+		}
+		if first == nil {
+			first = claim
+		}
+	}
+	return first
 }
 
 func (l *loop) nodeLost(name string) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Limits bound what can be typed; the site may narrow them.
@@ -57,6 +58,7 @@ func Check(d Draft, o Offering) (Wish, []fault.Field) {
 	w.StorageGiB = c.storage(d.Storage)
 	w.Reason = c.reason(d.Reason)
 	w.Name = c.name(d.Name)
+	w.Mounts = c.mounts(d.Mounts)
 	return w, c.fields
 }
 
@@ -174,6 +176,24 @@ func (c *checker) reason(text string) string {
 		c.problem("reason", i18n.T("request.reason_too_long", "Most", maxReason))
 	}
 	return text
+}
+
+// maxMounts is how many of the team's volumes one workload can have.
+const maxMounts = 10
+
+// mounts are the volumes by name; what they are is looked up where the wish is granted.
+func (c *checker) mounts(names []string) []workload.Mount {
+	var mounts []workload.Mount
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" && !slices.ContainsFunc(mounts, func(m workload.Mount) bool { return m.Name == name }) {
+			mounts = append(mounts, workload.Mount{TeamShare: workload.TeamShare{Name: name}})
+		}
+	}
+	if len(mounts) > maxMounts {
+		c.problem("mounts", i18n.T("request.mounts_many", "Most", maxMounts))
+		return nil
+	}
+	return mounts
 }
 
 func (c *checker) name(text string) string {

@@ -146,6 +146,11 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if t.Name == "" || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: t.Name}) {
 		return p, nil
 	}
+	fields, err := mounted(ctx, s.Store, &w)
+	if err != nil {
+		return p, err
+	}
+	p.Wish, p.Fields = w, append(p.Fields, fields...)
 	holdings, err := s.Store.Holdings(ctx, t.Name)
 	if err != nil {
 		return p, err

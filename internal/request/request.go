@@ -55,6 +55,7 @@ type Draft struct {
 	DryRun  bool   // refuse nothing, write nothing: for the summary
 	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody stops it.
 	Replaces workload.ID `json:",omitempty"`
+	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 }
 
 // Wish is a checked draft: what would be granted.
@@ -68,6 +69,7 @@ type Wish struct {
 	Lease      catalog.Duration     `json:"lease"`
 	StorageGiB int                  `json:"storageGiB"`
 	Volume     string               `json:"volume,omitempty"` // kept storage to use
+	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
 	Amount     int                  `json:"amount,omitempty"`   // for more quota: how many of the size the tenant may hold then

@@ -34,6 +34,7 @@ type Store interface {
 	// Past is what somebody was granted since a time.
 	Past(ctx context.Context, asker identity.PersonID, since time.Time) (Past, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
+	Volume(ctx context.Context, name string) (workload.Volume, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
 	budget.Reader
@@ -313,6 +314,13 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 			return Outcome{}, err
 		}
 	}
+	fields, err := mounted(ctx, tx, &w)
+	if err == nil {
+		err = fault.InvalidFields(fields)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
 	if f.NameTaken, err = tx.NameTaken(ctx, w.Name); err != nil {
 		return Outcome{}, err
 	}
@@ -334,7 +342,7 @@ func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
 		return err
 	}
 	switch {
-	case err != nil || v.Deleted || v.Tenant != w.Tenant || v.Owner != a.Person.ID || v.Cluster != w.Cluster:
+	case err != nil || v.Deleted || v.OfTeam() || v.Tenant != w.Tenant || v.Owner != a.Person.ID || v.Cluster != w.Cluster:
 		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_unknown", "Volume", clip(w.Volume))}})
 	case v.Workload != "":
 		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_in_use", "Volume", v.Name)}})
@@ -365,6 +373,15 @@ func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
 }
 
 func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
+	if w.Version == 0 {
+		for _, m := range w.Mounts { // it may have been deleted while somebody had to decide
+			if v, err := tx.Volume(ctx, m.Claim); fault.Is(err, fault.NotFound) || err == nil && v.Deleted {
+				return fault.New(fault.Conflict, i18n.T("request.mount_gone", "Volume", m.Name))
+			} else if err != nil {
+				return err
+			}
+		}
+	}
 	if err := tx.SaveWorkload(ctx, w); err != nil || w.Version > 0 || w.Volume == "" {
 		return err
 	}

@@ -230,7 +230,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB, Volume: r.Wish.Volume,
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
 		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now, UpdatedAt: f.Now,
-		AvoidNodes: f.Avoid,
+		AvoidNodes: f.Avoid, Mounts: r.Wish.Mounts,
 	}
 	var pool license.Pool
 	if f.Seats != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -27,6 +28,7 @@ type volumeRow struct {
 	UnusedFrom moment
 	WarnedAt   moment
 	WarnedFor  int64 // seconds
+	Share      document[workload.TeamShare]
 }
 
 func (volumeRow) TableName() string { return "volumes" }
@@ -35,7 +37,7 @@ func fromVolume(v workload.Volume) volumeRow {
 	return volumeRow{
 		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster, Namespace: v.Namespace, GiB: v.GiB,
 		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt), Version: v.Version,
-		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
+		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second), Share: doc(v.Share),
 	}
 }
 
@@ -44,7 +46,7 @@ func toVolume(row volumeRow) workload.Volume {
 		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName, Cluster: row.Cluster,
 		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted, CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(), WarnedAt: row.WarnedAt.time(),
-		WarnedFor: time.Duration(row.WarnedFor) * time.Second,
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is,
 	}
 }
 
@@ -65,6 +67,21 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 	}
 	rows, err := all[volumeRow](query.Order("name"))
 	return each(rows, toVolume), err
+}
+
+// Mounting lists the workloads that have a team's volume and have not ended.
+func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Workload, error) {
+	rows, err := all[workloadRow](v.at(ctx).Where("tenant = ? AND state <> 'ended' AND mounts <> ''", of.Tenant).Order("created_at, id"))
+	if err != nil {
+		return nil, err
+	}
+	var list []workload.Workload
+	for _, w := range each(rows, toWorkload) {
+		if slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == of.Name }) {
+			list = append(list, w)
+		}
+	}
+	return list, nil
 }
 
 // DeletedVolumes are those whose PVC is still to be removed.

@@ -49,6 +49,7 @@ type workloadRow struct {
 	LicenceSeats int
 	AvoidNodes   document[[]string]
 	Trace        string
+	Mounts       list[workload.Mount]
 }
 
 func (workloadRow) TableName() string { return "workloads" }
@@ -61,7 +62,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt), WarnedAt: momentOf(w.WarnedAt),
 		Shared: w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "", Observed: doc(inUTC(w.Observed)),
 		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
-		LicenceSeats: w.LicenceSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace,
+		LicenceSeats: w.LicenceSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 	}
 }
 
@@ -72,7 +73,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		StorageGiB: row.StorageGiB, Desired: workload.Desired(row.Desired), Generation: row.Generation, State: workload.State(row.State),
 		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()}, PlacedAt: row.PlacedAt.time(),
 		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is, CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is, Trace: row.Trace,
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is, Trace: row.Trace, Mounts: row.Mounts,
 	}
 }
 

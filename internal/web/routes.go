@@ -87,6 +87,10 @@ func (w *Web) Routes() []Route {
 		{post, "/team/:name/images/:image", identity.ChangeAssets, w.teamImageSave},
 		{post, "/team/:name/images/:image/retire", identity.ChangeAssets, w.teamImageRetire},
 		{post, "/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer},
+		{get, "/team/:name/volumes", identity.ReadTenant, w.show(teamVolumesPage)},
+		{post, "/team/:name/volumes", identity.ChangeAssets, w.teamVolumeAdd},
+		{get, "/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.show(teamVolumeDeletePage)},
+		{post, "/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDelete},
 		{get, "/team/:name/quota", identity.SubmitRequest, w.show(moreQuotaPage)},
 		{post, "/team/:name/quota", identity.SubmitRequest, w.moreQuotaAsk},
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
@@ -182,6 +186,7 @@ var (
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
 	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
 	teamImagesPage   = page{"team-images", nil, (*Web).teamImages}
+	teamVolumesPage  = page{"team-volumes", nil, (*Web).teamVolumes}
 	moreQuotaPage    = page{"more-quota", nil, (*Web).moreQuota}
 	tenantsPage      = page{"tenants", []string{"tenant"}, (*Web).tenantsAdmin}
 	tenantEditPage   = page{"tenants-edit", nil, (*Web).tenantEdit}
@@ -197,6 +202,8 @@ var (
 	editPage         = page{"sizes-edit", nil, (*Web).catalogueEdit}
 	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
 	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
+
+	teamVolumeDeletePage = page{"team-volume-delete", nil, (*Web).teamVolumeDeleteAsk}
 
 	budgetsPage    = page{"budgets", []string{"budget"}, (*Web).budgets}
 	teamBudgetPage = page{"budget", []string{"budget"}, (*Web).teamBudget}

@@ -366,7 +366,10 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 	}
 	m.Presets = presets(k, form, offers)
 	var err error
-	m.Volume, err = w.volumeField(k, form, wrong("volume"))
+	if m.Volume, err = w.volumeField(k, form, wrong("volume")); err != nil {
+		return m, err
+	}
+	m.Mounts, err = w.mountsField(k, form, wrong("mounts"))
 	return m, err
 }
 
@@ -413,7 +416,7 @@ func (w *Web) volumeField(k call, form StartForm, problem string) (*ui.FieldMode
 	m := &ui.FieldModel{Name: "volume", Kind: ui.SelectField, Label: k.words.S("start.volume"), Value: form.Volume, Error: problem, Test: "volume",
 		Options: []ui.OptionModel{{Value: "", Label: k.words.S("start.volume_new"), Selected: form.Volume == ""}}}
 	for _, v := range volumes {
-		if v.Workload == "" && !v.Deleted && v.Tenant == form.Tenant {
+		if v.Workload == "" && !v.Deleted && !v.OfTeam() && v.Tenant == form.Tenant {
 			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: k.words.S("start.volume_kept", "Name", v.Name, "Size", k.words.gib(float64(v.GiB)))})
 		}
 	}
@@ -704,6 +707,7 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 	} else {
 		add("start.sum_storage", p.Wish.Volume, "sum-storage")
 	}
+	add("start.mounts", mountWords(p.Wish.Mounts), "sum-mounts")
 	return items
 }
 

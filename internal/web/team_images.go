@@ -26,7 +26,8 @@ func teamImagePath(team, image string) string {
 func teamTabs(say words, team, current string) ui.TabsModel {
 	m := ui.TabsModel{Label: say.S("team.title"), Items: []ui.TabModel{
 		{Label: say.S("team.members"), Href: teamPath(team), Icon: "team", Test: "tab-members"},
-		{Label: say.S("team.images"), Href: teamImagesPath(team), Icon: "image", Test: "tab-images"}}}
+		{Label: say.S("team.images"), Href: teamImagesPath(team), Icon: "image", Test: "tab-images"},
+		{Label: say.S("team.volumes"), Href: teamVolumesPath(team), Icon: "storage", Test: "tab-volumes"}}}
 	for i := range m.Items {
 		m.Items[i].Current = m.Items[i].Href == current
 	}

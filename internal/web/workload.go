@@ -328,6 +328,9 @@ func facts(say words, item workload.Workload) workloadview.FactsModel {
 	add("workload.namespace", item.Namespace, "namespace")
 	add("start.image", item.Image.Title, "image")
 	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.reference"), Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: shortReference(item.Image.Reference), Label: say.S("workload.reference")})})
+	if len(item.Mounts) > 0 {
+		add("start.mounts", mountWords(item.Mounts), "mounts")
+	}
 	if item.Volume != "" {
 		add("workload.storage", item.Volume+" · "+say.gib(float64(item.StorageGiB)), "volume")
 	}

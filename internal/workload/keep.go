@@ -93,7 +93,7 @@ func (s *Service) KeepDue(ctx context.Context, answers func(cluster string) bool
 		return err
 	}
 	for _, v := range volumes {
-		if !answers(v.Cluster) {
+		if !answers(v.Cluster) || v.OfTeam() { // a team's volume is its owners' to end
 			continue
 		}
 		if err := s.keepDue(ctx, v); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {

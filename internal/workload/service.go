@@ -23,6 +23,8 @@ type Store interface {
 	Workloads(ctx context.Context, f Filter) ([]Workload, string, error)
 	Intervals(ctx context.Context, ids []ID) (map[ID][]usage.Interval, error)
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
+	// Mounting lists the workloads that have a team's volume and have not ended.
+	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
 }
 
@@ -30,6 +32,7 @@ type Store interface {
 type Tx interface {
 	Workload(ctx context.Context, id ID) (Workload, error)
 	Volume(ctx context.Context, name string) (Volume, error)
+	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
@@ -72,6 +75,8 @@ type Service struct {
 	Avoid func(cluster string) []string
 	// Line is where a resume waits that finds a full licence pool with a line; nil: it is refused.
 	Line Line
+	// Sharing is what volumes of teams are decided by.
+	Sharing func() Sharing
 }
 
 // Line holds those who wait for licence seats.
@@ -350,6 +355,8 @@ func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name strin
 			return fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 		case v.Deleted:
 			return nil
+		case v.OfTeam():
+			return fault.New(fault.Conflict, i18n.T("volume.of_team", "Name", v.Share.Name))
 		case v.Workload != "":
 			return fault.New(fault.Conflict, i18n.T("volume.in_use"))
 		}

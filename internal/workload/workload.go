@@ -80,6 +80,7 @@ type Workload struct {
 
 	LicenceSeats int      // of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
 	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
+	Mounts       []Mount  // volumes of the team
 	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
 }
 
@@ -188,6 +189,7 @@ type Volume struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Version   int64
+	Share     TeamShare // of a team's volume
 
 	UnusedFrom time.Time     // from when the time counts for which unused storage is kept; zero while it is used or kept for ever
 	WarnedAt   time.Time     // when its end was last announced

@@ -266,6 +266,20 @@ var volumeCases = cases{
 			equal(t, c.want, idsOf(items, func(v workload.Volume) string { return v.Name }))
 		}
 	},
+	"who has a volume of the team is told by its claim, until they have ended": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for id, change := range map[string]func(*workload.Workload){
+			"w-1": func(*workload.Workload) {}, "w-2": func(w *workload.Workload) { w.State, w.Desired = workload.Stopped, workload.WantStopped },
+			"w-3": func(w *workload.Workload) { w.State = workload.Ended }, "w-4": func(w *workload.Workload) { w.Mounts[0].Claim = "vision.data2" },
+			"w-5": func(w *workload.Workload) { w.Mounts = nil }, "w-6": func(w *workload.Workload) { w.Tenant = "speech" },
+		} {
+			w := Workload(id)
+			change(&w)
+			must(t, decide(s, func(tx request.Tx) error { return tx.SaveWorkload(ctx, w) }))
+		}
+		v := Volume("vision.data")
+		equal(t, "w-1 w-2", idsOf(got(s.Mounting(ctx, v))(t), func(w workload.Workload) string { return string(w.ID) }))
+	},
 	"deleted storage keeps its name until the cluster has let it go": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		saveVolume(t, s, Volume("v-home"))

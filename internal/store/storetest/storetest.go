@@ -59,7 +59,7 @@ func Workload(id string) workload.Workload {
 			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail", Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}}},
-		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"}, CreatedAt: at, UpdatedAt: later(7),
+		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"}, Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }
 
@@ -94,8 +94,10 @@ func Request(id string) request.Request {
 // Volume is one with every field set, but for Deleted.
 func Volume(name string) workload.Volume {
 	return workload.Volume{Name: name, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Cluster: "west", Namespace: "gpu-vision", GiB: 10,
-		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour}
+		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour, Share: share}
 }
+
+var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true, Note: "All of it."}
 
 // Person is one with every field set, but for Disabled.
 func Person(id string) identity.Person {

@@ -394,6 +394,20 @@ func (s *Store) Volume(_ context.Context, name string) (workload.Volume, error) 
 	return v, nil
 }
 
+// Mounting lists the workloads that have a volume of a team.
+func (s *Store) Mounting(_ context.Context, v workload.Volume) ([]workload.Workload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Workload
+	for _, id := range slices.Sorted(maps.Keys(s.Works)) {
+		w := s.Works[id]
+		if w.State != workload.Ended && slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == v.Name }) {
+			list = append(list, w)
+		}
+	}
+	return list, nil
+}
+
 // RaiseQuota keeps nothing: tests of the pages raise no quota.
 func (s *Store) RaiseQuota(context.Context, request.Raise) error { return nil }
 

@@ -104,6 +104,18 @@ func Scenes() []Scene {
 			tenant.Image{Name: "train-old", Title: "Training, PyTorch 2.7", Reference: "registry.example.org/vision/train:1.2" + digest, Like: "jupyterlab", Retired: true},
 			tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest, Like: "jupyterlab"})
 	}
+	sharing := func() *World { // a team with storage of its own, one volume of which is in a workload
+		w := Busy()
+		data := workload.Volume{Name: "vision.data", Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 2048, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+			Share: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true, Note: "Street scenes, all years."}}
+		scratch := data
+		scratch.Name, scratch.GiB, scratch.Share = "vision.scratch", 500, workload.TeamShare{Name: "scratch", Class: "fast", Access: workload.OneNode}
+		w.Vols[data.Name], w.Vols[scratch.Name] = data, scratch
+		b := w.Workload("segment", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
+		b.Mounts = []workload.Mount{data.Mounted()}
+		w.Add(b)
+		return w
+	}
 	many := func() *World {
 		w := Busy()
 		for i := range 40 {
@@ -315,6 +327,14 @@ func Scenes() []Scene {
 		{"team", "images, none", Ben, Busy, "/team/vision/images", nil},
 		{"team", "images, came back", Ben, imaged, "/team/vision/images", url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
 		{"team", "images, a member's look", Anna, imaged, "/team/vision/images", nil},
+		{"team", "shared storage, an owner's look", Ben, sharing, "/team/vision/volumes", nil},
+		{"team", "shared storage, came back", Ben, sharing, "/team/vision/volumes", url.Values{"name": {"Data Sets"}, "class": {"local/nfs"}, "gib": {"9000"}}},
+		{"team", "shared storage, a member's look", Anna, sharing, "/team/vision/volumes", nil},
+		{"team", "shared storage, none", Ben, Busy, "/team/vision/volumes", nil},
+		{"team", "shared storage, delete", Ben, sharing, "/team/vision/volumes/scratch/delete", nil},
+		{"team", "shared storage, delete what is in use", Ben, sharing, "/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}},
+		{"start", "with shared storage", Anna, sharing, "/start?size=mig-1g.10gb&mounts=data", nil},
+		{"storage", "with the team's", Ben, sharing, "/storage?scope=team", nil},
 		{"team", "more quota", Anna, Busy, "/team/vision/quota?size=h100", nil},
 		{"team", "more quota, came back", Anna, Busy, "/team/vision/quota", url.Values{"size": {"h100"}, "amount": {"0"}}},
 		{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},

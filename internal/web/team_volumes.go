@@ -1,0 +1,214 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	teamview "github.com/gpu-portal/gpu-portal/views/team"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+func teamVolumesPath(team string) string { return teamPath(team) + "/volumes" }
+
+func teamVolumeDeletePath(team, volume string) string {
+	return teamVolumesPath(team) + "/" + url.PathEscape(volume) + "/delete"
+}
+
+// volumeForm is what was typed about a volume of a team.
+type volumeForm struct{ name, class, gib, readOnly, note string }
+
+func (f volumeForm) draft(team string) workload.ShareDraft {
+	gib, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(f.gib), "Gi")) // what is no number is too little
+	cluster, class, _ := strings.Cut(f.class, "/")
+	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gib, ReadOnly: f.readOnly != "", Note: f.note}
+}
+
+// teamVolumes answers: which storage does the team share, and who has it; and for owners: what can I change.
+func (w *Web) teamVolumes(k call) (view, error) {
+	return w.teamVolumesView(k, k.get("name"), volumeForm{gib: "100"}, nil)
+}
+
+func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []fault.Field) (view, error) {
+	e, err := w.Tenants.Visible(k.actor, team)
+	if err != nil {
+		return view{}, err
+	}
+	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, team)
+	if err != nil {
+		return view{}, err
+	}
+	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team})
+	title := say.S("team.volumes")
+	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: teamCrumbs(say, e, title)},
+		Tabs: teamTabs(say, team, teamVolumesPath(team)), Errors: formErrors(say, problems)}
+	for _, v := range volumes {
+		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
+	}
+	if len(volumes) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"), Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
+	}
+	if changes {
+		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), f, problems)
+	}
+	return view{title: title, nav: "/team", wide: true, body: teamview.Volumes(m)}, nil
+}
+
+// accessWords are the access of a volume in a word, and what it means.
+func accessWords(say words, s workload.TeamShare) (word, about string) {
+	word, about = say.S("team.access_many"), say.S("team.access_many_why")
+	if s.Access == workload.OneNode {
+		word, about = say.S("team.access_one"), say.S("team.access_one_why")
+	}
+	if s.ReadOnly {
+		word += ", " + say.S("team.read_only")
+	}
+	return word, about
+}
+
+func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
+	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: say.gib(float64(v.GiB)),
+		Name:  ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name, Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)), Icon: "storage"},
+		State: ui.StateModel{Kind: ui.Off, Word: say.S("team.volume_unused"), Detail: say.S("team.volume_unused_why"), Test: "state"}}
+	m.Access, m.About = accessWords(say, v.Share)
+	if len(v.Users) > 0 {
+		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("team.volume_used", "Count", len(v.Users)), Test: "state"}
+	}
+	for _, u := range v.Users {
+		m.Users = append(m.Users, ui.LinkButtonModel{Label: u.Name, Href: workloadPath(u.ID), Kind: ui.LinkLike, Small: true, Test: "user"})
+	}
+	if changes {
+		m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, v.Share.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete"}}}
+	}
+	return m
+}
+
+func teamVolumeForm(say words, team string, s workload.Sharing, f volumeForm, problems []fault.Field) *teamview.ImageFormModel {
+	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"), Form: ui.FormModel{ID: "volume-form", Action: teamVolumesPath(team), Test: "volume-form"},
+		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save", Disabled: len(s.Offered) == 0}}
+	if len(s.Offered) == 0 {
+		m.Notices = []ui.NoticeModel{{Kind: ui.Warning, Title: say.S("team.volume_none_offered"), Body: say.S("team.volume_none_offered_why"), Test: "none-offered"}}
+		m.Save.Why = say.S("team.volume_none_offered")
+	}
+	var classes []ui.OptionModel
+	for _, o := range s.Offered {
+		word, _ := accessWords(say, workload.TeamShare{Access: o.Access})
+		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: o.Cluster + " · " + o.Name + " · " + word})
+	}
+	m.Fields = []ui.FieldModel{
+		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name, Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
+		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"), Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
+		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint", "Most", s.MostGiB), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(s.MostGiB), Required: true, Short: true, Test: "volume-gib"},
+		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"), Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
+		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note, MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
+	for i := range m.Fields {
+		for _, p := range problems {
+			if p.Name == m.Fields[i].Name {
+				m.Fields[i].Error = say.say(p.Reason)
+			}
+		}
+	}
+	return m
+}
+
+func (w *Web) teamVolumeAdd(c echo.Context) error {
+	k, team := w.callOf(c), c.Param("name")
+	f := volumeForm{c.FormValue("name"), c.FormValue("class"), c.FormValue("gib"), c.FormValue("readOnly"), c.FormValue("note")}
+	_, err := w.Workloads.ShareVolume(k.ctx, k.actor, f.draft(team))
+	if err == nil {
+		return w.done(c, "volume-shared", teamVolumesPath(team))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	v, viewErr := w.teamVolumesView(k, team, f, problemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: teamVolumesPage.name}, v, statusOf(err))
+}
+
+// teamVolumeDeleteAsk says what is lost for good, or who has it.
+func (w *Web) teamVolumeDeleteAsk(k call) (view, error) {
+	return w.teamVolumeAsk(k, k.get("name"), k.get("volume"), "", nil)
+}
+
+func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.Field) (view, error) {
+	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, team)
+	if err != nil {
+		return view{}, err
+	}
+	i := slices.IndexFunc(volumes, func(v workload.TeamVolume) bool { return v.Share.Name == name })
+	switch {
+	case i < 0:
+		return view{}, fault.New(fault.NotFound, i18n.T("volume.not_found"))
+	case !identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team}):
+		return view{}, fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
+	}
+	e, err := w.Tenants.Visible(k.actor, team)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	field := ui.FieldModel{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", name), Value: typed, Required: true, Short: true, Mono: true, Autocomplete: "off", Test: "volume-confirm"}
+	for _, p := range problems {
+		if p.Name == "confirm" {
+			field.Error = say.say(p.Reason)
+		}
+	}
+	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		Lead: say.S("team.volume_delete_lead"), Loses: []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))}, Errors: formErrors(say, problems),
+		Form: ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"}, Fields: []ui.FieldModel{field},
+		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "volume-delete-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
+	return askView(m), nil
+}
+
+func (w *Web) teamVolumeDelete(c echo.Context) error {
+	k, team, name := w.callOf(c), c.Param("name"), c.Param("volume")
+	err := w.Workloads.EndVolume(k.ctx, k.actor, team, name, c.FormValue("confirm"))
+	if err == nil {
+		return w.done(c, "volume-deleted", teamVolumesPath(team))
+	}
+	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	v, viewErr := w.teamVolumeAsk(k, team, name, c.FormValue("confirm"), problemsOf(err))
+	if viewErr != nil {
+		return viewErr
+	}
+	return w.reply(c, k, page{name: teamVolumesPage.name}, v, statusOf(err))
+}
+
+// mountsField offers the team's volumes; nil where there are none.
+func (w *Web) mountsField(k call, form StartForm, problem string) (*ui.FieldModel, error) {
+	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, form.Tenant)
+	if err != nil || len(volumes) == 0 && problem == "" {
+		return nil, err
+	}
+	say := k.words
+	m := &ui.FieldModel{ID: "mounts", Name: "mounts", Kind: ui.CheckboxesField, Label: say.S("start.mounts"), Hint: say.S("start.mounts_hint"), Error: problem, Test: "mounts"}
+	for _, v := range volumes {
+		word, about := accessWords(say, v.Share)
+		m.Options = append(m.Options, ui.OptionModel{Value: v.Share.Name, Label: workload.SharedDir + "/" + v.Share.Name, Hint: strings.Join([]string{say.gib(float64(v.GiB)), v.Cluster, word + ": " + about}, " · "),
+			Selected: slices.Contains(form.Mounts, v.Share.Name), Test: "mount-" + v.Share.Name})
+	}
+	return m, nil
+}
+
+// mountWords are the team's volumes that a workload has.
+func mountWords(mounts []workload.Mount) string {
+	var names []string
+	for _, m := range mounts {
+		names = append(names, workload.SharedDir+"/"+m.Name)
+	}
+	return strings.Join(names, ", ")
+}

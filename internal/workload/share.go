@@ -1,0 +1,231 @@
+package workload
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Access says how many nodes can have a volume at once, in Kubernetes' words.
+type Access string
+
+// The accesses that a team can share by.
+const (
+	ManyNodes Access = "ReadWriteMany"
+	OneNode   Access = "ReadWriteOnce" // workloads on the same node; one that lands elsewhere waits
+)
+
+// Class is a storage class that the administrator offers for volumes of teams.
+type Class struct {
+	Name   string `json:"name"` // of the StorageClass
+	Access Access `json:"access"`
+}
+
+// Offered is a class on a cluster.
+type Offered struct {
+	Cluster string
+	Class
+}
+
+// TeamShare is how a team shares a volume; the zero value is storage of one person.
+type TeamShare struct {
+	Name     string `json:"name,omitempty"` // DNS label, once in the team
+	Class    string `json:"class,omitempty"`
+	Access   Access `json:"access,omitempty"`
+	ReadOnly bool   `json:"readOnly,omitempty"` // for everybody
+	Note     string `json:"note,omitempty"`
+}
+
+// OfTeam reports whether it is a volume of a whole team.
+func (v Volume) OfTeam() bool { return v.Share.Name != "" }
+
+// Mount is a volume of a team that a workload has at SharedDir; frozen when it is approved.
+type Mount struct {
+	Claim string `json:"claim"` // name of the PVC
+	GiB   int    `json:"gib"`
+	TeamShare
+}
+
+// Mounted is the volume as a workload has it.
+func (v Volume) Mounted() Mount { return Mount{Claim: v.Name, GiB: v.GiB, TeamShare: v.Share} }
+
+// SharedDir is where volumes of the team are found, each in a directory of its name.
+const SharedDir = "/shared"
+
+// ClaimOf is the PVC of a team's volume. Names of other storage have no dot, so that the two never meet.
+func ClaimOf(team, name string) string { return team + "." + name }
+
+// ShareDraft is a volume of a team as it was typed or posted.
+type ShareDraft struct {
+	Team, Name, Cluster, Class string
+	GiB                        int
+	ReadOnly                   bool
+	Note                       string
+}
+
+const (
+	maxShareName = 30
+	maxLabel     = 63 // characters of team and name together: a label of the claim
+	maxShareNote = 300
+)
+
+// Sharing is what volumes of teams are decided by.
+type Sharing struct {
+	Offered []Offered
+	MostGiB int // of one volume
+	// Namespace of a team; ok is false for one that does not exist or is switched off.
+	Namespace func(team string) (namespace string, ok bool)
+}
+
+func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
+	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
+	if most := min(maxShareName, maxLabel-len(d.Team)-1); len(validation.IsDNS1123Label(d.Name)) > 0 || len(d.Name) > most {
+		problem("name", i18n.T("tenant.name_wrong", "Most", most))
+	}
+	i := slices.IndexFunc(s.Offered, func(o Offered) bool { return o.Cluster == d.Cluster && o.Name == d.Class })
+	if i < 0 {
+		problem("class", i18n.T("volume.class_unknown"))
+	} else {
+		class = s.Offered[i].Class
+	}
+	if d.GiB < 1 || d.GiB > s.MostGiB {
+		problem("gib", i18n.T("volume.size_wrong", "Most", s.MostGiB))
+	}
+	if !utf8.ValidString(d.Note) || utf8.RuneCountInString(d.Note) > maxShareNote || strings.ContainsFunc(d.Note, unicode.IsControl) {
+		problem("note", i18n.T("tenant.text_too_long", "Most", maxShareNote))
+	}
+	return class, fields
+}
+
+// TeamVolume is a volume of a team with the workloads that have it.
+type TeamVolume struct {
+	Volume
+	Users []Workload
+}
+
+// TeamVolumes lists the volumes of a team, for its members and those who see all.
+func (s *Service) TeamVolumes(ctx context.Context, a identity.Actor, team string) ([]TeamVolume, error) {
+	if err := s.permitTeam(a, team, identity.ReadTenant); err != nil {
+		return nil, err
+	}
+	volumes, err := s.Store.Volumes(ctx, VolumeFilter{Tenants: []string{team}})
+	if err != nil {
+		return nil, err
+	}
+	var list []TeamVolume
+	for _, v := range volumes {
+		if !v.OfTeam() {
+			continue
+		}
+		users, err := s.Store.Mounting(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, TeamVolume{Volume: v, Users: users})
+	}
+	return list, nil
+}
+
+// permitTeam: a team that somebody may not read does not exist for them.
+func (s *Service) permitTeam(a identity.Actor, team string, action identity.Action) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	thing := identity.Thing{Tenant: team}
+	switch {
+	case !identity.Can(a, identity.ReadTenant, thing):
+		return fault.New(fault.NotFound, i18n.T("tenant.not_found"))
+	case !identity.Can(a, action, thing):
+		return fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
+	}
+	return nil
+}
+
+// ShareVolume makes a volume for a team. The cluster makes it with the first workload that has it. It is metered from now on, for the team, under the name of who made it.
+func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraft) (Volume, error) {
+	if err := s.permitTeam(a, d.Team, identity.ChangeAssets); err != nil {
+		return Volume{}, err
+	}
+	d.Name, d.Note = strings.TrimSpace(d.Name), strings.TrimSpace(d.Note)
+	sharing := s.Sharing()
+	namespace, ok := sharing.Namespace(d.Team)
+	if !ok {
+		return Volume{}, fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", d.Team))
+	}
+	class, fields := sharing.check(d)
+	if err := fault.InvalidFields(fields); err != nil {
+		return Volume{}, err
+	}
+	v := Volume{Name: ClaimOf(d.Team, d.Name), Tenant: d.Team, Owner: a.Person.ID, OwnerName: a.Person.Name, Cluster: d.Cluster, Namespace: namespace, GiB: d.GiB, CreatedAt: s.Now(), UpdatedAt: s.Now(),
+		Share: TeamShare{Name: d.Name, Class: class.Name, Access: class.Access, ReadOnly: d.ReadOnly, Note: d.Note}}
+	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		switch was, err := tx.Volume(ctx, v.Name); {
+		case err == nil && was.Deleted:
+			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_going", "Name", d.Name)}})
+		case err == nil:
+			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_taken", "Name", d.Name)}})
+		case !fault.Is(err, fault.NotFound):
+			return err
+		}
+		if err := tx.SaveVolume(ctx, v); err != nil {
+			return err
+		}
+		e := audit.By(a, audit.VolumeShared, s.Now())
+		e.Tenant, e.Volume = v.Tenant, v.Name
+		e.Changes = audit.Diff(map[string]any{}, map[string]any{"gib": v.GiB, "cluster": v.Cluster, "share": v.Share})
+		return tx.Append(ctx, e)
+	})
+	v.Version++
+	return v, err
+}
+
+// EndVolume deletes a volume of a team with everything in it. While a workload has it, running or stopped, that is a Conflict that names them. Typed is its name once
+// more, as somebody typed it to confirm.
+func (s *Service) EndVolume(ctx context.Context, a identity.Actor, team, name, typed string) error {
+	if err := s.permitTeam(a, team, identity.ChangeAssets); err != nil {
+		return err
+	}
+	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
+		v, err := tx.Volume(ctx, ClaimOf(team, name))
+		switch {
+		case err != nil:
+			return err
+		case !v.OfTeam() || v.Tenant != team || v.Deleted:
+			return fault.New(fault.NotFound, i18n.T("volume.not_found"))
+		case strings.TrimSpace(typed) != name:
+			return fault.InvalidFields([]fault.Field{{Name: "confirm", Reason: i18n.T("volume.confirm", "Name", name)}})
+		}
+		users, err := tx.Mounting(ctx, v)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return fault.New(fault.Conflict, i18n.T("volume.mounted", "Name", name, "By", named(users)))
+		}
+		return s.releaseVolume(ctx, tx, a, v, true)
+	})
+}
+
+// mostNamed is how many workloads a sentence names.
+const mostNamed = 5
+
+func named(users []Workload) string {
+	var names []string
+	for _, w := range users {
+		if len(names) == mostNamed {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, w.Name+" ("+w.OwnerName+")")
+	}
+	return strings.Join(names, ", ")
+}

@@ -509,6 +509,34 @@ CREATE TABLE budget_shares (
 );
 CREATE INDEX budget_shares_held ON budget_shares (tenant, workload) WHERE held > 0;
 
+-- What counts as idle and what follows, as JSON: one row a revision, the highest version counts.
+CREATE TABLE idle_settings (
+  version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
+  settings    TEXT   NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
+-- Up to when it is known how hard the pods of a cluster worked.
+CREATE TABLE idle_looks (
+  cluster  TEXT   NOT NULL PRIMARY KEY,
+  until_at BIGINT NOT NULL
+);
+
+-- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use is in hundredths of a per cent.
+CREATE TABLE idle_marks (
+  workload   TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
+  generation BIGINT NOT NULL,
+  below      BIGINT NOT NULL,
+  since_at   BIGINT,
+  high       BIGINT NOT NULL,
+  warned_at  BIGINT,
+  stops_at   BIGINT,
+  kept_until BIGINT,
+  kept_by    TEXT   NOT NULL
+);
+
 -- What a person wants to hear of, and how, as JSON.
 CREATE TABLE notice_preferences (
   person TEXT NOT NULL PRIMARY KEY REFERENCES people (id),

@@ -79,9 +79,6 @@ type Advice struct {
 	Put      *Dismissal // who has put it away; nil: nobody
 }
 
-// own are the technologies whose readings are the workload's own: a card, or a part with its own memory and counters. Of all others one value may stand for several pods.
-var own = []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU, catalog.DRA}
-
 // Judge compares a workload with the sizes that its team may have, at the prices that the team pays now. Hours are those held in the window.
 func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice {
 	a := Advice{Workload: w, Evidence: e, Rule: r}
@@ -127,7 +124,7 @@ func silent(w workload.Workload) Why {
 // doubt is why the evidence is not enough.
 func doubt(w workload.Workload, e Evidence, r Rule) Why {
 	switch {
-	case !slices.Contains(own, w.Size.Technology):
+	case !w.Size.Technology.OwnReadings():
 		return Shared
 	case w.Size.Accelerator.MemoryGiB <= 0:
 		return Unsized

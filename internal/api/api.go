@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -59,6 +60,7 @@ type Deps struct {
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice    *advice.Service
+	Idle      *idle.Service
 	Marks     *health.Service
 	Events    Events
 	AppURL    func(workload string) string // where a workload is opened

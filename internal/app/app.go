@@ -31,6 +31,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
@@ -78,6 +79,7 @@ type App struct {
 	marks      *health.Service
 	advice     *advice.Service
 	collector  *advice.Collector
+	idle       *idle.Service
 	recorder   *recorder.Recorder
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
@@ -239,6 +241,7 @@ func (a *App) services() {
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.advise()
+	a.watchIdle()
 	a.marks = a.newMarks()
 }
 
@@ -271,7 +274,7 @@ func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
-		Leases: a.workloads, Storage: a.workloads, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
+		Leases: a.workloads, Storage: a.workloads, Idle: a.idle, Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
@@ -330,9 +333,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -34,51 +34,56 @@ const (
 	WorkloadStarted  Kind = "workload.started"
 	WorkloadExtended Kind = "workload.extended"
 	WorkloadShared   Kind = "workload.shared"
-	WorkloadDeleted  Kind = "workload.deleted"
-	WorkloadObserved Kind = "workload.observed"
-	LeaseWarned      Kind = "lease.warned"
-	LeaseEnded       Kind = "lease.ended"
-	VolumeShared     Kind = "volume.shared" // made for a whole team
-	VolumeDeleted    Kind = "volume.deleted"
-	VolumeWarned     Kind = "volume.warned" // unused storage will be reclaimed
-	VolumeKept       Kind = "volume.kept"   // somebody keeps it for longer
-	VolumeReclaimed  Kind = "volume.reclaimed"
-	SignedIn         Kind = "session.started"
-	SignInRefused    Kind = "session.refused"
-	SignedOut        Kind = "session.ended"
-	SessionClosed    Kind = "session.closed" // by the portal, because the provider does not vouch for it any more
-	TokenCreated     Kind = "token.created"
-	TokenRevoked     Kind = "token.revoked"
-	CatalogueSaved   Kind = "catalogue.saved"
-	LicenceEntered   Kind = "licence.entered"
-	LicenceRemoved   Kind = "licence.removed"
-	LicenceLost      Kind = "licence.lost"    // a node's, or that of a workload there
-	HardwareMarked   Kind = "hardware.marked" // a node or card was called bad; also one for each workload there
-	HardwareUnmarked Kind = "hardware.unmarked"
-	LicenceChosen    Kind = "licence.chosen" // what becomes of starts that find a pool full
-	PriceAdded       Kind = "price.added"
-	PriceEnded       Kind = "price.ended"
-	RulesSaved       Kind = "rules.saved"
-	TenantSaved      Kind = "tenant.saved"
-	MemberAdded      Kind = "member.added"
-	MemberRemoved    Kind = "member.removed"
-	BudgetSet        Kind = "budget.set"
-	BudgetRemoved    Kind = "budget.removed"
-	BudgetRefunded   Kind = "budget.refunded"
-	BudgetWarned     Kind = "budget.warned" // a level of its month is used
-	StandInCreated   Kind = "standin.created"
-	StandInEnded     Kind = "standin.ended"   // before its time
-	AddressEntered   Kind = "address.entered" // for notifications
-	AddressRemoved   Kind = "address.removed"
-	DeliveryRetried  Kind = "delivery.retried" // a message that had failed is sent once more
-	AdviceDismissed  Kind = "advice.dismissed" // to take another size
-	AdviceRestored   Kind = "advice.restored"
+	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
+	WorkloadIdle        Kind = "workload.idle"
+	WorkloadIdleStopped Kind = "workload.idle_stopped"
+	WorkloadNeeded      Kind = "workload.needed" // somebody says that they still need it
+	IdleSaved           Kind = "idle.saved"      // the settings of what counts as idle
+	WorkloadDeleted     Kind = "workload.deleted"
+	WorkloadObserved    Kind = "workload.observed"
+	LeaseWarned         Kind = "lease.warned"
+	LeaseEnded          Kind = "lease.ended"
+	VolumeShared        Kind = "volume.shared" // made for a whole team
+	VolumeDeleted       Kind = "volume.deleted"
+	VolumeWarned        Kind = "volume.warned" // unused storage will be reclaimed
+	VolumeKept          Kind = "volume.kept"   // somebody keeps it for longer
+	VolumeReclaimed     Kind = "volume.reclaimed"
+	SignedIn            Kind = "session.started"
+	SignInRefused       Kind = "session.refused"
+	SignedOut           Kind = "session.ended"
+	SessionClosed       Kind = "session.closed" // by the portal, because the provider does not vouch for it any more
+	TokenCreated        Kind = "token.created"
+	TokenRevoked        Kind = "token.revoked"
+	CatalogueSaved      Kind = "catalogue.saved"
+	LicenceEntered      Kind = "licence.entered"
+	LicenceRemoved      Kind = "licence.removed"
+	LicenceLost         Kind = "licence.lost"    // a node's, or that of a workload there
+	HardwareMarked      Kind = "hardware.marked" // a node or card was called bad; also one for each workload there
+	HardwareUnmarked    Kind = "hardware.unmarked"
+	LicenceChosen       Kind = "licence.chosen" // what becomes of starts that find a pool full
+	PriceAdded          Kind = "price.added"
+	PriceEnded          Kind = "price.ended"
+	RulesSaved          Kind = "rules.saved"
+	TenantSaved         Kind = "tenant.saved"
+	MemberAdded         Kind = "member.added"
+	MemberRemoved       Kind = "member.removed"
+	BudgetSet           Kind = "budget.set"
+	BudgetRemoved       Kind = "budget.removed"
+	BudgetRefunded      Kind = "budget.refunded"
+	BudgetWarned        Kind = "budget.warned" // a level of its month is used
+	StandInCreated      Kind = "standin.created"
+	StandInEnded        Kind = "standin.ended"   // before its time
+	AddressEntered      Kind = "address.entered" // for notifications
+	AddressRemoved      Kind = "address.removed"
+	DeliveryRetried     Kind = "delivery.retried" // a message that had failed is sent once more
+	AdviceDismissed     Kind = "advice.dismissed" // to take another size
+	AdviceRestored      Kind = "advice.restored"
 )
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
-		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
+		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded, IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }

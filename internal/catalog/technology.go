@@ -251,3 +251,9 @@ func (k *checker) amounts(at string, s Size, m making) {
 		k.at(at+".memoryGiB", "how much GPU memory it has is what people choose by; a number above 0 is needed")
 	}
 }
+
+// OwnReadings reports whether what a device of this technology is measured to do is its holder's own: a card, or a part with its own memory and counters. Of all others one value may
+// stand for several pods.
+func (t Technology) OwnReadings() bool {
+	return slices.Contains([]Technology{Full, Passthrough, MIG, VGPU, DRA}, t)
+}

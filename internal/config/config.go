@@ -57,6 +57,7 @@ type Config struct {
 	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
 	Notify         Notify          `json:"notify,omitempty"`
 	Advice         Advice          `json:"advice,omitempty"`
+	Idle           Idle            `json:"idle,omitempty"`
 	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
 	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 
@@ -317,6 +318,7 @@ func (c Config) problems() []error {
 		add("timeZone: %q is no time zone such as Europe/Berlin", c.TimeZone)
 	}
 	all = append(all, c.Advice.problems()...)
+	all = append(all, c.Idle.problems()...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
 	if c.Storage.Keep < 0 {

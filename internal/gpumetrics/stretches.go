@@ -89,38 +89,26 @@ func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step t
 // stretches is one query with several parts. Below is the use, in per cent, under which an engine is idle.
 func (q queries) stretches(namespaces []string, span, step time.Duration, below float64, wanted []stretchPart) string {
 	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
-	whole := make([]string, len(q.labels.Instance))
-	for i, n := range q.labels.Instance {
-		whole[i] = n + `=""`
-	}
 	var (
-		all    = "[" + promDuration(span) + "]"
-		steps  = "[" + promDuration(span) + ":" + promDuration(step) + "]"
-		parts  = map[stretchPart][]string{}
-		add    = func(name stretchPart, query string) { parts[name] = append(parts[name], query) }
-		series = func(name, matchers string) string { return name + "{" + strings.Trim(matchers, ",") + "}" }
+		all   = "[" + promDuration(span) + "]"
+		steps = "[" + promDuration(span) + ":" + promDuration(step) + "]"
+		parts = map[stretchPart][]string{}
+		add   = func(name stretchPart, query string) { parts[name] = append(parts[name], query) }
 	)
 	for _, in := range q.namespaceMatchers(namespaces) {
-		used, free := series(metrics[memUsed].names[0], in), series(metrics[memFree].names[0], in)
+		used, free := promSeries(metrics[memUsed].names[0], in), promSeries(metrics[memFree].names[0], in)
 		add(stretchMemoryPeak, by+"(max_over_time("+used+all+"))")
 		add(stretchMemoryTime, by+"(count_over_time("+used+steps+"))")
 		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1, 64)+")"+steps+"))")
-		for _, k := range []kind{engineRatio, utilPercent} {
-			factor, matchers, limit := "100 * ", in, below/100
-			if k == utilPercent { // of the card: some versions say 0 of a slice
-				factor, limit, matchers = "", below, strings.Join(whole, ",")+","+in
-			}
-			for _, n := range metrics[k].names {
-				s := series(n, matchers)
-				add(stretchEngineMean, factor+by+"(avg_over_time("+s+all+"))")
-				add(stretchEngineHigh, factor+by+"(quantile_over_time("+highOfTwenty+", "+s+all+"))")
-				add(stretchEngineTime, by+"(count_over_time("+s+steps+"))")
-				// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its place.
-				add(stretchIdle, by+"(sum_over_time(("+s+" < bool "+strconv.FormatFloat(limit, 'g', -1, 64)+")"+steps+"))")
-			}
+		for _, e := range q.engines(in) {
+			add(stretchEngineMean, e.factor+by+"(avg_over_time("+e.series+all+"))")
+			add(stretchEngineHigh, e.factor+by+"(quantile_over_time("+highOfTwenty+", "+e.series+all+"))")
+			add(stretchEngineTime, by+"(count_over_time("+e.series+steps+"))")
+			// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its place.
+			add(stretchIdle, by+"(sum_over_time(("+e.series+" < bool "+strconv.FormatFloat(below*e.whole/100, 'g', -1, 64)+")"+steps+"))")
 		}
 		for _, n := range metrics[throttle].names {
-			s := series(n, in)
+			s := promSeries(n, in)
 			add(stretchThrottle, by+"(count_over_time("+s+steps+"))")
 			add(stretchSlowed, by+"(count_over_time("+fmt.Sprintf(slowedReasons, s, s)+steps+"))")
 		}
@@ -131,6 +119,31 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 	}
 	return strings.Join(query, " or ")
 }
+
+// engine is a series that tells how busy an engine is; times factor it is per cent.
+type engine struct {
+	factor, series string
+	whole          float64 // what stands for all of it: 1 or 100
+}
+
+// engines are the series of some rows, the better ones first: where one is, a later one of the same device does not count.
+func (q queries) engines(matchers string) []engine {
+	whole := make([]string, len(q.labels.Instance))
+	for i, n := range q.labels.Instance {
+		whole[i] = n + `=""`
+	}
+	var list []engine
+	for _, n := range metrics[engineRatio].names {
+		list = append(list, engine{"100 * ", promSeries(n, matchers), 1})
+	}
+	for _, n := range metrics[utilPercent].names { // of the card: some versions say 0 of a slice
+		list = append(list, engine{"", promSeries(n, strings.Join(whole, ",")+","+matchers), 100})
+	}
+	return list
+}
+
+// promSeries chooses rows of a series.
+func promSeries(name, matchers string) string { return name + "{" + strings.Trim(matchers, ",") + "}" }
 
 // promDuration writes a length of time as PromQL reads it, in whole milliseconds.
 func promDuration(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }

@@ -35,30 +35,32 @@ type topic struct {
 
 // topics are the events that people are told of. Budgets, leases and storage name their events themselves; those that no room writes yet do no harm.
 var topics = map[audit.Kind][]topic{
-	audit.RequestSubmitted: {{Waiting, "waiting", decides}},
-	audit.RequestEdited:    {{Waiting, "waiting", decides}},
-	audit.RequestConsented: {{Waiting, "waiting", decides}},
-	audit.RequestEscalated: {{Waiting, "waiting", reached}},
-	audit.RequestHanded:    {{Waiting, "handed", named(audit.HandedTo)}},
-	audit.RequestTakenBack: {{Waiting, "handed.back", named(audit.HandedTo)}},
-	audit.RequestApproved:  {{Decided, "decided.approved", goesOn}},
-	audit.RequestRejected:  {{Decided, "decided.rejected", asks}},
-	audit.RequestExpired:   {{Decided, "decided.expired", asks}},
-	audit.RequestQueued:    {{Decided, "decided.queued", asks}},
-	audit.WorkloadObserved: {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)}},
-	audit.LeaseWarned:      {{Lease, "lease", owns}},
-	"workload.warned":      {{Lease, "lease", owns}},
-	audit.LeaseEnded:       {{Stopped, "stopped", owns}},
-	audit.WorkloadStopped:  {{Stopped, "stopped", owns}},
-	audit.WorkloadDeleted:  {{Stopped, "stopped", owns}},
-	"budget.warned":        {{Budget, "budget", leads}},
-	audit.LicenceLost:      {{Licence, "licence", holdsOrRuns}},
-	audit.HardwareMarked:   {{Broken, "broken", ownsOrLeads}},
-	"volume.warned":        {{Storage, "storage", keeps}},
-	"volume.reclaimed":     {{Storage, "storage", keeps}},
-	audit.VolumeDeleted:    {{Storage, "storage", keeps}},
-	audit.StandInCreated:   {{Waiting, "standin.created", named(audit.StandIn)}},
-	audit.StandInEnded:     {{Waiting, "standin.ended", named(audit.StandIn)}},
+	audit.RequestSubmitted:    {{Waiting, "waiting", decides}},
+	audit.RequestEdited:       {{Waiting, "waiting", decides}},
+	audit.RequestConsented:    {{Waiting, "waiting", decides}},
+	audit.RequestEscalated:    {{Waiting, "waiting", reached}},
+	audit.RequestHanded:       {{Waiting, "handed", named(audit.HandedTo)}},
+	audit.RequestTakenBack:    {{Waiting, "handed.back", named(audit.HandedTo)}},
+	audit.RequestApproved:     {{Decided, "decided.approved", goesOn}},
+	audit.RequestRejected:     {{Decided, "decided.rejected", asks}},
+	audit.RequestExpired:      {{Decided, "decided.expired", asks}},
+	audit.RequestQueued:       {{Decided, "decided.queued", asks}},
+	audit.WorkloadObserved:    {{Ready, "ready", turned(workload.Running)}, {Failed, "failed", turned(workload.Failed)}},
+	audit.LeaseWarned:         {{Lease, "lease", owns}},
+	"workload.warned":         {{Lease, "lease", owns}},
+	audit.LeaseEnded:          {{Stopped, "stopped", owns}},
+	audit.WorkloadStopped:     {{Stopped, "stopped", owns}},
+	audit.WorkloadIdle:        {{Idle, "idle", owns}},
+	audit.WorkloadIdleStopped: {{Idle, "idle.stopped", owns}},
+	audit.WorkloadDeleted:     {{Stopped, "stopped", owns}},
+	"budget.warned":           {{Budget, "budget", leads}},
+	audit.LicenceLost:         {{Licence, "licence", holdsOrRuns}},
+	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
+	"volume.warned":           {{Storage, "storage", keeps}},
+	"volume.reclaimed":        {{Storage, "storage", keeps}},
+	audit.VolumeDeleted:       {{Storage, "storage", keeps}},
+	audit.StandInCreated:      {{Waiting, "standin.created", named(audit.StandIn)}},
+	audit.StandInEnded:        {{Waiting, "standin.ended", named(audit.StandIn)}},
 }
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -184,15 +186,30 @@ func (f Facts) reach(d *Delivery, p identity.Person) bool {
 	return i >= 0
 }
 
+// timeForm is a time as every language reads it.
+const timeForm = "2006-01-02 15:04 UTC"
+
+// moment is a time that an event's detail tells; "" where it tells none.
+func moment(arg any) string {
+	text, _ := arg.(string)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return ""
+	}
+	return at.UTC().Format(timeForm)
+}
+
 func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Words) error {
 	if language == "" {
 		language = f.Language
 	}
 	args := Args{Who: e.Name, Tenant: e.Tenant, Note: w.say(language, e.Detail), Volume: e.Volume}
+	args.For, _ = e.Detail.Args["For"].(string)
+	args.Ends = moment(e.Detail.Args["At"])
 	path := "/"
 	if f.Workload != nil {
 		args.Name, args.Size, args.Reason = f.Workload.Name, f.Workload.Size.Title, w.say(language, f.Workload.Reason)
-		args.Until = f.Workload.Lease.Until.UTC().Format("2006-01-02 15:04") + " UTC"
+		args.Until = f.Workload.Lease.Until.UTC().Format(timeForm)
 		path = "/workloads/" + string(f.Workload.ID)
 	}
 	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {

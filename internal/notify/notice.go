@@ -17,6 +17,7 @@ const (
 	Ready   Kind = "ready"
 	Failed  Kind = "failed" // a workload cannot start, or ended by itself
 	Lease   Kind = "lease"  // ends soon
+	Idle    Kind = "idle"   // a GPU is left idle, or was stopped for that
 	Stopped Kind = "stopped"
 	Budget  Kind = "budget"
 	Licence Kind = "licence"
@@ -27,7 +28,7 @@ const (
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
-	return []Kind{Waiting, Decided, Ready, Failed, Lease, Stopped, Budget, Licence, Broken, Storage}
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Licence, Broken, Storage}
 }
 
 // Channel is a way to somebody.
@@ -50,7 +51,7 @@ type Preferences struct {
 }
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Budget, Licence, Broken, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Licence, Broken, Storage}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

@@ -22,6 +22,7 @@ func Languages() []string { return []string{"en", "de", "zh", "ko"} }
 // Args are what the words of a notice are filled with. Every one is one line of bounded length when it gets there.
 type Args struct {
 	Name, Tenant, Who, Asker, Size, Reason, Note, Until, Volume string
+	For, Ends                                                   string // how long it was idle, and when it will be stopped
 }
 
 // Words are the templates of all languages.
@@ -72,7 +73,7 @@ func (w *Words) fill(lang, id string, args Args) (string, error) {
 
 // Notice puts a notice into words.
 func (w *Words) Notice(lang string, kind Kind, words string, args Args, portal, path string) (Notice, error) {
-	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Reason, &args.Note, &args.Until, &args.Volume} {
+	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Reason, &args.Note, &args.Until, &args.Volume, &args.For, &args.Ends} {
 		*arg = oneLine(*arg, 200)
 	}
 	n := Notice{Kind: kind, Language: lang, Link: portal + path}

@@ -62,6 +62,12 @@ type Storage interface {
 	KeepDue(ctx context.Context, answers func(cluster string) bool) error
 }
 
+// Idle judges who leaves a GPU idle.
+type Idle interface {
+	// Judge looks at what runs on clusters that answer, warns, and stops what was warned before; it can be interrupted and called again.
+	Judge(ctx context.Context, answers func(cluster string) bool) error
+}
+
 // Options are what the controller works with.
 type Options struct {
 	Store    Store
@@ -80,6 +86,7 @@ type Options struct {
 	Fleet    Fleet             // nil: the hours of the cards are not counted
 	Leases   Leases            // nil: none becomes longer
 	Storage  Storage           // nil: kept for ever
+	Idle     Idle              // nil: nobody looks
 	Warnings workload.Warnings // of the end of a lease; default workload.LeaseWarnings
 	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.
 	Clock   func(ctx context.Context) (time.Time, error)
@@ -101,12 +108,13 @@ type Rhythm struct {
 	Inventory time.Duration // an unchanged snapshot gets a new time; default 60 s
 	Settle    time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
 	Chores    time.Duration // requests that expire, volumes to be removed; default 60 s
+	Idle      time.Duration // who leaves a GPU idle is looked for; default 5 minutes
 }
 
 func (r Rhythm) orUsual() Rhythm {
 	for field, usual := range map[*time.Duration]time.Duration{
 		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
-		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute,
+		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Idle: 5 * time.Minute,
 	} {
 		if *field <= 0 {
 			*field = usual
@@ -172,6 +180,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	wg.Go(func() { c.follow(ctx) })
 	wg.Go(func() { c.compareAlways(ctx) })
 	wg.Go(func() { c.choresAlways(ctx) })
+	wg.Go(func() { c.judgeAlways(ctx) })
 	<-ctx.Done()
 	return nil
 }
@@ -356,6 +365,18 @@ func (c *Controller) choresAlways(ctx context.Context) {
 		}
 		for _, l := range c.all() {
 			l.chores.ring()
+		}
+	}
+}
+
+// judgeAlways looks for idle GPUs, while there is no doubt about the time.
+func (c *Controller) judgeAlways(ctx context.Context) {
+	for c.o.Idle != nil && sleep(ctx, jitter(c.o.Every.Idle)) {
+		if !c.trusted(ctx) {
+			continue
+		}
+		if err := c.o.Idle.Judge(ctx, c.answers); err != nil && ctx.Err() == nil {
+			c.o.Logger.Warn("nothing is stopped for being idle until this can be known", "error", err.Error())
 		}
 	}
 }

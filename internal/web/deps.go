@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -41,6 +42,7 @@ type Deps struct {
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
+	Idle         *idle.Service
 	Hub          *live.Hub
 	Site         func() request.Site
 	Licences     *license.Service

@@ -201,6 +201,18 @@ func (w *Web) pendingRow(k call, r request.Request) workloadview.RowModel {
 // attention is what wants a decision, the most urgent first.
 func (w *Web) attention(k call, items []workload.Workload) (home.AttentionModel, error) {
 	var m home.AttentionModel
+	states, err := w.Idle.States(k.ctx, items...)
+	if err != nil {
+		return m, err
+	}
+	for _, item := range items {
+		if is := states[item.ID]; item.Owner == k.actor.Person.ID && !is.Warned.IsZero() {
+			if n := idleNotice(k.words, item, is, true); n != nil {
+				n.Title, n.Test = item.Name+": "+n.Title, "attention-idle"
+				m.Items = append(m.Items, *n)
+			}
+		}
+	}
 	for _, item := range items {
 		if n := w.endingNotice(k, item); n != nil && item.Owner == k.actor.Person.ID {
 			m.Items = append(m.Items, *n)

@@ -48,7 +48,11 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	o := workloadview.OverviewModel{Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
+	idle, err := w.workloadIdle(k, s)
+	if err != nil {
+		return view{}, err
+	}
+	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
 		Facts: facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
 	v.parts = append(v.parts,
@@ -57,6 +61,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 			k.words = say
 			return workloadview.GPU(w.gpuModel(k, s.Workload))
 		}},
+		part{id: o.Idle.ID, draw: func(words) templ.Component { return workloadview.Idle(o.Idle) }},
 		part{id: o.Advice.ID, draw: func(words) templ.Component { return workloadview.Advice(o.Advice) }},
 		part{id: o.Lease.ID, ticks: true, draw: func(say words) templ.Component {
 			return workloadview.LeaseCard(leaseCard(say, s.Workload, costs(say.now)[s.ID]))

@@ -26,6 +26,13 @@ func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event,
 	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{}, audit.Changed("desired", WantRunning, WantStopped))}, nil
 }
 
+// StopIdle is Stop for a GPU that was left idle for so long. Facts are what was measured. The caller has seen that it runs.
+func StopIdle(w Workload, long string, facts i18n.Text, now time.Time) (Workload, audit.Event) {
+	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
+	w.State, w.Reason = Stopping, i18n.T("workload.stopped_idle", "For", long)
+	return w, changed(w, identity.System(), audit.WorkloadIdleStopped, now, facts, audit.Changed("desired", WantRunning, WantStopped))
+}
+
 // Start resumes a stopped workload within its lease. Quota and seats are the caller's to check.
 func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	if w.Desired == WantRunning {

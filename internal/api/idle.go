@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// IdleSetting is what counts as idle and what follows.
+type IdleSetting struct {
+	Action string `json:"action" enum:"off,warn,stop" doc:"stop: its owner is told, and later it is stopped with its storage kept"`
+	After  string `json:"after,omitempty" maxLength:"32" example:"8h" doc:"Idle for so long without a gap: the warning, or the end. The warning of an end comes earlier by a quarter of that, and by an hour at most"`
+	Below  int    `json:"belowPercent,omitempty" minimum:"0" maximum:"100" doc:"Idle is what never reaches this use of the engine, not even in one sample"`
+	Keep   string `json:"keep,omitempty" maxLength:"32" example:"8h" doc:"For how long somebody's word holds that they still need it"`
+}
+
+// IdleSettings are all that counts. A team's comes before a size's, and that before the general one.
+type IdleSettings struct {
+	Version int64                  `json:"version" minimum:"0" doc:"That it was read at; 0 while nothing was ever saved"`
+	All     *IdleSetting           `json:"all,omitempty"`
+	Sizes   map[string]IdleSetting `json:"sizes,omitempty"`
+	Teams   map[string]IdleSetting `json:"teams,omitempty"`
+	By      string                 `json:"by,omitempty" readOnly:"true"`
+	At      *time.Time             `json:"at,omitempty" readOnly:"true"`
+}
+
+type idleInput struct{ Body IdleSettings }
+
+func (a *API) idleSettings(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[IdleSettings], error) {
+	r, err := a.deps.Idle.Settings(ctx, actor)
+	return reply(idleView(r), err)
+}
+
+func (a *API) saveIdle(ctx context.Context, actor identity.Actor, in *idleInput) (*output[IdleSettings], error) {
+	settings, wrong := in.Body.settings()
+	if err := a.deps.Idle.Check(actor, settings); err != nil && (len(wrong) == 0 || !fault.Is(err, fault.Invalid)) {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, fault.InvalidFields(wrong)
+	}
+	r, err := a.deps.Idle.Save(ctx, actor, settings, in.Body.Version)
+	return reply(idleView(r), err)
+}
+
+func idleView(r idle.Revision) IdleSettings {
+	v := IdleSettings{Version: r.Version, By: r.Name, At: moment(r.At)}
+	one := func(s idle.Setting) IdleSetting {
+		is := IdleSetting{Action: string(s.Action), Below: s.Below}
+		for from, to := range map[*catalog.Duration]*string{&s.After: &is.After, &s.Keep: &is.Keep} {
+			if *from > 0 {
+				*to = from.String()
+			}
+		}
+		return is
+	}
+	if r.Settings.All != nil {
+		all := one(*r.Settings.All)
+		v.All = &all
+	}
+	for from, to := range map[*map[string]idle.Setting]*map[string]IdleSetting{&r.Settings.Sizes: &v.Sizes, &r.Settings.Teams: &v.Teams} {
+		for name, s := range *from {
+			if *to == nil {
+				*to = map[string]IdleSetting{}
+			}
+			(*to)[name] = one(s)
+		}
+	}
+	return v
+}
+
+// settings reads what was posted; times that are none are said by field.
+func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
+	one := func(field string, is IdleSetting) idle.Setting {
+		read := func(name, text string) catalog.Duration {
+			if strings.TrimSpace(text) == "" {
+				return 0
+			}
+			d, err := catalog.ParseDuration(text)
+			if err != nil {
+				wrong = append(wrong, fault.Field{Name: field + "." + name, Reason: i18n.T("idle.no_time")})
+			}
+			return d
+		}
+		return idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below, Keep: read("keep", is.Keep)}
+	}
+	if v.All != nil {
+		all := one("all", *v.All)
+		s.All = &all
+	}
+	s.Sizes, s.Teams = map[string]idle.Setting{}, map[string]idle.Setting{}
+	for name, is := range v.Sizes {
+		s.Sizes[name] = one("sizes."+name, is)
+	}
+	for name, is := range v.Teams {
+		s.Teams[name] = one("teams."+name, is)
+	}
+	return s, wrong
+}
+
+// IdleState is what is known of one workload's idle time.
+type IdleState struct {
+	Setting     IdleSetting `json:"setting" doc:"What counts for it"`
+	Never       string      `json:"never,omitempty" enum:"no_gpu,shared" doc:"Why it can never be judged"`
+	AsOf        *time.Time  `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
+	Stale       bool        `json:"stale" doc:"That is too long ago for anything to follow"`
+	IdleSeconds float64     `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`
+	Since       *time.Time  `json:"since,omitempty"`
+	High        *float64    `json:"highPercent,omitempty" doc:"The highest use of the engine in that time"`
+	WarnedAt    *time.Time  `json:"warnedAt,omitempty"`
+	StopsAt     *time.Time  `json:"stopsAt,omitempty" doc:"Announced by the warning"`
+	KeptUntil   *time.Time  `json:"keptUntil,omitempty" doc:"Somebody still needs it"`
+	KeptBy      string      `json:"keptBy,omitempty"`
+}
+
+func idleState(is idle.State) IdleState {
+	v := IdleState{Setting: *idleView(idle.Revision{Settings: idle.Settings{All: &is.Setting}}).All, Never: string(is.Never), AsOf: moment(is.AsOf), Stale: is.Stale, IdleSeconds: is.Idle.Seconds(), Since: moment(is.Since),
+		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeptUntil: moment(is.KeptUntil), KeptBy: is.KeptBy}
+	if is.Idle > 0 {
+		v.High = &is.High
+	}
+	return v
+}
+
+func (a *API) idleOf(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
+	is, err := a.deps.Idle.Of(ctx, actor, workload.ID(in.ID))
+	return reply(idleState(is), err)
+}
+
+func (a *API) needed(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
+	is, err := a.deps.Idle.Need(ctx, actor, workload.ID(in.ID))
+	return reply(idleState(is), err)
+}

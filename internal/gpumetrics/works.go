@@ -1,0 +1,140 @@
+package gpumetrics
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Work is how hard a pod's device worked, stretch by stretch. As in Stretch, only the size of its workload tells whether the values are the pod's own.
+type Work struct {
+	Namespace, Pod string
+	UUID, Instance string // of the card, and of the slice on it
+	Slots          []WorkSlot
+}
+
+// WorkSlot is one stretch of a Work, in order of time; a stretch of which nothing is known is missing.
+type WorkSlot struct {
+	Until time.Time
+	High  Reading       // per cent, the highest sample of all
+	Known time.Duration // for how long of it there are samples, counted in steps; the whole slot where none of them lacks one
+}
+
+const (
+	workHigh stretchPart = "engine_high"
+	workTime stretchPart = "engine_time"
+)
+
+// Works asks how hard the pods of the given namespaces (all when there are none) worked from one moment to another, cut into slots, with one call. A step without a sample of its
+// own is not known: other than in a Stretch, an older sample does not stand in for it. A slot must be a whole number of steps. It waits for the answer. Nothing of it is kept.
+func (p *Poller) Works(ctx context.Context, namespaces []string, from, until time.Time, slot, step time.Duration) ([]Work, error) {
+	if step < shortestStretch || slot < step || until.Sub(from) < slot {
+		return nil, nil
+	}
+	b := newWorkShot(p.queries.labels, slot, step)
+	seconds := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
+	ctx, stop := context.WithTimeout(ctx, stretchPatience)
+	defer stop()
+	_, err := p.queryFor(ctx, stretchPatience, "query_range", url.Values{"query": {p.queries.works(namespaces, slot, step)}, "start": {seconds(from.Add(slot))}, "end": {seconds(until)},
+		"step": {strconv.FormatFloat(slot.Seconds(), 'f', -1, 64)}}, newTexts(), b.put)
+	if err != nil {
+		return nil, err
+	}
+	return b.list(), nil
+}
+
+// works is one query with both parts. A step counts when the highest of its samples can be: NaN and the sentinels of "no value" are none.
+func (q queries) works(namespaces []string, slot, step time.Duration) string {
+	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
+	one := "[" + promDuration(step) + "]"
+	// A millisecond less: a range that includes its beginning, as in Prometheus 2, would count a step too many, which could stand for one that lacks.
+	steps := "[" + promDuration(slot-time.Millisecond) + ":" + promDuration(step) + "]"
+	var high, long []string
+	for _, in := range q.namespaceMatchers(namespaces) {
+		for _, e := range q.engines(in) {
+			high = append(high, e.factor+by+"(max_over_time("+e.series+"["+promDuration(slot)+"]))")
+			long = append(long, by+"(count_over_time(("+e.factor+"max_over_time("+e.series+one+") >= 0 <= 105)"+steps+"))")
+		}
+	}
+	return part(string(workHigh), strings.Join(high, " or ")) + " or " + part(string(workTime), strings.Join(long, " or "))
+}
+
+// workShot gathers the rows of both parts.
+type workShot struct {
+	labels     Labels
+	slot, step time.Duration
+	targets    map[podKey]bool
+	doubtful   map[stretchKey]bool
+	values     map[stretchKey]map[time.Time]map[stretchPart]float64
+}
+
+func newWorkShot(l Labels, slot, step time.Duration) *workShot {
+	return &workShot{labels: l, slot: slot, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{}, values: map[stretchKey]map[time.Time]map[stretchPart]float64{}}
+}
+
+func (b *workShot) put(row series) {
+	if t := b.labels.target(row.labels); t != (podKey{}) {
+		b.targets[t] = true
+	}
+	pod, doubtful := b.labels.holder(row.labels)
+	device, named := b.labels.device(row.labels)
+	if pod == (podKey{}) || !named {
+		return
+	}
+	key, name := stretchKey{pod, device}, stretchPart(row.labels.get(partLabel))
+	b.doubtful[key] = b.doubtful[key] || doubtful
+	if b.values[key] == nil {
+		b.values[key] = make(map[time.Time]map[stretchPart]float64, len(row.samples))
+	}
+	for _, s := range row.samples {
+		at := s.at.UTC()
+		if b.values[key][at] == nil {
+			b.values[key][at] = map[stretchPart]float64{}
+		}
+		// Two scrapes of one device give two rows: the busier one counts.
+		if v := s.value; v > b.values[key][at][name] || !hasPart(b.values[key][at], name) {
+			b.values[key][at][name] = v
+		}
+	}
+}
+
+// list gives what was gathered, in a steady order, without the exporter's own pod, which stands beside idle cards.
+func (b *workShot) list() []Work {
+	out := make([]Work, 0, len(b.values))
+	for key, slots := range b.values {
+		if b.doubtful[key] && (b.targets[key.pod] || exporterPod(key.pod.pod)) {
+			continue
+		}
+		w := Work{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance, Slots: make([]WorkSlot, 0, len(slots))}
+		for at, parts := range slots {
+			s := WorkSlot{Until: at, High: readPart(parts, workHigh, utilPercent, at)}
+			if n := parts[workTime]; n > 0 && n < 1e7 {
+				s.Known = min(b.slot, time.Duration(n)*b.step)
+			}
+			w.Slots = append(w.Slots, s)
+		}
+		slices.SortFunc(w.Slots, func(x, y WorkSlot) int { return x.Until.Compare(y.Until) })
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(x, y Work) int {
+		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+y.UUID+"\x00"+y.Instance)
+	})
+	return out
+}
+
+// Clock is what time it is at Prometheus: samples of now carry it.
+func (p *Poller) Clock(ctx context.Context) (time.Time, error) {
+	var at time.Time
+	_, err := p.query(ctx, "query", url.Values{"query": {"vector(time())"}}, newTexts(), func(row series) {
+		if len(row.samples) > 0 {
+			at = time.UnixMilli(int64(row.samples[0].value * 1000)).UTC()
+		}
+	})
+	if err == nil && at.IsZero() {
+		err = errNever
+	}
+	return at, err
+}

@@ -1,0 +1,323 @@
+package idle
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+const slot = 5 * time.Minute
+
+func slice() workload.Workload {
+	return workload.Workload{ID: "w-1", Name: "nb", Namespace: "gpu-vision", Tenant: "vision", Cluster: "main", Kind: catalog.Notebook, State: workload.Running, Desired: workload.WantRunning, Generation: 1,
+		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia", Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
+}
+
+func stopAfter(d time.Duration) Setting {
+	return Setting{Action: Stop, After: catalog.Duration(d), Below: 5, Keep: catalog.Duration(d)}
+}
+
+func percent(v float64) gpumetrics.Reading {
+	return gpumetrics.Reading{Value: v, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}
+}
+
+func TestLooks(t *testing.T) {
+	until := noon.Add(slot)
+	work := func(pod, uuid string, high gpumetrics.Reading, known time.Duration) gpumetrics.Work {
+		return gpumetrics.Work{Namespace: "gpu-vision", Pod: pod, UUID: uuid, Slots: []gpumetrics.WorkSlot{{Until: until, High: high, Known: known}}}
+	}
+	two := slice()
+	two.Size.Technology, two.Size.Accelerator.Resource, two.Size.Accelerator.Count = catalog.Full, "nvidia.com/gpu", 2
+	shared := slice()
+	shared.Size.Technology = catalog.TimeSlicing
+	cpu := slice()
+	cpu.Size = catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}
+	for name, c := range map[string]struct {
+		of    workload.Workload
+		works []gpumetrics.Work
+		want  Look
+	}{
+		"all of it measured":                                {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot)}, Look{High: 3}},
+		"the busiest of two counts":                         {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot), work("nb-0", "B", percent(80), slot)}, Look{High: 80}},
+		"one of two is missing":                             {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot)}, Look{High: 3, Why: Partly}},
+		"a part of the time is missing":                     {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Look{High: 3, Why: Partly}},
+		"a pod that came in place of another":               {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot), work("nb-0", "B", percent(1), slot/2)}, Look{High: 3, Why: Partly}},
+		"nothing measured is not nothing done":              {slice(), nil, Look{Why: Unmeasured}},
+		"no value":                                          {slice(), []gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)}, Look{Why: Unclear}},
+		"not a number":                                      {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)}, Look{Why: Unclear}},
+		"somebody else's pod":                               {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)}, Look{Why: Unmeasured}},
+		"a card that others share, whatever its value says": {shared, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Look{Why: Shared}},
+		"no GPU": {cpu, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Look{Why: NoGPU}},
+	} {
+		c.want.From, c.want.Until = noon, until
+		if diff := cmp.Diff([]Look{c.want}, SeenOf(c.of, c.works, noon, until, slot)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// quiet folds so many idle stretches, from noon on.
+func quiet(w workload.Workload, s Setting, n int) Mark {
+	m := Mark{}
+	for i := range n {
+		from := noon.Add(time.Duration(i) * slot)
+		m = Fold(m, w, s, Look{From: from, Until: from.Add(slot), High: 1})
+	}
+	return m
+}
+
+func TestVerdicts(t *testing.T) {
+	s := stopAfter(time.Hour) // told after 45 minutes
+	told := quiet(slice(), s, 9).Warned(s, noon.Add(46*time.Minute))
+	full := quiet(slice(), s, 14)
+	full.WarnedAt, full.StopsAt = told.WarnedAt, told.StopsAt
+	with := func(m Mark, change func(*Mark)) Mark { change(&m); return m }
+	onlyWarn := s
+	onlyWarn.Action = Warn
+	for name, c := range map[string]struct {
+		m     Mark
+		s     Setting
+		after time.Duration // since noon
+		want  Action
+	}{
+		"not idle for long enough":                  {quiet(slice(), s, 8), s, 41 * time.Minute, Off},
+		"long enough for a warning":                 {quiet(slice(), s, 9), s, 46 * time.Minute, Warn},
+		"one warning is enough":                     {told, s, 47 * time.Minute, Off},
+		"warned, and idle for all of the time":      {full, s, 71 * time.Minute, Stop},
+		"idle for all of the time, and not warned":  {quiet(slice(), s, 14), s, 71 * time.Minute, Warn},
+		"the time that they were told is not over":  {with(full, func(m *Mark) { m.StopsAt = noon.Add(80 * time.Minute) }), s, 71 * time.Minute, Off},
+		"warned of nothing but idleness":            {with(full, func(m *Mark) { m.StopsAt = time.Time{} }), s, 71 * time.Minute, Warn},
+		"warned in a former idle time":              {with(full, func(m *Mark) { m.WarnedAt = noon.Add(-time.Hour) }), s, 71 * time.Minute, Warn},
+		"somebody needs it":                         {with(full, func(m *Mark) { m.KeptUntil = noon.Add(2 * time.Hour) }), s, 71 * time.Minute, Off},
+		"it was needed, and idle time counts anew":  {with(full, func(m *Mark) { m.KeptUntil = noon.Add(40 * time.Minute) }), s, 71 * time.Minute, Off},
+		"nobody looked for a while":                 {full, s, 90 * time.Minute, Off},
+		"the clock was set back":                    {full, s, 69 * time.Minute, Off},
+		"the threshold is another one now":          {full, Setting{Action: Stop, After: s.After, Below: 6}, 71 * time.Minute, Off},
+		"switched off":                              {full, Setting{Action: Off}, 71 * time.Minute, Off},
+		"a warning alone, early":                    {quiet(slice(), onlyWarn, 11), onlyWarn, 56 * time.Minute, Off},
+		"a warning alone, once all of it is over":   {quiet(slice(), onlyWarn, 12), onlyWarn, 61 * time.Minute, Warn},
+		"a warning alone is never followed by more": {full, onlyWarn, 71 * time.Minute, Off},
+		"nothing is known":                          {Mark{}, s, 71 * time.Minute, Off},
+	} {
+		if got := c.m.Verdict(c.s, noon.Add(c.after), 3*slot); got != c.want {
+			t.Errorf("%s: want %s, got %s", name, c.want, got)
+		}
+	}
+}
+
+func TestWhatANotebookSaysOfItself(t *testing.T) {
+	s, now := stopAfter(time.Hour), noon.Add(46*time.Minute)
+	kernel := func(state string, ago time.Duration) workload.Kernel {
+		return workload.Kernel{Name: "python3", State: state, LastActivity: now.Add(-ago)}
+	}
+	said := func(at time.Time, last time.Duration, kernels ...workload.Kernel) *workload.Activity {
+		return &workload.Activity{At: at, LastActivity: now.Add(-last), Kernels: kernels}
+	}
+	for name, c := range map[string]struct {
+		said *workload.Activity
+		want time.Time // since when it is idle; zero for not
+	}{
+		"nothing since before":                            {said(now, 2*time.Hour, kernel("idle", 2*time.Hour)), noon},
+		"a kernel at work":                                {said(now, 2*time.Hour, kernel("idle", 2*time.Hour), kernel("busy", 2*time.Hour)), time.Time{}},
+		"a kernel that does what nobody can tell":         {said(now, 2*time.Hour, kernel("unknown", 2*time.Hour)), time.Time{}},
+		"somebody ran something":                          {said(now, time.Hour, kernel("idle", 16*time.Minute)), now.Add(-16 * time.Minute)},
+		"an open window that asks is no work":             {said(now, 0, kernel("idle", 2*time.Hour)), noon},
+		"without kernels somebody does something there":   {said(now, 0), time.Time{}},
+		"nothing was heard of it":                         {nil, time.Time{}},
+		"nothing was heard of it for a while":             {said(now.Add(-6*time.Minute), 2*time.Hour), time.Time{}},
+		"what it says of tomorrow is no word of today":    {said(now.Add(time.Hour), 2*time.Hour), time.Time{}},
+		"a kernel whose clock is ahead is taken for work": {said(now, 2*time.Hour, kernel("idle", -time.Hour)), time.Time{}},
+	} {
+		w := slice()
+		w.Image = catalog.Image{Auth: "token", Port: 8888}
+		w.Observed.Activity = c.said
+		if got := Heed(quiet(w, s, 9), w, now).Since; !got.Equal(c.want) {
+			t.Errorf("%s: want idle since %v, got %v", name, c.want, got)
+		}
+	}
+	other := slice() // no Jupyter server: its engine alone counts
+	if got := Heed(quiet(other, s, 9), other, now).Since; !got.Equal(noon) {
+		t.Errorf("want what nobody asks judged by its engine, got %v", got)
+	}
+}
+
+// world is a history by chance: stretches that are idle, at work, unknown or left out, starts in between, somebody who needs it, changes of the setting, and a clock that jumps.
+type moment struct {
+	look  *Look // nil: nobody looked
+	now   time.Time
+	s     Setting
+	gen   int64
+	needs bool
+}
+
+func history(r *rand.Rand) []moment {
+	s, gen, at := stopAfter(time.Duration(1+r.IntN(6))*10*time.Minute), int64(1), noon
+	idler := r.IntN(4) > 0
+	var list []moment
+	for range 60 {
+		l := Look{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
+		switch n := r.IntN(24); {
+		case n == 0 || !idler && n < 8:
+			l.High = 5 + 95*r.Float64()
+		case n == 1:
+			l.Why = Whys()[r.IntN(len(Whys()))]
+		}
+		m := moment{look: &l, now: l.Until.Add(time.Duration(r.IntN(75)) * time.Second), s: s, gen: gen}
+		switch r.IntN(40) {
+		case 0:
+			m.look = nil
+		case 1:
+			gen++
+			m.gen = gen
+		case 2:
+			m.needs = true
+		case 3:
+			s.Below, s.Action = 4+r.IntN(3), Actions()[r.IntN(3)]
+		case 4:
+			m.now = m.now.Add(time.Duration(r.IntN(48)-24) * time.Hour)
+		}
+		list, at = append(list, m), at.Add(slot)
+	}
+	return list
+}
+
+// TestNothingIsStoppedOnDoubt holds the judge against whoever reads all of the past afresh each time: what is stopped was idle without a gap for all of the time under one wish and one
+// threshold, nobody needed it, its owner was told in that time, and had as long as they were told.
+func TestNothingIsStoppedOnDoubt(t *testing.T) {
+	warnings, stops := 0, 0
+	holds := func(seed uint64) bool {
+		past := history(rand.New(rand.NewPCG(seed, 1)))
+		var m Mark
+		told, kept := time.Time{}, time.Time{}
+		for i, now := range past {
+			w := slice()
+			w.Generation = now.gen
+			if now.look != nil {
+				if m = Fold(m, w, now.s, *now.look); m.KeptUntil.IsZero() {
+					kept = time.Time{} // what somebody said of a former wish is over
+				}
+			}
+			if now.needs {
+				kept = now.now.Add(now.s.Keep.Std())
+				m = m.Kept(kept, "Dana")
+			}
+			verdict := m.Verdict(now.s, now.now, 3*slot)
+			if m.Generation != now.gen {
+				verdict = Off // as the service does, which looks once more
+			}
+			idle := time.Duration(0) // the oracle: backwards from now, as far as nothing speaks against it
+			last := i                // what was looked at last; Verdict sees to it that this is not long ago
+			for last > 0 && past[last].look == nil {
+				last--
+			}
+			for j := last; j >= 0; j-- {
+				p := past[j]
+				if p.look == nil || p.look.Why != "" || p.look.High >= float64(now.s.Below) || p.gen != now.gen || p.s.Below != now.s.Below || j < last && p.needs || p.look.From.Before(kept) {
+					break
+				}
+				idle += slot
+			}
+			switch verdict {
+			case Warn:
+				warnings++
+				told = now.now
+				m = m.Warned(now.s, now.now)
+			case Stop:
+				stops++
+				if idle < now.s.After.Std() || now.s.Action != Stop || now.now.Before(kept) || told.IsZero() || now.now.Sub(told) < now.s.Told() || told.Before(past[last].look.Until.Add(-idle)) || now.now.Sub(past[last].look.Until) > 3*slot || now.now.Before(past[last].look.Until) {
+					t.Errorf("seed %d: stopped at step %d after %s of idle time, told at %v, kept until %v, under %+v", seed, i, idle, told, kept, now.s)
+					return false
+				}
+				m, told, kept = Mark{}, time.Time{}, time.Time{}
+			}
+		}
+		return true
+	}
+	if err := quick.Check(holds, &quick.Config{MaxCount: 3000}); err != nil {
+		t.Fatal(err)
+	}
+	if warnings < 100 || stops < 100 {
+		t.Errorf("%d warnings and %d ends prove nothing", warnings, stops)
+	}
+}
+
+// TestABusySampleAlwaysHelps: whoever works more is never stopped earlier.
+func TestABusySampleAlwaysHelps(t *testing.T) {
+	holds := func(seed uint64) bool {
+		r := rand.New(rand.NewPCG(seed, 2))
+		past := history(r)
+		busy := r.IntN(len(past))
+		run := func(extra bool) int {
+			var m Mark
+			for i, now := range past {
+				w := slice()
+				w.Generation = now.gen
+				if now.look != nil {
+					l := *now.look
+					if extra && i == busy {
+						l.High = 100
+					}
+					m = Fold(m, w, now.s, l)
+				}
+				switch m.Verdict(now.s, now.now, 3*slot) {
+				case Warn:
+					m = m.Warned(now.s, now.now)
+				case Stop:
+					return i
+				}
+			}
+			return len(past)
+		}
+		return run(true) >= run(false)
+	}
+	if err := quick.Check(holds, &quick.Config{MaxCount: 2000}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCountsForWhom(t *testing.T) {
+	all := stopAfter(8 * time.Hour)
+	s := Settings{All: &all, Sizes: map[string]Setting{"full": {Action: Warn, After: catalog.Duration(time.Hour)}}, Teams: map[string]Setting{"vision": {Action: Off}}}
+	for name, c := range map[string]struct {
+		team, size string
+		want       Action
+	}{"neither": {"speech", "mig", Stop}, "the size's": {"speech", "full", Warn}, "the team's before the size's": {"vision", "full", Off}} {
+		if got := s.Of(c.team, c.size).Action; got != c.want {
+			t.Errorf("%s: want %s, got %s", name, c.want, got)
+		}
+	}
+	if (Settings{}).Of("a", "b").On() || (Settings{}).Any() || !s.Any() {
+		t.Error("nothing set is off, and one that is on is enough")
+	}
+}
+
+func TestSlots(t *testing.T) {
+	at := func(text string) time.Time { v, _ := time.Parse("15:04:05", text); return v.AddDate(2026, 0, 0) }
+	for name, c := range map[string]struct {
+		last, now   string
+		from, until string // "" for nothing
+	}{
+		"the one that is just over":  {"12:00:00", "12:07:00", "12:00:00", "12:05:00"},
+		"it is not settled yet":      {"12:00:00", "12:05:30", "", ""},
+		"all that nobody looked at":  {"11:30:00", "12:07:00", "11:30:00", "12:05:00"},
+		"nobody looked for too long": {"09:30:00", "12:07:00", "12:00:00", "12:05:00"},
+		"looked at already":          {"12:05:00", "12:07:00", "", ""},
+		"the clock was set back":     {"13:05:00", "12:07:00", "", ""},
+		"another length than before": {"11:58:00", "12:07:00", "12:00:00", "12:05:00"},
+	} {
+		from, until, ok := slots(at(c.last), at(c.now), slot)
+		if ok != (c.from != "") || ok && (!from.Equal(at(c.from)) || !until.Equal(at(c.until))) {
+			t.Errorf("%s: want %q to %q, got %v to %v %v", name, c.from, c.until, from, until, ok)
+		}
+	}
+}

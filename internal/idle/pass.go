@@ -1,0 +1,280 @@
+package idle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+const (
+	// most slots are asked for at once after a time in which nobody looked; what lies further back counts as a gap.
+	most = 12
+	// lag is how long after its end a slot is asked for: a scrape, and a write to another store, take their time. A part of the slot's length.
+	lag = 4
+	// apart is how far Prometheus's clock may be from ours: beyond that a sample of now is one of another time.
+	apart = time.Minute
+)
+
+// fresh is how old the last look may be: one that failed does not matter yet.
+func (s *Service) fresh() time.Duration { return 3 * s.o.Every }
+
+// step is how finely a slot is cut: each step must have a sample of its own. The exporter looks every 30 s.
+func step(slot time.Duration) time.Duration {
+	if slot >= 2*time.Minute && slot%(2*time.Second) == 0 {
+		return slot / 2
+	}
+	return slot
+}
+
+// Judge looks at what the pods of each cluster that answers did since the last time, and does what is due. It can be interrupted and called again. What cannot be known
+// now is asked for the next time.
+func (s *Service) Judge(ctx context.Context, answers func(cluster string) bool) error {
+	settings, err := s.o.Store.IdleSettings(ctx)
+	if err != nil || !settings.Settings.Any() {
+		return err
+	}
+	running, err := s.running(ctx)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for cluster, source := range s.o.Sources {
+		if !answers(cluster) {
+			continue
+		}
+		due, err := s.look(ctx, cluster, source, settings.Settings, running)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("look at %s: %w", cluster, err))
+			continue
+		}
+		for _, id := range due {
+			if err := s.act(ctx, id); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
+				faults = append(faults, err)
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// running are the workloads that answer.
+func (s *Service) running(ctx context.Context) ([]workload.Workload, error) {
+	var list []workload.Workload
+	for cursor := ""; ; {
+		page, next, err := s.o.Store.Workloads(ctx, workload.Filter{States: []workload.State{workload.Running}, Cursor: cursor, Limit: 500})
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range page {
+			if w.Desired == workload.WantRunning {
+				list = append(list, w)
+			}
+		}
+		if cursor = next; cursor == "" {
+			return list, nil
+		}
+	}
+}
+
+// slots are the whole slots that are over and were not looked at yet, from the last look on.
+func slots(last, now time.Time, slot time.Duration) (from, until time.Time, ok bool) {
+	until = time.UnixMilli(now.Add(-slot/lag).UnixMilli() / slot.Milliseconds() * slot.Milliseconds()).UTC()
+	if last.After(until) || until.Sub(last) > most*slot || last.UnixMilli()%slot.Milliseconds() != 0 {
+		return until.Add(-slot), until, !last.Equal(until) && !last.After(now)
+	}
+	return last, until, until.After(last)
+}
+
+// look adds what a cluster's pods did since the last look to the marks, and gives those for whom something is due.
+func (s *Service) look(ctx context.Context, cluster string, source Source, settings Settings, running []workload.Workload) (due []workload.ID, err error) {
+	looks, err := s.o.Store.IdleLooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, until, ok := slots(looks[cluster], s.o.Now(), s.o.Every)
+	if !ok {
+		return nil, nil
+	}
+	theirs, err := source.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d := s.o.Now().Sub(theirs); d.Abs() > apart {
+		return nil, fmt.Errorf("the clocks of portal and Prometheus are %s apart: nothing is judged", d.Round(time.Second))
+	}
+	works, err := source.Works(ctx, s.o.Namespaces(), from, until, s.o.Every, step(s.o.Every))
+	if err != nil {
+		return nil, err
+	}
+	byNamespace := byNamespace(works)
+	err = s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
+		due = nil
+		looks, err := tx.IdleLooks(ctx)
+		if err != nil {
+			return err
+		}
+		if looks[cluster].After(from) {
+			return nil // somebody else was faster
+		}
+		marks, err := tx.IdleMarks(ctx)
+		if err != nil {
+			return err
+		}
+		seen := map[workload.ID]bool{}
+		now := s.o.Now()
+		for _, w := range running {
+			of := settings.Of(w.Tenant, w.Size.Name)
+			if w.Cluster != cluster || !of.On() {
+				continue
+			}
+			seen[w.ID] = true
+			was := marks[w.ID]
+			m := was
+			m.Workload, m.Until = w.ID, looks[cluster]
+			for _, l := range SeenOf(w, byNamespace[w.Namespace], from, until, s.o.Every) {
+				m = Fold(m, w, of, l)
+			}
+			m = Heed(m, w, now)
+			if m.Verdict(of, now, s.fresh()) != Off {
+				due = append(due, w.ID)
+			}
+			if worth(was, m) {
+				if err := tx.SaveIdleMark(ctx, m); err != nil {
+					return err
+				}
+			}
+		}
+		if err := forget(ctx, tx, marks, seen, elsewhere(running, cluster), now); err != nil {
+			return err
+		}
+		return tx.SaveIdleLook(ctx, cluster, until)
+	})
+	return due, err
+}
+
+// elsewhere are the workloads that run on other clusters.
+func elsewhere(running []workload.Workload, cluster string) map[workload.ID]bool {
+	all := map[workload.ID]bool{}
+	for _, w := range running {
+		all[w.ID] = w.Cluster != cluster
+	}
+	return all
+}
+
+// forget drops the marks of what does not run any more, or is not judged any more: what nobody looked at is not idle. That somebody still needs it stays for as long as they said.
+func forget(ctx context.Context, tx Tx, marks map[workload.ID]Mark, seen, elsewhere map[workload.ID]bool, now time.Time) error {
+	var gone []workload.ID
+	for id, m := range marks {
+		switch {
+		case seen[id] || elsewhere[id]:
+		case !now.Before(m.KeptUntil):
+			gone = append(gone, id)
+		case !m.Since.IsZero():
+			if err := tx.SaveIdleMark(ctx, m.busy(m.Until)); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.DeleteIdleMarks(ctx, gone...)
+}
+
+// worth reports whether a mark says something else than before; up to when it is known is the cluster's.
+func worth(was, is Mark) bool {
+	was.Until, is.Until = time.Time{}, time.Time{}
+	if was.Workload == "" && is.Since.IsZero() {
+		return false // at work, as most are: nothing to keep
+	}
+	return was != is
+}
+
+func byNamespace(works []gpumetrics.Work) map[string][]gpumetrics.Work {
+	all := map[string][]gpumetrics.Work{}
+	for _, w := range works {
+		all[w.Namespace] = append(all[w.Namespace], w)
+	}
+	return all
+}
+
+// act looks once more, in a transaction that nothing else changes the workload beside, and does what is due.
+func (s *Service) act(ctx context.Context, id workload.ID) error {
+	return s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
+		settings, err := tx.IdleSettings(ctx)
+		if err != nil {
+			return err
+		}
+		w, err := tx.Workload(ctx, id)
+		if err != nil {
+			return err
+		}
+		m, err := s.mark(ctx, tx, w)
+		if err != nil || w.State != workload.Running || w.Desired != workload.WantRunning || w.Generation != m.Generation {
+			return err
+		}
+		now, of := s.o.Now(), settings.Settings.Of(w.Tenant, w.Size.Name)
+		switch Heed(m, w, now).Verdict(of, now, s.fresh()) {
+		case Warn:
+			m = m.Warned(of, now)
+			return tx.SaveIdleMark(ctx, m, s.warning(w, m, of, now))
+		case Stop:
+			next, event := workload.StopIdle(w, span(m.Idle()), facts(m, of), now)
+			if err := tx.SaveWorkload(ctx, next); err != nil {
+				return err
+			}
+			if err := tx.DeleteIdleMarks(ctx, id); err != nil {
+				return err
+			}
+			return tx.Append(ctx, event)
+		}
+		return nil
+	})
+}
+
+// reader is what both the store and a transaction tell.
+type reader interface {
+	IdleMarks(ctx context.Context, ids ...workload.ID) (map[workload.ID]Mark, error)
+	IdleLooks(ctx context.Context) (map[string]time.Time, error)
+}
+
+// mark is a workload's, known up to when its cluster was looked at.
+func (s *Service) mark(ctx context.Context, from reader, w workload.Workload) (Mark, error) {
+	marks, err := from.IdleMarks(ctx, w.ID)
+	if err != nil {
+		return Mark{}, err
+	}
+	looks, err := from.IdleLooks(ctx)
+	m := marks[w.ID]
+	m.Workload, m.Until = w.ID, looks[w.Cluster]
+	return m, err
+}
+
+func (s *Service) warning(w workload.Workload, m Mark, of Setting, now time.Time) audit.Event {
+	e := audit.By(identity.System(), audit.WorkloadIdle, now)
+	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), facts(m, of)
+	if !m.StopsAt.IsZero() {
+		e.Detail.ID, e.Detail.Args["At"] = "idle.facts_end", stamp(m.StopsAt)
+	}
+	return e
+}
+
+// facts are what was measured, as the audit keeps it.
+func facts(m Mark, of Setting) i18n.Text {
+	return i18n.T("idle.facts", "For", span(m.Idle()), "Since", stamp(m.from()), "High", fmt.Sprintf("%.1f", m.High), "Below", of.Below)
+}
+
+// span is a length of time without more of it than tells something.
+func span(d time.Duration) string {
+	if d >= time.Hour {
+		return catalog.Duration(d.Round(time.Minute)).String()
+	}
+	return catalog.Duration(d.Round(time.Second)).String()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,300 @@
+package idle_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+const slot = 5 * time.Minute
+
+var (
+	noon  = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	admin = identity.Actor{Person: identity.Person{ID: "p-pat", Name: "Pat"}, Global: []identity.Role{identity.Admin}, Via: identity.ViaSession}
+	dana  = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
+)
+
+// world is a database, a Prometheus that says what the test wants, and a clock.
+type world struct {
+	*testing.T
+	*idle.Service
+	store *store.Store
+	now   time.Time
+	skew  time.Duration      // of Prometheus's clock
+	uses  map[string]float64 // per cent, by workload; those that are missing are not measured
+	err   error
+	asked int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "portal.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, store: s, now: noon.Add(2 * time.Minute), uses: map[string]float64{}}
+	for _, name := range []string{"lazy", "busy"} {
+		w.runs(name)
+	}
+	w.Service = idle.New(idle.Options{Store: s, Sources: map[string]idle.Source{"main": w}, Namespaces: func() []string { return []string{"gpu-vision"} }, Now: func() time.Time { return w.now },
+		Size: func(string) bool { return true }, Team: func(string) bool { return true }})
+	w.set(idle.Stop, time.Hour)
+	return w
+}
+
+func (w *world) runs(name string) {
+	w.Helper()
+	item := workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: catalog.Endpoint, Tenant: "vision", Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
+		Desired: workload.WantRunning, State: workload.Running, CreatedAt: noon, UpdatedAt: noon, Lease: workload.Lease{From: noon, Until: noon.Add(72 * time.Hour)},
+		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia", Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
+	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
+		w.Fatal(err)
+	}
+	w.uses[name] = map[string]float64{"lazy": 1, "busy": 80}[name]
+}
+
+func (w *world) set(action idle.Action, after time.Duration) {
+	w.Helper()
+	now, err := w.Settings(context.Background(), admin)
+	if err != nil {
+		w.Fatal(err)
+	}
+	of := idle.Setting{Action: action, After: catalog.Duration(after), Below: 5, Keep: catalog.Duration(2 * time.Hour)}
+	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, now.Version); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Clock is Prometheus's.
+func (w *world) Clock(context.Context) (time.Time, error) { return w.now.Add(w.skew), w.err }
+
+// Works is one device for each workload.
+func (w *world) Works(_ context.Context, _ []string, from, until time.Time, of, _ time.Duration) ([]gpumetrics.Work, error) {
+	w.asked++
+	var list []gpumetrics.Work
+	for name, use := range w.uses {
+		one := gpumetrics.Work{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z", UUID: "GPU-" + name}
+		for end := from.Add(of); !end.After(until); end = end.Add(of) {
+			one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
+		}
+		list = append(list, one)
+	}
+	return list, w.err
+}
+
+// pass lets so much time go by, with a look every five minutes.
+func (w *world) pass(d time.Duration) {
+	w.Helper()
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.now = w.now.Add(slot)
+		if err := w.Judge(context.Background(), func(string) bool { return true }); err != nil && w.err == nil && w.skew == 0 {
+			w.Fatal(err)
+		}
+	}
+}
+
+func (w *world) item(name string) workload.Workload {
+	w.Helper()
+	item, err := w.store.Workload(context.Background(), workload.ID("w-"+name))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return item
+}
+
+func (w *world) events(kind audit.Kind) (names []string) {
+	w.Helper()
+	list, _, err := w.store.Events(context.Background(), audit.Filter{Kinds: []audit.Kind{kind}, Limit: 100})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Workload)
+	}
+	return names
+}
+
+func (w *world) wants(desired workload.Desired, warnings int, when string) {
+	w.Helper()
+	if got := w.item("lazy").Desired; got != desired {
+		w.Fatalf("%s: want it %s, it is %s", when, desired, got)
+	}
+	if got := w.events(audit.WorkloadIdle); len(got) != warnings {
+		w.Fatalf("%s: want %d warnings, got %v", when, warnings, got)
+	}
+	if w.item("busy").Desired != workload.WantRunning || slices.Contains(w.events(audit.WorkloadIdle), "w-busy") {
+		w.Fatalf("%s: what works is touched", when)
+	}
+}
+
+// TestIdleIsWarnedAndStopped: the story of a GPU that nobody uses, beside one that works.
+func TestIdleIsWarnedAndStopped(t *testing.T) {
+	w := newWorld(t)
+	w.pass(40 * time.Minute)
+	w.wants(workload.WantRunning, 0, "before anything is due")
+	w.pass(10 * time.Minute)
+	w.wants(workload.WantRunning, 1, "after three quarters of the time")
+	is, err := w.Of(t.Context(), dana, "w-lazy")
+	if err != nil || is.Idle < 45*time.Minute || is.StopsAt.Before(w.now) || is.Warned.IsZero() || is.High != 1 {
+		t.Errorf("want what is known on its page, got %+v %v", is, err)
+	}
+	w.pass(20 * time.Minute)
+	w.wants(workload.WantStopped, 1, "after all of it")
+	item := w.item("lazy")
+	if item.State != workload.Stopping || item.Generation != 2 || item.Reason.ID != "workload.stopped_idle" {
+		t.Errorf("want it stopped as if somebody had, got %s %d %+v", item.State, item.Generation, item.Reason)
+	}
+	if got := w.events(audit.WorkloadIdleStopped); len(got) != 1 {
+		t.Errorf("want one event of the end, got %v", got)
+	}
+	if marks, err := w.store.IdleMarks(t.Context()); err != nil || len(marks) != 0 {
+		t.Errorf("want nothing kept of what is over, got %v %v", marks, err)
+	}
+}
+
+// TestWhatKeepsItRunning: each of these for as long as it lasts, though the GPU is idle all the time.
+func TestWhatKeepsItRunning(t *testing.T) {
+	for name, c := range map[string]struct {
+		change   func(w *world)
+		warnings int
+	}{
+		"Prometheus is away":                           {func(w *world) { w.err = errors.New("away") }, 1},
+		"Prometheus tells nothing of it":               {func(w *world) { delete(w.uses, "lazy") }, 1},
+		"Prometheus's clock is an hour behind":         {func(w *world) { w.skew = -time.Hour }, 1},
+		"Prometheus's clock is an hour ahead":          {func(w *world) { w.skew = time.Hour }, 1},
+		"it works again":                               {func(w *world) { w.uses["lazy"] = 5 }, 1},
+		"it is switched off":                           {func(w *world) { w.set(idle.Off, 0) }, 1},
+		"only a warning is wanted":                     {func(w *world) { w.set(idle.Warn, time.Hour) }, 1},
+		"the portal's clock was set back":              {func(w *world) { w.now = w.now.Add(-24 * time.Hour) }, 1},
+		"somebody needs it, and idle time begins anew": {func(w *world) { needs(w) }, 1},
+		"somebody stopped it and started it again":     {func(w *world) { again(w) }, 1},
+		"another threshold begins the time anew":       {func(w *world) { threshold(w) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.pass(50 * time.Minute)
+			w.wants(workload.WantRunning, 1, "warned")
+			c.change(w)
+			w.pass(30 * time.Minute)
+			w.wants(workload.WantRunning, c.warnings, "afterwards")
+			if got := w.events(audit.WorkloadIdleStopped); len(got) > 0 {
+				t.Errorf("want no end, got %v", got)
+			}
+		})
+	}
+}
+
+func needs(w *world) {
+	w.Helper()
+	is, err := w.Need(context.Background(), dana, "w-lazy")
+	if err != nil || is.KeptBy != "Dana" || !is.KeptUntil.Equal(w.now.Add(2*time.Hour)) {
+		w.Fatalf("want it kept, got %+v %v", is, err)
+	}
+}
+
+func again(w *world) {
+	w.Helper()
+	item := w.item("lazy")
+	item.Generation += 2
+	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func threshold(w *world) {
+	w.Helper()
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 6, Keep: catalog.Duration(time.Hour)}
+	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, 1); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestAGapBeginsAnew: half an hour without an answer is looked up afterwards, for Prometheus was there; what it does not know either is a gap.
+func TestAGapBeginsAnew(t *testing.T) {
+	w := newWorld(t)
+	w.pass(30 * time.Minute)
+	w.err = errors.New("away")
+	w.pass(20 * time.Minute)
+	w.err = nil
+	asked := w.asked
+	w.pass(5 * time.Minute)
+	w.wants(workload.WantRunning, 1, "after an answer for all of the time")
+	if w.asked != asked+1 {
+		t.Errorf("want one call for what was missed, got %d", w.asked-asked)
+	}
+
+	w = newWorld(t)
+	w.pass(40 * time.Minute)
+	delete(w.uses, "lazy")
+	w.pass(slot)
+	w.uses["lazy"] = 1
+	w.pass(40 * time.Minute)
+	w.wants(workload.WantRunning, 0, "after a gap")
+	w.pass(10 * time.Minute)
+	w.wants(workload.WantRunning, 1, "three quarters of the time after the gap")
+}
+
+// TestAKeptOneIsWarnedAgainLater: "I still need it" holds for its time and no longer, and is on record.
+func TestAKeptOneIsWarnedAgainLater(t *testing.T) {
+	w := newWorld(t)
+	w.pass(50 * time.Minute)
+	needs(w)
+	w.pass(150 * time.Minute)
+	w.wants(workload.WantRunning, 1, "while it is kept, and shortly after")
+	w.pass(30 * time.Minute)
+	w.wants(workload.WantRunning, 2, "idle again after that")
+	w.pass(20 * time.Minute)
+	w.wants(workload.WantStopped, 2, "and stopped")
+	if got := w.events(audit.WorkloadNeeded); len(got) != 1 {
+		t.Errorf("want it on record who needed it, got %v", got)
+	}
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	w := newWorld(t)
+	other := identity.Actor{Person: identity.Person{ID: "p-nora", Name: "Nora"}, Tenants: map[string][]identity.Role{"speech": {identity.Developer}}, Via: identity.ViaSession}
+	auditor := identity.Actor{Person: identity.Person{ID: "p-eli", Name: "Eli"}, Global: []identity.Role{identity.Auditor}, Via: identity.ViaSession}
+	settings := idle.Settings{}
+	for name, c := range map[string]struct {
+		err  error
+		want fault.Kind
+	}{
+		"a stranger reads":           {second(w.Of(t.Context(), other, "w-lazy")), fault.NotFound},
+		"a stranger needs it":        {second(w.Need(t.Context(), other, "w-lazy")), fault.NotFound},
+		"an auditor needs it":        {second(w.Need(t.Context(), auditor, "w-lazy")), fault.Forbidden},
+		"a developer reads settings": {second(w.Settings(t.Context(), dana)), fault.NotFound},
+		"an auditor changes them":    {second(w.Save(t.Context(), auditor, settings, 1)), fault.Forbidden},
+		"an old version":             {second(w.Save(t.Context(), admin, settings, 0)), fault.Conflict},
+	} {
+		if !fault.Is(c.err, c.want) {
+			t.Errorf("%s: want %s, got %v", name, c.want, c.err)
+		}
+	}
+	w.set(idle.Off, 0)
+	if _, err := w.Need(t.Context(), dana, "w-lazy"); !fault.Is(err, fault.Conflict) {
+		t.Errorf("nothing follows: want a conflict, got %v", err)
+	}
+	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, Keep: 0}, Teams: map[string]idle.Setting{"vision": {Action: "shoot"}}}
+	if err := w.Check(admin, bad); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) != 4 {
+		t.Errorf("want every problem by field, got %v", fault.As(err).Fields)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

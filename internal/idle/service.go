@@ -1,0 +1,264 @@
+package idle
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Source asks one cluster's metrics. Any error means that nothing is known.
+type Source interface {
+	// Works is how hard the pods of some namespaces worked, slot by slot, with one call.
+	Works(ctx context.Context, namespaces []string, from, until time.Time, slot, step time.Duration) ([]gpumetrics.Work, error)
+	// Clock is what time it is there.
+	Clock(ctx context.Context) (time.Time, error)
+}
+
+// Store keeps settings and marks, and knows what runs. Faults: NotFound for a workload that is not there, Conflict for a lost race, Unavailable when the database is away.
+type Store interface {
+	// IdleSettings are those that count; version 0 while none were saved.
+	IdleSettings(ctx context.Context) (Revision, error)
+	// SaveIdleSettings keeps a revision and its events. Conflict when the version below it is not the newest.
+	SaveIdleSettings(ctx context.Context, r Revision, events ...audit.Event) error
+	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
+	Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error)
+	Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error)
+	// ChangeIdle runs fn in one transaction that no grant and no other change runs beside.
+	ChangeIdle(ctx context.Context, fn func(Tx) error) error
+	reader
+}
+
+// Tx is one transaction.
+type Tx interface {
+	workload.Tx
+	IdleSettings(ctx context.Context) (Revision, error)
+	// SaveIdleMark keeps a mark in place of the last one. With an event, pages that show the workload hear of it.
+	SaveIdleMark(ctx context.Context, m Mark, events ...audit.Event) error
+	DeleteIdleMarks(ctx context.Context, ids ...workload.ID) error
+	SaveIdleLook(ctx context.Context, cluster string, until time.Time) error
+	reader
+}
+
+// Options is what a Service stands on.
+type Options struct {
+	Store      Store
+	Sources    map[string]Source // by cluster
+	Namespaces func() []string   // of the teams
+	Size, Team func(name string) bool
+	Every      time.Duration // how often is looked, and how long a slot is; default DefaultEvery
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// DefaultEvery is how often is looked where nobody says otherwise: ten samples of an exporter that looks every 30 s.
+const DefaultEvery = 5 * time.Minute
+
+// Service is the shell: settings, what is known of a workload, and the controller's look.
+type Service struct{ o Options }
+
+// New checks nothing: app hands over what is needed.
+func New(o Options) *Service {
+	if o.Every <= 0 {
+		o.Every = DefaultEvery
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{o: o}
+}
+
+// Every is how often Judge is to be called.
+func (s *Service) Every() time.Duration { return s.o.Every }
+
+// Shortest is the least time after which something can follow: four looks.
+func (s *Service) Shortest() time.Duration { return 4 * s.o.Every }
+
+// permit: what somebody may not read does not exist for them.
+func permit(a identity.Actor, action identity.Action) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch {
+	case !identity.Can(a, identity.ReadRules, identity.Thing{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, action, identity.Thing{}):
+		return fault.New(fault.Forbidden, i18n.T("idle.admins_only"))
+	}
+	return nil
+}
+
+// Settings are those that count.
+func (s *Service) Settings(ctx context.Context, a identity.Actor) (Revision, error) {
+	if err := permit(a, identity.ReadRules); err != nil {
+		return Revision{}, err
+	}
+	return s.o.Store.IdleSettings(ctx)
+}
+
+// Check says what is wrong with settings that somebody wants; Invalid with every problem.
+func (s *Service) Check(a identity.Actor, settings Settings) error {
+	if err := permit(a, identity.ChangeRules); err != nil {
+		return err
+	}
+	problems := settings.problems(s.Shortest(), func(field string) bool {
+		kind, name, _ := strings.Cut(field, ".")
+		return kind == "sizes" && s.o.Size(name) || kind == "teams" && s.o.Team(name)
+	})
+	if len(problems) > 0 {
+		return fault.InvalidFields(problems)
+	}
+	return nil
+}
+
+// Save keeps settings that were written from the version base. Invalid with every problem; Conflict, saying who was faster. Nothing that was idle before is held against anybody under
+// another threshold: the time begins anew.
+func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings, base int64) (Revision, error) {
+	if err := s.Check(a, settings); err != nil {
+		return Revision{}, err
+	}
+	newest, err := s.o.Store.IdleSettings(ctx)
+	if err != nil {
+		return Revision{}, err
+	}
+	if newest.Version != base {
+		return Revision{}, fault.New(fault.Conflict, i18n.T("idle.conflict", "Name", newest.Name, "At", stamp(newest.At)))
+	}
+	changes := audit.Diff(newest.Settings.flat(), settings.flat())
+	if len(changes) == 0 {
+		return newest, nil
+	}
+	r := Revision{Version: base + 1, Settings: settings, Author: a.Person.ID, Name: a.Person.Name, At: s.o.Now()}
+	e := audit.By(a, audit.IdleSaved, r.At)
+	e.Changes = changes
+	return r, s.o.Store.SaveIdleSettings(ctx, r, e)
+}
+
+// State is what is known of one workload.
+type State struct {
+	Setting   Setting
+	Never     Why           // why it can never be judged; "" where it can
+	Idle      time.Duration // as far as is known; 0 where it is at work, or nothing is known
+	Since     time.Time
+	High      float64   // per cent, the highest use in that time
+	AsOf      time.Time // up to when that is known; zero for never
+	Stale     bool      // AsOf is too long ago to follow anything from
+	Warned    time.Time // zero for not
+	WarnsAt   time.Time // zero where nothing is idle, or the warning was given
+	StopsAt   time.Time // zero where no end was announced
+	KeptUntil time.Time // zero where nobody keeps it, or that is over
+	KeptBy    string
+}
+
+// Of is what is known of one workload. What the actor may not read does not exist.
+func (s *Service) Of(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
+	w, err := s.o.Store.Workload(ctx, id)
+	if err != nil {
+		return State{}, err
+	}
+	if err := workload.Permit(a, identity.ReadWorkload, w); err != nil {
+		return State{}, err
+	}
+	is, err := s.States(ctx, w)
+	if err != nil {
+		return State{}, err
+	}
+	if is == nil {
+		return State{Setting: Setting{Action: Off}, Never: Judged(w)}, nil
+	}
+	return is[w.ID], nil
+}
+
+// States are what is known of workloads that the caller was shown before; all of it is read at once.
+func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[workload.ID]State, error) {
+	settings, err := s.o.Store.IdleSettings(ctx)
+	if err != nil || !settings.Settings.Any() || len(items) == 0 {
+		return nil, err
+	}
+	ids := make([]workload.ID, len(items))
+	for i, w := range items {
+		ids[i] = w.ID
+	}
+	marks, err := s.o.Store.IdleMarks(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	looks, err := s.o.Store.IdleLooks(ctx)
+	states := make(map[workload.ID]State, len(items))
+	for _, w := range items {
+		m := marks[w.ID]
+		m.Until = looks[w.Cluster]
+		states[w.ID] = s.state(w, m, settings.Settings.Of(w.Tenant, w.Size.Name))
+	}
+	return states, err
+}
+
+func (s *Service) state(w workload.Workload, m Mark, of Setting) State {
+	now := s.o.Now()
+	is := State{Setting: of, Never: Judged(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() || now.Before(m.Until)}
+	if !of.On() || w.State != workload.Running || w.Generation != m.Generation {
+		return is
+	}
+	if now.Before(m.KeptUntil) {
+		is.KeptUntil, is.KeptBy = m.KeptUntil, m.KeptBy
+	}
+	if m.Below != of.Below || m.Since.IsZero() {
+		return is
+	}
+	is.Idle, is.Since, is.High, is.Warned, is.StopsAt = m.Idle(), m.from(), m.High, m.WarnedAt, m.StopsAt
+	if m.WarnedAt.IsZero() {
+		is.WarnsAt = m.from().Add(of.warnAfter())
+	}
+	return is
+}
+
+// Need says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict where nothing would follow anyway.
+func (s *Service) Need(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
+	var out State
+	err := s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
+		w, err := tx.Workload(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := workload.Permit(a, identity.ChangeWorkload, w); err != nil {
+			return err
+		}
+		settings, err := tx.IdleSettings(ctx)
+		if err != nil {
+			return err
+		}
+		of := settings.Settings.Of(w.Tenant, w.Size.Name)
+		if !of.On() || w.Desired != workload.WantRunning || w.State != workload.Running {
+			return fault.New(fault.Conflict, i18n.T("idle.nothing_to_keep"))
+		}
+		m, err := s.mark(ctx, tx, w)
+		if err != nil {
+			return err
+		}
+		now := s.o.Now()
+		was := m.KeptUntil
+		m.Generation, m.Below = w.Generation, of.Below
+		m = m.Kept(now.Add(of.Keep.Std()), a.Person.Name)
+		e := audit.By(a, audit.WorkloadNeeded, now)
+		e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), i18n.T("idle.kept_until", "Until", stamp(m.KeptUntil))
+		e.Changes = audit.Changed("keep.until", when(was), stamp(m.KeptUntil))
+		out = s.state(w, m, of)
+		return tx.SaveIdleMark(ctx, m, e)
+	})
+	return out, err
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return stamp(t)
+}

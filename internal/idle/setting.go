@@ -1,0 +1,152 @@
+package idle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Action is what follows when a GPU is left idle.
+type Action string
+
+// The actions.
+const (
+	Off  Action = "off"
+	Warn Action = "warn" // whoever asked for it is told, once in each idle time
+	Stop Action = "stop" // told, and later stopped as if somebody had: the storage is kept
+)
+
+// Actions lists all.
+func Actions() []Action { return []Action{Off, Warn, Stop} }
+
+// Setting says what counts as idle and what follows. The zero Setting is Off.
+type Setting struct {
+	Action Action           `json:"action"`
+	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
+	Below  int              `json:"below,omitempty"` // per cent of the engine: idle is what never reaches it, not even in one sample
+	Keep   catalog.Duration `json:"keep,omitempty"`  // for how long "I still need it" holds; idle time counts again after it
+}
+
+// The bounds of a setting, and what an empty field of a form means.
+const (
+	Longest     = 30 * 24 * time.Hour
+	MostBelow   = 50
+	UsualBelow  = 5 // a driver with an open context shows a per cent or two
+	longestTold = time.Hour
+)
+
+// On reports whether anything follows.
+func (s Setting) On() bool { return s.Action == Warn || s.Action == Stop }
+
+// Told is how long before the end the warning comes: a quarter of the time, and an hour at most.
+func (s Setting) Told() time.Duration { return min(longestTold, s.After.Std()/4) }
+
+// warnAfter is after how much idle time the warning comes.
+func (s Setting) warnAfter() time.Duration {
+	if s.Action == Stop {
+		return s.After.Std() - s.Told()
+	}
+	return s.After.Std()
+}
+
+// Settings are all that counts. A team's comes before a size's, and that before the general one.
+type Settings struct {
+	All   *Setting           `json:"all,omitempty"`
+	Sizes map[string]Setting `json:"sizes,omitempty"`
+	Teams map[string]Setting `json:"teams,omitempty"`
+}
+
+// Of is what counts for a workload of a team and size.
+func (s Settings) Of(team, size string) Setting {
+	if of, ok := s.Teams[team]; ok {
+		return of
+	}
+	if of, ok := s.Sizes[size]; ok {
+		return of
+	}
+	if s.All != nil {
+		return *s.All
+	}
+	return Setting{Action: Off}
+}
+
+// Any reports whether anything is on anywhere.
+func (s Settings) Any() bool {
+	on := s.All != nil && s.All.On()
+	for _, m := range []map[string]Setting{s.Sizes, s.Teams} {
+		for _, of := range m {
+			on = on || of.On()
+		}
+	}
+	return on
+}
+
+// each calls do with every setting and the name of its field, in a steady order.
+func (s Settings) each(do func(field string, of Setting)) {
+	if s.All != nil {
+		do("all", *s.All)
+	}
+	for _, kind := range []struct {
+		name string
+		of   map[string]Setting
+	}{{"sizes", s.Sizes}, {"teams", s.Teams}} {
+		for _, name := range slices.Sorted(maps.Keys(kind.of)) {
+			do(kind.name+"."+name, kind.of[name])
+		}
+	}
+}
+
+// problems are what is wrong, by field. shortest is the least time that can be told apart; known says of a field whether there is such a size or team.
+func (s Settings) problems(shortest time.Duration, known func(field string) bool) []fault.Field {
+	var list []fault.Field
+	add := func(field string, t i18n.Text) { list = append(list, fault.Field{Name: field, Reason: t}) }
+	s.each(func(field string, of Setting) {
+		if field != "all" && !known(field) {
+			add(field, i18n.T("idle.not_known"))
+		}
+		if !slices.Contains(Actions(), of.Action) {
+			add(field+".action", i18n.T("idle.bad_action"))
+		}
+		if !of.On() {
+			return
+		}
+		span := func(name string, d catalog.Duration) {
+			if d.Std() < shortest || d.Std() > Longest {
+				add(field+"."+name, i18n.T("idle.bad_time", "Least", catalog.Duration(shortest).String(), "Most", catalog.Duration(Longest).String()))
+			}
+		}
+		span("after", of.After)
+		span("keep", of.Keep)
+		if of.Below < 1 || of.Below > MostBelow {
+			add(field+".below", i18n.T("idle.bad_below", "Most", MostBelow))
+		}
+	})
+	return list
+}
+
+// flat is what the audit compares, one entry a setting.
+func (s Settings) flat() map[string]string {
+	all := map[string]string{}
+	s.each(func(field string, of Setting) {
+		all[field] = string(of.Action)
+		if of.On() {
+			all[field] += fmt.Sprintf(" after %s below %d%% keep %s", of.After, of.Below, of.Keep)
+		}
+	})
+	return all
+}
+
+// Revision is one version of the settings; the highest counts.
+type Revision struct {
+	Version  int64 // 0: nothing was ever saved, and nothing is judged
+	Settings Settings
+	Author   identity.PersonID
+	Name     string // of the author
+	At       time.Time
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+var (
+	_ idle.Store = (*Store)(nil)
+	_ idle.Tx    = (*tx)(nil)
+)
+
+type idleSettingsRow struct {
+	Version    int64 `gorm:"primaryKey;autoIncrement:false"`
+	Settings   document[idle.Settings]
+	Author     string
+	AuthorName string
+	CreatedAt  moment `gorm:"autoCreateTime:false"`
+}
+
+func (idleSettingsRow) TableName() string { return "idle_settings" }
+
+type idleLookRow struct {
+	Cluster string `gorm:"primaryKey"`
+	UntilAt moment
+}
+
+func (idleLookRow) TableName() string { return "idle_looks" }
+
+type idleMarkRow struct {
+	Workload   string `gorm:"primaryKey"`
+	Generation int64
+	Below      int64
+	SinceAt    moment
+	High       int64 // hundredths of a per cent
+	WarnedAt   moment
+	StopsAt    moment
+	KeptUntil  moment
+	KeptBy     string
+}
+
+func (idleMarkRow) TableName() string { return "idle_marks" }
+
+func toMark(r idleMarkRow) idle.Mark {
+	return idle.Mark{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below), Since: r.SinceAt.time(), High: float64(r.High) / 100,
+		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeptUntil: r.KeptUntil.time(), KeptBy: r.KeptBy}
+}
+
+func fromMark(m idle.Mark) idleMarkRow {
+	return idleMarkRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below), SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
+		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeptUntil: momentOf(m.KeptUntil), KeptBy: m.KeptBy}
+}
+
+// IdleSettings are the ones that count; version 0 while none were saved.
+func (v view) IdleSettings(ctx context.Context) (idle.Revision, error) {
+	row, err := one[idleSettingsRow](v.at(ctx).Order("version DESC"), i18n.T("idle.never_set"))
+	if fault.Is(err, fault.NotFound) {
+		return idle.Revision{}, nil
+	}
+	return idle.Revision{Version: row.Version, Settings: row.Settings.is, Author: identity.PersonID(row.Author), Name: row.AuthorName, At: row.CreatedAt.time()}, err
+}
+
+// SaveIdleSettings keeps a revision that follows the newest one. Of two that follow the same one the second loses.
+func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ...audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		newest, err := t.IdleSettings(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Version != newest.Version+1 {
+			return lostRace()
+		}
+		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author), AuthorName: r.Name, CreatedAt: momentOf(r.At)}
+		if err := insert(t.at(ctx), &row); err != nil {
+			return err
+		}
+		t.changed(live.Change{Topic: "idle", ID: strconv.FormatInt(r.Version, 10)})
+		return t.Append(ctx, events...)
+	})
+}
+
+// IdleMarks are those of the given workloads, of all where none is given. Up to when they are known is their cluster's to say: see IdleLooks.
+func (v view) IdleMarks(ctx context.Context, ids ...workload.ID) (map[workload.ID]idle.Mark, error) {
+	query := v.at(ctx)
+	if len(ids) > 0 {
+		query = query.Where("workload IN ?", ids)
+	}
+	rows, err := all[idleMarkRow](query)
+	marks := make(map[workload.ID]idle.Mark, len(rows))
+	for _, row := range rows {
+		marks[workload.ID(row.Workload)] = toMark(row)
+	}
+	return marks, err
+}
+
+// IdleLooks is up to when each cluster was looked at.
+func (v view) IdleLooks(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := all[idleLookRow](v.at(ctx))
+	looks := make(map[string]time.Time, len(rows))
+	for _, row := range rows {
+		looks[row.Cluster] = row.UntilAt.time()
+	}
+	return looks, err
+}
+
+// ChangeIdle is ChangeExclusively with the idle marks beside the workloads.
+func (s *Store) ChangeIdle(ctx context.Context, fn func(idle.Tx) error) error {
+	return s.exclusively(ctx, "idle", func(t *tx) error { return fn(t) })
+}
+
+// SaveIdleLook notes up to when a cluster was looked at.
+func (t *tx) SaveIdleLook(ctx context.Context, cluster string, until time.Time) error {
+	row := idleLookRow{Cluster: cluster, UntilAt: momentOf(until)}
+	if err := writable(&row); err != nil {
+		return err
+	}
+	return failure(t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error)
+}
+
+// SaveIdleMark keeps a mark in place of the last one. With an event, pages that show the workload hear of it.
+func (t *tx) SaveIdleMark(ctx context.Context, m idle.Mark, events ...audit.Event) error {
+	row := fromMark(m)
+	if err := writable(&row); err != nil {
+		return err
+	}
+	if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil || len(events) == 0 {
+		return failure(err)
+	}
+	return t.adviceChanged(ctx, row.Workload, events)
+}
+
+// DeleteIdleMarks forgets what was known of workloads.
+func (t *tx) DeleteIdleMarks(ctx context.Context, ids ...workload.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return failure(t.at(ctx).Where("workload IN ?", ids).Delete(&idleMarkRow{}).Error)
+}

@@ -60,7 +60,7 @@ func earlier(a, b time.Time) time.Time {
 
 // card is a card with its cut where all of it is known: with one instance missing, its place would look free.
 func card(g agent.GPU) inventory.PhysicalCard {
-	c := inventory.PhysicalCard{Index: g.Index, UUID: g.UUID.Or(""), Model: g.Name.Or(""), Lost: g.Lost}
+	c := inventory.PhysicalCard{Index: g.Index, UUID: g.UUID.Or(""), Model: g.Name.Or(""), Lost: g.Lost, Errors: errorsOf(g)}
 	instances, known := g.MIG.Instances.Get()
 	profiles, listed := g.MIG.Profiles.Get()
 	if !known || !listed || !g.MIG.Enabled.Or(false) {
@@ -76,6 +76,37 @@ func card(g agent.GPU) inventory.PhysicalCard {
 		c.Slices = append(c.Slices, inventory.Placement{UUID: deviceOf(g, i.ID), Profile: i.Profile.Or(""), Start: i.Placement.Start, Size: i.Placement.Size})
 	}
 	return c
+}
+
+// errorsOf is nil where the driver tells of none.
+func errorsOf(g agent.GPU) *inventory.CardErrors {
+	e := inventory.CardErrors{RowsPending: g.RowRemap.Pending.Or(false) || g.RetiredPages.Pending.Or(false), RowsFailed: g.RowRemap.Failed.Or(false)}
+	_, told := g.RowRemap.Failed.Get()
+	if n, known := g.ECC.VolatileCorrected.Get(); known {
+		e.Corrected, told = &n, true
+	}
+	if n, known := g.ECC.VolatileUncorrected.Get(); known {
+		e.Uncorrected, told = &n, true
+	}
+	if links, known := g.NVLinks.Get(); known && len(links) > 0 {
+		var sum uint64
+		for _, l := range links {
+			sum += l.CRCFlit.Or(0) + l.CRCData.Or(0) + l.Replay.Or(0) + l.Recovery.Or(0)
+		}
+		e.NVLink, told = &sum, true
+	}
+	if x, known := g.XIDs.Get(); known {
+		told = true
+		for _, c := range x.Counts {
+			if c.Count > 0 && c.XID > 0 && c.XID < 10_000 {
+				e.XIDs = append(e.XIDs, inventory.CardXID{Code: int(c.XID), Count: c.Count, Last: c.Last.UTC()})
+			}
+		}
+	}
+	if !told {
+		return nil
+	}
+	return &e
 }
 
 // fitting is where one more of a profile would fit; nothing where it would not or this is not known. All placements of a profile are of one size.

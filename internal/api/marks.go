@@ -5,8 +5,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
 // HardwareMark says that an administrator called a node or a card bad.
@@ -62,9 +65,151 @@ func (a *API) unmark(ctx context.Context, actor identity.Actor, in *placeInput) 
 	return a.marks(ctx, actor, nil)
 }
 
+// ClusterHealth is how the nodes and cards of a cluster are, worst first.
+type ClusterHealth struct {
+	Cluster string       `json:"cluster"`
+	TakenAt *time.Time   `json:"takenAt,omitempty" doc:"When the inventory was confirmed, which has the word of the node agents; absent for never"`
+	DCGMAt  *time.Time   `json:"dcgmAt,omitempty" doc:"When DCGM was last heard; absent for never"`
+	Nodes   []NodeHealth `json:"nodes"`
+}
+
+// NodeHealth is one node with its cards.
+type NodeHealth struct {
+	Name    string         `json:"name"`
+	Model   string         `json:"model,omitempty"`
+	State   string         `json:"state" enum:"fine,noticed,unknown,marked,warning,danger"`
+	Gone    bool           `json:"gone" doc:"It, or a marked card that was on it, is not in the inventory any more"`
+	Mark    *HardwareMark  `json:"mark,omitempty"`
+	Holders []HealthHolder `json:"holders"`
+	Cards   []CardHealth   `json:"cards"`
+}
+
+// CardHealth is one card. What neither DCGM nor the node's agent says is absent, and never zero.
+type CardHealth struct {
+	UUID     string           `json:"uuid,omitempty" doc:"Absent for a card that the driver has lost"`
+	Model    string           `json:"model,omitempty"`
+	State    string           `json:"state" enum:"fine,noticed,unknown,marked,warning,danger"`
+	Gone     bool             `json:"gone" doc:"Marked, and nobody names it any more"`
+	Lost     bool             `json:"lost"`
+	Mark     *HardwareMark    `json:"mark,omitempty"`
+	Troubles []MetricsFinding `json:"troubles"`
+	DCGM     *CardWord        `json:"dcgm,omitempty"`
+	Agent    *CardWord        `json:"agent,omitempty"`
+	Holders  []HealthHolder   `json:"holders" doc:"As far as it is known who is on this card"`
+}
+
+// CardWord is what one source says.
+type CardWord struct {
+	Corrected   *float64 `json:"eccCorrected,omitempty"`
+	Uncorrected *float64 `json:"eccUncorrected,omitempty"`
+	NVLink      *float64 `json:"nvlinkErrors,omitempty"`
+	XIDs        []int    `json:"xids"`
+	Throttle    []string `json:"throttledFor" doc:"Empty also where it is not known; see troubles"`
+}
+
+// HealthHolder is a workload there.
+type HealthHolder struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Owner string `json:"owner"`
+	Team  string `json:"team"`
+}
+
+func (a *API) fleetHealth(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[ClusterHealth]], error) {
+	var views []ClusterHealth
+	for _, name := range a.deps.Requests.Site().Clusters {
+		r, err := a.deps.Marks.Report(ctx, actor, name)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, clusterHealth(i18n.From(ctx), r))
+	}
+	return reply(list(views, ""), nil)
+}
+
+func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
+	v := ClusterHealth{Cluster: r.Cluster, TakenAt: known(r.TakenAt), DCGMAt: known(r.DCGMAt), Nodes: []NodeHealth{}}
+	for _, n := range r.Nodes {
+		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Mark), Holders: healthHolders(n.Holders), Cards: []CardHealth{}}
+		for _, c := range n.Cards {
+			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost, Mark: markOf(c.Mark), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
+			for _, t := range c.Troubles {
+				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What), Todo: l.Say(t.Todo)})
+			}
+			card.DCGM, card.Agent = dcgmWord(c.DCGM), agentWord(c.Agent)
+			node.Cards = append(node.Cards, card)
+		}
+		v.Nodes = append(v.Nodes, node)
+	}
+	return v
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func markOf(m *health.Mark) *HardwareMark {
+	if m == nil {
+		return nil
+	}
+	v := markView(*m)
+	return &v
+}
+
+func healthHolders(holders []health.Holder) []HealthHolder {
+	views := []HealthHolder{}
+	for _, h := range holders {
+		views = append(views, HealthHolder{ID: string(h.ID), Name: h.Name, Owner: h.OwnerName, Team: h.Tenant})
+	}
+	return views
+}
+
+func dcgmWord(c *gpumetrics.Card) *CardWord {
+	if c == nil {
+		return nil
+	}
+	value := func(r gpumetrics.Reading) *float64 {
+		if !r.Known() {
+			return nil
+		}
+		return &r.Value
+	}
+	w := &CardWord{Corrected: value(c.ECCCorrected), Uncorrected: value(c.ECCUncorrected), NVLink: value(c.NVLinkErrors), XIDs: []int{}, Throttle: []string{}}
+	for _, x := range c.XIDs {
+		w.XIDs = append(w.XIDs, x.Code)
+	}
+	for _, r := range c.Reasons {
+		w.Throttle = append(w.Throttle, r.Name)
+	}
+	return w
+}
+
+func agentWord(e *inventory.CardErrors) *CardWord {
+	if e == nil {
+		return nil
+	}
+	value := func(n *uint64) *float64 {
+		if n == nil {
+			return nil
+		}
+		v := float64(*n)
+		return &v
+	}
+	w := &CardWord{Corrected: value(e.Corrected), Uncorrected: value(e.Uncorrected), NVLink: value(e.NVLink), XIDs: []int{}, Throttle: []string{}}
+	for _, x := range e.XIDs {
+		w.XIDs = append(w.XIDs, x.Code)
+	}
+	return w
+}
+
 // registerMarks is the part of the surface that is about bad hardware.
 func (a *API) registerMarks() {
 	const tag = "Fleet"
+	add(a, op(http.MethodGet, "/fleet/health", "get-fleet-health", "What DCGM, node agents and administrators say of every node and card, worst first; for admins and auditors", tag), identity.ReadMetrics, a.fleetHealth)
 	add(a, op(http.MethodGet, "/fleet/marks", "list-marks", "Nodes and cards that were marked as bad, also those that are gone; for admins and auditors", tag), identity.ReadMetrics, a.marks)
 	add(a, op(http.MethodPut, "/fleet/{cluster}/marks/{kind}/{name}", "mark-hardware", "Mark a node or a card as bad: nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once more changes nothing", tag), identity.MarkHardware, a.mark)
 	add(a, op(http.MethodDelete, "/fleet/{cluster}/marks/{kind}/{name}", "unmark-hardware", "Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag), identity.MarkHardware, a.unmark)

@@ -335,7 +335,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	}
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -49,6 +49,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
 	case strings.HasSuffix(path, "/extend"), strings.HasSuffix(path, "/resume"), path == "/requests/:id/edit":
 		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
+	case strings.HasPrefix(path, "/fleet/health/"):
+		return url.Values{"cluster": {"main"}, "kind": {"node"}, "name": {"n-none"}, "note": {"a test"}}
 	case path == "/account/tokens":
 		return url.Values{"name": {"a test"}, "lasts": {"7d"}}
 	case path == "/account/notifications":

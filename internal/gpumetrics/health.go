@@ -96,6 +96,12 @@ var xidClasses = map[int]xidClass{
 	154: xidRecovery,
 }
 
+// XIDClass says what kind of trouble an XID error is, as in gpumetrics.xid.<class> and gpumetrics.todo.<class>, and how much it matters.
+func XIDClass(code int) (class string, s Severity) {
+	c := classOf(code)
+	return c.name, c.severity
+}
+
 func classOf(code int) xidClass {
 	if c, ok := xidClasses[code]; ok {
 		return c

@@ -216,6 +216,25 @@ func has(n inventory.Node, uuid string) bool {
 	return slices.ContainsFunc(n.Devices, func(d inventory.Device) bool { return d.CardOf() == uuid })
 }
 
+// Holders are the workloads whose people would be told if a place were marked; NotFound for what nobody has ever seen.
+func (s *Service) Holders(ctx context.Context, a identity.Actor, p Place) ([]Holder, error) {
+	if err := permit(a); err != nil {
+		return nil, err
+	}
+	node, seen := s.locate(ctx, p)
+	if !seen {
+		old, was, err := s.current(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case !was:
+			return nil, fault.New(fault.NotFound, i18n.T("health.no_place"))
+		}
+		node = old.Node
+	}
+	return s.holders(ctx, Mark{Place: p, Node: node})
+}
+
 // holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where nobody says who is, all on its node: one of them is.
 func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
 	living, err := s.o.Store.Living(ctx)
@@ -229,7 +248,12 @@ func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
 		}
 	}
 	if m.Kind == Card && len(on) > 0 {
-		on = onCard(on, s.users(ctx, m), m.Name)
+		snapshot, _ := s.o.Store.Snapshot(ctx, m.Cluster)
+		var fleet *gpumetrics.Fleet
+		if source := s.o.Sources[m.Cluster]; source != nil {
+			fleet = source.Fleet()
+		}
+		on = onCard(on, usersOf(snapshot, fleet, m.Node), m.Name)
 	}
 	slices.SortFunc(on, func(a, b Holder) int { return cmp.Compare(a.Name, b.Name) })
 	return on, nil
@@ -246,28 +270,27 @@ func (u users) add(namespace, pod, card string) {
 	u[key][card] = true
 }
 
-// users asks the DRA driver's allocations and DCGM.
-func (s *Service) users(ctx context.Context, m Mark) users {
+// usersOf asks the DRA driver's allocations and DCGM.
+func usersOf(snapshot inventory.Snapshot, fleet *gpumetrics.Fleet, node string) users {
 	u := users{}
-	snapshot, _ := s.o.Store.Snapshot(ctx, m.Cluster)
 	for _, n := range snapshot.Nodes {
-		if n.Name != m.Node {
-			continue
-		}
-		for _, d := range n.Devices {
-			for _, h := range d.Holders {
-				u.add(h.Namespace, h.Pod, d.CardOf())
+		for i := range n.Devices {
+			for _, h := range n.Devices[i].Holders {
+				if n.Name == node {
+					u.add(h.Namespace, h.Pod, n.Devices[i].CardOf())
+				}
 			}
 		}
 	}
-	if source := s.o.Sources[m.Cluster]; source != nil {
-		if fleet := source.Fleet(); fleet != nil {
-			for _, n := range fleet.Nodes {
-				for _, c := range n.Cards {
-					for _, cell := range c.Cells {
-						for _, pod := range cell.Pods {
-							u.add(pod.Namespace, pod.Name, c.UUID)
-						}
+	if fleet == nil {
+		return u
+	}
+	for _, n := range fleet.Nodes {
+		for _, c := range n.Cards {
+			for _, cell := range c.Cells {
+				for _, pod := range cell.Pods {
+					if n.Name == node {
+						u.add(pod.Namespace, pod.Name, c.UUID)
 					}
 				}
 			}

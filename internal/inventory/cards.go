@@ -92,6 +92,7 @@ func cardsOfOthers(_ *corev1.Node, node Node) (int64, bool) {
 const (
 	mostCards  = 64
 	mostSlices = 32
+	mostXIDs   = 32 // kinds of fault
 )
 
 // tidy takes what an agent said and leaves out what cannot be: a slice that lies outside of its card or on another one makes the whole cut of that card
@@ -101,6 +102,10 @@ func tidy(said []PhysicalCard) []PhysicalCard {
 	for _, c := range said[:min(len(said), mostCards)] {
 		c.UUID, c.Model = clean(c.UUID, longestValue), clean(c.Model, longestValue)
 		c.Slices, c.Fits = slices.Clone(c.Slices), slices.Clone(c.Fits)
+		if c.Errors != nil && len(c.Errors.XIDs) > mostXIDs {
+			few := *c.Errors
+			few.XIDs, c.Errors = few.XIDs[:mostXIDs], &few
+		}
 		slices.SortFunc(c.Slices, func(a, b Placement) int { return cmp.Compare(a.Start, b.Start) })
 		if !c.sound() {
 			c.Axis, c.Slices, c.Fits = 0, nil, nil

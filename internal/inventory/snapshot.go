@@ -152,6 +152,24 @@ type PhysicalCard struct {
 	Axis   int         `json:"axis,omitempty"`   // memory slices of a card that can be cut; 0: it cannot be, is not, or this is not known
 	Slices []Placement `json:"slices,omitempty"` // by start
 	Fits   []Fitting   `json:"fits,omitempty"`   // profiles that still fit beside the slices
+	Errors *CardErrors `json:"errors,omitempty"` // nil: its agent does not say
+}
+
+// CardErrors are what a card's driver has counted since it was loaded; what it does not tell is nil.
+type CardErrors struct {
+	Corrected   *uint64   `json:"corrected,omitempty"`   // of its memories
+	Uncorrected *uint64   `json:"uncorrected,omitempty"` // likewise
+	NVLink      *uint64   `json:"nvlink,omitempty"`      // on all its links
+	RowsPending bool      `json:"rowsPending,omitempty"` // bad memory is replaced with the next reset
+	RowsFailed  bool      `json:"rowsFailed,omitempty"`  // none is left to replace it with
+	XIDs        []CardXID `json:"xids,omitempty"`        // since the agent began to listen
+}
+
+// CardXID is one kind of fault that the driver has reported.
+type CardXID struct {
+	Code  int       `json:"code"`
+	Count int       `json:"count"`
+	Last  time.Time `json:"last"`
 }
 
 // Fitting is a profile of which one more could be made, and where it could begin.

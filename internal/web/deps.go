@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
@@ -43,6 +44,7 @@ type Deps struct {
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service
 	Idle         *idle.Service
+	Marks        *health.Service // nil: nothing is ever marked
 	Hub          *live.Hub
 	Site         func() request.Site
 	Licences     *license.Service

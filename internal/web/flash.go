@@ -15,7 +15,7 @@ import (
 var flashes = map[string]ui.Kind{
 	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK, "extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK, "rejected": ui.OK, "edited": ui.OK, "handed": ui.OK, "taken-back": ui.OK, "standin-created": ui.OK, "standin-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK, "token-revoked": ui.OK,
-	"licence-entered": ui.OK, "licence-removed": ui.OK, "licence-chosen": ui.OK,
+	"licence-entered": ui.OK, "licence-removed": ui.OK, "licence-chosen": ui.OK, "hardware-marked": ui.OK, "hardware-unmarked": ui.OK,
 	"catalogue-saved": ui.OK,
 	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK, "volume-shared": ui.OK, "image-retired": ui.OK,
 	"budget-saved": ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,

@@ -18,7 +18,7 @@ import (
 
 // fleet answers: what is there, who holds it, what is broken.
 func (w *Web) fleet(k call) (view, error) {
-	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.words.S("fleet.title"), Lead: k.words.S("fleet.lead")}, Tabs: fleetTabs(k.words, false)}
+	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.words.S("fleet.title"), Lead: k.words.S("fleet.lead")}, Tabs: fleetTabs(k, "/fleet")}
 	names, err := w.workloadNames(k)
 	if err != nil {
 		return view{}, err

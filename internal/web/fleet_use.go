@@ -23,17 +23,22 @@ import (
 
 const fleetUsePath = "/fleet/use"
 
-// fleetTabs are the two sides of the fleet: what there is, and what it does.
-func fleetTabs(say words, use bool) ui.TabsModel {
-	return ui.TabsModel{Label: say.S("fleet.title"), Items: []ui.TabModel{
-		{Label: say.S("fleet.use.tab_capacity"), Href: "/fleet", Current: !use, Test: "tab-capacity"},
-		{Label: say.S("fleet.use.tab_use"), Href: fleetUsePath, Current: use, Test: "tab-use"}}}
+// fleetTabs are the sides of the fleet: what there is, what it does, and for those who may know it how well it is.
+func fleetTabs(k call, current string) ui.TabsModel {
+	tab := func(id, path string) ui.TabModel {
+		return ui.TabModel{Label: k.words.S("fleet.use.tab_" + id), Href: path, Current: path == current, Test: "tab-" + id}
+	}
+	m := ui.TabsModel{Label: k.words.S("fleet.title"), Items: []ui.TabModel{tab("capacity", "/fleet"), tab("use", fleetUsePath)}}
+	if identity.Can(k.actor, identity.ReadMetrics, identity.Thing{}) {
+		m.Items = append(m.Items, tab("health", fleetHealthPath))
+	}
+	return m
 }
 
 // fleetUse answers: which cards work, which are held for nothing, and by whom.
 func (w *Web) fleetUse(k call) (view, error) {
 	say := k.words
-	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(say, true), Stream: streamModel(k, fleetUsePath)}
+	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(k, fleetUsePath), Stream: streamModel(k, fleetUsePath)}
 	v := view{title: m.Header.Title, nav: "/fleet", wide: true, paused: paused(k)}
 	held, err := w.holdersSeen(k)
 	if err != nil {

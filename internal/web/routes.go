@@ -72,6 +72,10 @@ func (w *Web) Routes() []Route {
 		{post, advicePath + "/:id/restore", identity.ChangeWorkload, w.adviceRestore},
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, fleetUsePath, identity.ReadInventory, w.show(fleetUsePage)},
+		{get, fleetHealthPath, identity.ReadMetrics, w.show(fleetHealthPage)},
+		{get, fleetHealthPath + "/mark", identity.MarkHardware, w.show(markPage)},
+		{post, fleetHealthPath + "/mark", identity.MarkHardware, w.hardwareMark},
+		{post, fleetHealthPath + "/unmark", identity.MarkHardware, w.hardwareUnmark},
 		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
 		{post, "/licences", identity.ChangeLicences, w.licenceEnter},
 		{post, "/licences/full", identity.ChangeLicences, w.licenceChoose},
@@ -161,7 +165,7 @@ var (
 	homePage         = page{"home", []string{"workload", "request"}, (*Web).home}
 	startPage        = page{"start", []string{"inventory", "workload"}, (*Web).start}
 	sizingPage       = page{"sizing", nil, (*Web).sizing}
-	workloadPage     = page{"workload", []string{"workload", "request", "volume"}, (*Web).workloadOverview}
+	workloadPage     = page{"workload", []string{"mark", "workload", "request", "volume"}, (*Web).workloadOverview}
 	objectsPage      = page{"objects", []string{"workload"}, (*Web).workloadObjects}
 	chartsPage       = page{"workload-metrics", []string{"workload"}, (*Web).workloadMetrics}
 	historyPage      = page{"history", []string{"workload", "request"}, (*Web).workloadHistory}
@@ -182,6 +186,8 @@ var (
 	fleetHoursPage   = page{"fleet-hours", nil, (*Web).reconciliation}
 	pricesPage       = page{"prices", []string{"prices"}, (*Web).prices}
 	fleetPage        = page{"fleet", []string{"inventory", "workload"}, (*Web).fleet}
+	fleetHealthPage  = page{"fleet-health", []string{"inventory", "mark", "workload"}, (*Web).fleetHealth}
+	markPage         = page{"mark", nil, (*Web).markAsk}
 	fleetUsePage     = page{"fleet-use", []string{"inventory", "workload"}, (*Web).fleetUse}
 	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
@@ -216,7 +222,7 @@ var (
 func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, chartsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, fleetUsePage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
+		fleetPage, fleetUsePage, fleetHealthPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

@@ -125,7 +125,7 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
 		Lead:   strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName}, " · ")}}
 	m.Reason, state.Detail = state.Detail, ""
-	m.Notice = w.endingNotice(k, s.Workload)
+	m.Notice, m.Concern = w.endingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
 	waits := w.waitingNotice(k, s.Workload)
 	if waits != nil {
 		m.Notice = waits

@@ -1,0 +1,344 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Report is how the nodes and cards of a cluster are, worst first.
+type Report struct {
+	Cluster string
+	TakenAt time.Time // of the inventory, which has the agents' word; zero: there is none
+	DCGMAt  time.Time // when DCGM was last heard; zero for never
+	Nodes   []NodeHealth
+}
+
+// NodeHealth is one node with its cards.
+type NodeHealth struct {
+	Name    string
+	Model   string
+	Gone    bool  // it, or a marked card that was on it, is not in the inventory any more
+	Mark    *Mark // nil: none
+	Cards   []CardHealth
+	Holders []Holder
+}
+
+// CardHealth is one card, as far as anybody speaks of it.
+type CardHealth struct {
+	UUID, Model string
+	Gone        bool // marked, and nobody names it any more
+	Lost        bool // the driver has lost it
+	Mark        *Mark
+	DCGM        *gpumetrics.Card      // nil: DCGM does not name it
+	Agent       *inventory.CardErrors // nil: the node's agent says nothing of its errors
+	Troubles    []gpumetrics.Trouble
+	Holders     []Holder
+}
+
+// Level is how much something wants a look.
+type Level uint8
+
+// The levels, best first. Unknown is worse than fine: nobody has looked.
+const (
+	Fine Level = iota
+	Noticed
+	Unknown
+	Marked
+	Warned
+	Broken
+)
+
+// String is the word of the API, and of the messages.
+func (l Level) String() string {
+	return [...]string{"fine", "noticed", "unknown", "marked", "warning", "danger"}[min(l, Broken)]
+}
+
+// Level of a card: what is worst about it.
+func (c CardHealth) Level() Level {
+	worst, any := Fine, false
+	for _, t := range c.Troubles {
+		any = true
+		worst = max(worst, [...]Level{Noticed, Warned, Broken}[min(t.Severity, gpumetrics.Danger)])
+	}
+	switch {
+	case c.Mark != nil:
+		return max(worst, Marked)
+	case !any && !c.spoken():
+		return Unknown
+	}
+	return worst
+}
+
+// spoken reports whether DCGM or the agent says anything of the card's errors.
+func (c CardHealth) spoken() bool {
+	if c.Agent != nil {
+		return true
+	}
+	d := c.DCGM
+	return d != nil && (len(d.XIDs) > 0 || slices.ContainsFunc([]gpumetrics.Reading{d.ECCCorrected, d.ECCUncorrected, d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
+}
+
+// Level of a node: the worst of its cards, or its own mark.
+func (n NodeHealth) Level() Level {
+	worst := Fine
+	if len(n.Cards) == 0 {
+		worst = Unknown
+	}
+	if n.Mark != nil {
+		worst = Marked
+	}
+	for _, c := range n.Cards {
+		worst = max(worst, c.Level())
+	}
+	return worst
+}
+
+// Report says how a cluster's cards are; for those who may know it.
+func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) (Report, error) {
+	if err := identity.Known(a); err != nil {
+		return Report{}, err
+	}
+	if !identity.Can(a, identity.ReadMetrics, identity.Thing{}) {
+		return Report{}, fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	}
+	living, err := s.o.Store.Living(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	snapshot, _ := s.o.Store.Snapshot(ctx, cluster)
+	p := parts{cluster: cluster, now: s.o.Now(), snapshot: snapshot, marks: *s.known.Load(), living: living}
+	if source := s.o.Sources[cluster]; source != nil {
+		p.report, p.fleet = source.Report(), source.Fleet()
+	}
+	return p.join(), nil
+}
+
+// parts are what a report is made of.
+type parts struct {
+	cluster  string
+	now      time.Time
+	snapshot inventory.Snapshot
+	report   gpumetrics.Report
+	fleet    *gpumetrics.Fleet // nil: unknown
+	marks    []Mark
+	living   []workload.Workload
+}
+
+// join brings together what API server, agents, DCGM and administrators say of each node.
+func (p parts) join() Report {
+	r := Report{Cluster: p.cluster, TakenAt: p.snapshot.TakenAt, DCGMAt: p.report.HealthAt}
+	nodes := map[string]*NodeHealth{}
+	node := func(name string) *NodeHealth {
+		if nodes[name] == nil {
+			nodes[name] = &NodeHealth{Name: name, Gone: true}
+		}
+		return nodes[name]
+	}
+	for _, n := range p.snapshot.Nodes {
+		if len(n.Resources)+len(n.Devices)+len(n.Cards.Each) > 0 {
+			h := node(n.Name)
+			h.Model, h.Gone = n.Model, false
+			h.addCards(n)
+		}
+	}
+	for i := range p.report.Health {
+		c := &p.report.Health[i]
+		if h := node(c.Node); c.Node != "" {
+			card := h.card(c.UUID)
+			card.DCGM, card.Model = c, cmp.Or(card.Model, c.Model)
+		}
+	}
+	delete(nodes, "")
+	for i := range p.marks {
+		m := &p.marks[i]
+		if m.Cluster != p.cluster {
+			continue
+		}
+		if m.Kind == Node {
+			node(m.Name).Mark = m
+			continue
+		}
+		h := whereIs(nodes, m.Name)
+		if h == nil {
+			h = node(m.Node)
+			h.card(m.Name).Gone = true
+		}
+		h.card(m.Name).Mark = m
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		h := nodes[name]
+		p.holders(h)
+		for i := range h.Cards {
+			h.Cards[i].Troubles = troubles(h.Cards[i], p.now)
+		}
+		slices.SortStableFunc(h.Cards, func(a, b CardHealth) int { return cmp.Compare(b.Level(), a.Level()) })
+		r.Nodes = append(r.Nodes, *h)
+	}
+	slices.SortStableFunc(r.Nodes, func(a, b NodeHealth) int { return cmp.Compare(b.Level(), a.Level()) })
+	return r
+}
+
+func whereIs(nodes map[string]*NodeHealth, uuid string) *NodeHealth {
+	for _, h := range nodes {
+		if slices.ContainsFunc(h.Cards, func(c CardHealth) bool { return c.UUID == uuid && !c.Gone }) {
+			return h
+		}
+	}
+	return nil
+}
+
+// card finds a card of the node or begins one.
+func (h *NodeHealth) card(uuid string) *CardHealth {
+	i := slices.IndexFunc(h.Cards, func(c CardHealth) bool { return c.UUID == uuid })
+	if i < 0 {
+		i, h.Cards = len(h.Cards), append(h.Cards, CardHealth{UUID: uuid})
+	}
+	return &h.Cards[i]
+}
+
+// addCards takes what the node's agent and DRA drivers name. A card that the driver has lost has no UUID any more, and is one all the same.
+func (h *NodeHealth) addCards(n inventory.Node) {
+	for _, c := range n.Cards.Each {
+		if c.UUID == "" {
+			h.Cards = append(h.Cards, CardHealth{Model: c.Model, Lost: c.Lost})
+			continue
+		}
+		card := h.card(c.UUID)
+		card.Model, card.Lost, card.Agent = c.Model, c.Lost, c.Errors
+	}
+	for _, d := range n.Devices {
+		if uuid := d.CardOf(); uuid != "" {
+			h.card(uuid)
+		}
+	}
+}
+
+// holders puts who holds something beside the node, and beside each card of which it is known.
+func (p parts) holders(h *NodeHealth) {
+	u := usersOf(p.snapshot, p.fleet, h.Name)
+	for _, w := range p.living {
+		if w.Cluster != p.cluster || !w.Observed.PodPresent || w.Observed.Node != h.Name {
+			continue
+		}
+		h.Holders = append(h.Holders, Holder{Workload: w, Sure: true})
+		for i := range h.Cards {
+			if u[gpumetrics.Pod{Namespace: w.Namespace, Name: w.Observed.Pod}][h.Cards[i].UUID] {
+				h.Cards[i].Holders = append(h.Cards[i].Holders, Holder{Workload: w, Sure: true})
+			}
+		}
+	}
+}
+
+// recent is how long an error that the agent has heard of is news.
+const recent = 24 * time.Hour
+
+// troubles are DCGM's, and what the agent says beyond them.
+func troubles(c CardHealth, now time.Time) []gpumetrics.Trouble {
+	var out []gpumetrics.Trouble
+	if c.Lost {
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("health.lost"), Todo: i18n.T("gpumetrics.todo.bus")})
+	}
+	if c.DCGM != nil {
+		out = append(out, c.DCGM.Troubles...)
+	}
+	if e := c.Agent; e != nil {
+		out = append(out, agentTroubles(c, *e, now)...)
+	}
+	slices.SortStableFunc(out, func(a, b gpumetrics.Trouble) int { return cmp.Compare(b.Severity, a.Severity) })
+	return out
+}
+
+func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time) []gpumetrics.Trouble {
+	var out []gpumetrics.Trouble
+	for _, x := range e.XIDs {
+		class, severity := gpumetrics.XIDClass(x.Code)
+		if now.Sub(x.Last) > recent {
+			severity = gpumetrics.Info
+		}
+		out = append(out, gpumetrics.Trouble{Severity: severity, Todo: i18n.T("gpumetrics.todo." + class),
+			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time", x.Last.UTC().Format("2006-01-02 15:04"))})
+	}
+	d := c.DCGM
+	if d == nil {
+		d = &gpumetrics.Card{}
+	}
+	if e.RowsPending {
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Warning, What: i18n.T("health.rows_pending"), Todo: i18n.T("health.rows_pending_todo")})
+	}
+	if e.RowsFailed && !(d.RemapFailed.Known() && d.RemapFailed.Value > 0) {
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.remap_failed"), Todo: i18n.T("gpumetrics.todo.remap_failed")})
+	}
+	if n := e.Uncorrected; n != nil && *n > 0 && !(d.ECCUncorrected.Known() && d.ECCUncorrected.Value > 0) {
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.ecc_uncorrected", "Number", int64(*n)), Todo: i18n.T("gpumetrics.todo.ecc_uncorrected")})
+	}
+	return out
+}
+
+// Concern is what somebody should know of what is under their workload.
+type Concern struct {
+	Mark     *Mark // of its node or card; nil: none
+	Perhaps  bool  // the mark is of a card of its node, and nobody says which card it holds
+	Troubles []gpumetrics.Trouble
+}
+
+// Under says what is the matter with the node and cards that a workload is on: marks, and what happened on its cards and is more than a hint. Whoever calls has looked whether
+// the workload may be read.
+func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
+	var c Concern
+	if !w.Observed.PodPresent || w.Observed.Node == "" {
+		return c
+	}
+	snapshot, _ := s.o.Store.Snapshot(ctx, w.Cluster)
+	p := parts{cluster: w.Cluster, now: s.o.Now(), snapshot: snapshot, marks: *s.known.Load(), living: []workload.Workload{w}}
+	if source := s.o.Sources[w.Cluster]; source != nil {
+		p.report, p.fleet = source.Report(), source.Fleet()
+	}
+	for _, m := range p.marks {
+		if m.Cluster == w.Cluster && m.Kind == Node && m.Name == w.Observed.Node {
+			c.Mark = &m
+		}
+	}
+	if w.Size.CPUOnly() {
+		return c
+	}
+	mine, known := usersOf(snapshot, p.fleet, w.Observed.Node)[gpumetrics.Pod{Namespace: w.Namespace, Name: w.Observed.Pod}]
+	for _, n := range p.on(w.Observed.Node).join().Nodes {
+		for _, card := range n.Cards {
+			switch on := mine[card.UUID]; {
+			case n.Name != w.Observed.Node:
+			case card.Mark != nil && c.Mark == nil && (on || !known):
+				c.Mark, c.Perhaps = card.Mark, !on
+			case on:
+				for _, t := range card.Troubles {
+					if t.Severity == gpumetrics.Danger {
+						c.Troubles = append(c.Troubles, t)
+					}
+				}
+			}
+		}
+	}
+	return c
+}
+
+// on leaves out other nodes, so that one workload costs no more in a large cluster.
+func (p parts) on(node string) parts {
+	p.snapshot.Nodes = slices.Collect(func(yield func(inventory.Node) bool) {
+		for _, n := range p.snapshot.Nodes {
+			if n.Name == node && !yield(n) {
+				return
+			}
+		}
+	})
+	p.report.Health = slices.DeleteFunc(slices.Clone(p.report.Health), func(c gpumetrics.Card) bool { return c.Node != node })
+	return p
+}

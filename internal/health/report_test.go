@@ -1,0 +1,122 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+)
+
+// ill is a card of which DCGM says that it fell off the bus.
+func ill(uuid, node string) gpumetrics.Card {
+	return gpumetrics.Card{UUID: uuid, Node: node, Troubles: []gpumetrics.Trouble{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79), Todo: i18n.T("gpumetrics.todo.bus")}}}
+}
+
+func TestReportJoinsAllWhoSpeak(t *testing.T) {
+	w := newWorld()
+	zero, one := uint64(0), uint64(1)
+	w.memory.snapshot.Nodes[0].Cards.Each = append(w.memory.snapshot.Nodes[0].Cards.Each, inventory.PhysicalCard{Index: 2, Lost: true})
+	w.memory.snapshot.Nodes[0].Cards.Each[1].Errors = &inventory.CardErrors{Corrected: &one, Uncorrected: &zero}
+	w.memory.snapshot.Nodes[1].Resources = []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}
+	w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
+	for _, p := range []Place{{"main", Card, "GPU-9"}, {"main", Node, "node-1"}} {
+		if _, err := w.Mark(t.Context(), pat, p, "look at it"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.dcgm.report.Health = w.dcgm.report.Health[1:] // GPU-9 was taken out
+	r, err := w.Report(t.Context(), pat, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range r.Nodes {
+		got = append(got, n.Name+" "+n.Level().String())
+		for _, c := range n.Cards {
+			got = append(got, "- "+c.UUID+" "+c.Level().String())
+		}
+	}
+	want := []string{"node-1 danger", "- GPU-1 danger", "-  danger", "- GPU-2 fine", "node-3 marked", "- GPU-9 marked", "node-2 unknown"}
+	if len(got) != len(want) {
+		t.Fatalf("want %q, got %q", want, got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("want %q, got %q", want[i], got[i])
+		}
+	}
+	first := r.Nodes[0]
+	if first.Mark == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 || first.Cards[0].Holders[0].Name != "nb-a" {
+		t.Errorf("the node: %+v", first)
+	}
+	if gone := r.Nodes[1]; !gone.Gone || !gone.Cards[0].Gone || gone.Cards[0].Mark == nil {
+		t.Errorf("a card that is gone: %+v", gone)
+	}
+}
+
+func TestWhatTheAgentSays(t *testing.T) {
+	two := uint64(2)
+	for sentence, c := range map[string]struct {
+		errors inventory.CardErrors
+		want   Level
+	}{
+		"nothing":                        {inventory.CardErrors{}, Fine},
+		"rows wait for a reset":          {inventory.CardErrors{RowsPending: true}, Warned},
+		"no row is left":                 {inventory.CardErrors{RowsFailed: true}, Broken},
+		"errors that were not corrected": {inventory.CardErrors{Uncorrected: &two}, Broken},
+		"errors that were":               {inventory.CardErrors{Corrected: &two}, Fine},
+		"off the bus an hour ago":        {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1, Last: noon.Add(-time.Hour)}}}, Broken},
+		"off the bus last week":          {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1, Last: noon.Add(-7 * 24 * time.Hour)}}}, Noticed},
+		"a program's fault":              {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 31, Count: 9, Last: noon}}}, Noticed},
+		"a code that nobody knows":       {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 9999, Count: 1, Last: noon}}}, Warned},
+	} {
+		card := CardHealth{Agent: &c.errors}
+		card.Troubles = troubles(card, noon)
+		if got := card.Level(); got != c.want {
+			t.Errorf("%s: want %s, got %s: %+v", sentence, c.want, got, card.Troubles)
+		}
+	}
+	if got := (CardHealth{DCGM: &gpumetrics.Card{}}).Level(); got != Unknown {
+		t.Errorf("silence is unknown and not well, got %s", got)
+	}
+}
+
+func TestWhatIsUnderAWorkload(t *testing.T) {
+	gpu := catalog.Size{Technology: catalog.Full}
+	mark := func(p Place) func(*world) {
+		return func(w *world) {
+			if _, err := w.Mark(t.Context(), pat, p, "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for sentence, c := range map[string]struct {
+		change   func(*world)
+		name     string
+		marked   bool
+		perhaps  bool
+		troubles int
+	}{
+		"nothing":                {func(*world) {}, "nb-a", false, false, 0},
+		"its node":               {mark(Place{"main", Node, "node-1"}), "nb-a", true, false, 0},
+		"another node":           {mark(Place{"main", Node, "node-2"}), "nb-a", false, false, 0},
+		"its card":               {mark(Place{"main", Card, "GPU-1"}), "nb-a", true, false, 0},
+		"a neighbour's card":     {mark(Place{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
+		"perhaps its card":       {mark(Place{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
+		"its card fell off":      {func(w *world) { w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1")) }, "nb-a", false, false, 1},
+		"a neighbour's fell off": {func(w *world) { w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-2", "node-1")) }, "nb-a", false, false, 0},
+	} {
+		w := newWorld()
+		c.change(w)
+		got := w.Under(t.Context(), on("node-1", c.name, gpu))
+		if (got.Mark != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Troubles) != c.troubles {
+			t.Errorf("%s: got %+v", sentence, got)
+		}
+	}
+	if w := newWorld(); w.Under(t.Context(), on("", "nb-z", gpu)).Mark != nil {
+		t.Error("what is on no node has nothing under it")
+	}
+}

@@ -1,0 +1,384 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/health"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/fleet"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
+)
+
+const fleetHealthPath = "/fleet/health"
+
+// fleetHealth answers: which cards want somebody now, what is to be done, and whom does it concern.
+func (w *Web) fleetHealth(k call) (view, error) {
+	say := k.words
+	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")}, Tabs: fleetTabs(k, fleetHealthPath)}
+	v := view{title: m.Header.Title, nav: "/fleet", wide: true}
+	count := map[health.Level]int{}
+	for _, name := range w.Site().Clusters {
+		r, err := w.Marks.Report(k.ctx, k.actor, name)
+		if err != nil {
+			return view{}, err
+		}
+		for _, n := range r.Nodes {
+			if n.Mark != nil || len(n.Cards) == 0 {
+				count[n.Level()]++
+			}
+			for _, c := range n.Cards {
+				count[c.Level()]++
+			}
+		}
+		if len(r.Nodes) == 0 {
+			continue
+		}
+		c := healthCluster(k, r)
+		m.Clusters = append(m.Clusters, c)
+		v.parts = append(v.parts, part{id: c.ID, draw: func(words) templ.Component { return fleet.HealthCluster(c) }})
+		v.asOf = r.TakenAt
+	}
+	m.Tiles = healthTiles(say, count)
+	if len(m.Clusters) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")}, Test: "empty"}
+	}
+	v.body = fleet.HealthPage(m)
+	return v, nil
+}
+
+// healthTiles are the four numbers that matter.
+func healthTiles(say words, count map[health.Level]int) ui.TilesModel {
+	tile := func(id string, kind ui.Kind, n int) ui.TileModel {
+		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n), Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
+		if n > 0 {
+			t.Kind = kind
+		}
+		return t
+	}
+	return ui.TilesModel{Label: say.S("health.title"), Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]), tile("warning", ui.Warning, count[health.Warned]),
+		tile("marked", ui.Warning, count[health.Marked]), tile("unknown", "", count[health.Unknown])}}
+}
+
+// mostHealthRows keeps a large fleet from filling the page; the worst come first.
+const mostHealthRows = 200
+
+func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
+	say, id := k.words, slug(r.Cluster)
+	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster), Ages: healthAges(say, r)}
+	state := k.get("state")
+	m.Filter = ui.FilterBarModel{Action: fleetHealthPath, Label: say.S("fleet.filter"),
+		Search: &ui.FieldModel{ID: "health-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"), Placeholder: say.S("health.filter"), Value: k.get("q")},
+		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField, Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
+			{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")}, {Value: "marked", Label: say.S("health.state_marked")}, {Value: "unknown", Label: say.S("health.state_unknown")}}}}}
+	if state != "" || k.get("q") != "" {
+		m.Filter.ClearURL = fleetHealthPath
+	}
+	wanted, left := strings.ToLower(strings.TrimSpace(k.get("q"))), 0
+	add := func(text string, level health.Level, mark *health.Mark, row func() fleet.HealthRowModel) {
+		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, wanted, level, mark) {
+			return
+		}
+		if len(m.Rows) == mostHealthRows {
+			left++
+			return
+		}
+		m.Rows = append(m.Rows, row())
+	}
+	for _, n := range r.Nodes {
+		level := n.Level()
+		if state != "unknown" || len(n.Cards) == 0 {
+			add(n.Name+" "+n.Model+" "+markNote(n.Mark), max(level, health.Unknown), n.Mark, func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
+		}
+		for _, c := range n.Cards {
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
+		}
+	}
+	if left > 0 {
+		m.More = say.S("health.more", "Count", left)
+	}
+	if len(m.Rows) == 0 {
+		m.None = &ui.EmptyStateModel{Icon: "check", Title: say.S("health.none_such"), Test: "none"}
+	}
+	return m
+}
+
+// healthChosen: unasked, every node and those of its cards that are not plainly well; whoever searches finds all.
+func healthChosen(state, wanted string, level health.Level, mark *health.Mark) bool {
+	switch state {
+	case "all":
+		return true
+	case "marked":
+		return mark != nil
+	case "unknown":
+		return level == health.Unknown
+	}
+	return level > health.Noticed || wanted != ""
+}
+
+func markNote(m *health.Mark) string {
+	if m == nil {
+		return ""
+	}
+	return m.Note
+}
+
+// healthAges say where what is shown comes from, and how old it is.
+func healthAges(say words, r health.Report) []ui.AgeModel {
+	age := func(source string, at time.Time) ui.AgeModel {
+		if at.IsZero() {
+			return ui.AgeModel{Source: say.S("health.never_heard", "Source", source), Old: true}
+		}
+		return ui.AgeModel{Source: source, Time: say.around(at), Old: say.now.Sub(at) > 2*time.Minute}
+	}
+	return []ui.AgeModel{age("DCGM", r.DCGMAt), age(say.S("health.agents"), r.TakenAt)}
+}
+
+var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off, health.Marked: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
+
+func healthState(say words, l health.Level) ui.StateModel {
+	return ui.StateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String()), Test: "state"}
+}
+
+func healthTint(l health.Level) ui.Kind {
+	if l == health.Broken {
+		return ui.Danger
+	}
+	return ""
+}
+
+func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
+	say, level := k.words, n.Level()
+	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Mark)}
+	calm := 0
+	for _, c := range n.Cards {
+		if c.Level() <= health.Noticed {
+			calm++
+		}
+	}
+	switch {
+	case n.Gone:
+		m.Calm = say.S("health.node_gone")
+	case len(n.Cards) == 0:
+		m.Calm = say.S("health.no_cards_named")
+	default:
+		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
+	}
+	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
+	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Mark)
+	return m
+}
+
+func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
+	say, level := k.words, c.Level()
+	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"}, Name: ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
+		State: healthState(say, level), Mark: markWords(say, c.Mark), Readings: healthReadings(say, c)}
+	for _, t := range c.Troubles {
+		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.say(t.What), Todo: say.say(t.Todo)})
+	}
+	switch {
+	case c.Gone:
+		m.Calm = say.S("health.card_gone")
+	case level == health.Unknown:
+		m.Calm = say.S("health.card_unknown")
+	case len(c.Troubles) == 0:
+		m.Calm = say.S("health.card_fine")
+	}
+	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
+	if c.UUID != "" { // a card that the driver lost has none: its node can be marked
+		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
+		m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Mark)
+	}
+	return m
+}
+
+func shortUUID(uuid string) string {
+	if len(uuid) <= 16 {
+		return uuid
+	}
+	return uuid[:12] + "…"
+}
+
+func healthHolders(say words, list []health.Holder) (links []fleet.HolderLinkModel, none string) {
+	for _, h := range list {
+		links = append(links, fleet.HolderLinkModel{Name: h.Name, Href: workloadPath(h.ID), Owner: h.OwnerName})
+	}
+	if len(links) == 0 {
+		none = say.S("health.nobody")
+	}
+	return links, none
+}
+
+func markWords(say words, m *health.Mark) string {
+	if m == nil {
+		return ""
+	}
+	return say.S("health.marked_by", "Name", m.ByName, "Time", ui.Clock(m.At, time.UTC)+" UTC", "Note", m.Note)
+}
+
+// markActions are what an administrator can do about a place.
+func markActions(k call, p health.Place, m *health.Mark) []ui.ActionModel {
+	if !identity.Can(k.actor, identity.MarkHardware, identity.Thing{}) {
+		return nil
+	}
+	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
+	if m == nil {
+		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("health.mark_" + string(p.Kind)), Href: fleetHealthPath + "/mark?" + values.Encode(), Small: true, Test: "mark-" + string(p.Kind)}}}
+	}
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: fleetHealthPath + "/unmark", Hidden: placeFields(p), Button: ui.ButtonModel{Label: k.words.S("health.unmark"), Small: true, Test: "unmark"}}}}
+}
+
+func placeFields(p health.Place) []ui.HiddenModel {
+	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)}, {Name: "name", Value: p.Name}}
+}
+
+// healthReadings are what DCGM and the agent say, each by name; what neither says is unknown and never zero.
+func healthReadings(say words, c health.CardHealth) []ui.DefModel {
+	d := c.DCGM
+	if d == nil {
+		d = &gpumetrics.Card{}
+	}
+	row := func(id string, r gpumetrics.Reading, agent *uint64) ui.DefModel {
+		var parts []string
+		if r.Known() {
+			parts = append(parts, say.number(r.Value)+" (DCGM, "+say.around(r.At).Words+")")
+		}
+		if agent != nil {
+			parts = append(parts, say.number(float64(*agent))+" ("+say.S("health.agent")+")")
+		}
+		if len(parts) == 0 {
+			parts = []string{say.S("health.reading_unknown")}
+		}
+		return ui.DefModel{Term: say.S("health.reading_" + id), Value: strings.Join(parts, " · "), Test: "reading-" + id}
+	}
+	var corrected, uncorrected, links *uint64
+	pending := say.S("health.reading_unknown")
+	if a := c.Agent; a != nil {
+		corrected, uncorrected, links = a.Corrected, a.Uncorrected, a.NVLink
+		pending = say.S("health.no") + " (" + say.S("health.agent") + ")"
+		if a.RowsPending {
+			pending = say.S("health.yes") + " (" + say.S("health.agent") + ")"
+		}
+	}
+	throttled := ui.DefModel{Term: say.S("health.reading_throttle"), Value: say.S("health.reading_unknown"), Test: "reading-throttle"}
+	if d.Throttle.Known() {
+		throttled.Value = say.S("health.not_throttled")
+		var names []string
+		for _, r := range d.Reasons {
+			names = append(names, say.S("gpumetrics.throttle."+r.Name))
+		}
+		if len(names) > 0 {
+			throttled.Value = strings.Join(names, " ")
+		}
+		throttled.Value += " (DCGM, " + say.around(d.Throttle.At).Words + ")"
+	}
+	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected), row("remapped", d.RemapUncorrected, nil),
+		{Term: say.S("health.reading_pending"), Value: pending, Test: "reading-pending"}, row("failed", d.RemapFailed, nil), throttled, row("nvlink", d.NVLinkErrors, links)}
+}
+
+// markAsk says what a mark does before anybody is told.
+func (w *Web) markAsk(k call) (view, error) {
+	return w.markView(k, health.Place{Cluster: k.get("cluster"), Kind: health.Kind(k.get("kind")), Name: k.get("name")}, "", nil)
+}
+
+func (w *Web) markView(k call, p health.Place, note string, problems []fault.Field) (view, error) {
+	if !identity.Can(k.actor, identity.MarkHardware, identity.Thing{}) {
+		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
+	}
+	holders, err := w.Marks.Holders(k.ctx, k.actor, p)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	m := workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("health.mark_title_"+string(p.Kind), "Name", p.Name), Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: fleetHealthPath}, {Label: say.S("health.mark_" + string(p.Kind))}}},
+		Lead:   say.S("health.mark_lead_" + string(p.Kind)),
+		Keeps:  []string{say.S("health.mark_keeps_running"), say.S("health.mark_keeps_undo")},
+		Form:   ui.FormModel{ID: "ask-mark", Action: fleetHealthPath + "/mark", Hidden: placeFields(p), Test: "mark-form"},
+		Button: ui.ButtonModel{Label: say.S("health.mark_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning", Test: "mark-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: fleetHealthPath, Kind: ui.LinkLike},
+	}
+	var told []string
+	for _, h := range holders {
+		told = append(told, say.S("health.mark_tells", "Name", h.Name, "Owner", h.OwnerName, "Team", h.Tenant))
+	}
+	m.Lead += " " + say.S("health.mark_nobody")
+	if len(told) > 0 {
+		m.Lead = say.S("health.mark_lead_"+string(p.Kind)) + " " + say.S("health.mark_told", "Who", strings.Join(told, "; "))
+	}
+	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"), Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
+	if len(problems) > 0 {
+		m.Errors = formErrors(say, problems)
+		field.Error = say.say(problems[0].Reason)
+	}
+	m.Fields = []ui.FieldModel{field}
+	v := askView(m)
+	v.nav = "/fleet"
+	return v, nil
+}
+
+func (w *Web) hardwareMark(c echo.Context) error {
+	k := w.callOf(c)
+	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	_, err := w.Marks.Mark(k.ctx, k.actor, p, c.FormValue("note"))
+	if fault.Is(err, fault.Invalid) {
+		v, viewErr := w.markView(k, p, c.FormValue("note"), fault.As(err).Fields)
+		if viewErr != nil {
+			return viewErr
+		}
+		return w.reply(c, k, markPage, v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.done(c, "hardware-marked", fleetHealthPath)
+}
+
+func (w *Web) hardwareUnmark(c echo.Context) error {
+	k := w.callOf(c)
+	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
+	if err := w.Marks.Unmark(k.ctx, k.actor, p); err != nil {
+		return err
+	}
+	return w.done(c, "hardware-unmarked", fleetHealthPath)
+}
+
+// concernNotice says that what a workload runs on is not well; nil where nothing is known against it.
+func (w *Web) concernNotice(k call, item workload.Workload) *ui.NoticeModel {
+	if w.Marks == nil || !item.Observed.PodPresent {
+		return nil
+	}
+	say, c := k.words, w.Marks.Under(k.ctx, item)
+	n := &ui.NoticeModel{Kind: ui.Warning, Body: say.S("health.banner_todo"), Test: "concern"}
+	switch {
+	case c.Mark != nil:
+		words := "health.banner_" + string(c.Mark.Kind)
+		if c.Perhaps {
+			words = "health.banner_perhaps"
+		}
+		n.Title = say.S(words, "Node", item.Observed.Node)
+		n.Items = []string{say.S("health.banner_note", "Name", c.Mark.ByName, "Note", c.Mark.Note)}
+	case len(c.Troubles) > 0:
+		n.Title = say.S("health.banner_trouble")
+	default:
+		return nil
+	}
+	for _, t := range c.Troubles {
+		n.Items = append(n.Items, say.say(t.What))
+	}
+	n.Items = slices.Compact(n.Items)
+	return n
+}

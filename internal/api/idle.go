@@ -39,15 +39,22 @@ func (a *API) idleSettings(ctx context.Context, actor identity.Actor, _ *struct{
 }
 
 func (a *API) saveIdle(ctx context.Context, actor identity.Actor, in *idleInput) (*output[IdleSettings], error) {
-	settings, wrong := in.Body.settings()
-	if err := a.deps.Idle.Check(actor, settings); err != nil && (len(wrong) == 0 || !fault.Is(err, fault.Invalid)) {
+	settings, err := a.readIdle(actor, in)
+	if err != nil {
 		return nil, err
-	}
-	if len(wrong) > 0 {
-		return nil, fault.InvalidFields(wrong)
 	}
 	r, err := a.deps.Idle.Save(ctx, actor, settings, in.Body.Version)
 	return reply(idleView(r), err)
+}
+
+// readIdle reads what was posted by somebody who may post it; Invalid with every problem.
+func (a *API) readIdle(actor identity.Actor, in *idleInput) (idle.Settings, error) {
+	settings, wrong := in.Body.settings()
+	err := a.deps.Idle.Check(actor, settings)
+	if len(wrong) > 0 && (err == nil || fault.Is(err, fault.Invalid)) {
+		err = fault.InvalidFields(wrong)
+	}
+	return settings, err
 }
 
 func idleView(r idle.Revision) IdleSettings {
@@ -137,4 +144,56 @@ func (a *API) idleOf(ctx context.Context, actor identity.Actor, in *idInput) (*o
 func (a *API) needed(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
 	is, err := a.deps.Idle.Need(ctx, actor, workload.ID(in.ID))
 	return reply(idleState(is), err)
+}
+
+// IdlePreview is what settings would do; nothing is written.
+type IdlePreview struct {
+	Running      []IdleCase `json:"running" doc:"What runs and would be hit now, and what nobody can tell of"`
+	RunningCount IdleTally  `json:"runningCount"`
+	Past         []IdleCase `json:"past" doc:"What ran in the last 30 days and would have been hit, and what nobody can tell of"`
+	PastCount    IdleTally  `json:"pastCount"`
+	From         time.Time  `json:"from" doc:"Of the past"`
+	Capped       bool       `json:"capped" doc:"There were more workloads than were looked at"`
+	Away         []string   `json:"away" doc:"Clusters whose Prometheus did not tell everything in time: what is missing counts as unknown"`
+}
+
+// IdleTally counts workloads.
+type IdleTally struct {
+	Seen    int `json:"seen"`
+	Warned  int `json:"warned"`
+	Stopped int `json:"stopped"`
+	Unknown int `json:"unknown"`
+}
+
+// IdleCase is one workload.
+type IdleCase struct {
+	Workload string     `json:"workload"`
+	Name     string     `json:"name"`
+	Tenant   string     `json:"tenant"`
+	Size     string     `json:"size"`
+	Hit      string     `json:"hit" enum:"off,warn,stop"`
+	At       *time.Time `json:"at,omitempty" doc:"When it would be stopped, or would have been warned or stopped"`
+	Idle     float64    `json:"idleSeconds" doc:"For how long it is idle, or the longest that it was"`
+	Known    float64    `json:"knownPercent" doc:"Of its time"`
+	Why      string     `json:"why,omitempty" enum:"no_gpu,shared,unmeasured,partly,unclear" doc:"Why nothing can be said of the rest"`
+	Unknown  bool       `json:"unknown" doc:"Too little is known to say that nothing would happen"`
+}
+
+func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInput) (*output[IdlePreview], error) {
+	settings, err := a.readIdle(actor, in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.deps.Idle.Preview(ctx, actor, settings)
+	return reply(IdlePreview{Running: idleCases(p.Running), RunningCount: IdleTally(p.RunningTally), Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Capped: p.Capped,
+		Away: append([]string{}, p.Away...)}, err)
+}
+
+func idleCases(list []idle.Case) []IdleCase {
+	views := make([]IdleCase, len(list))
+	for i, c := range list {
+		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant, Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
+			Why: string(c.Why), Unknown: c.Unknown()}
+	}
+	return views
 }

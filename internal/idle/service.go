@@ -79,8 +79,12 @@ func New(o Options) *Service {
 // Every is how often Judge is to be called.
 func (s *Service) Every() time.Duration { return s.o.Every }
 
-// Shortest is the least time after which something can follow: four looks.
-func (s *Service) Shortest() time.Duration { return 4 * s.o.Every }
+// Shortest is the least time after which something can follow: four looks, in whole minutes, as it is said to people.
+func (s *Service) Shortest() time.Duration { return ceilMinute(4 * s.o.Every) }
+
+func ceilMinute(d time.Duration) time.Duration {
+	return (d + time.Minute - 1).Truncate(time.Minute)
+}
 
 // permit: what somebody may not read does not exist for them.
 func permit(a identity.Actor, action identity.Action) error {

@@ -19,7 +19,7 @@ var flashes = map[string]ui.Kind{
 	"catalogue-saved": ui.OK,
 	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK, "volume-shared": ui.OK, "image-retired": ui.OK,
 	"budget-saved": ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
-	"workload-needed": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
+	"workload-needed": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
 	"price-added": ui.OK, "price-ended": ui.OK,
 	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
 }

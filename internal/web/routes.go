@@ -67,6 +67,9 @@ func (w *Web) Routes() []Route {
 		{post, "/storage/:name/keep", identity.KeepVolume, w.volumeKeep},
 		{get, "/usage", identity.ReadUsage, w.show(usagePage)},
 		{get, "/usage/export", identity.ReadUsage, w.usageExport},
+		{get, idlePath, identity.ReadRules, w.show(idlePage)},
+		{post, idlePath, identity.ChangeRules, w.idleSave},
+		{post, idlePath + "/preview", identity.ChangeRules, w.idlePreview},
 		{get, advicePath, identity.ReadUsage, w.show(advicePage)},
 		{post, advicePath + "/:id/dismiss", identity.ChangeWorkload, w.adviceDismiss},
 		{post, advicePath + "/:id/restore", identity.ChangeWorkload, w.adviceRestore},
@@ -181,6 +184,7 @@ var (
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}
+	idlePage         = page{"idle", nil, (*Web).idleShow}
 	advicePage       = page{"advice", nil, (*Web).adviceList}
 	demandPage       = page{"demand", nil, (*Web).demand}
 	fleetHoursPage   = page{"fleet-hours", nil, (*Web).reconciliation}

@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"maps"
+	"net/url"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -138,4 +139,30 @@ func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
 		m = m.Warned(*w.Idle.Set.Settings.All, warned)
 	}
 	w.Idle.Marks[id] = m
+}
+
+// idleTried is a form that stops sooner.
+var idleTried = url.Values{"base": {"1"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"}, "keep-0": {"8h"}, "for-1": {"teams.vision"}, "action-1": {"warn"}, "after-1": {"2h"}, "below-1": {"10"}, "keep-1": {""}}
+
+// idling is a world in which one workload is idle and its owner was told, and another one is kept.
+func idling() *World {
+	w := Busy()
+	w.EndsWhenIdle(6 * time.Hour)
+	w.IsIdle("w-train-resnet", Now.Add(-5*time.Hour-10*time.Minute), Now.Add(-8*time.Minute))
+	w.Idle.Did = func(time.Time) float64 { return 1.2 }
+	return w
+}
+
+// needed is idling after somebody said that they still need it.
+func needed() *World {
+	w := idling()
+	w.Idle.Marks["w-train-resnet"] = w.Idle.Marks["w-train-resnet"].Kept(Now.Add(7*time.Hour), Anna.Name)
+	return w
+}
+
+// untold is idling without a Prometheus.
+func untold() *World {
+	w := idling()
+	w.Idle.Away = true
+	return w
 }

@@ -1,0 +1,296 @@
+package idle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// The bounds of a preview: how far back it looks, how much of that one call covers, and how long somebody waits for it.
+const (
+	Past       = 30 * 24 * time.Hour
+	aCall      = 24 * time.Hour
+	mostSlots  = 288 // of one call
+	pastSlot   = 5 * time.Minute
+	patience   = 20 * time.Second
+	mostPast   = 2000 // workloads
+	leastKnown = 0.5  // of the time that it ran; below that nobody can say that nothing would have happened
+)
+
+// Case is what settings would do to one workload.
+type Case struct {
+	Workload workload.Workload
+	Hit      Action        // Off where nothing would happen
+	At       time.Time     // when it would be stopped, or would have been warned or stopped; zero where nothing would
+	Idle     time.Duration // for how long it is idle, or the longest that it was
+	Known    float64       // which part of the time is known, 0 to 1
+	Why      Why           // why nothing can be said of the rest; "" where all is known
+	Kept     bool          // somebody still needs it: nothing follows now
+}
+
+// Unknown reports whether nobody can say what would happen.
+func (c Case) Unknown() bool { return c.Hit == Off && c.Known < leastKnown }
+
+// Tally counts cases.
+type Tally struct{ Seen, Warned, Stopped, Unknown int }
+
+func tally(list []Case) (t Tally) {
+	for _, c := range list {
+		t.Seen++
+		switch {
+		case c.Hit == Stop:
+			t.Stopped++
+		case c.Hit == Warn:
+			t.Warned++
+		case c.Unknown():
+			t.Unknown++
+		}
+	}
+	return t
+}
+
+// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be hit, and those of which nobody can say, what is hit first.
+type Preview struct {
+	Running      []Case
+	RunningTally Tally
+	Past         []Case
+	PastTally    Tally
+	From         time.Time // of the past
+	Capped       bool      // there were more workloads than are looked at
+	Away         []string  // clusters whose Prometheus did not tell all
+}
+
+// replay is what would have followed from looks that join one another, as if the settings had counted all the time and nobody had said that they need it.
+func replay(w workload.Workload, s Setting, looks []Look, slot time.Duration) Case {
+	c := Case{Workload: w, Hit: Off}
+	m := Mark{}
+	known := 0
+	for _, l := range looks {
+		m = Fold(m, w, s, l)
+		if l.Why == "" {
+			known++
+		} else {
+			c.Why = l.Why
+		}
+		c.Idle = max(c.Idle, m.Idle())
+		if c.Hit == Stop {
+			continue
+		}
+		switch m.Verdict(s, l.Until, 3*slot) {
+		case Warn:
+			m = m.Warned(s, l.Until)
+			if c.Hit == Off {
+				c.Hit, c.At = Warn, l.Until
+			}
+		case Stop:
+			c.Hit, c.At = Stop, l.Until
+		}
+	}
+	if len(looks) > 0 {
+		c.Known = float64(known) / float64(len(looks))
+	}
+	return c
+}
+
+// now is what would follow for what runs: it is warned, and where the settings say so stopped once it was told.
+func now(w workload.Workload, s Setting, looks []Look, kept time.Time, at time.Time, slot time.Duration) Case {
+	c := Case{Workload: w, Hit: Off, Kept: at.Before(kept)}
+	m, known := Mark{}, 0
+	for _, l := range looks {
+		m = Fold(m, w, s, l)
+		if l.Why == "" {
+			known++
+		} else {
+			c.Why = l.Why
+		}
+	}
+	if len(looks) > 0 {
+		c.Known = float64(known) / float64(len(looks))
+	}
+	m = Heed(m, w, at)
+	m.KeptUntil = kept
+	c.Idle = m.Idle()
+	if !c.Kept && m.Verdict(s, at, max(3*slot, at.Sub(m.Until))) == Warn {
+		c.Hit = s.Action
+		c.At = m.Warned(s, at).StopsAt
+	}
+	return c
+}
+
+// Preview says what settings would do. It writes nothing. Invalid with every problem of the settings.
+func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settings) (Preview, error) {
+	if err := s.Check(a, settings); err != nil {
+		return Preview{}, err
+	}
+	at := s.o.Now()
+	p := Preview{From: at.Add(-Past)}
+	running, past, err := s.all(ctx, settings, p.From)
+	if err != nil {
+		return p, err
+	}
+	if len(past) > mostPast {
+		past, p.Capped = past[:mostPast], true
+	}
+	marks, err := s.o.Store.IdleMarks(ctx)
+	if err != nil {
+		return p, err
+	}
+	meters, err := s.o.Store.Intervals(ctx, ids(past))
+	if err != nil {
+		return p, err
+	}
+	asking, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	for cluster, source := range s.o.Sources {
+		mine := func(list []workload.Workload) []workload.Workload {
+			return slices.DeleteFunc(slices.Clone(list), func(w workload.Workload) bool { return w.Cluster != cluster })
+		}
+		recent, told := s.recent(asking, source, settings, mine(running), at)
+		for _, w := range mine(running) {
+			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}), marks[w.ID].KeptUntil, at, recent.slot))
+		}
+		long, all := s.long(asking, source, mine(past), p.From, at)
+		for _, w := range mine(past) {
+			p.Past = append(p.Past, replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot))
+		}
+		if !told || !all {
+			p.Away = append(p.Away, cluster)
+		}
+	}
+	slices.Sort(p.Away)
+	p.RunningTally, p.PastTally = tally(p.Running), tally(p.Past)
+	p.Running, p.Past = worthTelling(p.Running), worthTelling(p.Past)
+	return p, nil
+}
+
+func ids(list []workload.Workload) []workload.ID {
+	all := make([]workload.ID, len(list))
+	for i, w := range list {
+		all[i] = w.ID
+	}
+	return all
+}
+
+// all are the workloads that the settings are about: what runs, and what ran since a time.
+func (s *Service) all(ctx context.Context, settings Settings, since time.Time) (running, past []workload.Workload, err error) {
+	for cursor := ""; len(past) <= mostPast; {
+		page, next, err := s.o.Store.Workloads(ctx, workload.Filter{Ended: true, Cursor: cursor, Limit: 500})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, w := range page {
+			if !settings.Of(w.Tenant, w.Size.Name).On() || w.Size.Devices() == 0 {
+				continue
+			}
+			if w.State == workload.Running && w.Desired == workload.WantRunning {
+				running = append(running, w)
+			}
+			if w.State != workload.Ended || w.UpdatedAt.After(since) {
+				past = append(past, w)
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	return running, past, nil
+}
+
+// answers are what Prometheus told of a stretch of time.
+type answers struct {
+	from, until time.Time
+	slot        time.Duration
+	works       map[string][]gpumetrics.Work // by namespace
+}
+
+// of are the looks at one workload, from when it was made.
+func (a answers) of(w workload.Workload, made time.Time) []Look {
+	if a.slot == 0 {
+		return nil
+	}
+	looks := SeenOf(w, a.works[w.Namespace], a.from, a.until, a.slot)
+	return slices.DeleteFunc(looks, func(l Look) bool { return l.From.Before(made) })
+}
+
+// held keeps the looks at times in which a workload held its GPU, by its meter: what stood still was not idle.
+func held(looks []Look, meter []usage.Interval, at time.Time) []Look {
+	return slices.DeleteFunc(looks, func(l Look) bool {
+		return !slices.ContainsFunc(meter, func(i usage.Interval) bool {
+			end := i.Until
+			if end.IsZero() {
+				end = at
+			}
+			return !l.From.Before(i.From) && !l.Until.After(end)
+		})
+	})
+}
+
+// cut is a length of slots, whole numbers of the shortest one, of which no more than so many cover a span.
+func cut(span, shortest time.Duration) time.Duration {
+	return shortest * max(1, (span+mostSlots*shortest-1)/(mostSlots*shortest))
+}
+
+// recent asks for as much as the settings look back, with one call.
+func (s *Service) recent(ctx context.Context, source Source, settings Settings, items []workload.Workload, at time.Time) (answers, bool) {
+	span := time.Duration(0)
+	for _, w := range items {
+		span = max(span, settings.Of(w.Tenant, w.Size.Name).After.Std())
+	}
+	if len(items) == 0 {
+		return answers{}, true
+	}
+	slot := cut(span+span/8, s.o.Every)
+	_, until, _ := slots(time.Time{}, at, slot)
+	if slot > s.o.Every { // a long slot that ends long ago would say nothing of now
+		_, until, _ = slots(time.Time{}, at, s.o.Every)
+	}
+	a := answers{from: until.Add(-(span + span/8 + slot - 1) / slot * slot), until: until, slot: slot}
+	works, err := source.Works(ctx, s.o.Namespaces(), a.from, a.until, slot, step(min(slot, s.o.Every)))
+	a.works = byNamespace(works)
+	return a, err == nil
+}
+
+// long asks for all of the past, a day with each call and the newest first. What cannot be had in time is not known; all is false then.
+func (s *Service) long(ctx context.Context, source Source, items []workload.Workload, from, at time.Time) (a answers, all bool) {
+	if len(items) == 0 {
+		return answers{}, true
+	}
+	slot := cut(aCall, max(pastSlot, s.o.Every))
+	_, until, _ := slots(time.Time{}, at, slot)
+	a = answers{until: until, from: until, slot: slot, works: map[string][]gpumetrics.Work{}}
+	oldest := at
+	for _, w := range items {
+		if w.CreatedAt.Before(oldest) {
+			oldest = w.CreatedAt
+		}
+	}
+	for a.from.After(from) && a.from.After(oldest) {
+		begin := a.from.Add(-aCall / slot * slot)
+		works, err := source.Works(ctx, s.o.Namespaces(), begin, a.from, slot, step(min(slot, max(pastSlot, s.o.Every))))
+		if err != nil {
+			a.from = until.Add(-until.Sub(latest(from, oldest)) / slot * slot) // all of it was wanted: what is missing counts as unknown
+			return a, false
+		}
+		for namespace, list := range byNamespace(works) {
+			a.works[namespace] = append(a.works[namespace], list...)
+		}
+		a.from = begin
+	}
+	return a, true
+}
+
+// worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each by how long it was idle.
+func worthTelling(list []Case) []Case {
+	list = slices.DeleteFunc(list, func(c Case) bool { return c.Hit == Off && !c.Unknown() })
+	rank := map[Action]int{Stop: 0, Warn: 1, Off: 2}
+	slices.SortFunc(list, func(a, b Case) int {
+		return cmp.Or(cmp.Compare(rank[a.Hit], rank[b.Hit]), cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
+	})
+	return list
+}

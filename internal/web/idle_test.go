@@ -1,0 +1,73 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func idleForm(more url.Values) url.Values {
+	form := url.Values{"base": {"0"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"}, "keep-0": {"8h"}, "for-1": {""}, "action-1": {"warn"}, "after-1": {""}, "below-1": {""}, "keep-1": {""}}
+	for name, values := range more {
+		form[name] = values
+	}
+	return form
+}
+
+// TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would hit before anything is written, and saves it; others may not.
+func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
+	w := webtest.Busy()
+	w.Idle.Did = func(time.Time) float64 { return 1 }
+	read(t, w.Get(webtest.Anna, "/admin/idle"), http.StatusNotFound)
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "empty", "Nothing happens to idle GPUs")
+	read(t, w.Post(webtest.Eli, "/admin/idle/preview", idleForm(nil)), http.StatusForbidden)
+
+	doc := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
+	wantSaid(t, doc, "idle-hits", "would be stopped")
+	wantSaid(t, doc, "idle-would", "in the last 30 days")
+	if part(doc, "case").Length() == 0 {
+		t.Error("want the workloads that it would hit")
+	}
+	if w.Idle.Saved != 0 {
+		t.Errorf("a preview wrote %d times", w.Idle.Saved)
+	}
+	w.Idle.Away = true
+	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
+	wantSaid(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
+	wantSaid(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
+
+	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
+	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc, "form-errors").Length() == 0 {
+		t.Error("want what is wrong said")
+	}
+	if w.Idle.Saved != 0 {
+		t.Errorf("what is wrong was saved")
+	}
+	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop", "4h", "5 %", "8h")
+	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict) // somebody was faster
+}
+
+// TestAnIdleWorkloadSaysSo: its page and its owner's first page say since when it is idle and what follows, and one click keeps it; a colleague sees it and cannot keep it.
+func TestAnIdleWorkloadSaysSo(t *testing.T) {
+	w := webtest.Busy()
+	w.EndsWhenIdle(6 * time.Hour)
+	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
+	page := "/workloads/w-train-resnet"
+	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
+	wantSaid(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
+	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "needed")
+	read(t, w.Post(webtest.Eli, page+"/needed", nil), http.StatusForbidden)
+	wantRedirect(t, w.Post(webtest.Anna, page+"/needed", nil))
+	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
+	wantSaid(t, doc, "idle-kept", "Anna")
+	wantAbsent(t, doc, "idle")
+
+	w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
+	w.Idle.Looks["local"] = webtest.Now.Add(-time.Hour)
+	wantAbsent(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "idle")
+}

@@ -30,7 +30,7 @@ func TestEveryPageInEveryLook(t *testing.T) {
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/stand-ins", "/"},
-		"pat": {"/fleet", "/fleet/use", "/licences", "/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants", "/admin/tenants/edit",
+		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licences", "/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants", "/admin/tenants/edit",
 			"/admin/tenants/edit?name=vision", "/admin/people", "/admin/prices", "/admin/notifications", "/admin/budgets", "/admin/budgets/vision", "/audit"},
 	}
 	for name, l := range looks {

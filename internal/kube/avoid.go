@@ -3,7 +3,6 @@ package kube
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -47,7 +46,8 @@ func (a Avoid) requirement() []corev1.NodeSelectorRequirement {
 	return []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn, Values: slices.Clone(a.Nodes)}}
 }
 
-// selectors keep a claim from bad cards, and from slices of them. Devices of drivers that do not name cards so are all let through.
+// selectors keep a claim from bad cards, and from slices of them: one for each attribute, as both together are longer than the API server takes. Devices of drivers that do
+// not name cards so are all let through.
 func (a Avoid) selectors() []resourcev1.DeviceSelector {
 	if len(a.Cards) == 0 {
 		return nil
@@ -57,8 +57,9 @@ func (a Avoid) selectors() []resourcev1.DeviceSelector {
 		return nil
 	}
 	const driver = `device.attributes["gpu.nvidia.com"]`
-	not := func(attribute string) string {
-		return `!("` + attribute + `" in ` + driver + ` && ` + driver + `["` + attribute + `"] in ` + string(quoted) + `)`
+	not := func(attribute string) resourcev1.DeviceSelector {
+		return resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{
+			Expression: `!("` + attribute + `" in ` + driver + ` && ` + driver + `["` + attribute + `"] in ` + string(quoted) + `)`}}
 	}
-	return []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: strings.Join([]string{not("uuid"), not("parentUUID")}, " && ")}}}
+	return []resourcev1.DeviceSelector{not("uuid"), not("parentUUID")}
 }

@@ -80,10 +80,25 @@ func TestClaimsGoAroundBadCards(t *testing.T) {
 			t.Errorf("the pod claims by %s, the template is %s", name, template.Name)
 		}
 		selectors := template.Spec.Spec.Devices.Requests[0].Exactly.Selectors
-		if last := selectors[len(selectors)-1].CEL.Expression; !strings.Contains(last, `["GPU-a","GPU-b"]`) || !strings.Contains(last, "parentUUID") {
-			t.Errorf("want cards and slices of them left out, got %s", last)
+		for i, attribute := range []string{"uuid", "parentUUID"} {
+			if got := selectors[len(selectors)-2+i].CEL.Expression; !strings.Contains(got, `["GPU-a","GPU-b"]`) || !strings.Contains(got, `"`+attribute+`"`) {
+				t.Errorf("want cards and slices of them left out, got %s", got)
+			}
 		}
 		return
 	}
 	t.Error("no template")
+}
+
+// However many cards with however long names: the API server takes each expression.
+func TestExclusionsStayWithinTheLimit(t *testing.T) {
+	var many Avoid
+	for range 2 * mostAvoided {
+		many.Cards = append(many.Cards, strings.Repeat("x", 63))
+	}
+	for _, s := range many.selectors() {
+		if n := len(s.CEL.Expression); n > resourcev1.CELSelectorExpressionMaxLength {
+			t.Errorf("want no more than %d characters, got %d", resourcev1.CELSelectorExpressionMaxLength, n)
+		}
+	}
 }

@@ -55,6 +55,8 @@ func (w *Web) fleetHealth(k call) (view, error) {
 	m.Tiles = healthTiles(say, count)
 	if len(m.Clusters) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")}, Test: "empty"}
+	} else {
+		v.parts = append(v.parts, part{id: fleet.HealthTilesID, draw: func(words) templ.Component { return fleet.HealthTiles(m.Tiles) }})
 	}
 	v.body = fleet.HealthPage(m)
 	return v, nil
@@ -88,8 +90,8 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 		m.Filter.ClearURL = fleetHealthPath
 	}
 	wanted, left := strings.ToLower(strings.TrimSpace(k.get("q"))), 0
-	add := func(text string, level health.Level, mark *health.Mark, row func() fleet.HealthRowModel) {
-		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, wanted, level, mark) {
+	add := func(text string, level health.Level, mark *health.Mark, telling bool, row func() fleet.HealthRowModel) {
+		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, level, mark, telling || wanted != "") {
 			return
 		}
 		if len(m.Rows) == mostHealthRows {
@@ -99,12 +101,11 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 		m.Rows = append(m.Rows, row())
 	}
 	for _, n := range r.Nodes {
-		level := n.Level()
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(n.Name+" "+n.Model+" "+markNote(n.Mark), max(level, health.Unknown), n.Mark, func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
+			add(n.Name+" "+n.Model+" "+markNote(n.Mark), n.Level(), n.Mark, true, func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
 		}
 		for _, c := range n.Cards {
-			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, c.Level() > health.Unknown, func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
 	if left > 0 {
@@ -116,8 +117,8 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 	return m
 }
 
-// healthChosen: unasked, every node and those of its cards that are not plainly well; whoever searches finds all.
-func healthChosen(state, wanted string, level health.Level, mark *health.Mark) bool {
+// healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how many are well or unknown; whoever searches finds all.
+func healthChosen(state string, level health.Level, mark *health.Mark, telling bool) bool {
 	switch state {
 	case "all":
 		return true
@@ -126,7 +127,7 @@ func healthChosen(state, wanted string, level health.Level, mark *health.Mark) b
 	case "unknown":
 		return level == health.Unknown
 	}
-	return level > health.Noticed || wanted != ""
+	return telling
 }
 
 func markNote(m *health.Mark) string {
@@ -163,10 +164,13 @@ func healthTint(l health.Level) ui.Kind {
 func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.words, n.Level()
 	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Mark)}
-	calm := 0
+	calm, silent := 0, 0
 	for _, c := range n.Cards {
-		if c.Level() <= health.Noticed {
+		switch l := c.Level(); {
+		case l <= health.Noticed:
 			calm++
+		case l == health.Unknown:
+			silent++
 		}
 	}
 	switch {
@@ -174,6 +178,10 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 		m.Calm = say.S("health.node_gone")
 	case len(n.Cards) == 0:
 		m.Calm = say.S("health.no_cards_named")
+	case silent == len(n.Cards):
+		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
+	case silent > 0:
+		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards)) + " " + say.S("health.cards_some_silent", "Count", silent)
 	default:
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}

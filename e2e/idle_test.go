@@ -66,7 +66,7 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		dana.until(path(idles)+"/idle", "not known any more", idlePatience, func(s map[string]any) bool {
-			return s["stale"] == true && time.Now().After(stops.Add(20 * time.Second))
+			return s["stale"] == true && time.Now().After(stops.Add(20*time.Second))
 		})
 		if s := dana.ok(http.StatusOK, http.MethodGet, path(idles), nil); s["state"] != "running" {
 			t.Errorf("without Prometheus it was stopped: %v", s["state"])

@@ -73,6 +73,7 @@ type App struct {
 	requests   *request.Service
 	workloads  *workload.Service
 	usage      *usage.Service
+	monthly    *usage.Monthly
 	budgets    *budget.Service
 	prices     *usage.Prices
 	fleet      *usage.Fleet
@@ -240,6 +241,7 @@ func (a *App) services() {
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
+	a.monthly = &usage.Monthly{Store: a.store, Statements: a.usage, Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
 	a.advise()
 	a.watchIdle()
 	a.marks = a.newMarks()

@@ -133,6 +133,7 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
 	asking.Go(func() { a.agents.run(ctx) })
 	asking.Go(func() { _ = a.licences.Run(ctx, cmp.Or(a.config.LicenceEvery.Std(), askLicencesEvery), askLicencesFor) })
 	asking.Go(func() { _ = a.recorder.Run(ctx) })
+	asking.Go(func() { a.tellMonths(ctx) })
 	defer func() {
 		cancel()
 		asking.Wait()
@@ -169,6 +170,20 @@ func (a *App) closeSheets(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(10 * time.Minute):
+		}
+	}
+}
+
+// tellMonths sends the statements of the last month to those who are not told yet. It looks only after a while, so that what happened while no portal ran is metered first.
+func (a *App) tellMonths(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Minute):
+		}
+		if err := a.monthly.Tell(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("the statements of the last month could not be sent", "error", err)
 		}
 	}
 }

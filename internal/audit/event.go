@@ -63,6 +63,7 @@ const (
 	LicenceChosen       Kind = "licence.chosen" // what becomes of starts that find a pool full
 	PriceAdded          Kind = "price.added"
 	PriceEnded          Kind = "price.ended"
+	StatementSent       Kind = "statement.sent" // of a month that is over, to a team's owners
 	RulesSaved          Kind = "rules.saved"
 	TenantSaved         Kind = "tenant.saved"
 	MemberAdded         Kind = "member.added"
@@ -84,7 +85,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded, IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeShared, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeShared, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 

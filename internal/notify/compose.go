@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -54,6 +56,7 @@ var topics = map[audit.Kind][]topic{
 	audit.WorkloadIdleStopped: {{Idle, "idle.stopped", owns}},
 	audit.WorkloadDeleted:     {{Stopped, "stopped", owns}},
 	"budget.warned":           {{Budget, "budget", leads}},
+	audit.StatementSent:       {{Statement, "statement", leads}},
 	audit.LicenceLost:         {{Licence, "licence", holdsOrRuns}},
 	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
 	"volume.warned":           {{Storage, "storage", keeps}},
@@ -231,6 +234,10 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		path = "/storage"
 	case Budget:
 		path = "/usage"
+	case Statement:
+		args.Month, _ = e.Detail.Args["Month"].(string)
+		args.Totals = args.Note
+		path = f.statement(d.Person, args.Month)
 	case Licence:
 		if f.Workload == nil {
 			path = "/licences"
@@ -240,4 +247,14 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	n.Tenant, n.Request, n.Workload = e.Tenant, e.Request, e.Workload
 	d.Notice = n
 	return err
+}
+
+// statement is where the page of a month's statement is. Who is in several teams sees it by team, so that there is a line with the sums of the message.
+func (f Facts) statement(reader identity.PersonID, month string) string {
+	q := url.Values{"month": {month}, "scope": {string(usage.Team)}}
+	i := slices.IndexFunc(f.People, func(a identity.Actor) bool { return a.Person.ID == reader })
+	if i >= 0 && len(f.People[i].TenantNames()) > 1 {
+		q.Set("by", "team")
+	}
+	return "/usage?" + q.Encode()
 }

@@ -12,23 +12,24 @@ type Kind string
 
 // The kinds of notice.
 const (
-	Waiting Kind = "waiting" // a request waits for one's word
-	Decided Kind = "decided" // one's own request was decided
-	Ready   Kind = "ready"
-	Failed  Kind = "failed" // a workload cannot start, or ended by itself
-	Lease   Kind = "lease"  // ends soon
-	Idle    Kind = "idle"   // a GPU is left idle, or was stopped for that
-	Stopped Kind = "stopped"
-	Budget  Kind = "budget"
-	Licence Kind = "licence"
-	Broken  Kind = "broken"  // an administrator called the node or card under one's workload bad
-	Storage Kind = "storage" // will be reclaimed, or was
-	Test    Kind = "test"
+	Waiting   Kind = "waiting" // a request waits for one's word
+	Decided   Kind = "decided" // one's own request was decided
+	Ready     Kind = "ready"
+	Failed    Kind = "failed" // a workload cannot start, or ended by itself
+	Lease     Kind = "lease"  // ends soon
+	Idle      Kind = "idle"   // a GPU is left idle, or was stopped for that
+	Stopped   Kind = "stopped"
+	Budget    Kind = "budget"
+	Statement Kind = "statement" // what a team's last month came to
+	Licence   Kind = "licence"
+	Broken    Kind = "broken"  // an administrator called the node or card under one's workload bad
+	Storage   Kind = "storage" // will be reclaimed, or was
+	Test      Kind = "test"
 )
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
-	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Licence, Broken, Storage}
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, Licence, Broken, Storage}
 }
 
 // Channel is a way to somebody.
@@ -51,7 +52,7 @@ type Preferences struct {
 }
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Licence, Broken, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, Licence, Broken, Storage}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

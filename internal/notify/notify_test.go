@@ -35,11 +35,11 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := notify.Args{Name: "nb-1", Tenant: "vision", Who: "Ada", Asker: "Dana", Size: "H100", Reason: "why", Note: "note", Until: "2026-11-21 13:00 UTC", Volume: "data", For: "5h", Ends: "2026-11-21 14:00 UTC"}
+	full := notify.Args{Name: "nb-1", Tenant: "vision", Who: "Ada", Asker: "Dana", Size: "H100", Reason: "why", Note: "note", Until: "2026-11-21 13:00 UTC", Volume: "data", For: "5h", Ends: "2026-11-21 14:00 UTC", Month: "2026-10", Totals: "totals."}
 	bare := full
 	bare.Reason, bare.Note, bare.Ends = "", "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped, "budget": notify.Budget, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
+		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped, "budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {

@@ -21,8 +21,9 @@ func Languages() []string { return []string{"en", "de", "zh", "ko"} }
 
 // Args are what the words of a notice are filled with. Every one is one line of bounded length when it gets there.
 type Args struct {
-	Name, Tenant, Who, Asker, Size, Reason, Note, Until, Volume string
-	For, Ends                                                   string // how long it was idle, and when it will be stopped
+	Name, Tenant, Who, Asker, Size, Reason, Note, Until, Volume, Month string
+	For, Ends                                                          string // how long it was idle, and when it will be stopped
+	Totals                                                             string // of a month: sentences of the portal's own, so they may be longer
 }
 
 // Words are the templates of all languages.
@@ -73,9 +74,10 @@ func (w *Words) fill(lang, id string, args Args) (string, error) {
 
 // Notice puts a notice into words.
 func (w *Words) Notice(lang string, kind Kind, words string, args Args, portal, path string) (Notice, error) {
-	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Reason, &args.Note, &args.Until, &args.Volume, &args.For, &args.Ends} {
+	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Reason, &args.Note, &args.Until, &args.Volume, &args.For, &args.Ends, &args.Month} {
 		*arg = oneLine(*arg, 200)
 	}
+	args.Totals = oneLine(args.Totals, 1000)
 	n := Notice{Kind: kind, Language: lang, Link: portal + path}
 	for id, into := range map[string]*string{words + ".title": &n.Title, words + ".body": &n.Body, "open": &n.Open, "footer": &n.Footer} {
 		text, err := w.fill(lang, id, args)

@@ -23,15 +23,21 @@ func (v view) Setting(ctx context.Context, name string) (string, error) {
 // PutSetting writes a value down if there is none and gives the one that holds, so that portals that start at once agree on it.
 func (s *Store) PutSetting(ctx context.Context, name, value string) (string, error) {
 	err := s.write(ctx, func(t *tx) error {
-		row := settingRow{Name: name, Value: value, SetAt: momentOf(t.now)}
-		if err := writable(&row); err != nil {
-			return err
-		}
-		return t.at(ctx).Exec("INSERT INTO settings (name, value, set_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
-			row.Name, row.Value, row.SetAt).Error
+		_, err := t.putSetting(ctx, name, value)
+		return err
 	})
 	if err != nil {
 		return "", err
 	}
 	return s.Setting(ctx, name)
+}
+
+// putSetting reports whether there was none before.
+func (t *tx) putSetting(ctx context.Context, name, value string) (first bool, err error) {
+	row := settingRow{Name: name, Value: value, SetAt: momentOf(t.now)}
+	if err := writable(&row); err != nil {
+		return false, err
+	}
+	done := t.at(ctx).Exec("INSERT INTO settings (name, value, set_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING", row.Name, row.Value, row.SetAt)
+	return done.RowsAffected == 1, done.Error
 }

@@ -72,13 +72,20 @@ func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, 
 	if !slices.Contains(Scopes(a), scope) || whole.From.After(s.Now()) {
 		return Statement{}, fault.New(fault.NotFound, i18n.T("usage.not_found"))
 	}
-	f := Filter{Span: whole.To(s.Now()), Month: m}
+	var f Filter
 	switch scope {
 	case Mine:
 		f.Owner = string(a.Person.ID)
 	case Team:
 		f.Tenants = a.TenantNames()
 	}
+	return s.statement(ctx, f, m)
+}
+
+// statement is one month of what a filter chooses, as far as it is over.
+func (s *Service) statement(ctx context.Context, f Filter, m Month) (Statement, error) {
+	whole := m.Span(s.Zone)
+	f.Span, f.Month = whole.To(s.Now()), m
 	st, err := s.Store.Statement(ctx, f)
 	st.Month, st.Whole, st.Span = m, whole, f.Span
 	if err != nil || s.Prices == nil {

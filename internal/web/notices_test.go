@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,10 +17,19 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
-	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false, "notice-decided-chat": false} {
+	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false, "notice-statement-mail": true, "notice-decided-chat": false} {
 		if _, got := part(doc, test).Attr("checked"); got != want {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
+	}
+	for _, want := range []string{"A month's statement is there", "For team owners: what the team held and what it cost", "Under your workload, or one of your team"} {
+		if !strings.Contains(doc.Text(), want) {
+			t.Errorf("want %q", want)
+		}
+	}
+	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/account/notifications", nil)), http.StatusOK)
+	if !strings.Contains(german.Text(), "Die Abrechnung eines Monats liegt vor") {
+		t.Error("want it in German too")
 	}
 	if got := w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"zh"}, "ready": {"webhook", "fax"}, "decided": {}}).Code; got != http.StatusSeeOther {
 		t.Fatalf("want a redirect, got %d", got)

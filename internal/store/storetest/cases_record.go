@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -17,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 var auditCases = cases{
@@ -311,6 +314,25 @@ var otherCases = cases{
 		group.Wait()
 		equal(t, 1, len(slices.Compact(values)))
 		equal(t, values[0], got(s.Setting(ctx, "key"))(t))
+	},
+	"a month is told once, with all of its events or none, however many tell it at once": func(t *testing.T, s *store.Store) {
+		ctx, march := context.Background(), usage.Month{Year: 2026, Month: time.March}
+		equal(t, false, got(s.MonthTold(ctx, march))(t))
+		bad := Event(1)
+		bad.Name = "a\x00b"
+		fails(t, fault.Invalid, s.TellMonth(ctx, march, Event(1), bad))
+		equal(t, false, got(s.MonthTold(ctx, march))(t)) // it is tried again
+		var group errgroup.Group
+		for range 8 {
+			group.Go(func() error { return s.TellMonth(ctx, march, Event(1), Event(2)) })
+		}
+		must(t, group.Wait())
+		equal(t, true, got(s.MonthTold(ctx, march))(t))
+		equal(t, false, got(s.MonthTold(ctx, march.Add(1)))(t))
+		equal(t, 2, len(got(events(s))(t)))
+		must(t, s.TellMonth(ctx, march.Add(1))) // nobody held anything
+		equal(t, true, got(s.MonthTold(ctx, march.Add(1)))(t))
+		equal(t, 2, len(got(events(s))(t)))
 	},
 	"the database answers, and says which schema it has": func(t *testing.T, s *store.Store) {
 		must(t, s.Ping(context.Background()))

@@ -1,0 +1,173 @@
+package usage
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// MonthlyStore remembers which months were told. Faults: Unavailable when the database is away.
+type MonthlyStore interface {
+	MonthTold(ctx context.Context, m Month) (bool, error)
+	// TellMonth writes the events and that the month is told, both or neither; nothing where it is told already.
+	TellMonth(ctx context.Context, m Month, events ...audit.Event) error
+}
+
+// Monthly tells what the last month came to, once for each team that held anything in it. Who hears of the events is the matter of the room notify.
+type Monthly struct {
+	Store      MonthlyStore
+	Statements *Service
+	Technology func(name string) i18n.Text // in words: "MIG"
+}
+
+// toldAfter is how long after its end a month is told: by then clusters and metrics that were silent over the turn of the month have mostly said what became of its last hours.
+const toldAfter = 6 * time.Hour
+
+// Tell tells of the last month, if it is over for long enough and nobody has told of it. It can be killed anywhere, called again at any time and run twice at once. A portal that
+// was switched off over several months tells of the last one only.
+func (m *Monthly) Tell(ctx context.Context) error {
+	s, month := m.Statements, m.Statements.Month().Add(-1)
+	if s.Now().Before(month.Span(s.Zone).Until.Add(toldAfter)) {
+		return nil
+	}
+	if told, err := m.Store.MonthTold(ctx, month); err != nil || told {
+		return err
+	}
+	st, err := s.statement(ctx, Filter{}, month)
+	if err != nil {
+		return err
+	}
+	return m.Store.TellMonth(ctx, month, m.events(st)...)
+}
+
+// events are one for each team, in the order of their names. Time that nobody can tell of is neither held nor charged, so it alone is nothing to tell.
+func (m *Monthly) events(st Statement) []audit.Event {
+	var list []audit.Event
+	for _, team := range st.By(Groupings["team"]) {
+		if team.Key == "" || !slices.ContainsFunc(team.Lines, func(l Line) bool { return l.Held > 0 }) {
+			continue
+		}
+		e := audit.By(identity.System(), audit.StatementSent, m.Statements.Now())
+		e.Tenant, e.Detail = team.Key, m.totals(st.Month, team)
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b audit.Event) int { return strings.Compare(a.Tenant, b.Tenant) })
+	return list
+}
+
+// mostKinds is how many kinds of GPU are told one by one: a message is to be read at a glance, the page has them all.
+const mostKinds = 3
+
+// totals are what a month came to, in a few sentences. What was not there is left out.
+func (m *Monthly) totals(month Month, s Sum) i18n.Text {
+	cost, rest := i18n.T("usage.monthly_free"), []i18n.Text(nil)
+	some := charged(s.Cost)
+	if some {
+		cost = amounts(s.Cost)
+	}
+	if n := len(s.GPU); n > 0 && n <= mostKinds {
+		hours := make([]i18n.Text, n)
+		for i, t := range s.GPU {
+			hours[i] = i18n.T("usage.monthly_hours", "Hours", decimal(strconv.FormatFloat(t.Time.Hours(), 'f', 1, 64)), "Kind", m.kind(t.Kind))
+		}
+		rest = append(rest, i18n.T("usage.monthly_gpu", "Hours", joined("usage.monthly_list", hours)))
+	}
+	switch {
+	case !some || s.Use.Held == 0:
+	case !s.Use.Known():
+		rest = append(rest, i18n.T("usage.monthly_idle_unknown"))
+	default:
+		rest = append(rest, i18n.T("usage.monthly_idle", "Cost", amounts(s.Idle), "Known", known(s.Use)))
+	}
+	if storage := partCost(s, func(l Line) bool { return l.Volume != "" }); charged(storage) {
+		rest = append(rest, i18n.T("usage.monthly_storage", "Cost", amounts(storage)))
+	}
+	if seats := partCost(s, func(l Line) bool { return l.Seats.Pool != "" }); charged(seats) {
+		rest = append(rest, i18n.T("usage.monthly_seats", "Cost", amounts(seats)))
+	}
+	if s.Unknown > 0 {
+		rest = append(rest, i18n.T("usage.monthly_unknown", "Hours", decimal(strconv.FormatFloat(s.Unknown.Hours(), 'f', 1, 64))))
+	}
+	var more i18n.Text
+	for _, sentence := range slices.Backward(rest) {
+		more = i18n.T("usage.monthly_then", "Sentence", sentence, "Rest", more)
+	}
+	return i18n.T("usage.monthly", "Month", month.String(), "Cost", cost, "Rest", more)
+}
+
+// kind is "H100 80GB · MIG 1g.10gb".
+func (m *Monthly) kind(k Kind) i18n.Text {
+	if !k.Known {
+		return i18n.T("usage.kind_unknown")
+	}
+	profile := i18n.Text{}
+	if k.Profile != "" {
+		profile = i18n.Literal(" " + k.Profile)
+	}
+	if k.Model == "" {
+		return i18n.T("usage.monthly_kind", "Technology", m.Technology(k.Technology), "Profile", profile)
+	}
+	return i18n.T("usage.monthly_model", "Model", k.Model, "Technology", m.Technology(k.Technology), "Profile", profile)
+}
+
+// known is the part of the time, in whole per cent, for which the use of GPUs was measured: 100 only where it is all of it, and 0 never, for something was.
+func known(u CardUse) int { return max(1, min(100, int(100*u.Coverage()+1e-6))) }
+
+func partCost(s Sum, which func(Line) bool) []Money {
+	var lines []Line
+	for _, l := range s.Lines {
+		if which(l) {
+			lines = append(lines, l)
+		}
+	}
+	return sum("", lines).Cost
+}
+
+func charged(list []Money) bool {
+	return slices.ContainsFunc(list, func(m Money) bool { return m.Minor != 0 })
+}
+
+// amounts are "12.40 EUR + 3.00 USD", with the decimal sign of the reader's language. A currency of which nothing is charged is left out where there is another.
+func amounts(list []Money) i18n.Text {
+	if charged(list) {
+		list = slices.DeleteFunc(slices.Clone(list), func(m Money) bool { return m.Minor == 0 })
+	}
+	texts := make([]i18n.Text, len(list))
+	for i, m := range list {
+		texts[i] = i18n.T("usage.monthly_amount", "Number", decimal(m.Amount()), "Currency", m.Currency)
+	}
+	return joined("usage.monthly_sum", texts)
+}
+
+// decimal is a number such as "1234.40" with the signs of the reader's language.
+func decimal(number string) i18n.Text {
+	whole, part, _ := strings.Cut(number, ".")
+	return i18n.T("usage.monthly_decimal", "Whole", thousands(whole), "Part", part)
+}
+
+// thousands sets a sign between groups of three digits, from the right.
+func thousands(digits string) i18n.Text {
+	n := len(digits) - 3
+	if n <= 0 || digits[:n] == "-" {
+		return i18n.Literal(digits)
+	}
+	return i18n.T("usage.monthly_thousands", "First", thousands(digits[:n]), "Rest", digits[n:])
+}
+
+// joined puts texts one after the other, two at a time, as a message says.
+func joined(id string, list []i18n.Text) i18n.Text {
+	if len(list) == 0 {
+		return i18n.Text{}
+	}
+	all := list[len(list)-1]
+	for _, t := range slices.Backward(list[:len(list)-1]) {
+		all = i18n.T(id, "First", t, "Rest", all)
+	}
+	return all
+}

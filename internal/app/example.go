@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -33,7 +34,7 @@ var ErrNotEmpty = errors.New("the database holds requests already: example data 
 // made up. Whoever takes part is called an example and cannot sign in. Nothing of it runs or is left on a cluster; a few requests of the last day wait for an answer.
 // ErrNotEmpty when anybody has asked for anything before.
 func SeedExample(ctx context.Context, c config.Config, log *slog.Logger, now time.Time) error {
-	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour), chance: rand.New(rand.NewPCG(4, 2026))}
+	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour), chance: rand.New(rand.NewPCG(4, 2026)), metrics: exampleMetrics{seed: 5}}
 	c.Roles = []string{config.RoleWeb} // nothing of a cluster is wanted
 	var err error
 	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) { a.newID = e.id }); err != nil {
@@ -51,6 +52,9 @@ type example struct {
 	steps  []step
 	admin  identity.Actor
 	people map[string][]identity.Actor // by team
+
+	metrics exampleMetrics
+	engines *recorder.Recorder
 }
 
 type step struct {
@@ -85,7 +89,7 @@ func (e *example) run(ctx context.Context, until time.Time) error {
 		return ErrNotEmpty
 	}
 	first := until.UTC().Truncate(24*time.Hour).AddDate(0, 0, -exampleDays)
-	e.now = first
+	e.now, e.engines = first, e.recorder()
 	if err := e.found(ctx); err != nil {
 		return err
 	}
@@ -101,6 +105,7 @@ func (e *example) run(ctx context.Context, until time.Time) error {
 		e.at(at, e.chores)
 	}
 	e.last(until)
+	e.at(until, e.chores)
 	for len(e.steps) > 0 {
 		next := e.steps[0]
 		e.steps = e.steps[1:]
@@ -154,6 +159,7 @@ func (e *example) found(ctx context.Context) error {
 
 // chores are what the controller does from time to time.
 func (e *example) chores(ctx context.Context) error {
+	e.engines.Record(ctx)
 	return errors.Join(e.app.requests.ExpireDue(ctx), e.app.budgets.Settle(ctx))
 }
 
@@ -316,6 +322,7 @@ func (e *example) starts(who identity.Actor, r request.Request) {
 	}
 	e.later(time.Minute, present(false))
 	e.later(3*time.Minute, present(true))
+	e.later(3*time.Minute, func(ctx context.Context) error { return e.works(ctx, r.Workload, runs) })
 	e.later(3*time.Minute+runs, present(true)) // seen shortly before the end: what nobody saw nobody pays for
 	gone := func(ctx context.Context) error { return e.observe(ctx, r.Workload, workload.Observation{}) }
 	if e.chance.IntN(3) == 0 { // stopped, and deleted later
@@ -331,6 +338,16 @@ func (e *example) starts(who identity.Actor, r request.Request) {
 		return err
 	})
 	e.later(5*time.Minute+runs, gone)
+}
+
+// works lets a workload do something with its GPU, so that metrics have samples of it.
+func (e *example) works(ctx context.Context, id workload.ID, lasts time.Duration) error {
+	w, err := e.app.store.Workload(ctx, id)
+	if err != nil {
+		return err
+	}
+	e.metrics.ran(exampleRun{namespace: w.Namespace, pod: w.Observed.Pod, devices: w.Size.Devices(), from: e.now, until: e.now.Add(lasts)})
+	return nil
 }
 
 // observe is what the controller would write of the cluster.

@@ -100,9 +100,66 @@ func TestExampleData(t *testing.T) {
 		if err != nil || len(statement.Lines) == 0 {
 			t.Errorf("want a statement with lines, got %d, %v", len(statement.Lines), err)
 		}
-		return fmt.Sprint(chain.Head, len(ended), cost)
+		return fmt.Sprint(chain.Head, len(ended), cost, exampleEngines(t, months, cost))
 	}
 	if a, b := seed(), seed(); a != b {
 		t.Errorf("two months differ: %s and %s", a, b)
 	}
+}
+
+// exampleEngines looks at how busy the example's GPUs were, month by month: some well used, some idle, some of the time unknown, and none of it changes what the ledger says.
+func exampleEngines(t *testing.T, months *usage.Service, ledger int64) (uses []usage.EngineUse) {
+	t.Helper()
+	auditor := identity.Actor{Person: identity.Person{ID: "p-audit"}, Global: []identity.Role{identity.Auditor}}
+	var total, idle, grouped int64
+	kinds := map[string]int{}
+	for _, month := range []usage.Month{months.Month().Add(-1), months.Month()} {
+		s, err := months.Statement(t.Context(), auditor, usage.All, month)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := s.Total()
+		total, idle = total+minorOf(sum.Cost), idle+minorOf(sum.Idle)
+		for _, person := range s.By(usage.Groupings["person"]) {
+			grouped += minorOf(person.Idle)
+		}
+		for _, l := range s.Lines {
+			use := l.CardUse()
+			if l.Engine.Measured > l.Held || l.IdleCost().Minor > l.Cost().Minor {
+				t.Errorf("more is known than was held: %+v", l)
+			}
+			uses = append(uses, l.Engine)
+			kinds[exampleKind(use)]++
+		}
+	}
+	if total != ledger || grouped != idle || idle <= 0 || idle >= total {
+		t.Errorf("the ledger has %d, statements %d, of it idle %d, by person %d", ledger, total, idle, grouped)
+	}
+	for _, kind := range []string{"unknown", "well used", "between", "idle", "known in part"} {
+		if kinds[kind] == 0 {
+			t.Errorf("nothing is %s: %v", kind, kinds)
+		}
+	}
+	return uses
+}
+
+func exampleKind(u usage.CardUse) string {
+	switch {
+	case !u.Known():
+		return "unknown"
+	case u.Coverage() < 0.95:
+		return "known in part"
+	case u.Mean() > 60:
+		return "well used"
+	case u.Mean() < 10:
+		return "idle"
+	}
+	return "between"
+}
+
+func minorOf(list []usage.Money) (all int64) {
+	for _, m := range list {
+		all += m.Minor
+	}
+	return all
 }

@@ -92,6 +92,9 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 	if err != nil {
 		return err
 	}
+	if mark, err = r.skip(ctx, cluster, mark); err != nil {
+		return err
+	}
 	for range atOnce {
 		span, over := r.next(mark)
 		if !over {
@@ -107,6 +110,28 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 		mark = span.Until
 	}
 	return nil
+}
+
+// skip moves the mark over what nobody held anything in, at one go: a new portal would else be busy with the week before it began for an hour, and tell nothing of today.
+func (r *Recorder) skip(ctx context.Context, cluster string, mark time.Time) (time.Time, error) {
+	span, over := r.next(mark)
+	last := r.o.Now().Add(-r.o.Period / settledAfter).Truncate(r.o.Period)
+	if !over || !last.After(span.Until) {
+		return mark, nil
+	}
+	metered, err := r.o.Store.MeteredOn(ctx, cluster, usage.Span{From: span.From, Until: last})
+	if err != nil {
+		return mark, err
+	}
+	for _, m := range metered {
+		if began := m.From.Truncate(r.o.Period); began.Before(last) {
+			last = began
+		}
+	}
+	if !last.After(span.Until) {
+		return mark, nil
+	}
+	return last, r.o.Store.RecordEngine(ctx, usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: last})
 }
 
 // next is the period after a mark, cut where a month ends, and whether it is over and settled.

@@ -158,6 +158,20 @@ func TestRecordAfterALongSilence(t *testing.T) {
 	}
 }
 
+// TestRecordSkipsWhatNobodyHeld: of a portal that has just begun, today is told at once and not after the week before it; what was held is not skipped.
+func TestRecordSkipsWhatNobodyHeld(t *testing.T) {
+	s := &site{now: ten.Add(10 * time.Minute), metered: []Metered{metered("w-1", card(1), -90, 0)}}
+	s.recorder(time.UTC).Record(t.Context())
+	if diff := cmp.Diff([]string{"20 08:00 + 1h0m0s by 1m0s below 5", "20 09:00 + 1h0m0s by 1m0s below 5"}, s.asked); diff != "" || !s.mark.Equal(ten) {
+		t.Errorf("up to %s (-want +got):\n%s", s.mark, diff)
+	}
+	empty := &site{now: ten.Add(10 * time.Minute)}
+	empty.recorder(time.UTC).Record(t.Context())
+	if len(empty.records) != 1 || !empty.mark.Equal(ten) {
+		t.Errorf("want one step up to the last hour, got %d up to %s", len(empty.records), empty.mark)
+	}
+}
+
 // TestRecordCutsMonths: in Nepal a month begins at a quarter past an hour of UTC.
 func TestRecordCutsMonths(t *testing.T) {
 	zone := time.FixedZone("NPT", 5*3600+45*60)

@@ -36,9 +36,9 @@ func (u Unit) PerHour(s catalog.Size) usage.Money {
 // Say is an amount for people, with its unit.
 func (u Unit) Say(amount int64) i18n.Text {
 	if u == GPUHours {
-		return i18n.T("budget.hours", "Hours", strconv.FormatFloat(float64(amount)/perGPUHour, 'f', -1, 64))
+		return i18n.T("budget.hours", "Hours", usage.Number(float64(amount)/perGPUHour))
 	}
-	return i18n.Literal(usage.Money{Minor: amount, Currency: string(u)}.String())
+	return usage.Money{Minor: amount, Currency: string(u)}.Text()
 }
 
 // Parts is how many of its smallest parts make one of the unit.

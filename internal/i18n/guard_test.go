@@ -99,6 +99,36 @@ func TestEveryLanguageSaysTheSame(t *testing.T) {
 	}
 }
 
+// Notices come in more languages than pages. What there is of those is the same in all of them, and nothing that the pages lack.
+func TestNoticesSayTheSameInEveryLanguage(t *testing.T) {
+	english, first := messages(t, "en"), messages(t, i18n.NoticeLanguages[0].String())
+	for _, tag := range i18n.NoticeLanguages {
+		other := messages(t, tag.String())
+		for id, m := range other {
+			if !slices.Equal(english[id].arguments(), m.arguments()) {
+				t.Errorf("%s: want %s with the arguments %v, got %v", tag, id, english[id].arguments(), m.arguments())
+			}
+		}
+		if want, got := slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(other)); !slices.Equal(want, got) {
+			t.Errorf("%s: want %v, got %v", tag, want, got)
+		}
+	}
+}
+
+// The language of the page never becomes one that only notices come in.
+func TestPagesComeInTheirOwnLanguages(t *testing.T) {
+	bundle := i18n.MustLoad()
+	text := i18n.T("explain.deadline")
+	for lang, want := range map[string]string{"zh": "en", "ko-KR": "en", "de-AT": "de", "": "en"} {
+		if got := bundle.For(lang); got.Lang() != want || got.Say(text) != bundle.Exactly(want).Say(text) {
+			t.Errorf("%s: want %s, got %s: %q", lang, want, got.Lang(), got.Say(text))
+		}
+	}
+	if got := bundle.Exactly("zh").Say(text); got == bundle.For("en").Say(text) {
+		t.Errorf("a notice in Chinese says %q", got)
+	}
+}
+
 var (
 	// An id as it stands in code: dots between words, in quotes.
 	quoted = regexp.MustCompile("[\"`]([a-z][a-z0-9_-]*(?:\\.[a-z0-9_-]+)+)(\\.?)[\"`]")

@@ -3,6 +3,7 @@ package i18n
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	goi18n "github.com/nicksnyder/go-i18n/v2/i18n"
@@ -15,6 +16,9 @@ var locales embed.FS
 
 // Languages are the ones offered, the first is the fallback.
 var Languages = []language.Tag{language.English, language.German}
+
+// NoticeLanguages are those that only messages to people come in (mail, chat). Of them there are no more texts than such a message can hold.
+var NoticeLanguages = []language.Tag{language.Chinese, language.Korean}
 
 // Bundle holds the messages of all languages.
 type Bundle struct{ bundle *goi18n.Bundle }
@@ -63,6 +67,15 @@ func (b *Bundle) For(preferences ...string) *Localizer {
 	}
 	_, index, _ := matcher.Match(wanted...)
 	tag := Languages[index]
+	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
+}
+
+// Exactly is the Localizer of one language, be it of the pages or only of notices. A text that it lacks, and a language that is none of ours, are English.
+func (b *Bundle) Exactly(lang string) *Localizer {
+	tag, err := language.Parse(lang)
+	if err != nil || !slices.Contains(slices.Concat(Languages, NoticeLanguages), tag) {
+		tag = Languages[0]
+	}
 	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
 }
 

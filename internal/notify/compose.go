@@ -60,8 +60,8 @@ var topics = map[audit.Kind][]topic{
 	audit.LicenceLost:         {{Licence, "licence", holdsOrRuns}},
 	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
 	"volume.warned":           {{Storage, "storage", keeps}},
-	"volume.reclaimed":        {{Storage, "storage", keeps}},
-	audit.VolumeDeleted:       {{Storage, "storage", keeps}},
+	"volume.reclaimed":        {{Storage, "storage.reclaimed", keeps}},
+	audit.VolumeDeleted:       {{Storage, "storage.deleted", keeps}},
 	audit.StandInCreated:      {{Waiting, "standin.created", named(audit.StandIn)}},
 	audit.StandInEnded:        {{Waiting, "standin.ended", named(audit.StandIn)}},
 }
@@ -189,30 +189,20 @@ func (f Facts) reach(d *Delivery, p identity.Person) bool {
 	return i >= 0
 }
 
-// timeForm is a time as every language reads it.
-const timeForm = "2006-01-02 15:04 UTC"
-
-// moment is a time that an event's detail tells; "" where it tells none.
-func moment(arg any) string {
-	text, _ := arg.(string)
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return ""
-	}
-	return at.UTC().Format(timeForm)
-}
-
 func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Words) error {
 	if language == "" {
 		language = f.Language
 	}
 	args := Args{Who: e.Name, Tenant: e.Tenant, Note: w.say(language, e.Detail), Volume: e.Volume}
-	args.For, _ = e.Detail.Args["For"].(string)
-	args.Ends = moment(e.Detail.Args["At"])
+	say := w.bundle.Exactly(language)
+	if long, ok := e.Detail.Args["For"].(string); ok {
+		args.For = span(say, long)
+	}
+	args.Ends = moment(say, e.Detail.Args["At"])
 	path := "/"
 	if f.Workload != nil {
 		args.Name, args.Size, args.Reason = f.Workload.Name, f.Workload.Size.Title, w.say(language, f.Workload.Reason)
-		args.Until = f.Workload.Lease.Until.UTC().Format(timeForm)
+		args.Until = say.Moment(f.Workload.Lease.Until, time.UTC)
 		path = "/workloads/" + string(f.Workload.ID)
 	}
 	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {
@@ -235,9 +225,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	case Budget:
 		path = "/usage"
 	case Statement:
-		args.Month, _ = e.Detail.Args["Month"].(string)
-		args.Totals = args.Note
-		path = f.statement(d.Person, args.Month)
+		of, _ := e.Detail.Args["Month"].(string)
+		args.Month, args.Totals = month(say, of), w.say(language, e.Detail)
+		path = f.statement(d.Person, of)
 	case Licence:
 		if f.Workload == nil {
 			path = "/licences"

@@ -67,8 +67,8 @@ func TestOwnersGetTheStatementOnce(t *testing.T) {
 		t.Fatalf("want one mail to the owner of vision, got %+v and %d mails", list, len(w.post.Mails()))
 	}
 	n := list[0].Notice
-	want := []string{"Abrechnung des Teams vision für 2026-11", "https://gpu.example.org/usage?month=2026-11&scope=team",
-		"Was das Team vision belegt hat und was es kostet: 4,00 EUR für 2026-11. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Ob GPUs ungenutzt waren, ist nicht bekannt. Die Seite zeigt jeden Workload, jede Person und jede Größe."}
+	want := []string{"Abrechnung des Teams vision für November 2026", "https://gpu.example.org/usage?month=2026-11&scope=team",
+		"Was das Team vision belegt hat und was es kostet: 4,00 EUR für November 2026. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Ob GPUs ungenutzt waren, ist nicht bekannt. Die Seite zeigt jeden Workload, jede Person und jede Größe."}
 	if diff := cmp.Diff(want, []string{n.Title, n.Link, n.Body}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

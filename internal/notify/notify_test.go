@@ -39,7 +39,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	bare := full
 	bare.Reason, bare.Note, bare.Ends = "", "", ""
 	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped, "budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
+		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped, "budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {

@@ -1,16 +1,20 @@
 package notify
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strings"
 	"text/template"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 //go:embed words/*.yaml
@@ -32,7 +36,7 @@ type Words struct {
 	templates map[string]map[string]*template.Template // by language and id
 }
 
-// LoadWords reads the templates. The bundle puts notes and reasons of other rooms into words; languages that it lacks get the English ones.
+// LoadWords reads the templates. The bundle puts notes and reasons of other rooms into words.
 func LoadWords(bundle *i18n.Bundle) (*Words, error) {
 	w := &Words{bundle: bundle, templates: map[string]map[string]*template.Template{}}
 	for _, lang := range Languages() {
@@ -56,7 +60,66 @@ func LoadWords(bundle *i18n.Bundle) (*Words, error) {
 	return w, nil
 }
 
-func (w *Words) say(lang string, t i18n.Text) string { return w.bundle.For(lang).Say(t) }
+// say puts a text of another room into words, with the times and lengths of time in it as people read them.
+func (w *Words) say(lang string, t i18n.Text) string {
+	l := w.bundle.Exactly(lang)
+	return l.Say(readable(l, t))
+}
+
+// readable is a text whose arguments are put as people read them: they travel as machines write them.
+func readable(l *i18n.Localizer, t i18n.Text) i18n.Text {
+	args := make(map[string]any, len(t.Args))
+	for name, value := range t.Args {
+		switch v := value.(type) {
+		case i18n.Text:
+			value = readable(l, v)
+		case string:
+			value = argument(l, name, v)
+		}
+		args[name] = value
+	}
+	return i18n.Text{ID: t.ID, Args: args}
+}
+
+// argument tells by its name what may be a length of time: "2d" may be what somebody called a workload. What somebody wrote stays as it is.
+func argument(l *i18n.Localizer, name, value string) string {
+	switch name {
+	case "Words", "Note", "Name":
+		return value
+	case "For", "Left", "Lease":
+		return span(l, value)
+	case "Month":
+		return month(l, value)
+	}
+	return cmp.Or(moment(l, value), value)
+}
+
+// moment is a time that an event's detail tells; "" where it tells none.
+func moment(l *i18n.Localizer, arg any) string {
+	text, _ := arg.(string)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return ""
+	}
+	return l.Moment(at, time.UTC)
+}
+
+// span is a length of time that an event's detail tells, or whatever else it tells.
+func span(l *i18n.Localizer, text string) string {
+	d, err := catalog.ParseDuration(text)
+	if err != nil {
+		return text
+	}
+	return l.Duration(d.Std())
+}
+
+func month(l *i18n.Localizer, text string) string {
+	m, err := usage.ParseMonth(text)
+	if err != nil {
+		return text
+	}
+	return l.Say(m.Text())
+}
 
 func (w *Words) fill(lang, id string, args Args) (string, error) {
 	texts, ok := w.templates[lang]
@@ -74,7 +137,10 @@ func (w *Words) fill(lang, id string, args Args) (string, error) {
 
 // Notice puts a notice into words.
 func (w *Words) Notice(lang string, kind Kind, words string, args Args, portal, path string) (Notice, error) {
-	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Reason, &args.Note, &args.Until, &args.Volume, &args.For, &args.Ends, &args.Month} {
+	for _, arg := range []*string{&args.Reason, &args.Note} { // sentences
+		*arg = oneLine(*arg, 600)
+	}
+	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Until, &args.Volume, &args.For, &args.Ends, &args.Month} {
 		*arg = oneLine(*arg, 200)
 	}
 	args.Totals = oneLine(args.Totals, 1000)

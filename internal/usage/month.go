@@ -2,7 +2,10 @@ package usage
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
 // Month is a calendar month of the site's time zone: what a statement is about.
@@ -28,6 +31,11 @@ func ParseMonth(text string) (Month, error) {
 
 // String is "2026-11".
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m.Year, int(m.Month)) }
+
+// Text is the month in the reader's words, "November 2026".
+func (m Month) Text() i18n.Text {
+	return i18n.T("usage.month_of", "Month", i18n.T("usage.month_"+strings.ToLower(m.Month.String()[:3])), "Year", fmt.Sprintf("%04d", m.Year))
+}
 
 // Add is so many months later, or earlier.
 func (m Month) Add(months int) Month {

@@ -140,14 +140,24 @@ func amounts(list []Money) i18n.Text {
 	}
 	texts := make([]i18n.Text, len(list))
 	for i, m := range list {
-		texts[i] = i18n.T("usage.monthly_amount", "Number", decimal(m.Amount()), "Currency", m.Currency)
+		texts[i] = m.Text()
 	}
 	return joined("usage.monthly_sum", texts)
 }
 
-// decimal is a number such as "1234.40" with the signs of the reader's language.
+// Text is "1,234.40 EUR" with the signs of the reader's language.
+func (m Money) Text() i18n.Text {
+	return i18n.T("usage.monthly_amount", "Number", decimal(m.Amount()), "Currency", m.Currency)
+}
+
+// Number is "1,234.5" with the signs of the reader's language.
+func Number(v float64) i18n.Text { return decimal(strconv.FormatFloat(v, 'f', -1, 64)) }
+
 func decimal(number string) i18n.Text {
-	whole, part, _ := strings.Cut(number, ".")
+	whole, part, found := strings.Cut(number, ".")
+	if !found {
+		return thousands(whole)
+	}
 	return i18n.T("usage.monthly_decimal", "Whole", thousands(whole), "Part", part)
 }
 

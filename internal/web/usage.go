@@ -336,9 +336,7 @@ func (w words) monies(list []usage.Money) string {
 }
 
 // month is "November 2026".
-func (w words) month(m usage.Month) string {
-	return w.S("usage.month_"+strings.ToLower(m.Month.String()[:3])) + " " + m.String()[:4]
-}
+func (w words) month(m usage.Month) string { return w.Say(m.Text()) }
 
 func usageExports(k call, c usageChoice) []ui.ActionModel {
 	link := func(format string) ui.ActionModel {

@@ -27,7 +27,7 @@ func Elapsed(l *i18n.Localizer, since, now time.Time, zone *time.Location) TimeM
 
 // Exact is the time itself: "21 Nov 2026, 14:02".
 func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
-	return timeModel(l, at, zone, TimeLocal, exact(l, at, zone))
+	return timeModel(l, at, zone, TimeLocal, l.Moment(at, zone))
 }
 
 // Clock is the time of day, "14:02", for lines that speak of today.
@@ -37,13 +37,7 @@ func timeModel(l *i18n.Localizer, at time.Time, zone *time.Location, mode TimeMo
 	if at.IsZero() {
 		return TimeModel{Words: l.S("ui.unknown")}
 	}
-	return TimeModel{Machine: at.UTC().Format(time.RFC3339), Exact: exact(l, at, zone), Words: words, Mode: mode}
-}
-
-func exact(l *i18n.Localizer, at time.Time, zone *time.Location) string {
-	local := at.In(zone)
-	month := l.S("ui.month." + strconv.Itoa(int(local.Month())))
-	return l.S("ui.exact", "Day", local.Day(), "Month", month, "Year", local.Year(), "Clock", local.Format("15:04"), "Zone", local.Format("MST"))
+	return TimeModel{Machine: at.UTC().Format(time.RFC3339), Exact: l.Moment(at, zone), Words: words, Mode: mode}
 }
 
 // Relative says how a time stands to now.
@@ -61,29 +55,7 @@ func Relative(l *i18n.Localizer, at, now time.Time) string {
 }
 
 // Duration is at most two units long: "45 s", "12 min", "2 h 10 min", "3 d 4 h", "12 d".
-func Duration(l *i18n.Localizer, d time.Duration) string {
-	unit := func(n int64, id string) string { return l.S("ui.unit."+id, "N", n) }
-	two := func(a int64, aID string, b int64, bID string) string {
-		if b == 0 {
-			return unit(a, aID)
-		}
-		return unit(a, aID) + " " + unit(b, bID)
-	}
-	seconds := int64(d.Round(time.Second) / time.Second)
-	minutes := int64(d.Round(time.Minute) / time.Minute)
-	switch {
-	case seconds < 60:
-		return unit(seconds, "s")
-	case minutes < 60:
-		return unit(minutes, "min")
-	case minutes < 24*60:
-		return two(minutes/60, "h", minutes%60, "min")
-	case minutes < 7*24*60:
-		return two(minutes/(24*60), "d", minutes/60%24, "h")
-	default:
-		return unit(minutes/(24*60), "d")
-	}
-}
+func Duration(l *i18n.Localizer, d time.Duration) string { return l.Duration(d) }
 
 // Number writes a number with the reader's separators: "1,234.5" or "1.234,5". NaN is "unknown".
 func Number(l *i18n.Localizer, v float64, decimals int) string {

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +90,82 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	p.resumes(dana, ada, str(done["workload"]))
 	admin.open("/audit?kind=budget.warned&from=" + begun.UTC().Format(time.DateOnly))
 	admin.reads("main", "100 %")
+}
+
+// TestSeatsAndStorageTakeOfTheBudget: a licence seat that costs more than is left stops a start, on the page and over the API, with what it would take; at a lower price it starts, and its seat and its storage
+// are held with it, each where the book shows it, and given back when they are gone.
+func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
+	pat, dana := as(t, "pat"), as(t, "dana")
+	price := func(body map[string]any) (end func()) {
+		added := pat.ok(http.StatusOK, http.MethodPost, "/prices", body)
+		return func() { pat.call(http.MethodPost, "/prices/"+str(added["id"])+"/end", nil) }
+	}
+	endSeat := price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "73000"}) // 100 an hour
+	t.Cleanup(endSeat)
+	t.Cleanup(price(map[string]any{"kind": "storage", "tenant": "vision", "amount": "0.50"}))
+	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "200", "atLimit": "stop"})
+	t.Cleanup(func() {
+		version := pat.ok(http.StatusOK, http.MethodGet, "/budgets/vision", nil)["version"]
+		pat.call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
+	})
+
+	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "vgpu-12q", "image": "jupyterlab", "lease": "8h", "storage": "10Gi", "reason": "a test", "name": "dear-seat"}
+	dear := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", ask)
+	takes := dear["budget"].(map[string]any)
+	if seat := dear["seatPrice"].(map[string]any); seat["amount"] != "800.00" || takes["fits"] != false || amount(t, takes["cost"]) <= 800 {
+		t.Errorf("want a seat for 800.00 that the budget has not left, got %v and %v", seat, takes)
+	}
+	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity || !strings.Contains(string(answer.Raw), "budget") {
+		t.Errorf("want the start refused for the budget, got %d %s", answer.Status, answer.Raw)
+	}
+	p := signIn(t, "dana", look{})
+	p.open("/start?size=vgpu-12q&image=jupyterlab")
+	p.reads("[data-test=summary]", "left of this month's budget")
+	p.reads("[data-test=summary]", "Licence seats")
+	p.accessible()
+	p.shot("dear-seat")
+
+	endSeat()
+	t.Cleanup(price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "730"})) // 1 an hour
+	fair := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", ask)["budget"].(map[string]any)
+	r := dana.ok(http.StatusCreated, http.MethodPost, "/requests", ask)
+	if r["state"] != "approved" {
+		t.Fatalf("want it granted, got %v", r)
+	}
+	id := str(r["workload"])
+	t.Cleanup(func() { dana.call(http.MethodDelete, "/workloads/"+id+"?storage=delete", nil) })
+	held := map[string]float64{}
+	for _, line := range items(dana.ok(http.StatusOK, http.MethodGet, "/budgets/vision/lines", nil)) {
+		if line["kind"] == "held" {
+			held[str(line["workload"])] = amount(t, line["amounts"].(map[string]any)["held"])
+		}
+	}
+	storage := held["volume:vision/dear-seat-home"]
+	if sum := held[id] + storage; storage <= 0 || held[id] <= 8 || math.Abs(sum-amount(t, fair["cost"])) > 0.011 { // a minute goes by, and two lines round
+		t.Errorf("want what was told held, %v, for the workload and its storage, got %v", fair["cost"], held)
+	}
+	admin := signIn(t, "pat", look{})
+	admin.open("/admin/budgets/vision")
+	admin.reads("[data-test=book]", "Storage dear-seat-home")
+	admin.addsUp()
+	admin.accessible()
+	admin.shot("seat-and-storage")
+
+	dana.reaches(id, "running")
+	dana.remove(id)
+	dana.until("/budgets/vision", "given back", 3*time.Minute, func(b map[string]any) bool { return b["balance"].(map[string]any)["held"] == "0.00" })
+	admin.open("/admin/budgets/vision")
+	admin.addsUp()
+}
+
+// amount is what a number in an answer says.
+func amount(t testing.TB, text any) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(str(text), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // resumes stops what runs and wants it back: the budget has not enough left, so the page asks an approver, and what was agreed to goes on.

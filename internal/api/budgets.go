@@ -41,7 +41,7 @@ type BudgetLine struct {
 	ID       string        `json:"id"`
 	At       time.Time     `json:"at"`
 	Kind     string        `json:"kind" enum:"granted,held,settled,released,refunded"`
-	Workload string        `json:"workload,omitempty"`
+	Workload string        `json:"workload,omitempty" doc:"Id of a workload, or volume:TEAM/NAME of storage"`
 	By       string        `json:"by,omitempty" doc:"Absent for the portal itself"`
 	Note     string        `json:"note,omitempty"`
 	Amounts  BudgetAmounts `json:"amounts"`
@@ -49,6 +49,19 @@ type BudgetLine struct {
 
 func amountsView(u budget.Unit, a budget.Amounts) BudgetAmounts {
 	return BudgetAmounts{Left: u.Write(a.Left), Held: u.Write(a.Held), Spent: u.Write(a.Spent), Refunded: u.Write(a.Refunded), Platform: u.Write(a.Platform)}
+}
+
+// BudgetAsk is what a request would take of its team's budget for the running month: the size and its seats for the time, and new storage until the month ends.
+type BudgetAsk struct {
+	Unit string `json:"unit" example:"EUR"`
+	Left string `json:"left" example:"120.50" doc:"Before this"`
+	Cost string `json:"cost" example:"14.40"`
+	Fits bool   `json:"fits"`
+}
+
+func askView(a budget.Ask) *BudgetAsk {
+	u := a.Budget.Unit
+	return &BudgetAsk{Unit: string(u), Left: u.Write(a.Left), Cost: u.Write(a.Cost), Fits: a.Fits()}
 }
 
 func budgetView(tenant string, st budget.Standing) Budget {
@@ -146,7 +159,7 @@ func budgetLineView(t budget.Transaction) BudgetLine {
 type refundInput struct {
 	Name string `path:"name" maxLength:"63"`
 	Body struct {
-		Workload string    `json:"workload" maxLength:"64" doc:"Id of what was charged"`
+		Workload string    `json:"workload" maxLength:"200" doc:"Id of what was charged: of a workload, or volume:TEAM/NAME of storage"`
 		From     time.Time `json:"from"`
 		Until    time.Time `json:"until"`
 		Note     string    `json:"note" maxLength:"300" doc:"Why; the team reads it"`

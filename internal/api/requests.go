@@ -73,6 +73,7 @@ type Preview struct {
 	Until     time.Time              `json:"until"`
 	Capacity  Capacity               `json:"capacity"`
 	Quota     Quota                  `json:"quota"`
+	Budget    *BudgetAsk             `json:"budget,omitempty" doc:"Absent for a team without a budget"`
 	Instead   string                 `json:"instead,omitempty" doc:"A size that would start now"`
 	Manifest  string                 `json:"manifest" doc:"YAML of what would be created"`
 }
@@ -87,8 +88,11 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	l := i18n.From(ctx)
 	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until, Instead: p.Instead, Manifest: p.Manifest,
 		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free}, Quota: Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
-	ahead := p.Beside(a.deps.Prices.List())
+	ahead := p.Beside
 	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)
+	if p.Budget.Set() {
+		v.Budget = askView(p.Budget)
+	}
 	for _, f := range p.Fields {
 		v.Problems = append(v.Problems, problem.FieldProblem{Name: f.Name, Reason: l.Say(f.Reason)})
 	}

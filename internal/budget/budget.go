@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,9 +89,9 @@ type Budget struct {
 	Version int64 // optimistic lock; 0: not saved yet
 }
 
-// Claim is what a workload takes or would take, as far as a budget is concerned.
+// Claim is what a workload, or storage, takes or would take, as far as a budget is concerned. A start that makes new storage is one claim of both until it is granted.
 type Claim struct {
-	Workload  string
+	Workload  string // its id, or the VolumeID of storage
 	Tenant    string
 	Size      catalog.Size
 	Holds     bool // counts against the team: from the decision until its pod is gone
@@ -99,11 +100,33 @@ type Claim struct {
 	From      time.Time
 	Until     time.Time
 	Intervals []usage.Interval // its meter
+	Seats     usage.Seats      // licence seats that it takes while it runs
+	Kept      []usage.Kept     // when the storage was there, and is
 }
 
 // Start is what a new workload of a size would take.
 func Start(tenant string, size catalog.Size, now time.Time, lease time.Duration) Claim {
 	return Claim{Tenant: tenant, Size: size, Holds: true, Wanted: true, From: now, Until: now.Add(lease)}
+}
+
+// WithStorage adds storage that begins with the claim; none where gib is 0.
+func (c Claim) WithStorage(gib int64) Claim {
+	if gib > 0 {
+		c.Kept = append(c.Kept, usage.Kept{Volume: usage.StorageSize, Tenant: c.Tenant, GiB: gib, From: c.From})
+	}
+	return c
+}
+
+const volumePrefix = "volume:"
+
+// VolumeID is what storage is called where claims are. A name is free again when its storage is gone, and then another team can have it.
+func VolumeID(tenant, volume string) string { return volumePrefix + tenant + "/" + volume }
+
+// VolumeOf is what VolumeID was made of; false for the id of a workload.
+func VolumeOf(id string) (tenant, volume string, ok bool) {
+	rest, is := strings.CutPrefix(id, volumePrefix)
+	tenant, volume, cut := strings.Cut(rest, "/")
+	return tenant, volume, is && cut
 }
 
 // SettleEvery is how often what a running workload has used is moved from held to spent. What is left of the budget does not depend on it.
@@ -119,15 +142,15 @@ type Share struct {
 func (s Share) Sum() int64 { return s.Held + s.Spent }
 
 // Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes within the month, each stretch at what the price list
-// says of it. It is the same however often, and however late, it is asked, and whether or not the meter has seen yet that a price has changed. What is settled up to the last
-// full hour stays so: a price begins now or later.
+// says of it. Storage is held for until the end of the month: it costs until somebody removes it. The share is the same however often, and however late, it is asked, and
+// whether or not the meter has seen yet that a price has changed. What is settled up to the last full hour stays so: a price begins now or later.
 func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.Time) Share {
 	upTo := now
 	if c.Holds {
 		upTo = now.Truncate(SettleEvery)
 	}
 	used := c.used(u, prices, upTo)
-	spent := cost(used, month)
+	spent := c.cost(u, prices, used, upTo, month)
 	if !c.Holds || !c.Wanted {
 		return Share{Spent: spent}
 	}
@@ -135,11 +158,10 @@ func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.
 	if !c.Placed {
 		until = from.Add(c.Until.Sub(c.From))
 	}
-	if !from.Before(until) {
-		return Share{Spent: spent}
+	if from.Before(until) {
+		used = append(used, c.rest(u, prices, from, until)...)
 	}
-	rest := c.rest(u, prices, from, until)
-	return Share{Spent: spent, Held: max(0, cost(append(used, rest...), month)-spent)}
+	return Share{Spent: spent, Held: max(0, c.cost(u, prices, used, later(month.Until, upTo), month)-spent)}
 }
 
 // used is the meter up to a moment, at what the unit says. Money is what each stretch is priced at; cards are those of the size.
@@ -169,7 +191,7 @@ func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Inte
 func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usage.Interval {
 	size := c.Size
 	size.PricePerHour = prices.PerHour(size.Ware(), c.Tenant, from)
-	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size), From: from}}
+	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size), Seats: c.Seats, From: from}}
 	if u != GPUHours && size.PricePerHour.Currency == string(u) {
 		list = prices.Cut(list[0], c.Size.Ware(), until)
 	}
@@ -177,9 +199,28 @@ func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usa
 	return list
 }
 
-func cost(intervals []usage.Interval, month usage.Span) (sum int64) {
-	for _, use := range usage.Uses(intervals, month) {
+// cost is what stretches and the storage up to a moment come to in a span, seats with them, line by line as a statement has it. GPU-hours are those of stretches alone.
+func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, keptTo time.Time, span usage.Span) (sum int64) {
+	for _, use := range usage.Uses(stretches, span) {
 		sum += use.Cost().Minor
+	}
+	if u == GPUHours {
+		return sum
+	}
+	var seated []usage.Seated
+	for _, i := range stretches {
+		if i.Seats.Count > 0 {
+			seated = append(seated, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until})
+		}
+	}
+	kept := slices.Clone(c.Kept)
+	for n, k := range kept {
+		if k.Until.IsZero() || k.Until.After(keptTo) {
+			kept[n].Until = later(k.From, keptTo)
+		}
+	}
+	for _, line := range append(prices.Seats(seated, span, string(u)), prices.Storage(kept, span, string(u))...) {
+		sum += line.Cost().Minor
 	}
 	return sum
 }

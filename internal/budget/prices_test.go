@@ -25,6 +25,81 @@ func costs(id string, minor int64, tenant string, from time.Time) usage.Price {
 	return usage.Price{ID: id, Kind: usage.PriceSize, Subject: slice.Name, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from, At: from}
 }
 
+// perMonth is a price of a seat, or of a GiB of storage, for a month of 730 hours, in minor units.
+func perMonth(id string, kind usage.PriceKind, minor int64, tenant string, from time.Time) usage.Price {
+	subject := ""
+	if kind == usage.PriceSeat {
+		subject = seats.Pool
+	}
+	return usage.Price{ID: id, Kind: kind, Subject: subject, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from, At: from}
+}
+
+var seats = usage.Seats{Pool: "vws", Count: 2}
+
+// seated is the claim of a workload that takes seats.
+func seated(c budget.Claim) budget.Claim {
+	c.Seats = seats
+	for n := range c.Intervals {
+		c.Intervals[n].Seats = seats
+	}
+	return c
+}
+
+// stored is the claim of storage that there is since a moment.
+func stored(gib int64, since time.Time) budget.Claim {
+	id := budget.VolumeID("vision", "home")
+	return budget.Claim{Workload: id, Tenant: "vision", Holds: true, Wanted: true, Kept: []usage.Kept{{Volume: "home", Tenant: "vision", GiB: gib, From: since}}}
+}
+
+// TestSeatsAndStorageTakeOfABudget: what is charged is held. A seat for the lease, storage until the month ends or somebody removes it; hours of a GPU are not touched by either.
+func TestSeatsAndStorageTakeOfABudget(t *testing.T) {
+	month := usage.Month{Year: 2026, Month: 11}.Span(time.UTC)
+	list := usage.PriceList{perMonth("p-1", usage.PriceSeat, 730_00, "", noon), perMonth("p-2", usage.PriceStorage, 73, "", noon)}
+	start := seated(claim("", 8)) // 16 parts for 8 h of 2 EUR: 800 of the size, 1600 of the seats
+	start.Size.PricePerHour.Minor = 100
+	toEnd := int64(month.Until.Sub(noon) / time.Hour) // 227 whole hours, and 40 minutes
+	lapse := noon.Add(30 * time.Minute)
+	removed := stored(10, noon)
+	removed.Wanted = false // its PVC is still to go
+	for name, c := range map[string]struct {
+		claim budget.Claim
+		unit  budget.Unit
+		at    time.Time
+		want  budget.Share
+	}{
+		"size and seats":             {start, eur, noon, budget.Share{Held: 800 + 1600}},
+		"in GPU-hours":               {start, budget.GPUHours, noon, budget.Share{Held: 4000}},
+		"with storage":               {start.WithStorage(10), eur, noon, budget.Share{Held: 2400 + toEnd + 1}}, // a cent an hour, and the last 40 minutes rounded up
+		"no storage is none":         {start.WithStorage(0), eur, noon, budget.Share{Held: 2400}},
+		"storage alone":              {stored(1000, noon), eur, noon, budget.Share{Held: toEnd*100 + 67}},
+		"storage in GPU-hours":       {stored(1000, noon), budget.GPUHours, noon, budget.Share{}},
+		"storage, an hour later":     {stored(1000, noon), eur, noon.Add(time.Hour), budget.Share{Spent: 67, Held: toEnd * 100}}, // settled up to the full hour
+		"storage that is to go":      {removed, eur, lapse, budget.Share{}},
+		"seats that run":             {seated(placed(claim("w", 8), noon)), eur, noon.Add(time.Hour), budget.Share{Spent: 67 + 133, Held: 2400 - 200}},
+		"seats that were given back": {gone(seated(placed(claim("w", 8), noon)), noon.Add(2*time.Hour)), eur, noon.Add(3 * time.Hour), budget.Share{Spent: 200 + 400}},
+	} {
+		if got := budget.Wanted(c.claim, c.unit, list, month, c.at); got != c.want {
+			t.Errorf("%s: want %+v, got %+v", name, c.want, got)
+		}
+	}
+}
+
+// TestASeatThatCostsMoreThanIsLeft is refused, and no part of it is held; what is left for the size alone is not enough.
+func TestASeatThatCostsMoreThanIsLeft(t *testing.T) {
+	w := newWorld()
+	*w.priced() = usage.PriceList{perMonth("p-1", usage.PriceSeat, 730_00, "", noon)}
+	w.set(t, eur, 2399, budget.Stop)
+	if err := w.take(seated(claim("w-1", 8)), false); err == nil {
+		t.Error("want a start refused that takes a cent too much")
+	}
+	if got := w.balance(t, eur); got.Held != 0 || got.Left != 2399 {
+		t.Errorf("want nothing held, got %+v", got)
+	}
+	if err := w.take(claim("w-2", 8), false); err != nil {
+		t.Errorf("want the same without seats granted, got %v", err)
+	}
+}
+
 // look lets the meter look at a workload, as the controller does whenever it comes by.
 func (w *world) look(id string, list usage.PriceList, placed bool) {
 	c := w.claims[id]
@@ -33,7 +108,7 @@ func (w *world) look(id string, list usage.PriceList, placed bool) {
 	if n := len(intervals); n > 0 && intervals[n-1].Until.IsZero() {
 		open = &intervals[n-1]
 	}
-	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour, Prices: list, Ware: c.Size.Ware(), Placed: placed}, w.now)
+	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour, Prices: list, Ware: c.Size.Ware(), Seats: c.Seats, Placed: placed}, w.now)
 	if change != nil && open != nil {
 		*open, change = *change, change.Then
 		open.Then = nil
@@ -105,23 +180,33 @@ func TestARefundIsAtThePricesThatWereCharged(t *testing.T) {
 	}
 }
 
-// TestEveryStretchIsSettledOnce: prices come, change and end by chance, the meter and the chore come by when they like. At any moment what is held and spent is what a chore that came only now
-// would have made of it, nothing that was settled is taken back, and in the end the book has spent what the statement says.
+// TestEveryStretchIsSettledOnce: prices of the size, of its seats and of storage come, change and end by chance, the meter and the chore come by when they like. At any moment what is held and
+// spent is what a chore that came only now would have made of it, nothing that was settled is taken back, and in the end the book has spent what the statement says.
 func TestEveryStretchIsSettledOnce(t *testing.T) {
 	month := usage.Month{Year: 2026, Month: 11}.Span(time.UTC)
+	home := budget.VolumeID("vision", "home")
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		w := newWorld()
 		list := w.priced()
 		w.set(t, eur, 1_000_000, budget.Approval)
-		w.claims["w-1"] = placed(claim("w-1", 24*5), noon)
+		w.claims["w-1"] = seated(placed(claim("w-1", 24*5), noon))
+		w.claims[home] = stored(int64(1+r.IntN(3000)), noon)
 		w.settle(t)
+		wanted := func() (sum budget.Share) {
+			for _, c := range w.claims {
+				share := budget.Wanted(c, eur, *list, month, w.now)
+				sum.Held, sum.Spent = sum.Held+share.Held, sum.Spent+share.Spent
+			}
+			return sum
+		}
 		for step := range 60 {
 			w.now = w.now.Add(time.Duration(r.IntN(90*60)) * time.Second)
-			switch r.IntN(6) {
+			switch r.IntN(7) {
 			case 0:
 				from := w.now.Add(time.Duration(r.IntN(3)*r.IntN(600)) * time.Minute)
-				*list = append(*list, costs(fmt.Sprint("p-", step), int64(r.IntN(500)), []string{"", "vision", "speech"}[r.IntN(3)], from))
+				id, minor, tenant := fmt.Sprint("p-", step), int64(r.IntN(500)), []string{"", "vision", "speech"}[r.IntN(3)]
+				*list = append(*list, []usage.Price{costs(id, minor, tenant, from), perMonth(id, usage.PriceSeat, 100*minor, tenant, from), perMonth(id, usage.PriceStorage, minor, tenant, from)}[r.IntN(3)])
 			case 1:
 				if n := len(*list); n > 0 {
 					if p := &(*list)[r.IntN(n)]; p.Until.IsZero() {
@@ -133,16 +218,24 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 				}
 			case 2, 3:
 				w.look("w-1", *list, true)
+			case 4: // the storage grows, as its meter has it
+				c := w.claims[home]
+				c.Kept = slices.Clone(c.Kept)
+				last := &c.Kept[len(c.Kept)-1]
+				last.Until = w.now
+				grown := *last
+				grown.GiB, grown.From, grown.Until = last.GiB+int64(r.IntN(50)), w.now, time.Time{}
+				c.Kept = append(c.Kept, grown)
+				w.claims[home] = c
 			default:
 				w.settle(t)
 				got := w.balance(t, eur)
-				c := w.claims["w-1"]
-				if want := budget.Wanted(c, eur, *list, month, w.now); (budget.Share{Held: got.Held, Spent: got.Spent}) != want {
+				if want := wanted(); (budget.Share{Held: got.Held, Spent: got.Spent}) != want {
 					t.Fatalf("seed %d, step %d: want %+v, got %+v", seed, step, want, got)
 				}
-				late := c
+				late := w.claims["w-1"]
 				w.look("w-1", *list, true)
-				if want := budget.Wanted(w.claims["w-1"], eur, *list, month, w.now); (budget.Share{Held: got.Held, Spent: got.Spent}) != want {
+				if want := wanted(); (budget.Share{Held: got.Held, Spent: got.Spent}) != want {
 					t.Fatalf("seed %d, step %d: the meter makes another share of it: want %+v, got %+v", seed, step, want, got)
 				}
 				w.claims["w-1"] = late
@@ -150,12 +243,12 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 		}
 		w.look("w-1", *list, false)
 		w.claims["w-1"] = gone(w.claims["w-1"], w.now)
+		c := w.claims[home]
+		c.Holds, c.Wanted = false, false
+		c.Kept[len(c.Kept)-1].Until = w.now
+		w.claims[home] = c
 		w.settle(t)
-		statement := int64(0)
-		for _, use := range usage.Uses(w.claims["w-1"].Intervals, month) {
-			statement += use.Cost().Minor
-		}
-		if got := w.balance(t, eur); got.Spent != statement || got.Held != 0 {
+		if got, statement := w.balance(t, eur), w.statement(*list, month); got.Spent != statement || got.Held != 0 {
 			t.Fatalf("seed %d: the statement says %d, the book %+v", seed, statement, got)
 		}
 		for _, line := range w.Lines() {
@@ -164,4 +257,24 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// statement is what a month's statement of everything that was claimed comes to.
+func (w *world) statement(list usage.PriceList, month usage.Span) (sum int64) {
+	var intervals []usage.Interval
+	var held []usage.Seated
+	var kept []usage.Kept
+	for _, c := range w.claims {
+		intervals, kept = append(intervals, c.Intervals...), append(kept, c.Kept...)
+		for _, i := range c.Intervals {
+			held = append(held, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until})
+		}
+	}
+	for _, use := range usage.Uses(intervals, month) {
+		sum += use.Cost().Minor
+	}
+	for _, line := range append(list.Seats(held, month, string(eur)), list.Storage(kept, month, string(eur))...) {
+		sum += line.Cost().Minor
+	}
+	return sum
 }

@@ -25,11 +25,11 @@ type Reader interface {
 	BudgetBalance(ctx context.Context, b Book) (Balance, error)
 	// BudgetShares gives what each workload has of a book; those without anything are missing.
 	BudgetShares(ctx context.Context, b Book) (map[string]Share, error)
-	// BudgetClaims gives what a team's workloads claim: those that hold something now, those that were metered since a time, and those that have something held in any of
-	// the team's books.
+	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were metered since a time, and those that have something
+	// held in any of the team's books.
 	BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]Claim, error)
-	// BudgetClaim gives that of one workload.
-	BudgetClaim(ctx context.Context, workload string) (Claim, error)
+	// BudgetClaim gives that of one workload, or of the storage with that VolumeID.
+	BudgetClaim(ctx context.Context, id string) (Claim, error)
 	// BudgetBooks are the team's books in which something is held.
 	BudgetBooks(ctx context.Context, tenant string) ([]Book, error)
 	// BudgetRefunded is what a workload has been given back in a book.
@@ -105,6 +105,19 @@ func (s *Service) Ask(ctx context.Context, tx Tx, c Claim) (Ask, error) {
 		return Ask{}, err
 	}
 	shares, err := tx.BudgetShares(ctx, s.book(st))
+	return st.Ask(c, shares[c.Workload]), err
+}
+
+// Would is Ask for what nobody decides yet: it writes nothing.
+func (s *Service) Would(ctx context.Context, from Reader, c Claim) (Ask, error) {
+	st, err := s.Standing(ctx, from, c.Tenant)
+	if err != nil || !st.Set() {
+		return Ask{}, err
+	}
+	if c.Workload == "" {
+		return st.Ask(c, Share{}), nil
+	}
+	shares, err := from.BudgetShares(ctx, s.book(st))
 	return st.Ask(c, shares[c.Workload]), err
 }
 
@@ -522,7 +535,7 @@ func (s *Service) refundable(ctx context.Context, tx Tx, st Standing, r Refund) 
 		return 0, err
 	}
 	used := c.used(book.Unit, st.Prices, st.Now)
-	amount := min(cost(used, stretch), shares[r.Workload].Spent-before)
+	amount := min(c.cost(book.Unit, st.Prices, used, st.Now, stretch), shares[r.Workload].Spent-before)
 	if amount <= 0 {
 		return wrong("from", "budget.nothing_charged")
 	}

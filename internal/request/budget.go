@@ -10,15 +10,52 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // BudgetRule is the name under which a decision says that the budget, and no rule of the administrators', asks for an approver.
 const BudgetRule = "budget"
 
-// startClaim is what a wish would take of a budget.
-func startClaim(w Wish, now time.Time) budget.Claim {
-	return budget.Start(w.Tenant, w.Size, now, w.Lease.Std())
+// startClaim is what a wish would take of a budget: its size, its seats, and the storage that begins with it.
+func startClaim(w Wish, f Facts) budget.Claim {
+	c := budget.Start(w.Tenant, w.Size, f.Now, w.Lease.Std())
+	c.Seats = f.seatsOf(w)
+	return c.WithStorage(w.newStorage())
+}
+
+// newStorage is how many GiB of storage a start makes; what is kept already is somebody's own claim.
+func (w Wish) newStorage() int64 {
+	if w.Volume != "" || w.Image.Home == "" {
+		return 0
+	}
+	return int64(w.StorageGiB)
+}
+
+// seatsOf are the licence seats that a start takes.
+func (f Facts) seatsOf(w Wish) usage.Seats {
+	if f.Seats == nil {
+		return usage.Seats{}
+	}
+	return usage.Seats{Pool: f.Seats.Pool.Name, Count: int64(f.takes(w))}
+}
+
+// Beside is what a request costs beside its size: its seats for the lease, and for as long the storage that a start makes; what is kept already costs the same with it and without.
+func (f Facts) Beside(kind Kind, w Wish) usage.Ahead {
+	gib := int64(0)
+	if kind == StartKind {
+		gib = w.newStorage()
+	}
+	return f.Prices.Ahead(w.Tenant, gib, f.seatsOf(w), usage.Span{From: f.Now, Until: f.Now.Add(w.Lease.Std())}, w.Size.PricePerHour.Currency)
+}
+
+// estimate is what a request costs for its lease, with all that is charged.
+func (f Facts) estimate(kind Kind, w Wish) usage.Money {
+	if kind == QuotaKind {
+		return usage.Money{Currency: w.Size.PricePerHour.Currency}
+	}
+	beside := f.Beside(kind, w)
+	return w.Size.PricePerHour.For(w.Lease.Std()).Add(beside.Storage).Add(beside.Seats)
 }
 
 // extendClaim is what a workload would take with a longer lease.
@@ -38,7 +75,7 @@ func grantedClaim(kind Kind, w Wish, lease catalog.Duration, f Facts) budget.Cla
 	if f.Extends != nil {
 		return extendClaim(*f.Extends, w.Lease, f.Now)
 	}
-	return startClaim(w, f.Now)
+	return startClaim(w, f)
 }
 
 // budgetOf says in a decision's transaction what a claim takes of the team's budget.
@@ -56,10 +93,49 @@ func (s *Service) budgetOf(ctx context.Context, tx Tx, c budget.Claim) (budget.A
 	return s.Budgets.Ask(ctx, tx, c)
 }
 
-// budgetBefore is budgetOf for a start that nobody has sent yet.
-func (s *Service) budgetBefore(ctx context.Context, c budget.Claim) (budget.Ask, error) {
-	st, err := s.standing(ctx, c.Tenant)
-	return st.Ask(c, budget.Share{}), err
+// would is budgetOf outside a decision.
+func (s *Service) would(ctx context.Context, c budget.Claim) (budget.Ask, error) {
+	if s.Budgets == nil {
+		return budget.Ask{}, nil
+	}
+	if c.Workload != "" {
+		metered, err := s.Store.BudgetClaim(ctx, c.Workload)
+		if err != nil {
+			return budget.Ask{}, err
+		}
+		c.Intervals = metered.Intervals
+	}
+	return s.Budgets.Would(ctx, s.Store, c)
+}
+
+// Takes is what the approval of a request would take of its team's budget; the zero Ask where there is none, or the actor may not know of it.
+func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budget.Ask, error) {
+	if err := identity.Known(a); err != nil {
+		return budget.Ask{}, err
+	}
+	if r.State != Pending || r.Kind == QuotaKind || !identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: r.Wish.Tenant}) {
+		return budget.Ask{}, nil
+	}
+	f := Facts{Now: s.Now(), Seats: s.seats(r.Wish.Size, nil)}
+	if r.Kind != StartKind {
+		w, err := s.Store.Workload(ctx, r.Workload)
+		if fault.Is(err, fault.NotFound) {
+			return budget.Ask{}, nil
+		}
+		if err != nil {
+			return budget.Ask{}, err
+		}
+		f.Extends = &w
+	}
+	return s.would(ctx, grantedClaim(r.Kind, r.Wish, 0, f))
+}
+
+// ResumeTakes is what it would take if a stopped workload ran again.
+func (s *Service) ResumeTakes(ctx context.Context, a identity.Actor, w workload.Workload) (budget.Ask, error) {
+	if err := identity.Known(a); err != nil || !identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: w.Tenant}) {
+		return budget.Ask{}, err
+	}
+	return s.would(ctx, resumeClaim(w))
 }
 
 func (s *Service) standing(ctx context.Context, tenant string) (budget.Standing, error) {
@@ -69,16 +145,25 @@ func (s *Service) standing(ctx context.Context, tenant string) (budget.Standing,
 	return s.Budgets.Standing(ctx, s.Store, tenant)
 }
 
-// hold puts aside what a granted request takes. What no person agreed to must be within the budget.
+// hold puts aside what a granted request takes, and what the storage that begins with it does. What no person agreed to must be within the budget.
 func (s *Service) hold(ctx context.Context, tx Tx, out Outcome) error {
 	if s.Budgets == nil {
 		return nil
 	}
-	c, err := tx.BudgetClaim(ctx, string(out.Workload.ID))
-	if err != nil {
-		return err
+	ids := []string{string(out.Workload.ID)}
+	if out.Workload.Version == 0 && out.Workload.Volume != "" {
+		ids = append(ids, budget.VolumeID(out.Workload.Tenant, out.Workload.Volume))
 	}
-	return s.Budgets.Hold(ctx, tx, c, out.Request.Decision.By == "")
+	for _, id := range ids {
+		c, err := tx.BudgetClaim(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := s.Budgets.Hold(ctx, tx, c, out.Request.Decision.By == ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overBudget is the field that has to change when the budget stops a request: a shorter lease takes less.

@@ -31,7 +31,7 @@ func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
 		return Outcome{}, fault.InvalidFields(fields)
 	}
 	r.Decision.Seat = nil // a new wish stands at the end of the line
-	r.Wish, r.Estimate, r.ExpiresAt = w, EstimateFor(w.Size, w.Lease), f.Now.Add(TTL)
+	r.Wish, r.Estimate, r.ExpiresAt = w, f.estimate(StartKind, w), f.Now.Add(TTL)
 	out, err := conclude(r, PolicyFacts(StartKind, w, a, f, w.Lease.Std()), a, f)
 	if len(out.Events) > 0 {
 		out.Events[0].Kind = audit.RequestEdited
@@ -79,7 +79,7 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		if f.SeatLine, err = seatLine(ctx, tx, f.Seats, id); err != nil {
 			return err
 		}
-		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f.Now)); err != nil {
+		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f)); err != nil {
 			return err
 		}
 		out, err := Edit(now, w, a, f)

@@ -39,7 +39,7 @@ func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 	if most := r.Wish.Size.MaxLease; r.Kind == StartKind && most > 0 && r.Wish.Lease > most {
 		return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_too_long", "Most", most.String(), "Size", r.Wish.Size.Title)}})
 	}
-	r.Estimate = EstimateFor(r.Wish.Size, r.Wish.Lease)
+	r.Estimate = f.estimate(r.Kind, r.Wish)
 	if v, known := again(r, f); known && v.Outcome == policy.Refuse {
 		return r, nil, fault.New(fault.Conflict, v.Sentence)
 	}

@@ -84,11 +84,11 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 	if rule, ok := site.Catalog.Rule(size.Technology); ok && rule.Uncountable {
 		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation} // also of a technology that only this catalogue knows
 	}
-	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy}
+	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy, Prices: site.Prices}
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
 	f.SeatLine = inLine(line, f.Seats, "")
 	o.Place = f.seatPlace(w)
-	f.Budget = standing.Ask(startClaim(w, f.Now), budget.Share{})
+	f.Budget = standing.Ask(startClaim(w, f), budget.Share{})
 	o.Verdict = budgeted(site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
 	if fields := obstacles(w, f); len(fields) > 0 {
 		o.Problem = fields[0].Reason
@@ -103,7 +103,8 @@ type Preview struct {
 	Wish     Wish
 	Fields   []fault.Field  // what must be changed first
 	Verdict  policy.Verdict // meaningful without Fields
-	Price    usage.Money
+	Price    usage.Money    // of the size, for the whole lease
+	Beside   usage.Ahead    // what is charged beside it
 	Until    time.Time
 	Fit      inventory.Fit
 	Why      i18n.Text // why none could start now; zero when some could
@@ -115,18 +116,6 @@ type Preview struct {
 	Refused  i18n.Text  // the rule's sentence when it refuses
 	Instead  string     // name of a size that would start now, when this one would not
 	Manifest string     // YAML of what would be created
-}
-
-// Beside is what it would cost for its whole lease beside its size: the seats that it takes, and new storage; what is kept already costs the same with it and without.
-func (p Preview) Beside(list usage.PriceList) usage.Ahead {
-	gib, seats := int64(p.Wish.StorageGiB), usage.Seats{}
-	if p.Wish.Volume != "" {
-		gib = 0
-	}
-	if p.Seats != nil {
-		seats = usage.Seats{Pool: p.Seats.Pool.Name, Count: int64(p.Wish.Size.Seats(p.Seats.Pool))}
-	}
-	return list.Ahead(p.Wish.Tenant, gib, seats, usage.Span{From: p.Until.Add(-p.Wish.Lease.Std()), Until: p.Until}, p.Price.Currency)
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -168,11 +157,11 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {
 		return p, err
 	}
-	if f.Budget, err = s.budgetBefore(ctx, startClaim(w, f.Now)); err != nil {
+	if f.Budget, err = s.would(ctx, startClaim(w, f)); err != nil {
 		return p, err
 	}
 	p.Budget = f.Budget
-	p.Price, p.Until = EstimateFor(w.Size, w.Lease), f.Now.Add(w.Lease.Std())
+	p.Price, p.Beside, p.Until = w.Size.PricePerHour.For(w.Lease.Std()), f.Beside(StartKind, w), f.Now.Add(w.Lease.Std())
 	if w.Size.Name == "" || w.Image.Name == "" {
 		return p, nil
 	}

@@ -28,7 +28,7 @@ func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts)
 	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Lease: left, Reason: reason, Workload: w.ID}
 	r := Request{
 		ID: f.ID, Kind: ResumeKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
-		Estimate: EstimateFor(w.Size, left), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL), Decision: Decision{Rule: BudgetRule, Sentence: i18n.T("budget.enough")},
+		Estimate: f.estimate(ResumeKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL), Decision: Decision{Rule: BudgetRule, Sentence: i18n.T("budget.enough")},
 	}
 	if w.Lease.Until.Before(r.ExpiresAt) {
 		r.ExpiresAt = w.Lease.Until

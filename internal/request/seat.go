@@ -163,8 +163,9 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 		if err != nil {
 			return err
 		}
-		f, claim := facts, startClaim(r.Wish, facts.Now)
+		f := facts
 		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
+		claim := startClaim(r.Wish, f)
 		if r.Kind == ResumeKind {
 			w, err := tx.Workload(ctx, r.Workload)
 			if err != nil {

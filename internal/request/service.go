@@ -271,7 +271,7 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 	return Facts{
 		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
-		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, ImageRetired: s.Site().retired(t.Name, w.Image),
+		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, Prices: s.Site().Prices, ImageRetired: s.Site().retired(t.Name, w.Image),
 	}
 }
 
@@ -324,7 +324,7 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 	if f.NameTaken, err = tx.NameTaken(ctx, w.Name); err != nil {
 		return Outcome{}, err
 	}
-	if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f.Now)); err != nil {
+	if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f)); err != nil {
 		return Outcome{}, err
 	}
 	out, err := Submit(w, a, f)

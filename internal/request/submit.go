@@ -36,6 +36,7 @@ type Facts struct {
 	Extends      *workload.Workload // the workload of an extension or a resume
 	Past         Past               // of the asker
 	Budget       budget.Ask         // what this takes of the team's budget
+	Prices       usage.PriceList
 	Policy       *policy.Policy
 }
 
@@ -85,7 +86,7 @@ func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	seen := PolicyFacts(StartKind, w, a, f, w.Lease.Std())
 	r := Request{
 		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
-		Estimate: w.Size.PricePerHour.For(w.Lease.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Estimate: f.estimate(StartKind, w), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		if len(shortages(w, f)) > 0 || len(overBudget(f.Budget)) > 0 {
@@ -144,7 +145,7 @@ func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, 
 	seen := PolicyFacts(ExtendKind, wish, a, f, whole)
 	r := Request{
 		ID: f.ID, Kind: ExtendKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
-		Estimate: w.Size.PricePerHour.For(more.Std()), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Estimate: f.estimate(ExtendKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
 	return conclude(r, seen, a, f)
 }
@@ -270,10 +271,12 @@ func shortages(w Wish, f Facts) []fault.Field {
 
 // PolicyFacts is what the rules see of a wish.
 func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
+	all := w
+	all.Lease = catalog.Duration(whole)
 	facts := policy.Facts{
 		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Person: a.Person.Email, Groups: a.Person.Groups, Size: w.Size.Name,
 		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share, Hours: whole.Hours(),
-		Cost:      float64(w.Size.PricePerHour.For(whole).Minor) / 100,
+		Cost:      float64(f.estimate(kind, all).Minor) / 100,
 		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit), QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
 		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests), PastCost: float64(f.Past.Minor) / 100,
 	}
@@ -316,9 +319,4 @@ func event(r Request, a identity.Actor, kind audit.Kind, at time.Time, detail i1
 	e := audit.By(a, kind, at)
 	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Wish.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule, detail
 	return e
-}
-
-// EstimateFor is the price of a size for a lease.
-func EstimateFor(s catalog.Size, lease catalog.Duration) usage.Money {
-	return s.PricePerHour.For(lease.Std())
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -152,7 +153,7 @@ func (v view) BudgetBooks(ctx context.Context, tenant string) ([]budget.Book, er
 	return books, failure(err)
 }
 
-// BudgetClaims gives what a team's workloads claim. The condition names that of the index workloads_holding word for word.
+// BudgetClaims gives what a team's workloads and its storage claim. The condition names that of the index workloads_holding word for word.
 func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]budget.Claim, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where(`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
 		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?)
@@ -160,11 +161,60 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return v.claims(ctx, each(rows, toWorkload))
+	claims, err := v.claims(ctx, each(rows, toWorkload))
+	if err != nil {
+		return nil, err
+	}
+	var held []string
+	if err := v.at(ctx).Table("budget_shares").Where("tenant = ? AND held > 0", tenant).Distinct().Pluck("workload", &held).Error; err != nil {
+		return nil, failure(err)
+	}
+	volumes := []string{}
+	for _, id := range held {
+		if _, volume, ok := budget.VolumeOf(id); ok {
+			volumes = append(volumes, volume)
+		}
+	}
+	storage, err := v.storageClaims(ctx, tenant, "volume IN ? OR volume IN (SELECT volume FROM storage_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?))", volumes, tenant, momentOf(since))
+	return append(claims, storage...), err
 }
 
-// BudgetClaim gives that of one workload.
+// storageClaims gives what the volumes of a team claim for which a condition holds, each with all of its meter.
+func (v view) storageClaims(ctx context.Context, tenant, where string, args ...any) ([]budget.Claim, error) {
+	rows, err := all[keptRow](v.at(ctx).Where("tenant = ?", tenant).Where(where, args...).Order("volume, from_at"))
+	if err != nil {
+		return nil, err
+	}
+	var deleted []string
+	if err := v.at(ctx).Table("volumes").Where("tenant = ? AND deleted", tenant).Pluck("name", &deleted).Error; err != nil {
+		return nil, failure(err)
+	}
+	var list []budget.Claim
+	for _, k := range each(rows, toKept) {
+		id := budget.VolumeID(tenant, k.Volume)
+		if len(list) == 0 || list[len(list)-1].Workload != id {
+			list = append(list, budget.Claim{Workload: id, Tenant: tenant})
+		}
+		c := &list[len(list)-1]
+		c.Kept = append(c.Kept, k)
+		c.Holds = k.Until.IsZero()
+		c.Wanted = c.Holds && !slices.Contains(deleted, k.Volume)
+	}
+	return list, nil
+}
+
+// BudgetClaim gives that of one workload, or of storage.
 func (v view) BudgetClaim(ctx context.Context, id string) (budget.Claim, error) {
+	if tenant, volume, ok := budget.VolumeOf(id); ok {
+		claims, err := v.storageClaims(ctx, tenant, "volume = ?", volume)
+		if err == nil && len(claims) == 0 {
+			err = fault.New(fault.NotFound, i18n.T("volume.not_found"))
+		}
+		if err != nil {
+			return budget.Claim{}, err
+		}
+		return claims[0], nil
+	}
 	w, err := v.Workload(ctx, workload.ID(id))
 	if err != nil {
 		return budget.Claim{}, err

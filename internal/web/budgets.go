@@ -155,6 +155,9 @@ func bookLine(say words, t budget.Transaction, names map[workload.ID]workload.Wo
 	if known, ok := names[workload.ID(t.Workload)]; ok {
 		m.What.Detail, m.What.Href = known.Name, workloadPath(known.ID)
 	}
+	if _, volume, ok := budget.VolumeOf(t.Workload); ok {
+		m.What.Detail = say.S("budgets.storage", "Name", volume)
+	}
 	if t.Note != "" {
 		m.What.Detail += " · " + t.ByName + ": " + t.Note
 	}
@@ -266,14 +269,8 @@ func budgetAfter(say words, a budget.Ask) *ui.MeterModel {
 
 // budgetTakes is what the approval of a request would take of the team's budget; nil where there is none, or the reader may not know.
 func (w *Web) budgetTakes(k call, r request.Request) (*ui.MeterModel, error) {
-	st, err := w.Budgets.Of(k.ctx, k.actor, r.Wish.Tenant)
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	if err != nil || r.State != request.Pending {
-		return nil, err
-	}
-	return budgetAfter(k.words, st.Ask(budget.Start(r.Wish.Tenant, r.Wish.Size, st.Now, r.Wish.Lease.Std()), budget.Share{})), nil
+	ask, err := w.Requests.Takes(k.ctx, k.actor, r)
+	return budgetAfter(k.words, ask), err
 }
 
 // budgetFact is a team's budget in one line, for pages about the team.

@@ -587,7 +587,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	if p.Quota.Full() {
 		m.Verdict.Actions = append(m.Verdict.Actions, ui.ActionModel{Link: moreQuota(say, p.Wish.Tenant, p.Wish.Size.Name)})
 	}
-	if !badLease(p) {
+	if !badLease(p) || p.Budget.Stops() { // what is too much is said with what it costs
 		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
 	m.Going = w.going(k, form, offers, p.Wish)
@@ -601,7 +601,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a price.
 func (w *Web) priceAhead(say words, p request.Preview) (total, note string) {
-	a, sum := p.Beside(w.Prices.List()), p.Price
+	a, sum := p.Beside, p.Price
 	note = say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
 	if a.Seats.Minor == 0 && a.Storage.Minor == 0 {
 		return say.money(sum), note

@@ -5,7 +5,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -140,11 +139,11 @@ func (w *Web) workloadResumeAsk(k call) (view, error) {
 func (w *Web) resumeAsk(k call, s seen, reason string, problems []fault.Field) (view, error) {
 	say := k.words
 	lead := say.S("workload.resume_lead", "Ends", say.at(s.Lease.Until).Exact)
-	st, err := w.Budgets.Of(k.ctx, k.actor, s.Tenant)
-	if err != nil && !fault.Is(err, fault.NotFound) {
+	ask, err := w.Requests.ResumeTakes(k.ctx, k.actor, s.Workload)
+	if err != nil {
 		return view{}, err
 	}
-	if ask := st.Ask(budget.Start(s.Tenant, s.Size, st.Now, s.Lease.Left(st.Now)), budget.Share{}); ask.NeedsApproval() {
+	if ask.NeedsApproval() {
 		lead = say.say(ask.Sentence("budget.needs_approval")) + " " + lead
 	}
 	wrong := ""

@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -174,6 +175,91 @@ var budgetCases = cases{
 		equal(t, enough, held(t, s))
 		balance := got(s.BudgetBalance(context.Background(), book))(t)
 		equal(t, budget.Amounts{Left: 74, Held: enough * 75, Platform: -(enough*75 + 74)}, balance.Amounts)
+	},
+	"of 200 who ask for the last money at once, the seats count as they are charged": func(t *testing.T, s *store.Store) {
+		const people, enough, each = 200, 5, 75 + 2000 // an hour of the size, and of its seat
+		service, ada := Service(s, people)
+		noon := func() time.Time { return later(0) }
+		service.Now, service.Budgets = noon, Budgets(s, noon)
+		site := service.Site()
+		site.Catalog.Sizes[0].LicencePool = "vws"
+		site.Pools = []license.Pool{{Name: "vws", Title: "vWS", Seats: people}}
+		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 2000 * 1000, From: later(-60), At: later(-60)}}
+		service.Site = func() request.Site { return site }
+		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
+		set(t, service.Budgets, enough*each+each-1, budget.Stop)
+		var granted atomic.Int32
+		var group sync.WaitGroup
+		for i := range people {
+			group.Go(func() {
+				r, err := service.Submit(context.Background(), ada, Draft(fmt.Sprint("nb-", i)))
+				switch {
+				case err == nil && r.State == request.Approved:
+					granted.Add(1)
+					if r.Estimate.Minor != each {
+						t.Errorf("want the request estimated at %d, got %+v", each, r.Estimate)
+					}
+				case !fault.Is(err, fault.Invalid):
+					t.Errorf("want a grant or no money left, got %s, %v", r.State, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(enough), granted.Load())
+		balance := got(s.BudgetBalance(context.Background(), book))(t)
+		equal(t, budget.Amounts{Left: each - 1, Held: enough * each, Platform: -(enough*each + each - 1)}, balance.Amounts)
+	},
+	"storage is held until the month ends or it is removed, and what it takes too much of starts nothing": func(t *testing.T, s *store.Store) {
+		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() } // the meter of storage goes by the clock of the database
+		service, ada := Service(s, 9)
+		service.Budgets, service.Now = Budgets(s, now), now
+		site := service.Site()
+		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e12, From: now().Add(-time.Hour), At: now().Add(-time.Hour)}}
+		service.Site = func() request.Site { return site }
+		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
+		set(t, service.Budgets, 76, budget.Stop) // enough for the size
+		_, err := service.Submit(ctx, ada, Draft("nb-1"))
+		fails(t, fault.Invalid, err)
+		equal(t, 0, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
+		was := got(s.Budget(ctx, "vision"))(t)
+		_, err = service.Budgets.Set(ctx, identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Admin}, Via: identity.ViaSession}, "vision", budget.Draft{Unit: "EUR", Amount: 1e12, AtLimit: budget.Stop, Version: was.Version})
+		must(t, err)
+		_ = got(service.Submit(ctx, ada, Draft("nb-1")))(t)
+		id := budget.VolumeID("vision", "nb-1-home")
+		book := budget.Book{Tenant: "vision", Month: usage.MonthOf(now(), time.UTC), Unit: "EUR"}
+		share := func() budget.Share { return got(s.BudgetShares(ctx, book))(t)[id] }
+		first := share()
+		c := got(s.BudgetClaim(ctx, id))(t)
+		equal(t, []any{id, "vision", true, true, 1, int64(10)}, []any{c.Workload, c.Tenant, c.Holds, c.Wanted, len(c.Kept), c.Kept[0].GiB})
+		if first.Held <= 0 || first.Spent != 0 {
+			t.Errorf("want the rest of the month held, got %+v", first)
+		}
+		_, err = s.BudgetClaim(ctx, budget.VolumeID("speech", "nb-1-home"))
+		fails(t, fault.NotFound, err)
+
+		v := got(s.Volume(ctx, "nb-1-home"))(t)
+		v.Deleted = true
+		saveVolume(t, s, v)
+		must(t, service.Budgets.Settle(ctx))
+		equal(t, int64(0), share().Held)
+		must(t, s.PurgeVolume(ctx, "nb-1-home"))
+		must(t, service.Budgets.Settle(ctx))
+		last := share()
+		kept := got(s.Kept(ctx, usage.Filter{Span: book.Month.Span(time.UTC)}))(t)
+		cost := int64(0)
+		for _, line := range site.Prices.Storage(kept, book.Month.Span(time.UTC), "EUR") {
+			cost += line.Cost().Minor
+		}
+		equal(t, budget.Share{Spent: cost}, last)
+		if cost <= 0 {
+			t.Error("want the time until it was gone charged")
+		}
+		var ids []string
+		for _, c := range got(s.BudgetClaims(ctx, "vision", now().Add(-time.Hour)))(t) {
+			ids = append(ids, c.Workload)
+		}
+		equal(t, 2, len(ids)) // the workload, and the storage that was metered since
+		equal(t, id, ids[1])
 	},
 	"with the other limit, 200 who ask for the last money at once wait for an approver": func(t *testing.T, s *store.Store) {
 		const people, enough = 200, 3

@@ -159,7 +159,7 @@ func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason 
 	if err != nil {
 		panic(err)
 	}
-	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending, CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: request.EstimateFor(s, d), Version: 1,
+	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending, CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()), Version: 1,
 		Wish:     request.Wish{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s, Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
 		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}}
 }

@@ -63,13 +63,16 @@ func (s workloadStore) ChangeExclusively(_ context.Context, fn func(workload.Tx)
 	return fn(s)
 }
 
-// claims are those of all workloads.
+// claims are those of all workloads, and of all storage.
 func (s *Store) claims() []budget.Claim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []budget.Claim
 	for id, w := range s.Works {
 		list = append(list, w.Claim(s.Held[id]))
+	}
+	for _, v := range s.Vols {
+		list = append(list, budget.Claim{Workload: budget.VolumeID(v.Tenant, v.Name), Tenant: v.Tenant, Holds: true, Wanted: !v.Deleted, Kept: []usage.Kept{kept(v)}})
 	}
 	return list
 }
@@ -205,10 +208,14 @@ func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ er
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
 		if v := s.Vols[name]; (f.Owner == "" || string(v.Owner) == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
-			list = append(list, usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB), From: Now.Add(-7 * 24 * time.Hour)})
+			list = append(list, kept(v))
 		}
 	}
 	return list, nil
+}
+
+func kept(v workload.Volume) usage.Kept {
+	return usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB), From: Now.Add(-7 * 24 * time.Hour)}
 }
 
 // Seated are the licence seats of what has a meter.

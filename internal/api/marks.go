@@ -100,11 +100,23 @@ type CardHealth struct {
 
 // CardWord is what one source says.
 type CardWord struct {
-	Corrected   *float64 `json:"eccCorrected,omitempty"`
-	Uncorrected *float64 `json:"eccUncorrected,omitempty"`
-	NVLink      *float64 `json:"nvlinkErrors,omitempty"`
-	XIDs        []int    `json:"xids"`
-	Throttle    []string `json:"throttledFor" doc:"Empty also where it is not known; see troubles"`
+	Corrected   *float64  `json:"eccCorrected,omitempty"`
+	Uncorrected *float64  `json:"eccUncorrected,omitempty"`
+	NVLink      *float64  `json:"nvlinkErrors,omitempty"`
+	XIDs        []int     `json:"xids"`
+	Errors      []CardXID `json:"errors" doc:"The same errors with their times"`
+	Throttle    []string  `json:"throttledFor" doc:"Empty also where it is not known; see troubles"`
+}
+
+// CardXID is an XID error of a card.
+type CardXID struct {
+	Code   int        `json:"code"`
+	Slice  string     `json:"slice,omitempty" doc:"GPU instance id of a MIG slice; absent for the card"`
+	Times  *float64   `json:"times,omitempty" doc:"By an agent since it listens, by DCGM in the exporter's window; absent where nobody counts"`
+	Since  *time.Time `json:"since,omitempty" doc:"Since when it has been the last one, as far as the samples in Prometheus tell; absent where that is not known"`
+	Before bool       `json:"before" doc:"It was there already when the samples begin: it came at since or earlier"`
+	Last   *time.Time `json:"last,omitempty" doc:"When an agent heard of it last"`
+	Old    bool       `json:"old" doc:"No news any more, and not counted in the state of the card"`
 }
 
 // HealthHolder is a workload there.
@@ -136,7 +148,7 @@ func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
 			for _, t := range c.Troubles {
 				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What), Todo: l.Say(t.Todo)})
 			}
-			card.DCGM, card.Agent = dcgmWord(c.DCGM), agentWord(c.Agent)
+			card.DCGM, card.Agent = dcgmWord(c.DCGM), agentWord(c.Agent, r.Old)
 			node.Cards = append(node.Cards, card)
 		}
 		v.Nodes = append(v.Nodes, node)
@@ -178,9 +190,10 @@ func dcgmWord(c *gpumetrics.Card) *CardWord {
 		}
 		return &r.Value
 	}
-	w := &CardWord{Corrected: value(c.ECCCorrected), Uncorrected: value(c.ECCUncorrected), NVLink: value(c.NVLinkErrors), XIDs: []int{}, Throttle: []string{}}
+	w := &CardWord{Corrected: value(c.ECCCorrected), Uncorrected: value(c.ECCUncorrected), NVLink: value(c.NVLinkErrors), XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
 	for _, x := range c.XIDs {
 		w.XIDs = append(w.XIDs, x.Code)
+		w.Errors = append(w.Errors, CardXID{Code: x.Code, Slice: x.Instance, Times: value(x.Count), Since: known(x.Since), Before: x.Before, Old: x.Old})
 	}
 	for _, r := range c.Reasons {
 		w.Throttle = append(w.Throttle, r.Name)
@@ -188,7 +201,7 @@ func dcgmWord(c *gpumetrics.Card) *CardWord {
 	return w
 }
 
-func agentWord(e *inventory.CardErrors) *CardWord {
+func agentWord(e *inventory.CardErrors, old func(time.Time) bool) *CardWord {
 	if e == nil {
 		return nil
 	}
@@ -199,9 +212,11 @@ func agentWord(e *inventory.CardErrors) *CardWord {
 		v := float64(*n)
 		return &v
 	}
-	w := &CardWord{Corrected: value(e.Corrected), Uncorrected: value(e.Uncorrected), NVLink: value(e.NVLink), XIDs: []int{}, Throttle: []string{}}
+	w := &CardWord{Corrected: value(e.Corrected), Uncorrected: value(e.Uncorrected), NVLink: value(e.NVLink), XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
 	for _, x := range e.XIDs {
+		times := float64(x.Count)
 		w.XIDs = append(w.XIDs, x.Code)
+		w.Errors = append(w.Errors, CardXID{Code: x.Code, Times: &times, Last: known(x.Last), Old: old(x.Last)})
 	}
 	return w
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -58,7 +59,7 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial, Transport: transport}
 		}
 		if cluster.Prometheus != "" {
-			poller, err := newPoller(cluster, log, fresh, namespaces)
+			poller, err := newPoller(cluster, c.Health.News(), log, fresh, namespaces)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("clusters %s: prometheus: %w", cluster.Name, err))
 				continue
@@ -69,12 +70,12 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 	return k, errors.Join(problems...)
 }
 
-func newPoller(c config.Cluster, log *slog.Logger, fresh func(), namespaces func() []string) (*gpumetrics.Poller, error) {
+func newPoller(c config.Cluster, recent time.Duration, log *slog.Logger, fresh func(), namespaces func() []string) (*gpumetrics.Poller, error) {
 	settings, err := c.MetricsConfig()
 	if err != nil {
 		return nil, err
 	}
-	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always = log, fresh, namespaces, true
+	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent = log, fresh, namespaces, true, recent
 	return gpumetrics.New(settings)
 }
 

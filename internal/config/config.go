@@ -58,6 +58,7 @@ type Config struct {
 	Notify         Notify          `json:"notify,omitempty"`
 	Advice         Advice          `json:"advice,omitempty"`
 	Idle           Idle            `json:"idle,omitempty"`
+	Health         Health          `json:"health,omitempty"`
 	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
 	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 
@@ -319,6 +320,7 @@ func (c Config) problems() []error {
 	}
 	all = append(all, c.Advice.problems()...)
 	all = append(all, c.Idle.problems()...)
+	all = append(all, c.Health.problems()...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
 	if c.Storage.Keep < 0 {

@@ -61,6 +61,7 @@ database: mysql://x
 roles: [web, gatway]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
+health: {recent: 1m}
 lease: {warnings: [1h, 0s]}
 storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
@@ -78,7 +79,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	got := strings.Join(linesOf(err), "\n")
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
-		"trustedProxies: ", "session: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
+		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
 		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "licenceEvery: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
 	} {
@@ -86,8 +87,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 34 {
-		t.Errorf("want one line for each problem, 34, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 35 {
+		t.Errorf("want one line for each problem, 35, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -21,7 +21,7 @@ func FuzzAnswer(f *testing.F) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
 		labels := DefaultLabels()
-		shot, health, history := newShot(labels, now, time.Minute), newHealthShot(labels), newMeans(labels)
+		shot, health, history := newShot(labels, now, time.Minute), newHealthShot(labels, time.Hour), newMeans(labels)
 		for _, take := range []func(series){shot.describe, shot.put, health.put, history.put} {
 			if _, err := decode(strings.NewReader(text), limits{1 << 16, 1000}, newTexts(), take); err != nil {
 				return

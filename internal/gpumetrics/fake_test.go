@@ -31,6 +31,7 @@ type fakePrometheus struct {
 	rows     []map[string]string // labels with "__name__" and the value under "="
 	scraped  time.Time
 	uses     []answered // answers to the use over the window
+	since    []answered // and to since when errors are there
 	clock    func() time.Time
 	requests []string                                          // what was asked, in order
 	instead  func(w http.ResponseWriter, r *http.Request) bool // true when it has answered
@@ -124,6 +125,10 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 	switch query {
 	case q.uses(nil):
 		rows = f.uses
+	default:
+		if strings.Contains(query, partOther+"/") {
+			rows = f.since
+		}
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE"} {
 			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels), "") {

@@ -35,6 +35,7 @@ type Card struct {
 	UUID, Model, Node string
 	At                time.Time // of the last sample
 	XIDs              []XIDReading
+	TellsErrors       bool    // there is a last XID error or a count of them, even if it is none
 	ECCCorrected      Reading // single-bit errors since the driver was loaded
 	ECCUncorrected    Reading // double-bit errors, likewise
 	RemapCorrected    Reading // rows of memory replaced after errors that could be corrected
@@ -61,7 +62,10 @@ func (c Card) Worst() (s Severity, ok bool) {
 type XIDReading struct {
 	Instance string // of a slice, "" for the card
 	Code     int
-	Count    Reading // how often within the exporter's window; unknown where it does not count
+	Count    Reading   // how often within the exporter's window; unknown where it does not count
+	Since    time.Time // since when it has been the last one; zero where it is counted, and where samples do not tell. The same error once more changes nothing
+	Before   bool      // it was there when the samples begin, so it came then or earlier
+	Old      bool      // it is no news any more
 }
 
 // xidClass is what kind of trouble an XID error is; the words are in gpumetrics.xid.<class> and gpumetrics.todo.<class>.
@@ -150,6 +154,8 @@ type healthShot struct {
 	slices map[deviceKey]*sliceHealth
 	odd    map[kind]int
 	series map[string]int
+	since  map[errorKey]appearance
+	recent time.Duration // for how long an error is news
 }
 
 type sliceHealth struct {
@@ -157,8 +163,8 @@ type sliceHealth struct {
 	counts        map[int]value
 }
 
-func newHealthShot(l Labels) *healthShot {
-	return &healthShot{labels: l, cards: map[string]*[allKinds]value{}, slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
+func newHealthShot(l Labels, recent time.Duration) *healthShot {
+	return &healthShot{labels: l, recent: recent, cards: map[string]*[allKinds]value{}, slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
 }
 
 // put takes in a row of the health query.
@@ -273,14 +279,21 @@ func (h *healthShot) card(s *shot, d *device, on []*device) Card {
 	c.NVLinkRate, c.NVLinkErrors = reading(nvlinkRate), reading(nvlinkErrors)
 	c.Reasons = reasonsOf(c.Throttle)
 	for _, part := range on {
-		c.XIDs = append(c.XIDs, h.xids(part, c.At)...)
+		c.XIDs = append(c.XIDs, h.xids(part, c.At, s.now)...)
+		c.TellsErrors = c.TellsErrors || h.tells(part)
 	}
 	c.Troubles = troubles(c)
 	return c
 }
 
+// tells reports whether a device says anything of errors.
+func (h *healthShot) tells(d *device) bool {
+	s := h.slices[deviceKey{d.UUID, d.Instance}]
+	return s != nil && (s.last.state == good || len(s.counts) > 0)
+}
+
 // xids are the errors of one device: those counted of late, and the last one there ever was, which may be long ago.
-func (h *healthShot) xids(d *device, at time.Time) []XIDReading {
+func (h *healthShot) xids(d *device, at, now time.Time) []XIDReading {
 	s := h.slices[deviceKey{d.UUID, d.Instance}]
 	if s == nil {
 		return nil
@@ -295,21 +308,36 @@ func (h *healthShot) xids(d *device, at time.Time) []XIDReading {
 	}
 	last := int(s.last.v)
 	if s.last.state == good && last > 0 && !slices.ContainsFunc(out, func(x XIDReading) bool { return x.Code == last }) {
-		out = append(out, XIDReading{Instance: d.Instance, Code: last, Count: Reading{Unit: Count}})
+		came := h.since[errorKey{deviceKey{d.UUID, d.Instance}, last}]
+		out = append(out, XIDReading{Instance: d.Instance, Code: last, Count: Reading{Unit: Count}, Since: came.at, Before: came.before, Old: !came.at.IsZero() && now.Sub(came.at) > h.recent})
 	}
 	return out
+}
+
+// trouble is an error in words. One that is no news any more calls for nothing.
+func (x XIDReading) trouble() Trouble {
+	class := classOf(x.Code)
+	words := "gpumetrics.xid_last"
+	switch {
+	case x.Count.Known():
+		words = "gpumetrics.xid_counted"
+	case x.Before:
+		words = "gpumetrics.xid_before"
+	case !x.Since.IsZero():
+		words = "gpumetrics.xid_since"
+	}
+	t := Trouble{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times", int(x.Count.Value), "Time", x.Since.UTC().Format("2006-01-02 15:04")), i18n.T("gpumetrics.todo." + class.name)}
+	if x.Old {
+		t.Severity, t.Todo = Info, i18n.T("gpumetrics.todo.old")
+	}
+	return t
 }
 
 // troubles says of each reading that is not as it should be what it means and what to do.
 func troubles(c Card) []Trouble {
 	var out []Trouble
 	for _, x := range c.XIDs {
-		class := classOf(x.Code)
-		what := i18n.T("gpumetrics.xid_last", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name))
-		if x.Count.Known() {
-			what = i18n.T("gpumetrics.xid_counted", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times", int(x.Count.Value))
-		}
-		out = append(out, Trouble{class.severity, what, i18n.T("gpumetrics.todo." + class.name)})
+		out = append(out, x.trouble())
 	}
 	for _, x := range []struct {
 		r        Reading

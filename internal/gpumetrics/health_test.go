@@ -6,6 +6,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
+// ReportOf is the report on a recorded exposition, for tests of what others make of it.
+func ReportOf(t *testing.T, file string, honour bool) Report {
+	t.Helper()
+	return reportOf(t, recorded(t, file), honour)
+}
+
 // reportOf is the report on an exposition.
 func reportOf(t *testing.T, exposition string, honour bool) Report {
 	t.Helper()

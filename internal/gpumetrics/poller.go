@@ -33,6 +33,7 @@ type Config struct {
 	Always      bool          // poll also while nobody watches
 	Every       time.Duration // 5 s, and never more than a tenth of the time: a poll that takes 3 s is made every 30 s
 	HealthEvery time.Duration // 30 s, as often as the exporter looks
+	Recent      time.Duration // 24 h: for how long the last error of a card is news
 	Timeout     time.Duration // 10 s, for each call
 	Stale       time.Duration // 2 min: older samples are unknown. The exporter itself looks every 30 s only
 	KeepFor     time.Duration // 15 min: how long last values are shown, with their age, while Prometheus does not answer
@@ -46,6 +47,7 @@ type Poller struct {
 	base    string
 	queries queries
 	history history
+	window  time.Duration // in which samples are looked for that tell since when an error is there
 	uses    *answers[struct{}, Uses]
 	ranges  *answers[rangeKey, Ranges]
 	wake    chan struct{}
@@ -54,6 +56,7 @@ type Poller struct {
 	watchers int
 	shot     *shot // nil before the first answer
 	health   *healthShot
+	since    appearances
 	status   Status
 	asked    time.Time     // when the last poll began
 	felt     time.Time     // when the health query was last made
@@ -89,6 +92,7 @@ func New(cfg Config) (*Poller, error) {
 	orDuration(&cfg.Stale, 2*time.Minute)
 	orDuration(&cfg.KeepFor, 15*time.Minute)
 	orDuration(&cfg.HealthEvery, 30*time.Second)
+	orDuration(&cfg.Recent, UsualRecent)
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 64 << 20
 	}
@@ -107,7 +111,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
+	return &Poller{window: sinceWindow(cfg.Recent), uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
 // Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.
@@ -160,7 +164,7 @@ func (p *Poller) due() bool {
 	return wanted && p.cfg.Now().Sub(p.asked) >= max(p.cfg.Every/2, min(busyShare*p.took, longestWait))
 }
 
-// Poll asks once: two queries, and now and then a third, however many GPUs and pages there are.
+// Poll asks once: two queries, and now and then a third and a fourth, however many GPUs and pages there are.
 func (p *Poller) Poll(ctx context.Context) error {
 	p.mu.Lock()
 	began := p.cfg.Now()
@@ -210,15 +214,21 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) 
 
 // askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it nothing but that is unknown.
 func (p *Poller) askHealth(ctx context.Context, now time.Time) {
-	h := newHealthShot(p.queries.labels)
+	h := newHealthShot(p.queries.labels, p.cfg.Recent)
 	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.health}}, newTexts(), h.put)
+	p.mu.Lock()
+	since := p.since
+	p.mu.Unlock()
+	if keys := h.lastErrors(); err == nil && !since.fresh(keys, now) {
+		since = p.askSince(ctx, keys, now)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.felt = now
 	switch {
 	case err == nil:
-		h.at = p.cfg.Now()
-		p.health = h
+		h.at, h.since = p.cfg.Now(), since.of
+		p.health, p.since = h, since
 	case ctx.Err() == nil:
 		p.cfg.Logger.WarnContext(ctx, "no health of cards from Prometheus", "error", err.Error())
 		if p.health != nil && now.Sub(p.health.at) > p.cfg.KeepFor {

@@ -98,13 +98,18 @@ func startPrometheus(t *testing.T, program, exposition string, honour bool) stri
 		_, _ = io.WriteString(w, exposition)
 	}))
 	t.Cleanup(exporter.Close)
+	return scrapedBy(t, program, exporter.URL, honour)
+}
+
+// scrapedBy runs a Prometheus that scrapes an exporter every second, and gives its address.
+func scrapedBy(t *testing.T, program, exporter string, honour bool) string {
 	dir := t.TempDir()
 	labels := "\n    labels: {namespace: nvidia-gpu-operator, pod: nvidia-dcgm-exporter-x7k2p, container: nvidia-dcgm-exporter}"
 	if honour {
 		labels = ""
 	}
 	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: dcgm\n  honor_labels: %t\n  static_configs:\n  - targets: ['%s']%s\n",
-		honour, strings.TrimPrefix(exporter.URL, "http://"), labels)
+		honour, strings.TrimPrefix(exporter, "http://"), labels)
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

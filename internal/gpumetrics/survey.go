@@ -116,7 +116,7 @@ func (p *Poller) Report() Report {
 		return r
 	}
 	if h == nil {
-		h = newHealthShot(s.labels)
+		h = newHealthShot(s.labels, p.cfg.Recent)
 	}
 	r.HealthAt, r.Skew = h.at, s.skew
 	r.Health = h.healthOf(s)

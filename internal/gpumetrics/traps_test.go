@@ -167,7 +167,7 @@ func TestAnythingKeepsTheLaws(t *testing.T) {
 	now := newClock().Now()
 	names := append(namesOf(func(kind, metric) bool { return true }), "something_else")
 	for range 2000 {
-		s, h := newShot(DefaultLabels(), now, time.Minute), newHealthShot(DefaultLabels())
+		s, h := newShot(DefaultLabels(), now, time.Minute), newHealthShot(DefaultLabels(), time.Hour)
 		for range r.IntN(40) {
 			l := labels{{"UUID", pick("GPU-1", "GPU-2", "")}, {"GPU_I_ID", pick("", "", "1", "2", "x")}, {"GPU_I_PROFILE", pick("", "1g.5gb", "7g.40gb", "3g", "?g")}, {"modelName", pick("NVIDIA A30", "NVIDIA H100", "NVIDIA A40-12Q")},
 				{"namespace", pick("", "a", "b")}, {"pod", pick("", "p", "q", "nvidia-dcgm-exporter-1")}, {"exported_namespace", pick("", "", "a")}, {"exported_pod", pick("", "", "p", "z")}, {"__name__", names[r.IntN(len(names))]}, {"xid", pick("", "31", "x")}}

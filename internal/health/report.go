@@ -21,7 +21,12 @@ type Report struct {
 	TakenAt time.Time // of the inventory, which has the agents' word; zero: there is none
 	DCGMAt  time.Time // when DCGM was last heard; zero for never
 	Nodes   []NodeHealth
+	Recent  time.Duration // for how long an error is news
+	now     time.Time
 }
+
+// Old reports whether an error of a moment is no news any more.
+func (r Report) Old(at time.Time) bool { return r.now.Sub(at) > r.Recent }
 
 // NodeHealth is one node with its cards.
 type NodeHealth struct {
@@ -85,7 +90,7 @@ func (c CardHealth) spoken() bool {
 		return true
 	}
 	d := c.DCGM
-	return d != nil && (len(d.XIDs) > 0 || slices.ContainsFunc([]gpumetrics.Reading{d.ECCCorrected, d.ECCUncorrected, d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
+	return d != nil && (d.TellsErrors || slices.ContainsFunc([]gpumetrics.Reading{d.ECCCorrected, d.ECCUncorrected, d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
 }
 
 // Level of a node: the worst of its cards, or its own mark.
@@ -116,7 +121,7 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 		return Report{}, err
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, cluster)
-	p := parts{cluster: cluster, now: s.o.Now(), snapshot: snapshot, marks: *s.known.Load(), living: living}
+	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(), living: living}
 	if source := s.o.Sources[cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}
@@ -127,6 +132,7 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 type parts struct {
 	cluster  string
 	now      time.Time
+	recent   time.Duration // for how long an error is news
 	snapshot inventory.Snapshot
 	report   gpumetrics.Report
 	fleet    *gpumetrics.Fleet // nil: unknown
@@ -136,7 +142,7 @@ type parts struct {
 
 // join brings together what API server, agents, DCGM and administrators say of each node.
 func (p parts) join() Report {
-	r := Report{Cluster: p.cluster, TakenAt: p.snapshot.TakenAt, DCGMAt: p.report.HealthAt}
+	r := Report{Recent: p.recent, now: p.now, Cluster: p.cluster, TakenAt: p.snapshot.TakenAt, DCGMAt: p.report.HealthAt}
 	nodes := map[string]*NodeHealth{}
 	node := func(name string) *NodeHealth {
 		if nodes[name] == nil {
@@ -179,7 +185,7 @@ func (p parts) join() Report {
 		h := nodes[name]
 		p.holders(h)
 		for i := range h.Cards {
-			h.Cards[i].Troubles = troubles(h.Cards[i], p.now)
+			h.Cards[i].Troubles = troubles(h.Cards[i], p.now, p.recent)
 		}
 		slices.SortStableFunc(h.Cards, func(a, b CardHealth) int { return cmp.Compare(b.Level(), a.Level()) })
 		r.Nodes = append(r.Nodes, *h)
@@ -239,11 +245,8 @@ func (p parts) holders(h *NodeHealth) {
 	}
 }
 
-// recent is how long an error that the agent has heard of is news.
-const recent = 24 * time.Hour
-
 // troubles are DCGM's, and what the agent says beyond them.
-func troubles(c CardHealth, now time.Time) []gpumetrics.Trouble {
+func troubles(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Trouble {
 	var out []gpumetrics.Trouble
 	if c.Lost {
 		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("health.lost"), Todo: i18n.T("gpumetrics.todo.bus")})
@@ -252,20 +255,21 @@ func troubles(c CardHealth, now time.Time) []gpumetrics.Trouble {
 		out = append(out, c.DCGM.Troubles...)
 	}
 	if e := c.Agent; e != nil {
-		out = append(out, agentTroubles(c, *e, now)...)
+		out = append(out, agentTroubles(c, *e, now, recent)...)
 	}
 	slices.SortStableFunc(out, func(a, b gpumetrics.Trouble) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out
 }
 
-func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time) []gpumetrics.Trouble {
+func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent time.Duration) []gpumetrics.Trouble {
 	var out []gpumetrics.Trouble
 	for _, x := range e.XIDs {
 		class, severity := gpumetrics.XIDClass(x.Code)
+		todo := "gpumetrics.todo." + class
 		if now.Sub(x.Last) > recent {
-			severity = gpumetrics.Info
+			severity, todo = gpumetrics.Info, "gpumetrics.todo.old"
 		}
-		out = append(out, gpumetrics.Trouble{Severity: severity, Todo: i18n.T("gpumetrics.todo." + class),
+		out = append(out, gpumetrics.Trouble{Severity: severity, Todo: i18n.T(todo),
 			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time", x.Last.UTC().Format("2006-01-02 15:04"))})
 	}
 	d := c.DCGM
@@ -299,7 +303,7 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 		return c
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, w.Cluster)
-	p := parts{cluster: w.Cluster, now: s.o.Now(), snapshot: snapshot, marks: *s.known.Load(), living: []workload.Workload{w}}
+	p := parts{cluster: w.Cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(), living: []workload.Workload{w}}
 	if source := s.o.Sources[w.Cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}

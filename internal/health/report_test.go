@@ -74,7 +74,7 @@ func TestWhatTheAgentSays(t *testing.T) {
 		"a code that nobody knows":       {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 9999, Count: 1, Last: noon}}}, Warned},
 	} {
 		card := CardHealth{Agent: &c.errors}
-		card.Troubles = troubles(card, noon)
+		card.Troubles = troubles(card, noon, gpumetrics.UsualRecent)
 		if got := card.Level(); got != c.want {
 			t.Errorf("%s: want %s, got %s: %+v", sentence, c.want, got, card.Troubles)
 		}

@@ -40,6 +40,7 @@ type Options struct {
 	Store   Store
 	Sources map[string]Source // by cluster
 	Changed func()            // called when the marks are others than before; nil: nobody asks
+	Recent  time.Duration     // for how long an error that an agent has heard of is news; 0: as for DCGM's
 	Now     func() time.Time
 	Logger  *slog.Logger // nil: nothing is logged
 }
@@ -55,6 +56,9 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Recent == 0 {
+		o.Recent = gpumetrics.UsualRecent
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+)
+
+// Health says what counts as the state of a card now.
+type Health struct {
+	Recent catalog.Duration `json:"recent,omitempty"` // for how long an error is news; older ones are shown as old and call for nothing. From 10m to 30d; default 24h
+}
+
+// News is for how long an error is.
+func (h Health) News() time.Duration {
+	if h.Recent == 0 {
+		return gpumetrics.UsualRecent
+	}
+	return h.Recent.Std()
+}
+
+func (h Health) problems() []error {
+	if n := h.News(); n < 10*time.Minute || n > 30*24*time.Hour {
+		return []error{errors.New("health.recent: must be from 10m to 30d; default " + catalog.Duration(gpumetrics.UsualRecent).String())}
+	}
+	return nil
+}

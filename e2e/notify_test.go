@@ -119,7 +119,7 @@ func TestATestShowsWhatCameOfIt(t *testing.T) {
 
 	pat := signIn(t, "pat", look{Language: "de-DE", Dark: true, Width: 360})
 	pat.open("/admin/notifications?state=failed")
-	pat.reads("[data-test=delivery-error]", "410")
+	pat.reads("[data-test=delivery] [data-test=state]", "410")
 	pat.accessible()
 	pat.shot("deliveries-narrow")
 	pat.open("/account/notifications")

@@ -571,7 +571,8 @@ CREATE TABLE deliveries (
   next_at    BIGINT NOT NULL,
   error      TEXT   NOT NULL,
   created_at BIGINT NOT NULL,
-  updated_at BIGINT NOT NULL
+  updated_at BIGINT NOT NULL,
+  problem    TEXT   NOT NULL DEFAULT '{}'
 );
 CREATE UNIQUE INDEX deliveries_once ON deliveries (event, recipient, channel) WHERE event > 0;
 CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state IN ('due', 'sending');

@@ -38,7 +38,7 @@ var chatServices = map[string]func() chatService{
 func ChatServices() []string { return slices.Sorted(maps.Keys(chatServices)) }
 
 // open reads an address; the error says nothing of it.
-func (c Chats) open(address string) (chatService, error) {
+func (c Chats) open(address string, client types.HTTPClient) (chatService, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, refusal{errNotAllowed}
@@ -48,19 +48,46 @@ func (c Chats) open(address string) (chatService, error) {
 		return nil, refusal{errNotAllowed}
 	}
 	service := make()
-	service.SetHTTPClient(c.Client)
+	service.SetHTTPClient(client)
 	if err := service.Initialize(u, log.New(io.Discard, "", 0)); err != nil {
 		return nil, refusal{errNotAllowed}
 	}
-	service.SetHTTPClient(c.Client) // some begin with one of their own
+	service.SetHTTPClient(client) // some begin with one of their own
 	return service, nil
 }
 
 // Send says title, text and link. The library knows no context; the client's own limit ends the call.
 func (c Chats) Send(_ context.Context, m Message) error {
-	service, err := c.open(m.Target.URL)
+	heard := &listener{Client: c.Client}
+	service, err := c.open(m.Target.URL, heard)
 	if err != nil {
 		return err
 	}
-	return plainly(service.Send(m.Title+"\n"+m.Body+"\n"+m.Link, &types.Params{}), m.Target.URL)
+	err = service.Send(m.Title+"\n"+m.Body+"\n"+m.Link, &types.Params{})
+	switch answered := judge(heard.status); {
+	case err == nil:
+		return nil
+	case heard.err != nil:
+		return plainly(heard.err, m.Target.URL)
+	case heard.status > 0 && answered != nil:
+		return answered
+	}
+	return plainly(err, m.Target.URL)
+}
+
+// listener remembers what came of the last call: the libraries of the chats make words of it, each its own.
+type listener struct {
+	*http.Client
+	status int // 0 while nothing was answered
+	err    error
+}
+
+// Do calls.
+func (l *listener) Do(r *http.Request) (*http.Response, error) {
+	answer, err := l.Client.Do(r)
+	l.status, l.err = 0, err
+	if err == nil {
+		l.status = answer.StatusCode
+	}
+	return answer, err
 }

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -148,51 +147,48 @@ func (t guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 // refusal is an answer that another attempt will not change.
 type refusal struct{ error }
 
+func (r refusal) Unwrap() error { return r.error }
+
 // Permanent reports whether another attempt is useless.
 func Permanent(err error) bool {
 	var r refusal
 	return errors.As(err, &r) || errors.Is(err, errNotAllowed)
 }
 
-// judge makes an error of an answer that is none of success. It quotes nothing of it: that may be anything.
-func judge(status int) error {
-	switch {
-	case status >= 200 && status < 300:
-		return nil
-	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500:
-		return fmt.Errorf("the receiver answered %d", status)
-	}
-	return refusal{fmt.Errorf("the receiver answered %d", status)}
-}
-
-// plainly takes addresses out of an error, for they hold secrets: what is left is what went wrong.
+// plainly takes addresses out of an error, for they hold secrets: what is left is what went wrong, and the sentence for it.
 func plainly(err error, secrets ...string) error {
-	if err == nil || Permanent(err) && errors.Is(err, errNotAllowed) {
-		if err != nil {
-			return errNotAllowed
-		}
+	if err == nil {
 		return nil
 	}
+	var known told
+	switch {
+	case errors.Is(err, errNotAllowed):
+		return errNotAllowed
+	case errors.As(err, &known) && known.own:
+		return err
+	case timedOut(err):
+		return own("no answer in time", "notify.failed.timeout")
+	}
+	plain := told{why: Reason(err)}
+	lasting := Permanent(err)
 	var address *url.Error
 	if errors.As(err, &address) {
 		err = address.Err
 	}
-	if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-		return errors.New("no answer in time")
-	}
-	text := oneLine(err.Error(), 200)
+	text := oneLine(quoted(err), 200)
 	for _, s := range secrets {
 		if s != "" {
 			text = strings.ReplaceAll(text, s, "…")
 		}
 	}
-	if Permanent(err) {
-		return refusal{errors.New(text)}
+	plain.error = errors.New(text)
+	if lasting {
+		return refusal{plain}
 	}
-	return errors.New(text)
+	return plain
 }
 
-func isTimeout(err error) bool {
+func timedOut(err error) bool {
 	var n net.Error
-	return errors.As(err, &n) && n.Timeout()
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
 }

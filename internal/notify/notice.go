@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
@@ -102,7 +103,8 @@ type Delivery struct {
 	State     State
 	Attempts  int
 	NextAt    time.Time // when it may be tried; while it is being sent: when somebody else may try it
-	Error     string    // of the last attempt, without secrets
+	Problem   i18n.Text // why the last attempt failed; zero where none did
+	Error     string    // what the other side or the system said then, without secrets; "" where nobody said anything
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -255,15 +256,17 @@ func (s *Service) attempt(ctx context.Context, d Delivery) (mine bool, err error
 
 // outcome is what an attempt makes of a delivery.
 func outcome(d Delivery, err error, now time.Time) Delivery {
-	d.UpdatedAt, d.Error = now, ""
-	switch {
-	case err == nil:
+	d.UpdatedAt, d.Problem, d.Error = now, i18n.Text{}, ""
+	if err == nil {
 		d.State = Sent
-	case Permanent(err) || d.Attempts > len(waits):
-		d.State, d.Error = GaveUp, err.Error()
-	default:
-		d.State, d.Error, d.NextAt = Due, err.Error(), now.Add(waits[d.Attempts-1])
+		return d
 	}
+	d.Problem, d.Error = Reason(err), quoted(err)
+	if Permanent(err) || d.Attempts > len(waits) {
+		d.State = GaveUp
+		return d
+	}
+	d.State, d.NextAt = Due, now.Add(waits[d.Attempts-1])
 	return d
 }
 
@@ -273,7 +276,7 @@ func (s *Service) send(ctx context.Context, d Delivery) error {
 	defer cancel()
 	sender, ok := s.senders[d.Channel]
 	if !ok {
-		return refusal{errors.New("this portal does not send by this channel any more")}
+		return refusal{own("this portal does not send by this channel any more", "notify.failed.no_channel")}
 	}
 	m := Message{Notice: d.Notice, ID: d.ID, At: d.CreatedAt, ToName: d.Name}
 	if d.Channel == Mail {
@@ -282,7 +285,7 @@ func (s *Service) send(ctx context.Context, d Delivery) error {
 			return err
 		}
 		if p.Disabled {
-			return refusal{errors.New("the person is shut out")}
+			return refusal{own("the person is shut out", "notify.failed.shut_out")}
 		}
 		m.To = p.Email
 		return sender.Send(ctx, m)
@@ -302,7 +305,7 @@ func (s *Service) target(ctx context.Context, id string) (Target, error) {
 	}
 	i := slices.IndexFunc(all, func(a Address) bool { return a.ID == id })
 	if i < 0 {
-		return Target{}, refusal{errors.New("the address was taken out")}
+		return Target{}, refusal{own("the address was taken out", "notify.failed.address_gone")}
 	}
 	text, err := s.o.Open(id, all[i].Sealed)
 	var t Target
@@ -310,7 +313,7 @@ func (s *Service) target(ctx context.Context, id string) (Target, error) {
 		err = json.Unmarshal([]byte(text), &t)
 	}
 	if err != nil {
-		return t, refusal{errors.New("the address cannot be read with the portal's key")}
+		return t, refusal{own("the address cannot be read with the portal's key", "notify.failed.address_key")}
 	}
 	return t, nil
 }
@@ -457,7 +460,7 @@ func (s *Service) check(e Entry) (string, error) {
 		}
 		return u.Hostname(), nil
 	case Chat:
-		if _, err := (Chats{}).open(e.URL); err != nil {
+		if _, err := (Chats{}).open(e.URL, http.DefaultClient); err != nil {
 			return "", err
 		}
 		u, err := url.Parse(e.URL)

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,7 +68,7 @@ func Sign(secrets []string, id, at string, body []byte) (string, error) {
 	for _, s := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretPrefix))
 		if err != nil || len(key) < 24 || !strings.HasPrefix(s, secretPrefix) {
-			return "", errors.New("the secret of the webhook cannot be read")
+			return "", own("the secret of the webhook cannot be read", "notify.failed.secret")
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(id + "." + at + "."))
@@ -77,7 +76,7 @@ func Sign(secrets []string, id, at string, body []byte) (string, error) {
 		all = append(all, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
 	if len(all) == 0 {
-		return "", errors.New("the webhook has no secret")
+		return "", own("the webhook has no secret", "notify.failed.secret")
 	}
 	return strings.Join(all, " "), nil
 }

@@ -28,6 +28,7 @@ type deliveryRow struct {
 	State     string
 	Attempts  int
 	NextAt    moment
+	Problem   document[i18n.Text]
 	Error     string
 	CreatedAt moment `gorm:"autoCreateTime:false"`
 	UpdatedAt moment `gorm:"autoUpdateTime:false"`
@@ -37,12 +38,12 @@ func (deliveryRow) TableName() string { return "deliveries" }
 
 func fromDelivery(d notify.Delivery) deliveryRow {
 	return deliveryRow{ID: d.ID, Event: d.Event, Kind: string(d.Kind), Recipient: d.Recipient, Person: string(d.Person), Name: d.Name, Address: d.Address, Channel: string(d.Channel),
-		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
+		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt), Problem: doc(d.Problem), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
 }
 
 func toDelivery(r deliveryRow) notify.Delivery {
 	return notify.Delivery{ID: r.ID, Event: r.Event, Kind: notify.Kind(r.Kind), Recipient: r.Recipient, Person: identity.PersonID(r.Person), Name: r.Name, Address: r.Address,
-		Channel: notify.Channel(r.Channel), Notice: r.Notice.is, State: notify.State(r.State), Attempts: r.Attempts, NextAt: r.NextAt.time(), Error: r.Error,
+		Channel: notify.Channel(r.Channel), Notice: r.Notice.is, State: notify.State(r.State), Attempts: r.Attempts, NextAt: r.NextAt.time(), Problem: r.Problem.is, Error: r.Error,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time()}
 }
 
@@ -127,8 +128,8 @@ func (s *Store) MarkDelivery(ctx context.Context, d notify.Delivery) error {
 		if err := writable(&row); err != nil {
 			return err
 		}
-		return t.at(ctx).Exec("UPDATE deliveries SET state = ?, next_at = ?, error = ?, updated_at = ? WHERE id = ? AND attempts = ? AND state = 'sending'",
-			row.State, row.NextAt, row.Error, row.UpdatedAt, row.ID, row.Attempts).Error
+		return t.at(ctx).Exec("UPDATE deliveries SET state = ?, next_at = ?, problem = ?, error = ?, updated_at = ? WHERE id = ? AND attempts = ? AND state = 'sending'",
+			row.State, row.NextAt, row.Problem, row.Error, row.UpdatedAt, row.ID, row.Attempts).Error
 	})
 }
 

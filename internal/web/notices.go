@@ -81,7 +81,8 @@ func (w *Web) noticesView(k call, x noticesExtra) (view, error) {
 	if d := x.tried; d != nil {
 		m.Tried = &ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.tried", "Channel", say.S("notices.channel."+string(d.Channel))), Alert: true, Test: "tried"}
 		if d.State != notify.Sent {
-			m.Tried.Kind, m.Tried.Title, m.Tried.Body = ui.Danger, say.S("notices.tried_in_vain", "Channel", say.S("notices.channel."+string(d.Channel))), d.Error
+			m.Tried.Kind, m.Tried.Title = ui.Danger, say.S("notices.tried_in_vain", "Channel", say.S("notices.channel."+string(d.Channel)))
+			m.Tried.Body = strings.TrimSpace(deliveryProblem(say, *d) + " " + deliveryWords(say, *d))
 		}
 	}
 	return view{title: m.Header.Title, nav: "/account/notifications", body: account.Notices(m)}, nil
@@ -241,7 +242,8 @@ func (w *Web) deliveries(k call) (view, error) {
 		Filter: ui.FilterBarModel{Action: "/admin/notifications", Label: say.S("notices.filter"), Fields: []ui.FieldModel{choice}}, More: ui.PaginationModel{Label: say.S("notices.pages"), NextURL: nextURL("/admin/notifications", k.query, next)}}
 	for _, d := range list {
 		row := account.DeliveryModel{Time: say.at(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID}, What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
-			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"}, Tries: strconv.Itoa(d.Attempts), Error: d.Error}
+			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"}, Tries: strconv.Itoa(d.Attempts), Said: deliveryWords(say, d)}
+		row.State.Detail = deliveryProblem(say, d)
 		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.actor, identity.RetryDelivery, identity.Thing{}) {
 			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry", Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
 		}
@@ -251,6 +253,22 @@ func (w *Web) deliveries(k call) (view, error) {
 		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.none"), Lines: []string{say.S("notices.none_why")}, Level: 3, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/admin/notifications", wide: true, body: account.Deliveries(m)}, nil
+}
+
+// deliveryProblem is why the last attempt failed, in the reader's words; "" where none did. Of those that were sent before there were sentences for it only the words are known.
+func deliveryProblem(say words, d notify.Delivery) string {
+	if d.Problem.IsZero() && d.Error != "" {
+		return say.S("notify.failed.other")
+	}
+	return say.say(d.Problem)
+}
+
+// deliveryWords are what the other side said, quoted: they are in whatever language it speaks.
+func deliveryWords(say words, d notify.Delivery) string {
+	if d.Error == "" {
+		return ""
+	}
+	return say.S("notices.said", "Words", d.Error)
 }
 
 // deliveryRetry sends a message once more that had failed.

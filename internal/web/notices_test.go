@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
@@ -79,13 +80,18 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Error: "no answer in time"},
+	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"},
 		{ID: "n-2", Kind: notify.Decided, Name: "Anna", Channel: notify.Mail, State: notify.Sent, Attempts: 1}}
 	doc := read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK)
 	if n := part(doc, "delivery").Length(); n != 1 {
 		t.Errorf("want the failed one, got %d", n)
 	}
-	wantSaid(t, doc, "delivery-error", "no answer in time")
+	wantSaid(t, doc, "state", "refuses the recipient’s address")
+	wantSaid(t, doc, "delivery-said", "“550 no such user”")
+	old := w.Notices.Sent[0]
+	w.Notices.Sent[0].Problem = i18n.Text{} // sent before there were sentences for it
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state", "could not be handed over")
+	w.Notices.Sent[0] = old
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
 	if n := part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -19,7 +20,7 @@ import (
 func Delivery(id string, event int64) notify.Delivery {
 	return notify.Delivery{ID: id, Event: event, Kind: notify.Decided, Recipient: "p-ada", Person: "p-ada", Name: "Ada", Address: "na-1", Channel: notify.Webhook,
 		Notice: notify.Notice{Kind: notify.Decided, Language: "ko", Title: "제목", Body: "<b>", Link: "https://gpu.example.org", Open: "o", Footer: "f", Tenant: "vision", Request: "r-1", Workload: "w-1"},
-		State:  notify.Due, Attempts: 2, NextAt: later(5), Error: "none", CreatedAt: later(1), UpdatedAt: later(2)}
+		State:  notify.Due, Attempts: 2, NextAt: later(5), Problem: i18n.T("notify.failed.status", "Code", "418"), Error: "none", CreatedAt: later(1), UpdatedAt: later(2)}
 }
 
 var notifyCases = cases{

@@ -92,7 +92,7 @@ func noticed() *World {
 	w.Notices.Entered = []notify.Address{{ID: "na-1", Channel: notify.Webhook, Person: Dora.ID, Host: "hooks.example.org", CreatedAt: Now},
 		{ID: "na-2", Channel: notify.Chat, Person: Anna.ID, Tenant: "vision", Host: "mattermost: chat.example.org", Kinds: []notify.Kind{notify.Waiting, notify.Failed}, CreatedAt: Now}}
 	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Decided, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1, CreatedAt: Now.Add(-time.Hour)},
-		{ID: "n-2", Kind: notify.Lease, Name: Anna.Name, Channel: notify.Webhook, State: notify.Due, Attempts: 2, Error: "the receiver answered 503", CreatedAt: Now.Add(-2 * time.Minute)},
-		{ID: "n-3", Kind: notify.Waiting, Name: Dora.Name, Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Error: "no answer in time", CreatedAt: Now.Add(-time.Minute)}}
+		{ID: "n-2", Kind: notify.Lease, Name: Anna.Name, Channel: notify.Webhook, State: notify.Due, Attempts: 2, Problem: i18n.T("notify.failed.status_ill", "Code", 503), CreatedAt: Now.Add(-2 * time.Minute)},
+		{ID: "n-3", Kind: notify.Waiting, Name: Dora.Name, Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 5.1.1 no such user here", CreatedAt: Now.Add(-time.Minute)}}
 	return w
 }

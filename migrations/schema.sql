@@ -173,11 +173,20 @@ CREATE TABLE volumes (
   unused_from BIGINT,
   warned_at  BIGINT,
   warned_for BIGINT NOT NULL DEFAULT 0,
-  share      TEXT   NOT NULL DEFAULT '{}'
+  share      TEXT   NOT NULL DEFAULT '{}',
+  goes_at    BIGINT,
+  refused    TEXT   NOT NULL DEFAULT '{}'
 );
 CREATE INDEX volumes_owner ON volumes (owner);
 CREATE INDEX volumes_tenant ON volumes (tenant);
 CREATE INDEX volumes_deleted ON volumes (name) WHERE deleted;
+CREATE INDEX volumes_shared ON volumes (cluster) WHERE share <> '{}';
+
+CREATE TABLE volume_claims (
+  volume  TEXT   NOT NULL PRIMARY KEY REFERENCES volumes (name) ON DELETE CASCADE,
+  state   TEXT   NOT NULL,
+  seen_at BIGINT NOT NULL
+);
 
 CREATE TABLE meter_intervals (
   workload       TEXT   NOT NULL,

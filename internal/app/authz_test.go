@@ -69,6 +69,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"name": {fmt.Sprintf("team-%d", w.next())}}
 	case strings.HasSuffix(path, "/volumes/:volume/delete"):
 		return url.Values{"confirm": {w.lastVolume()}}
+	case strings.HasSuffix(path, "/volumes/:volume/grow"):
+		return url.Values{"from": {"10"}, "gib": {"20"}}
 	case path == "/team/:name/volumes":
 		return url.Values{"name": {fmt.Sprintf("data-%d", w.next())}, "class": {"main/nfs"}, "gib": {"10"}}
 	case strings.HasPrefix(path, "/team/:name/images"):
@@ -124,6 +126,8 @@ func (w *world) body(route string) any {
 		return w.imageBody("")
 	case method != http.MethodPost:
 		return nil
+	case strings.HasSuffix(path, "/volumes/{volume}/grow"):
+		return map[string]any{"from": 10, "gib": 20}
 	case path == "/api/v1/tenants/{name}/volumes":
 		return map[string]any{"name": fmt.Sprintf("data-%d", w.next()), "cluster": "main", "class": "nfs", "gib": 10}
 	case path == "/api/v1/tenants/{name}/images":

@@ -24,7 +24,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
-	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf", "Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For", "Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"} // for the portal itself, or about what the caller was shown before
+	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf", "Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For", "Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"} // for the portal itself, or about what the caller was shown before
 	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle, w.notify, w.marks} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {

@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -88,14 +90,164 @@ func TestSharedStorage(t *testing.T) {
 	if a := olga.post("/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if gone, err := w.store.DeletedVolumes(t.Context()); err != nil || len(gone) != 1 || gone[0].Name != "vision.data" {
-		t.Errorf("want it left to the controller, got %v %v", gone, err)
+	if a := olga.get("/team/vision/volumes"); !strings.Contains(a.body, "Take back") {
+		t.Error("the page does not say that it goes, and how to take that back")
+	}
+	if a := dora.get("/start?tenant=vision"); strings.Contains(a.body, "/shared/data") {
+		t.Error("what goes is offered for a start")
 	}
 	if _, err := w.with("cpu", "data"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("something starts with what is being deleted: %v", err)
 	}
-	if shared, deleted := w.events(audit.VolumeShared), w.events(audit.VolumeDeleted); len(shared) != 2 || len(deleted) != 1 || deleted[0].Tenant != "vision" {
-		t.Errorf("on record: %v %v", shared, deleted)
+	if shared, ending := w.events(audit.VolumeShared), w.events(audit.VolumeEnding); len(shared) != 2 || len(ending) != 1 || ending[0].Tenant != "vision" {
+		t.Errorf("on record: %v %v", shared, ending)
+	}
+}
+
+// TestDeletedSharedStorageHasATimeOfGrace: until it is over one click brings it back; then the leader removes it, once, and only where the cluster answers.
+func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
+	w := newWorld(t)
+	w.share("vision", "data")
+	olga, dora := w.signedIn(owner), w.signedIn(developer)
+	pass := func(d time.Duration) { // longer than anybody stays signed in
+		w.clock.pass(d)
+		olga, dora = w.signedIn(owner), w.signedIn(developer)
+	}
+	remove := func() {
+		t.Helper()
+		if a := olga.post("/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	volume := func() workload.Volume {
+		t.Helper()
+		v, err := w.store.Volume(t.Context(), "vision.data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	due := func(answers bool) {
+		t.Helper()
+		if err := w.workloads.KeepDue(t.Context(), func(string) bool { return answers }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	first := volume().GoesAt
+	if want := w.clock.now().Add(7 * 24 * time.Hour); first.Sub(want).Abs() > time.Hour {
+		t.Errorf("want it to go a week later, got %s", first)
+	}
+	pass(6 * 24 * time.Hour)
+	remove() // once more changes nothing
+	if got := volume().GoesAt; !got.Equal(first) {
+		t.Errorf("a second click moves it from %s to %s", first, got)
+	}
+	due(true)
+	if a := dora.post("/team/vision/volumes/data/restore", nil); a.status != http.StatusForbidden {
+		t.Errorf("a member takes it back: %d", a.status)
+	}
+	if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {"10"}, "gib": {"20"}}); a.status != http.StatusConflict {
+		t.Errorf("what goes grows: %d", a.status)
+	}
+	for range 2 {
+		if a := olga.post("/team/vision/volumes/data/restore", nil); a.status != http.StatusSeeOther {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+	}
+	pass(30 * 24 * time.Hour)
+	due(true)
+	if v := volume(); v.Going() || v.Deleted {
+		t.Errorf("it was taken back and goes all the same: %+v", v)
+	}
+	remove()
+	pass(7*24*time.Hour + time.Minute)
+	due(false)
+	if volume().Deleted {
+		t.Error("it goes though its cluster does not answer")
+	}
+	due(true)
+	due(true)
+	if v := volume(); !v.Deleted {
+		t.Errorf("want it left to the controller, got %+v", v)
+	}
+	if _, err := w.workloads.RestoreVolume(t.Context(), w.actorOf(owner), "vision", "data"); !fault.Is(err, fault.Conflict) {
+		t.Errorf("want it said that it is too late, got %v", err)
+	}
+	for kind, want := range map[audit.Kind]int{audit.VolumeEnding: 2, audit.VolumeRestored: 1, audit.VolumeDeleted: 1} {
+		if got := w.events(kind); len(got) != want {
+			t.Errorf("%s: want %d on record, got %v", kind, want, got)
+		}
+	}
+}
+
+// TestSharedStorageGrows: only larger, only as large as it may, only by who saw how large it is; and what the cluster refuses is taken back with its words.
+func TestSharedStorageGrows(t *testing.T) {
+	w := newWorld(t, func(c *config.Config) {
+		c.Clusters[0].SharedStorage[0].VolumeGiB, c.Clusters[0].SharedStorage[0].TeamGiB = 60, 100
+	})
+	w.share("vision", "data")
+	w.share("vision", "other")
+	olga := w.signedIn(owner)
+	for name, c := range map[string]struct {
+		from, gib string
+		status    int
+		says      string
+	}{
+		"smaller":                   {"10", "5", http.StatusUnprocessableEntity, "never shrink"},
+		"the same":                  {"10", "10", http.StatusUnprocessableEntity, "never shrink"},
+		"no number":                 {"10", "lots", http.StatusUnprocessableEntity, "never shrink"},
+		"more than one can have":    {"10", "61", http.StatusUnprocessableEntity, "At most 60 GiB"},
+		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
+		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
+	} {
+		if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
+			t.Errorf("%s: want %d with %q, got %d", name, c.status, c.says, a.status)
+		}
+	}
+	if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {"10"}, "gib": {"60"}}); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := olga.post("/team/vision/volumes/other/grow", url.Values{"from": {"10"}, "gib": {"41"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "70 of 100 GiB") {
+		t.Errorf("more than the team may have in all: %d", a.status)
+	}
+	if a := olga.post("/team/vision/volumes", url.Values{"name": {"third"}, "class": {"main/nfs"}, "gib": {"31"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "30 GiB are left") {
+		t.Errorf("a new one of more than is left: %d", a.status)
+	}
+	if a := w.call(w.token(owner), http.MethodPost, "/api/v1/tenants/vision/volumes/other/grow", map[string]any{"from": 10, "gib": 40}); a.status != http.StatusOK || !strings.Contains(a.body, `"storage":"40Gi"`) {
+		t.Errorf("exactly what is left: %d %s", a.status, a.body)
+	}
+	seen, err := w.store.Volume(t.Context(), "vision.other")
+	if err != nil || seen.GiB != 40 {
+		t.Fatal(seen, err)
+	}
+	for range 2 { // after a crash it is told twice
+		if err := w.workloads.NotGrown(t.Context(), seen, 10, "volume.refused_class", "the class must support resize"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := olga.get("/team/vision/volumes")
+	for _, want := range []string{"did not grow to 40 GiB", "does not let storage grow", "the class must support resize"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	a := w.call(w.token(developer), http.MethodGet, "/api/v1/tenants/vision/volumes", nil)
+	if !strings.Contains(a.body, `"notGrown":{"gib":40`) || !strings.Contains(a.body, `"storage":"10Gi"`) || !strings.Contains(a.body, `"phase":"unknown"`) {
+		t.Errorf("over the API: %s", a.body)
+	}
+	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1), Until: w.clock.now().AddDate(0, 0, 1)}})
+	if err != nil || len(kept) == 0 || kept[len(kept)-1].Volume != "vision.other" || kept[len(kept)-1].GiB != 10 {
+		t.Errorf("want it metered as large as it stayed, got %+v %v", kept, err)
+	}
+	if a := olga.post("/team/vision/volumes/other/grow", url.Values{"from": {"10"}, "gib": {"11"}}); a.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if again, err := w.store.Volume(t.Context(), "vision.other"); err != nil || again.Refused.GiB != 0 {
+		t.Errorf("an old refusal stands beside a new wish: %+v %v", again, err)
+	}
+	if grown, not := w.events(audit.VolumeGrown), w.events(audit.VolumeNotGrown); len(grown) != 3 || len(not) != 1 {
+		t.Errorf("on record: %v %v", grown, not)
 	}
 }
 

@@ -44,6 +44,10 @@ const (
 	LeaseWarned         Kind = "lease.warned"
 	LeaseEnded          Kind = "lease.ended"
 	VolumeShared        Kind = "volume.shared" // made for a whole team
+	VolumeGrown         Kind = "volume.grown"
+	VolumeNotGrown      Kind = "volume.not_grown" // its cluster would not have it
+	VolumeEnding        Kind = "volume.ending"    // a team's volume was deleted, and can be taken back for a time
+	VolumeRestored      Kind = "volume.restored"
 	VolumeDeleted       Kind = "volume.deleted"
 	VolumeWarned        Kind = "volume.warned" // unused storage will be reclaimed
 	VolumeKept          Kind = "volume.kept"   // somebody keeps it for longer
@@ -85,7 +89,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded, IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeShared, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 

@@ -100,7 +100,7 @@ type Cluster struct {
 	Dial                string           `json:"dial,omitempty"`                // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
 	OpenShift           bool             `json:"openShift,omitempty"`
 	StorageClass        string           `json:"storageClass,omitempty"`
-	SharedStorage       []workload.Class `json:"sharedStorage,omitempty"`    // classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany}]; none by default
+	SharedStorage       []workload.Class `json:"sharedStorage,omitempty"`    // classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany, volumeGiB: 500, teamGiB: 2000}]; none by default
 	InternetEgress      bool             `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
 	GatewayNamespace    string           `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
 	Agents              Agents           `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
@@ -255,6 +255,9 @@ func (c *Config) defaults() {
 	if c.Limits.MaxStorageGiB == 0 {
 		c.Limits.MaxStorageGiB = request.DefaultLimits().MaxStorageGiB
 	}
+	if c.Storage.Grace == 0 {
+		c.Storage.Grace = catalog.Duration(7 * 24 * time.Hour)
+	}
 	if c.Rules == nil {
 		c.Rules = policy.Defaults()
 	}
@@ -325,6 +328,9 @@ func (c Config) problems() []error {
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
 	if c.Storage.Keep < 0 {
 		add("storage.keep: must not be below zero")
+	}
+	if c.Storage.Grace < 0 {
+		add("storage.grace: must not be below zero")
 	}
 	all = append(all, c.secretProblems()...)
 	all = append(all, c.Notify.problems()...)
@@ -464,6 +470,9 @@ func (c Config) clusterProblems() []error {
 		for j, class := range k.SharedStorage {
 			if class.Name == "" || class.Access != workload.ManyNodes && class.Access != workload.OneNode {
 				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: a name and an access are needed, ReadWriteMany or ReadWriteOnce", i, j))
+			}
+			if class.VolumeGiB < 0 || class.TeamGiB < 0 {
+				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: volumeGiB and teamGiB must not be below zero", i, j))
 			}
 		}
 		for _, err := range k.metricsProblems() {

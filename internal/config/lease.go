@@ -16,6 +16,7 @@ type Lease struct {
 type Storage struct {
 	Keep     catalog.Duration   `json:"keep,omitempty"`     // how long it is kept unused; default for ever
 	Warnings []catalog.Duration `json:"warnings,omitempty"` // how long before it is reclaimed its owner is told; default 7d, 1d
+	Grace    catalog.Duration   `json:"grace,omitempty"`    // how long a team's volume that an owner has deleted can be taken back; default 7d
 }
 
 // Announced are the warnings of the end of a lease.

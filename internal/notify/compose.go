@@ -62,6 +62,9 @@ var topics = map[audit.Kind][]topic{
 	"volume.warned":           {{Storage, "storage", keeps}},
 	"volume.reclaimed":        {{Storage, "storage.reclaimed", keeps}},
 	audit.VolumeDeleted:       {{Storage, "storage.deleted", keeps}},
+	audit.VolumeEnding:        {{Storage, "storage.going", leads}},
+	audit.VolumeRestored:      {{Storage, "storage.back", leads}},
+	audit.VolumeNotGrown:      {{Storage, "storage.not_grown", leads}},
 	audit.StandInCreated:      {{Waiting, "standin.created", named(audit.StandIn)}},
 	audit.StandInEnded:        {{Waiting, "standin.ended", named(audit.StandIn)}},
 }
@@ -222,6 +225,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		}
 	case Storage:
 		path = "/storage"
+		if f.Volume != nil && f.Volume.OfTeam() {
+			path = "/team/" + f.Volume.Tenant + "/volumes"
+		}
 	case Budget:
 		path = "/usage"
 	case Statement:

@@ -145,7 +145,9 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.LicenceLost:         {i18n.T("licences.lost_detail", "Node", "№1", "Cluster", "№2", "Count", 2)},
 		audit.HardwareMarked:      {i18n.T("health.told", "Place", node, "Note", "№9"), i18n.T("health.told_perhaps", "Place", card, "Note", "№9")},
 		audit.VolumeWarned:        {i18n.T("volume.warned", "Left", "7d", "Until", machineTime)},
-		audit.VolumeReclaimed:     nil, audit.VolumeDeleted: nil,
+		audit.VolumeEnding:        {i18n.T("volume.ending", "Until", machineTime)},
+		audit.VolumeNotGrown:      {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"), i18n.T("volume.refused", "GiB", 20)},
+		audit.VolumeReclaimed:     nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
 		audit.StandInCreated: {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
 		audit.StandInEnded:   {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
 	}
@@ -204,7 +206,7 @@ var (
 	functions = regexp.MustCompile(`\b(the|is|are|it|this|that|and|with|of|its|your)\b`)
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
-	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "UTC", "EUR", "Portal"}
+	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC", "EUR", "Portal"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.

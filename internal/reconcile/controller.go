@@ -86,6 +86,7 @@ type Options struct {
 	Fleet    Fleet             // nil: the hours of the cards are not counted
 	Leases   Leases            // nil: none becomes longer
 	Storage  Storage           // nil: kept for ever
+	Shared   Shared            // nil: nobody is told
 	Idle     Idle              // nil: nobody looks
 	Warnings workload.Warnings // of the end of a lease; default workload.LeaseWarnings
 	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.

@@ -298,3 +298,6 @@ func (c *fakeCluster) has(ns string, want ...string) bool {
 }
 
 func generation(annotations map[string]string) int64 { return kube.OwnerOf(annotations).Generation }
+
+// version is one that no object has had.
+func (c *fakeCluster) version() string { return fmt.Sprint(c.serial.Add(1)) }

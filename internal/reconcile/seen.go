@@ -75,6 +75,7 @@ func kindOf(obj any) string {
 // wakeRecorded wakes the workload in the owner record, or everyone of the tenant when it is the tenant's own object.
 func (l *loop) wakeRecorded(o metav1.Object) {
 	r := kube.OwnerOf(o.GetAnnotations())
+	l.ringShared(r.Volume)
 	switch {
 	case r.Instance == "":
 	case r.Workload != "":

@@ -26,4 +26,8 @@ type Store interface {
 	// DeletedVolumes are those whose PVC is still to be removed; PurgeVolume says that it is gone.
 	DeletedVolumes(ctx context.Context) ([]workload.Volume, error)
 	PurgeVolume(ctx context.Context, name string) error
+	Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.Volume, error)
+	// Claims are what was said last of the claims of volumes, by the volume's name; SaveClaim keeps what is said now.
+	Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error)
+	SaveClaim(ctx context.Context, volume string, c workload.ClaimState) error
 }

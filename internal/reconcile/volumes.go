@@ -6,11 +6,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// tidy removes the storage that people have deleted, when asked to by a bell and again while some of it is still in use.
+// tidy removes the storage that people have deleted and looks after that of teams, when asked to by a bell and again while some of it is still in use.
 func (l *loop) tidy(ctx context.Context) {
 	for {
 		select {
@@ -18,7 +17,11 @@ func (l *loop) tidy(ctx context.Context) {
 			return
 		case <-l.chores:
 		}
-		if l.status.ok() && l.caches().synced() && l.removeVolumes(ctx) {
+		if !l.status.ok() || !l.caches().synced() {
+			continue
+		}
+		left := l.removeVolumes(ctx)
+		if l.tendShared(ctx) || left {
 			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.ring)
 		}
 	}
@@ -52,8 +55,7 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 // removeVolume deletes a claim that is ours and that no pod uses, as it was seen a moment ago. It reports whether the claim is gone; a claim that is not ours
 // stays, and ours is gone then.
 func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, err error) {
-	o := Object{Key: Key{Kind: "PersistentVolumeClaim", Namespace: v.Namespace, Name: v.Name},
-		Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: v.Tenant, Volume: v.Name}}
+	o := l.claimObject(v)
 	c := kinds[rank(o.Kind)].clients(l.cluster.Client, v.Namespace)
 	found, err := c.get(ctx, v.Name)
 	if apierrors.IsNotFound(err) {

@@ -21,6 +21,8 @@ func mounted(ctx context.Context, in interface {
 			return nil, err
 		case err != nil || v.Deleted || !v.OfTeam() || v.Tenant != w.Tenant:
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_unknown", "Volume", clip(m.Name))})
+		case v.Going():
+			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_going", "Volume", clip(m.Name))})
 		case w.Cluster != "" && v.Cluster != w.Cluster:
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_elsewhere", "Volume", m.Name, "Cluster", v.Cluster, "Here", w.Cluster)})
 		default:

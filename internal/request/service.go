@@ -375,7 +375,7 @@ func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
 func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 	if w.Version == 0 {
 		for _, m := range w.Mounts { // it may have been deleted while somebody had to decide
-			if v, err := tx.Volume(ctx, m.Claim); fault.Is(err, fault.NotFound) || err == nil && v.Deleted {
+			if v, err := tx.Volume(ctx, m.Claim); fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.Going()) {
 				return fault.New(fault.Conflict, i18n.T("request.mount_gone", "Volume", m.Name))
 			} else if err != nil {
 				return err

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm/clause"
+
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -29,6 +32,8 @@ type volumeRow struct {
 	WarnedAt   moment
 	WarnedFor  int64 // seconds
 	Share      document[workload.TeamShare]
+	GoesAt     moment
+	Refused    document[workload.Refusal]
 }
 
 func (volumeRow) TableName() string { return "volumes" }
@@ -37,7 +42,7 @@ func fromVolume(v workload.Volume) volumeRow {
 	return volumeRow{
 		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster, Namespace: v.Namespace, GiB: v.GiB,
 		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt), Version: v.Version,
-		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second), Share: doc(v.Share),
+		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second), Share: doc(v.Share), GoesAt: momentOf(v.GoesAt), Refused: doc(v.Refused),
 	}
 }
 
@@ -46,7 +51,7 @@ func toVolume(row volumeRow) workload.Volume {
 		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName, Cluster: row.Cluster,
 		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted, CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(), WarnedAt: row.WarnedAt.time(),
-		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is,
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, GoesAt: row.GoesAt.time(), Refused: row.Refused.is,
 	}
 }
 
@@ -64,6 +69,12 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 	query := among(v.at(ctx).Where("NOT deleted"), "tenant", f.Tenants)
 	if f.Owner != "" {
 		query = query.Where("owner = ?", string(f.Owner))
+	}
+	if f.Cluster != "" {
+		query = query.Where("cluster = ?", f.Cluster)
+	}
+	if f.Shared {
+		query = query.Where("share <> '{}'")
 	}
 	rows, err := all[volumeRow](query.Order("name"))
 	return each(rows, toVolume), err
@@ -118,6 +129,50 @@ func (s *Store) PurgeVolume(ctx context.Context, name string) error {
 			}
 		}
 		return err
+	})
+}
+
+type claimRow struct {
+	Volume string `gorm:"primaryKey"`
+	State  document[workload.ClaimState]
+	SeenAt moment
+}
+
+func (claimRow) TableName() string { return "volume_claims" }
+
+// Claims are what clusters last said of the claims of teams' volumes, by the volume's name; nothing of one that nobody has looked at.
+func (v view) Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
+	rows, err := all[claimRow](v.at(ctx).Where("volume IN ?", volumes))
+	claims := make(map[string]workload.ClaimState, len(rows))
+	for _, row := range rows {
+		row.State.is.At = row.SeenAt.time()
+		claims[row.Volume] = row.State.is
+	}
+	return claims, err
+}
+
+// SaveClaim keeps what a cluster says of a volume's claim. Of a volume that is gone nothing is kept, and what was seen earlier replaces nothing newer.
+func (s *Store) SaveClaim(ctx context.Context, volume string, c workload.ClaimState) error {
+	return s.write(ctx, func(t *tx) error {
+		v, err := t.Volume(ctx, volume)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		was, err := t.Claims(ctx, volume)
+		if err != nil || was[volume].At.After(c.At) {
+			return err
+		}
+		if !was[volume].Same(c) {
+			t.changed(volumeChange(fromVolume(v)))
+		}
+		row := claimRow{Volume: volume, State: doc(c), SeenAt: momentOf(c.At)}
+		if err := writable(&row); err != nil {
+			return err
+		}
+		return failure(t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error)
 	})
 }
 

@@ -178,7 +178,7 @@ func takePath(say words, a advice.Advice) string {
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}
-	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name}, "replaces": {string(w.ID)}, "reason": {reason}}
+	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name}, "replaces": {string(w.ID)}, "reason": {reason}, "mounts": mountNames(w.Mounts)}
 	if w.StorageGiB > 0 {
 		q.Set("storage", say.number(float64(w.StorageGiB))+"Gi")
 	}

@@ -17,7 +17,7 @@ var flashes = map[string]ui.Kind{
 	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK, "rejected": ui.OK, "edited": ui.OK, "handed": ui.OK, "taken-back": ui.OK, "standin-created": ui.OK, "standin-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK, "token-revoked": ui.OK,
 	"licence-entered": ui.OK, "licence-removed": ui.OK, "licence-chosen": ui.OK, "hardware-marked": ui.OK, "hardware-unmarked": ui.OK,
 	"catalogue-saved": ui.OK,
-	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK, "volume-shared": ui.OK, "image-retired": ui.OK,
+	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK, "volume-shared": ui.OK, "volume-grown": ui.OK, "volume-going": ui.Info, "volume-restored": ui.OK, "image-retired": ui.OK,
 	"budget-saved": ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
 	"workload-needed": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
 	"price-added": ui.OK, "price-ended": ui.OK,

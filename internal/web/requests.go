@@ -182,7 +182,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 
 // againURL opens the start page with everything that was asked; a decided request never changes.
 func againURL(r request.Request) string {
-	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name}, "image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason}}
+	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name}, "image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason}, "mounts": mountNames(r.Wish.Mounts)}
 	return "/start?" + q.Encode()
 }
 

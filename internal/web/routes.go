@@ -97,6 +97,9 @@ func (w *Web) Routes() []Route {
 		{post, "/team/:name/images/:image/offer", identity.ChangeAssets, w.teamImageOffer},
 		{get, "/team/:name/volumes", identity.ReadTenant, w.show(teamVolumesPage)},
 		{post, "/team/:name/volumes", identity.ChangeAssets, w.teamVolumeAdd},
+		{get, "/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.show(teamVolumeGrowPage)},
+		{post, "/team/:name/volumes/:volume/grow", identity.ChangeAssets, w.teamVolumeGrow},
+		{post, "/team/:name/volumes/:volume/restore", identity.ChangeAssets, w.teamVolumeRestore},
 		{get, "/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.show(teamVolumeDeletePage)},
 		{post, "/team/:name/volumes/:volume/delete", identity.ChangeAssets, w.teamVolumeDelete},
 		{get, "/team/:name/quota", identity.SubmitRequest, w.show(moreQuotaPage)},
@@ -214,6 +217,7 @@ var (
 	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
 	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
 
+	teamVolumeGrowPage   = page{"team-volume-grow", nil, (*Web).teamVolumeGrowAsk}
 	teamVolumeDeletePage = page{"team-volume-delete", nil, (*Web).teamVolumeDeleteAsk}
 
 	budgetsPage    = page{"budgets", []string{"budget"}, (*Web).budgets}

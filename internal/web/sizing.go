@@ -110,13 +110,16 @@ func (f StartForm) values() url.Values {
 			v.Set(name, value)
 		}
 	}
+	if len(f.Mounts) > 0 {
+		v["mounts"] = f.Mounts
+	}
 	return v
 }
 
 func hiddenOf(v url.Values) []ui.HiddenModel {
 	var list []ui.HiddenModel
-	for _, name := range []string{"tenant", "kind", "size", "image", "storage", "volume", "reason", "name"} {
-		if value := v.Get(name); value != "" {
+	for _, name := range []string{"tenant", "kind", "size", "image", "storage", "volume", "mounts", "reason", "name"} {
+		for _, value := range v[name] {
 			list = append(list, ui.HiddenModel{Name: name, Value: value})
 		}
 	}

@@ -1,13 +1,18 @@
 package web_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
@@ -24,6 +29,51 @@ func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 	if part(doc, "advice").Length() != 0 {
 		t.Error("nothing was asked yet")
 	}
+}
+
+// Ticked storage of the team was lost on the way to the questions and back: an address has each name once, and these fields have several values.
+func TestTickedStorageIsKept(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	for _, name := range []string{"data", "models", "scratch"} {
+		v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: webtest.Ben.ID, OwnerName: webtest.Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 10, Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
+		w.Vols[v.Name] = v
+	}
+	ticked := func(what string, doc *goquery.Document) {
+		t.Helper()
+		got := doc.Find("input[name=mounts][checked]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") })
+		if want := []string{"data", "scratch"}; !slices.Equal(got, want) {
+			t.Errorf("%s: want %v ticked, got %v", what, want, got)
+		}
+	}
+	typed := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "lease": {"1h"}, "mounts": {"data", "scratch"}}
+	ticked("opened by an address", read(t, w.Get(webtest.Anna, "/start?"+typed.Encode()), http.StatusOK))
+	ticked("another size", read(t, w.Post(webtest.Anna, "/start/form", with(typed, "instead", "cpu")), http.StatusOK))
+	ticked("looked at first", read(t, w.Post(webtest.Anna, "/start/summary", typed), http.StatusOK))
+	ticked("with an error", read(t, w.Post(webtest.Anna, "/start", with(typed, "lease", "soon")), http.StatusUnprocessableEntity))
+	ticked("with an error of one of them", read(t, w.Post(webtest.Anna, "/start", with(typed, "mounts", "gone")), http.StatusUnprocessableEntity))
+
+	ask := read(t, w.Get(webtest.Anna, "/start/size?"+typed.Encode()), http.StatusOK)
+	kept := ask.Find("#sizing input[type=hidden][name=mounts]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") })
+	if !slices.Equal(kept, typed["mounts"]) {
+		t.Errorf("the questions keep %v", kept)
+	}
+	back, _ := ask.Find("nav a[href^='/start?']").Attr("href")
+	ticked("back without an answer", read(t, w.Get(webtest.Anna, back), http.StatusOK))
+	advice := read(t, w.Get(webtest.Anna, "/start/size?"+typed.Encode()+"&work=explore"), http.StatusOK)
+	take, _ := in(part(advice, "proposal").First(), "take").Attr("href")
+	ticked("back with another size", read(t, w.Get(webtest.Anna, take), http.StatusOK))
+}
+
+// with is what was typed, and one more value.
+func with(v url.Values, name, value string) url.Values {
+	v = maps.Clone(v)
+	if name == "mounts" {
+		v[name] = append(slices.Clone(v[name]), value)
+	} else {
+		v.Set(name, value)
+	}
+	return v
 }
 
 func TestTheAnswerFillsTheForm(t *testing.T) {

@@ -1,15 +1,15 @@
 package web
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	teamview "github.com/gpu-portal/gpu-portal/views/team"
@@ -19,17 +19,14 @@ import (
 
 func teamVolumesPath(team string) string { return teamPath(team) + "/volumes" }
 
-func teamVolumeDeletePath(team, volume string) string {
-	return teamVolumesPath(team) + "/" + url.PathEscape(volume) + "/delete"
-}
+func teamVolumeDeletePath(team, volume string) string { return teamVolumePath(team, volume, "delete") }
 
 // volumeForm is what was typed about a volume of a team.
 type volumeForm struct{ name, class, gib, readOnly, note string }
 
 func (f volumeForm) draft(team string) workload.ShareDraft {
-	gib, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(f.gib), "Gi")) // what is no number is too little
 	cluster, class, _ := strings.Cut(f.class, "/")
-	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gib, ReadOnly: f.readOnly != "", Note: f.note}
+	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gibTyped(f.gib), ReadOnly: f.readOnly != "", Note: f.note}
 }
 
 // teamVolumes answers: which storage does the team share, and who has it; and for owners: what can I change.
@@ -57,7 +54,7 @@ func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []faul
 		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"), Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
 	}
 	if changes {
-		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), f, problems)
+		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
 	}
 	return view{title: title, nav: "/team", wide: true, body: teamview.Volumes(m)}, nil
 }
@@ -75,23 +72,39 @@ func accessWords(say words, s workload.TeamShare) (word, about string) {
 }
 
 func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
-	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: say.gib(float64(v.GiB)),
-		Name:  ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name, Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)), Icon: "storage"},
-		State: ui.StateModel{Kind: ui.Off, Word: say.S("team.volume_unused"), Detail: say.S("team.volume_unused_why"), Test: "state"}}
+	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: volumeSize(say, v), States: volumeStates(say, v),
+		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name, Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)), Icon: "storage"}}
 	m.Access, m.About = accessWords(say, v.Share)
+	m.Used = say.S("team.volume_unused")
 	if len(v.Users) > 0 {
-		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("team.volume_used", "Count", len(v.Users)), Test: "state"}
+		m.Used = say.S("team.volume_used", "Count", len(v.Users))
 	}
 	for _, u := range v.Users {
-		m.Users = append(m.Users, ui.LinkButtonModel{Label: u.Name, Href: workloadPath(u.ID), Kind: ui.LinkLike, Small: true, Test: "user"})
+		label := u.Name + " · " + u.OwnerName
+		if !u.Observed.PodPresent {
+			label = say.S("team.volume_user_still", "User", label)
+		}
+		m.Users = append(m.Users, ui.LinkButtonModel{Label: label, Href: workloadPath(u.ID), Kind: ui.LinkLike, Small: true, Test: "user"})
 	}
 	if changes {
-		m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, v.Share.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete"}}}
+		m.Actions = teamVolumeActions(say, v)
 	}
 	return m
 }
 
-func teamVolumeForm(say words, team string, s workload.Sharing, f volumeForm, problems []fault.Field) *teamview.ImageFormModel {
+func teamVolumeActions(say words, v workload.TeamVolume) []ui.ActionModel {
+	name := v.Share.Name
+	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", name)} }
+	if v.Going() {
+		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: teamVolumePath(v.Tenant, name, "restore"),
+			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore", Attrs: labelled("team.volume_restore_name")}}}}
+	}
+	return []ui.ActionModel{
+		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: teamVolumePath(v.Tenant, name, "grow"), Kind: ui.Secondary, Small: true, Test: "grow", Attrs: labelled("team.volume_grow_name")}},
+		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
+}
+
+func teamVolumeForm(say words, team string, s workload.Sharing, volumes []workload.TeamVolume, f volumeForm, problems []fault.Field) *teamview.ImageFormModel {
 	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"), Form: ui.FormModel{ID: "volume-form", Action: teamVolumesPath(team), Test: "volume-form"},
 		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save", Disabled: len(s.Offered) == 0}}
 	if len(s.Offered) == 0 {
@@ -99,14 +112,20 @@ func teamVolumeForm(say words, team string, s workload.Sharing, f volumeForm, pr
 		m.Save.Why = say.S("team.volume_none_offered")
 	}
 	var classes []ui.OptionModel
+	most := 0 // of one volume, of whatever class
 	for _, o := range s.Offered {
 		word, _ := accessWords(say, workload.TeamShare{Access: o.Access})
-		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: o.Cluster + " · " + o.Name + " · " + word})
+		label := []string{o.Cluster, o.Name, word}
+		if room := roomOf(volumes, o.Cluster, o.Class); room.Most > 0 {
+			label = append(label, say.S("team.volume_left", "Left", say.gib(float64(room.Left())), "Limit", say.gib(float64(room.Most))))
+		}
+		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: strings.Join(label, " · ")})
+		most = max(most, s.Most(o.Class))
 	}
 	m.Fields = []ui.FieldModel{
 		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name, Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
 		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"), Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
-		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint", "Most", s.MostGiB), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(s.MostGiB), Required: true, Short: true, Test: "volume-gib"},
+		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint", "Limit", say.gib(float64(most))), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib"},
 		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"), Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
 		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note, MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
 	for i := range m.Fields {
@@ -142,16 +161,9 @@ func (w *Web) teamVolumeDeleteAsk(k call) (view, error) {
 }
 
 func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.Field) (view, error) {
-	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, team)
+	volumes, i, err := w.ownVolumes(k, team, name)
 	if err != nil {
 		return view{}, err
-	}
-	i := slices.IndexFunc(volumes, func(v workload.TeamVolume) bool { return v.Share.Name == name })
-	switch {
-	case i < 0:
-		return view{}, fault.New(fault.NotFound, i18n.T("volume.not_found"))
-	case !identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team}):
-		return view{}, fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
 	}
 	e, err := w.Tenants.Visible(k.actor, team)
 	if err != nil {
@@ -165,17 +177,28 @@ func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.F
 		}
 	}
 	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
-		Lead: say.S("team.volume_delete_lead"), Loses: []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))}, Errors: formErrors(say, problems),
+		Lead: strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)), Loses: []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))}, Errors: formErrors(say, problems),
 		Form: ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"}, Fields: []ui.FieldModel{field},
 		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "volume-delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
 	return askView(m), nil
 }
 
+// graceFor says until when a deletion can be taken back.
+func graceFor(say words, grace time.Duration) string {
+	if grace <= 0 {
+		return say.S("storage.delete_lead")
+	}
+	return say.S("team.volume_grace", "Time", say.duration(grace))
+}
+
 func (w *Web) teamVolumeDelete(c echo.Context) error {
 	k, team, name := w.callOf(c), c.Param("name"), c.Param("volume")
 	err := w.Workloads.EndVolume(k.ctx, k.actor, team, name, c.FormValue("confirm"))
-	if err == nil {
+	switch {
+	case err == nil && w.Workloads.Grace > 0:
+		return w.done(c, "volume-going", teamVolumesPath(team))
+	case err == nil:
 		return w.done(c, "volume-deleted", teamVolumesPath(team))
 	}
 	if !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict) {
@@ -191,6 +214,7 @@ func (w *Web) teamVolumeDelete(c echo.Context) error {
 // mountsField offers the team's volumes; nil where there are none.
 func (w *Web) mountsField(k call, form StartForm, problem string) (*ui.FieldModel, error) {
 	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, form.Tenant)
+	volumes = slices.DeleteFunc(volumes, func(v workload.TeamVolume) bool { return v.Going() })
 	if err != nil || len(volumes) == 0 && problem == "" {
 		return nil, err
 	}
@@ -202,6 +226,15 @@ func (w *Web) mountsField(k call, form StartForm, problem string) (*ui.FieldMode
 			Selected: slices.Contains(form.Mounts, v.Share.Name), Test: "mount-" + v.Share.Name})
 	}
 	return m, nil
+}
+
+// mountNames are what the start form calls the team's volumes that a workload has.
+func mountNames(mounts []workload.Mount) []string {
+	var names []string
+	for _, m := range mounts {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 // mountWords are the team's volumes that a workload has.

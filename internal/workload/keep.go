@@ -93,10 +93,14 @@ func (s *Service) KeepDue(ctx context.Context, answers func(cluster string) bool
 		return err
 	}
 	for _, v := range volumes {
-		if !answers(v.Cluster) || v.OfTeam() { // a team's volume is its owners' to end
+		if !answers(v.Cluster) {
 			continue
 		}
-		if err := s.keepDue(ctx, v); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
+		due := s.keepDue
+		if v.OfTeam() { // it is its owners' to end
+			due = s.goDue
+		}
+		if err := due(ctx, v); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 	}

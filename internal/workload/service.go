@@ -25,6 +25,8 @@ type Store interface {
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
 	// Mounting lists the workloads that have a team's volume and have not ended.
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
+	// Claims are what clusters last said of the claims of teams' volumes, by the volume's name.
+	Claims(ctx context.Context, volumes ...string) (map[string]ClaimState, error)
 	History(ctx context.Context, id ID, limit int) ([]audit.Event, error)
 }
 
@@ -32,6 +34,7 @@ type Store interface {
 type Tx interface {
 	Workload(ctx context.Context, id ID) (Workload, error)
 	Volume(ctx context.Context, name string) (Volume, error)
+	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
 	SaveWorkload(ctx context.Context, w Workload) error
@@ -53,6 +56,8 @@ type Filter struct {
 type VolumeFilter struct {
 	Owner   identity.PersonID
 	Tenants []string // nil for all
+	Cluster string
+	Shared  bool // only volumes of teams
 }
 
 // Limits says what a tenant may hold and how many seats there are; the service asks it when a stopped workload is resumed.
@@ -69,6 +74,7 @@ type Service struct {
 	Budgets *budget.Service // nil: no team has one
 	Now     func() time.Time
 	Keep    Keeping
+	Grace   time.Duration // in which a volume of a team that was deleted can be taken back; 0: none
 	// Sizes gives a size as the catalogue has it now; nil: no lease becomes longer by itself.
 	Sizes func(name string) (catalog.Size, bool)
 	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,8 +25,10 @@ const (
 
 // Class is a storage class that the administrator offers for volumes of teams.
 type Class struct {
-	Name   string `json:"name"` // of the StorageClass
-	Access Access `json:"access"`
+	Name      string `json:"name"` // of the StorageClass
+	Access    Access `json:"access"`
+	VolumeGiB int    `json:"volumeGiB,omitempty"` // most that one volume can have; default what storage can have at all
+	TeamGiB   int    `json:"teamGiB,omitempty"`   // most that all volumes of a team can have together; default no such limit
 }
 
 // Offered is a class on a cluster.
@@ -91,14 +92,12 @@ func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
 	if most := min(maxShareName, maxLabel-len(d.Team)-1); len(validation.IsDNS1123Label(d.Name)) > 0 || len(d.Name) > most {
 		problem("name", i18n.T("tenant.name_wrong", "Most", most))
 	}
-	i := slices.IndexFunc(s.Offered, func(o Offered) bool { return o.Cluster == d.Cluster && o.Name == d.Class })
-	if i < 0 {
+	class, offered := s.Class(d.Cluster, d.Class)
+	if !offered {
 		problem("class", i18n.T("volume.class_unknown"))
-	} else {
-		class = s.Offered[i].Class
 	}
-	if d.GiB < 1 || d.GiB > s.MostGiB {
-		problem("gib", i18n.T("volume.size_wrong", "Most", s.MostGiB))
+	if most := s.Most(class); d.GiB < 1 || d.GiB > most {
+		problem("gib", i18n.T("volume.size_wrong", "Most", most))
 	}
 	if !utf8.ValidString(d.Note) || utf8.RuneCountInString(d.Note) > maxShareNote || strings.ContainsFunc(d.Note, unicode.IsControl) {
 		problem("note", i18n.T("tenant.text_too_long", "Most", maxShareNote))
@@ -110,6 +109,7 @@ func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
 type TeamVolume struct {
 	Volume
 	Users []Workload
+	Claim ClaimState // what its cluster said last
 }
 
 // TeamVolumes lists the volumes of a team, for its members and those who see all.
@@ -117,22 +117,31 @@ func (s *Service) TeamVolumes(ctx context.Context, a identity.Actor, team string
 	if err := s.permitTeam(a, team, identity.ReadTenant); err != nil {
 		return nil, err
 	}
-	volumes, err := s.Store.Volumes(ctx, VolumeFilter{Tenants: []string{team}})
+	volumes, err := s.Store.Volumes(ctx, VolumeFilter{Tenants: []string{team}, Shared: true})
 	if err != nil {
 		return nil, err
 	}
 	var list []TeamVolume
+	claims, err := s.Store.Claims(ctx, namesOf(volumes)...)
+	if err != nil {
+		return nil, err
+	}
 	for _, v := range volumes {
-		if !v.OfTeam() {
-			continue
-		}
 		users, err := s.Store.Mounting(ctx, v)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, TeamVolume{Volume: v, Users: users})
+		list = append(list, TeamVolume{Volume: v, Users: users, Claim: claims[v.Name]})
 	}
 	return list, nil
+}
+
+func namesOf(volumes []Volume) []string {
+	names := make([]string, len(volumes))
+	for i, v := range volumes {
+		names[i] = v.Name
+	}
+	return names
 }
 
 // permitTeam: a team that somebody may not read does not exist for them.
@@ -169,11 +178,14 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 		Share: TeamShare{Name: d.Name, Class: class.Name, Access: class.Access, ReadOnly: d.ReadOnly, Note: d.Note}}
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		switch was, err := tx.Volume(ctx, v.Name); {
-		case err == nil && was.Deleted:
+		case err == nil && (was.Deleted || was.Going()):
 			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_going", "Name", d.Name)}})
 		case err == nil:
 			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_taken", "Name", d.Name)}})
 		case !fault.Is(err, fault.NotFound):
+			return err
+		}
+		if err := roomFor(ctx, tx, v.Tenant, v.Cluster, class, v.GiB); err != nil {
 			return err
 		}
 		if err := tx.SaveVolume(ctx, v); err != nil {
@@ -186,33 +198,6 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 	})
 	v.Version++
 	return v, err
-}
-
-// EndVolume deletes a volume of a team with everything in it. While a workload has it, running or stopped, that is a Conflict that names them. Typed is its name once
-// more, as somebody typed it to confirm.
-func (s *Service) EndVolume(ctx context.Context, a identity.Actor, team, name, typed string) error {
-	if err := s.permitTeam(a, team, identity.ChangeAssets); err != nil {
-		return err
-	}
-	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
-		v, err := tx.Volume(ctx, ClaimOf(team, name))
-		switch {
-		case err != nil:
-			return err
-		case !v.OfTeam() || v.Tenant != team || v.Deleted:
-			return fault.New(fault.NotFound, i18n.T("volume.not_found"))
-		case strings.TrimSpace(typed) != name:
-			return fault.InvalidFields([]fault.Field{{Name: "confirm", Reason: i18n.T("volume.confirm", "Name", name)}})
-		}
-		users, err := tx.Mounting(ctx, v)
-		if err != nil {
-			return err
-		}
-		if len(users) > 0 {
-			return fault.New(fault.Conflict, i18n.T("volume.mounted", "Name", name, "By", named(users)))
-		}
-		return s.releaseVolume(ctx, tx, a, v, true)
-	})
 }
 
 // mostNamed is how many workloads a sentence names.

@@ -190,6 +190,8 @@ type Volume struct {
 	UpdatedAt time.Time
 	Version   int64
 	Share     TeamShare // of a team's volume
+	GoesAt    time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
+	Refused   Refusal   // of a team's volume that was to grow
 
 	UnusedFrom time.Time     // from when the time counts for which unused storage is kept; zero while it is used or kept for ever
 	WarnedAt   time.Time     // when its end was last announced

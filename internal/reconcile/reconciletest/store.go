@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type Store struct {
 	mu        sync.Mutex
 	workloads map[workload.ID]workload.Workload
 	volumes   map[string]workload.Volume
+	claims    map[string]workload.ClaimState
 	intervals []usage.Interval
 	events    []audit.Event
 	snapshots map[string]inventory.Snapshot
@@ -36,7 +38,7 @@ type Store struct {
 
 // NewStore makes an empty store.
 func NewStore() *Store {
-	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{}, volumes: map[string]workload.Volume{},
+	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{}, volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
 		snapshots: map[string]inventory.Snapshot{}}
 }
 
@@ -234,6 +236,38 @@ func (s *Store) DeletedVolumes(context.Context) ([]workload.Volume, error) {
 		}
 	}
 	return list, nil
+}
+
+// Volumes implements reconcile.Store.
+func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.Volume, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []workload.Volume
+	for _, name := range slices.Sorted(maps.Keys(s.volumes)) {
+		v := s.volumes[name]
+		if !v.Deleted && (f.Cluster == "" || v.Cluster == f.Cluster) && (!f.Shared || v.OfTeam()) {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// Claims implements reconcile.Store.
+func (s *Store) Claims(_ context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	claims := map[string]workload.ClaimState{}
+	for _, name := range volumes {
+		if c, ok := s.claims[name]; ok {
+			claims[name] = c
+		}
+	}
+	return claims, nil
+}
+
+// SaveClaim implements reconcile.Store.
+func (s *Store) SaveClaim(_ context.Context, volume string, c workload.ClaimState) error {
+	return s.write(func() error { s.claims[volume] = c; return nil })
 }
 
 // PurgeVolume implements reconcile.Store.

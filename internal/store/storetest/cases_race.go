@@ -43,7 +43,72 @@ func Draft(name string) request.Draft {
 	return request.Draft{Kind: catalog.Notebook, Tenant: "vision", Name: name, Size: "mig-10gb", Image: "torch", Lease: "1h", Storage: "10Gi"}
 }
 
+// Volumes is the real service over a store, for a team "vision" that may have so many GiB of the class "nfs" in all, and one of its owners.
+func Volumes(s *store.Store, teamGiB int) (*workload.Service, identity.Actor) {
+	offered := []workload.Offered{{Cluster: "west", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: teamGiB}}}
+	service := &workload.Service{Store: s, Now: time.Now, Grace: time.Hour, Sharing: func() workload.Sharing {
+		return workload.Sharing{Offered: offered, MostGiB: 1000, Namespace: func(team string) (string, bool) { return "gpu-" + team, team == "vision" }}
+	}}
+	return service, identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Owner}}, Via: identity.ViaSession}
+}
+
 var raceCases = cases{
+	"of many who want the last of what a team may store at once, by a new volume or a larger one, one gets it": func(t *testing.T, s *store.Store) {
+		service, ada := Volumes(s, 100)
+		ctx := context.Background()
+		draft := workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 90}
+		_, err := service.ShareVolume(ctx, ada, draft)
+		must(t, err)
+		var served atomic.Int32
+		var group sync.WaitGroup
+		tell := func(err error) {
+			switch {
+			case err == nil:
+				served.Add(1)
+			case !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict):
+				t.Errorf("want it, or a sentence that says why not, got %v", err)
+			}
+		}
+		for i := range 10 {
+			group.Go(func() {
+				d := draft
+				d.Name, d.GiB = fmt.Sprint("more-", i), 10
+				_, err := service.ShareVolume(ctx, ada, d)
+				tell(err)
+			})
+			group.Go(func() {
+				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 90, GiB: 100})
+				tell(err)
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), served.Load())
+		sum := 0
+		for _, v := range got(s.Volumes(ctx, workload.VolumeFilter{Shared: true}))(t) {
+			sum += v.GiB
+		}
+		equal(t, 100, sum)
+	},
+	"of two owners who make the same volume larger at once the second is told what it is now": func(t *testing.T, s *store.Store) {
+		service, ada := Volumes(s, 0)
+		ctx := context.Background()
+		_, err := service.ShareVolume(ctx, ada, workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 10})
+		must(t, err)
+		var group sync.WaitGroup
+		var lost atomic.Int32
+		for i := range 2 {
+			group.Go(func() {
+				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 10, GiB: 20 + i})
+				if fault.Is(err, fault.Conflict) && fault.As(err).Sentence.ID == "volume.grown_meanwhile" {
+					lost.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), lost.Load())
+	},
 	"of 200 who ask for the last 7 at once, exactly 7 get one": func(t *testing.T, s *store.Store) {
 		const people, slots = 200, 7
 		service, ada := Service(s, slots)

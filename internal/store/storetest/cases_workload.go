@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -254,13 +256,14 @@ var volumeCases = cases{
 	},
 	"storage is listed by owner and tenants": func(t *testing.T, s *store.Store) {
 		other := Volume("v-2")
-		other.Owner, other.Tenant = "p-eve", "speech"
+		other.Owner, other.Tenant, other.Cluster, other.Share = "p-eve", "speech", "east", workload.TeamShare{}
 		saveVolume(t, s, Volume("v-1"))
 		saveVolume(t, s, other)
 		for _, c := range []struct {
 			want string
 			f    workload.VolumeFilter
 		}{{"v-1 v-2", workload.VolumeFilter{}}, {"v-2", workload.VolumeFilter{Owner: "p-eve"}}, {"v-1", workload.VolumeFilter{Tenants: []string{"vision"}}},
+			{"v-1", workload.VolumeFilter{Shared: true}}, {"v-2", workload.VolumeFilter{Cluster: "east"}}, {"", workload.VolumeFilter{Cluster: "east", Shared: true}},
 			{"", workload.VolumeFilter{Tenants: []string{}}}} {
 			items := got(s.Volumes(context.Background(), c.f))(t)
 			equal(t, c.want, idsOf(items, func(v workload.Volume) string { return v.Name }))
@@ -279,6 +282,27 @@ var volumeCases = cases{
 		}
 		v := Volume("vision.data")
 		equal(t, "w-1 w-2", idsOf(got(s.Mounting(ctx, v))(t), func(w workload.Workload) string { return string(w.ID) }))
+	},
+	"what a cluster says of a claim is kept whole, nothing older replaces it, and it goes with its volume": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		seen := workload.ClaimState{Phase: workload.ClaimPending, Asked: 20 << 30, Has: 10 << 30, Reason: i18n.T("explain.disk_first"), Detail: "waits", At: later(3)}
+		filled(t, seen)
+		must(t, s.SaveClaim(ctx, "vision.data", seen)) // there is no such volume: nothing happens
+		equal(t, 0, len(got(s.Claims(ctx, "vision.data"))(t)))
+		v := Volume("vision.data")
+		saveVolume(t, s, v)
+		saveVolume(t, s, Volume("vision.other"))
+		must(t, s.SaveClaim(ctx, "vision.data", seen))
+		must(t, s.SaveClaim(ctx, "vision.other", workload.ClaimState{At: later(1)}))
+		older := seen
+		older.Phase, older.At = workload.ClaimBound, later(2)
+		must(t, s.SaveClaim(ctx, "vision.data", older))
+		equal(t, map[string]workload.ClaimState{"vision.data": seen}, got(s.Claims(ctx, "vision.data", "vision.none"))(t))
+		equal(t, 0, len(got(s.Claims(ctx))(t)))
+		v.Deleted, v.Version = true, 1
+		saveVolume(t, s, v)
+		must(t, s.PurgeVolume(ctx, "vision.data"))
+		equal(t, []string{"vision.other"}, slices.Collect(maps.Keys(got(s.Claims(ctx, "vision.data", "vision.other"))(t))))
 	},
 	"deleted storage keeps its name until the cluster has let it go": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

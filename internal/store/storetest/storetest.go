@@ -94,7 +94,8 @@ func Request(id string) request.Request {
 // Volume is one with every field set, but for Deleted.
 func Volume(name string) workload.Volume {
 	return workload.Volume{Name: name, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Cluster: "west", Namespace: "gpu-vision", GiB: 10,
-		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour, Share: share}
+		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour, Share: share,
+		GoesAt: later(4), Refused: workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
 }
 
 var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true, Note: "All of it."}

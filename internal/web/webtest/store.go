@@ -32,6 +32,7 @@ type Store struct {
 	Refused   []request.Request
 	Works     map[workload.ID]workload.Workload
 	Vols      map[string]workload.Volume
+	VolClaims map[string]workload.ClaimState // of teams' volumes
 	Held      map[workload.ID][]usage.Interval
 	Engine    map[workload.ID]usage.EngineUse // how busy GPUs were this month; empty: nobody knows
 	Record    []audit.Event
@@ -243,7 +244,7 @@ func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.
 	var list []workload.Volume
 	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
 		v := s.Vols[name]
-		if (f.Owner == "" || v.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
+		if (f.Owner == "" || v.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) && (!f.Shared || v.OfTeam()) && (f.Cluster == "" || v.Cluster == f.Cluster) {
 			list = append(list, v)
 		}
 	}
@@ -399,6 +400,19 @@ func (s *Store) Volume(_ context.Context, name string) (workload.Volume, error) 
 		return v, fault.New(fault.NotFound, i18n.T("volume.not_found"))
 	}
 	return v, nil
+}
+
+// Claims are what clusters said of teams' volumes.
+func (s *Store) Claims(_ context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	claims := map[string]workload.ClaimState{}
+	for _, name := range volumes {
+		if c, ok := s.VolClaims[name]; ok {
+			claims[name] = c
+		}
+	}
+	return claims, nil
 }
 
 // Mounting lists the workloads that have a volume of a team.

@@ -1,0 +1,178 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gpu-portal/gpu-portal/internal/explain"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Shared is told of teams' volumes that a cluster does not let grow.
+type Shared interface {
+	// NotGrown takes the growth back; cause is the id of a sentence, words are the API server's.
+	NotGrown(ctx context.Context, v workload.Volume, claimGiB int, cause, words string) error
+}
+
+const claimKind = "PersistentVolumeClaim"
+
+// tendShared has the claims of teams' volumes grow that shall be larger, and writes down what the cluster says of each. It reports whether something is left to do. It can be
+// interrupted anywhere and called again: it compares rows with claims each time.
+func (l *loop) tendShared(ctx context.Context) (more bool) {
+	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name, Shared: true})
+	if err != nil {
+		if ctx.Err() == nil {
+			l.log.Error("list the storage of teams", "error", err)
+		}
+		return false
+	}
+	known, err := l.o.Store.Claims(ctx, namesOf(volumes)...)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.log.Error("read what is known of the storage of teams", "error", err)
+		}
+		return false
+	}
+	for _, v := range volumes {
+		err := l.tend(ctx, v, known[v.Name])
+		if err != nil && ctx.Err() == nil {
+			l.log.Warn("look after the storage of a team", "volume", v.Name, "error", err)
+		}
+		more = more || err != nil
+	}
+	return more
+}
+
+func namesOf(volumes []workload.Volume) []string {
+	names := make([]string, len(volumes))
+	for i, v := range volumes {
+		names[i] = v.Name
+	}
+	return names
+}
+
+func (l *loop) tend(ctx context.Context, v workload.Volume, was workload.ClaimState) error {
+	claim := l.sharedClaim(v)
+	if claim != nil && claim.Status.Phase == corev1.ClaimBound && requested(claim) < wantedBytes(v) {
+		if err := l.grow(ctx, v); err != nil {
+			return err
+		}
+	}
+	now := l.claimState(v, claim)
+	if now.Same(was) && now.At.Sub(was.At) < l.o.Every.Confirm {
+		return nil
+	}
+	return l.o.Store.SaveClaim(ctx, v.Name, now)
+}
+
+// sharedClaim is the claim of a team's volume as the caches have it; nil for none, and for one that is not ours.
+func (l *loop) sharedClaim(v workload.Volume) *corev1.PersistentVolumeClaim {
+	obj, ok := l.caches().look(Key{Kind: claimKind, Namespace: v.Namespace, Name: v.Name})
+	if !ok || !l.claimObject(v).mayTouch(existing(obj)) {
+		return nil
+	}
+	return obj.(*corev1.PersistentVolumeClaim)
+}
+
+func (l *loop) claimObject(v workload.Volume) Object {
+	return Object{Key: Key{Kind: claimKind, Namespace: v.Namespace, Name: v.Name},
+		Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: v.Tenant, Volume: v.Name}}
+}
+
+func wantedBytes(v workload.Volume) int64 { return int64(v.GiB) << 30 }
+
+func requested(c *corev1.PersistentVolumeClaim) int64 {
+	q := c.Spec.Resources.Requests[corev1.ResourceStorage]
+	return q.Value()
+}
+
+// claimState is what the caches show. A claim that is being deleted by somebody else is told as such by its reason.
+func (l *loop) claimState(v workload.Volume, claim *corev1.PersistentVolumeClaim) workload.ClaimState {
+	s := workload.ClaimState{At: l.o.Now()}
+	if claim == nil {
+		return s
+	}
+	has := claim.Status.Capacity[corev1.ResourceStorage]
+	s.Phase, s.Asked, s.Has = workload.Phase(claim.Status.Phase), requested(claim), has.Value()
+	if s.Phase == workload.NoClaim {
+		s.Phase = workload.ClaimPending
+	}
+	e := explain.Claim(claim, l.eventsAbout(v.Namespace, string(claim.UID)), wantedBytes(v))
+	s.Reason, s.Detail = e.Reason, e.Detail
+	return s
+}
+
+// grow makes a claim ask for more. It looks at the claim itself first and names what it saw, so that a leader that was asleep undoes nothing; what asks for as much already is left
+// alone, for claims never shrink.
+func (l *loop) grow(ctx context.Context, v workload.Volume) error {
+	o := l.claimObject(v)
+	c := kinds[rank(claimKind)].clients(l.cluster.Client, v.Namespace)
+	found, err := c.get(ctx, v.Name)
+	if err != nil {
+		return missing(err)
+	}
+	claim, ok := found.(*corev1.PersistentVolumeClaim)
+	if !ok || !o.mayTouch(existing(found)) || claim.DeletionTimestamp != nil || claim.Status.Phase != corev1.ClaimBound || requested(claim) >= wantedBytes(v) {
+		return nil
+	}
+	body, err := growth(claim, wantedBytes(v))
+	if err != nil {
+		return err
+	}
+	_, err = c.patch(ctx, v.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
+	if err == nil {
+		l.writer.wrote(Update, claimKind)
+		return nil
+	}
+	if words, final := refusedForGood(err); final && l.o.Shared != nil {
+		l.log.Warn("the cluster does not let the storage of a team grow", "volume", v.Name, "error", err)
+		return l.o.Shared.NotGrown(ctx, v, int(requested(claim)>>30), explain.GrowthRefused(words), words)
+	}
+	return err
+}
+
+// growth is the patch. The uid and the version in it make the API server refuse when the claim has changed since.
+func growth(claim *corev1.PersistentVolumeClaim, bytes int64) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": claim.UID, "resourceVersion": claim.ResourceVersion},
+		"spec":     map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": resource.NewQuantity(bytes, resource.BinarySI)}}}})
+}
+
+// later are refusals that another try may not meet again: somebody was faster, signing in, too much at once, a quota whose use is still being counted.
+var later = []int32{http.StatusConflict, http.StatusNotFound, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusRequestTimeout}
+
+// refusedForGood gives the API server's words where trying again would not help.
+func refusedForGood(err error) (words string, final bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", false
+	}
+	s := status.Status()
+	if s.Code < http.StatusBadRequest || s.Code >= http.StatusInternalServerError || strings.Contains(s.Message, "status unknown for quota:") {
+		return "", false
+	}
+	for _, code := range later {
+		if s.Code == code {
+			return "", false
+		}
+	}
+	return s.Message, true
+}
+
+// ringShared looks at teams' volumes soon: a claim of one has changed. Changes are gathered.
+func (l *loop) ringShared(volume string) {
+	if strings.Contains(volume, ".") { // see workload.ClaimOf
+		time.AfterFunc(gather, l.chores.ring)
+	}
+}

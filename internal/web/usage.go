@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 	"slices"
@@ -93,7 +94,7 @@ func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
-	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost), Hours: w.sumHours(say, total)}
+	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost)}
 	if len(m.Rows) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
 	}
@@ -293,9 +294,10 @@ func gpuKind(say words, k usage.Kind) string {
 	return strings.Join(parts, " · ")
 }
 
+// kindHours are the types of which most was held first: what stands below them is folded away.
 func kindHours(say words, times []usage.KindTime) []usageview.HoursModel {
 	var list []usageview.HoursModel
-	for _, t := range times {
+	for _, t := range slices.SortedStableFunc(slices.Values(times), func(a, b usage.KindTime) int { return cmp.Compare(b.Time, a.Time) }) {
 		list = append(list, usageview.HoursModel{Hours: say.hours(t.Time), Kind: gpuKind(say, t.Kind)})
 	}
 	return list

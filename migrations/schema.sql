@@ -87,6 +87,8 @@ CREATE INDEX requests_waiting ON requests (tenant, asker) WHERE state = 'pending
 CREATE INDEX requests_pending_name ON requests (name) WHERE state = 'pending';
 CREATE INDEX requests_size ON requests (size_name, created_at, id);
 CREATE INDEX requests_seat_line ON requests (seat_since, id, seat_pool) WHERE state = 'pending' AND seat_pool <> '';
+-- How long the requests of a team waited for people.
+CREATE INDEX requests_decided ON requests (tenant, decided_at) WHERE kind = 'start' AND state <> 'pending';
 
 -- What was refused at once, with what the rules could see then.
 CREATE TABLE refusals (
@@ -593,6 +595,28 @@ CREATE TABLE notice_cursor (
   id  BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   seq BIGINT NOT NULL
 );
+
+-- Each start of a workload: what was estimated when it was told to run, and when it got its place after it had waited, and what came of it. Later estimates rest on those that are over.
+CREATE TABLE starts (
+  workload     TEXT    NOT NULL,
+  generation   BIGINT  NOT NULL,
+  size_name    TEXT    NOT NULL,
+  kind         TEXT    NOT NULL,
+  cluster      TEXT    NOT NULL,
+  waited       BOOLEAN NOT NULL,
+  told_at      BIGINT  NOT NULL,
+  given_at     BIGINT  NOT NULL,
+  from_at      BIGINT,
+  until_at     BIGINT CHECK (until_at >= from_at),
+  basis        TEXT    NOT NULL,
+  placed_at    BIGINT,
+  placed_from  BIGINT,
+  placed_until BIGINT CHECK (placed_until >= placed_from),
+  ready_at     BIGINT,
+  PRIMARY KEY (workload, generation)
+);
+CREATE INDEX starts_ready ON starts (size_name, kind, ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX starts_told ON starts (told_at);
 
 -- Nodes and cards that an administrator has called bad. A card goes by its UUID; the node is where it was then.
 CREATE TABLE hardware_marks (

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/holders"
@@ -52,6 +53,7 @@ type Deps struct {
 	Prices    *usage.Prices
 	Budgets   *budget.Service
 	Offer     *offer.Service
+	Forecasts *forecast.Service // nil: nothing is estimated
 	Licences  *license.Service
 	Rules     *policy.Service
 	Tenants   *tenant.Service

@@ -59,7 +59,7 @@ func (a *API) submit(ctx context.Context, actor identity.Actor, in *submitInput)
 	if err != nil {
 		return nil, err
 	}
-	return &submitOutput{Location: "/api/v1/requests/" + string(r.ID), Body: requestView(r, i18n.From(ctx))}, nil
+	return &submitOutput{Location: "/api/v1/requests/" + string(r.ID), Body: a.awaited(ctx, r)}, nil
 }
 
 // Preview is what would become of a request.
@@ -74,6 +74,7 @@ type Preview struct {
 	Capacity  Capacity               `json:"capacity"`
 	Quota     Quota                  `json:"quota"`
 	Budget    *BudgetAsk             `json:"budget,omitempty" doc:"Absent for a team without a budget"`
+	Forecast  *Forecast              `json:"forecast,omitempty" doc:"When it would be ready"`
 	Instead   string                 `json:"instead,omitempty" doc:"A size that would start now"`
 	Manifest  string                 `json:"manifest" doc:"YAML of what would be created"`
 }
@@ -99,6 +100,7 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	if p.Verdict.Outcome != "" {
 		v.Decision = verdictView(p.Verdict, l)
 	}
+	v.Forecast = a.previewForecast(ctx, p)
 	return reply(v, nil)
 }
 
@@ -119,10 +121,9 @@ func (a *API) requests(ctx context.Context, actor identity.Actor, in *requestsIn
 	if err != nil {
 		return nil, err
 	}
-	l := i18n.From(ctx)
 	views := make([]Request, len(items))
 	for i, r := range items {
-		views[i] = requestView(r, l)
+		views[i] = a.awaited(ctx, r)
 	}
 	return reply(list(views, next), nil)
 }
@@ -140,7 +141,10 @@ type idInput struct {
 
 func (a *API) request(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
 	r, err := a.deps.Requests.Get(ctx, actor, request.ID(in.ID))
-	return reply(requestView(r, i18n.From(ctx)), err)
+	if err != nil {
+		return nil, err
+	}
+	return reply(a.awaited(ctx, r), nil)
 }
 
 type decideInput struct {

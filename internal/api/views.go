@@ -288,6 +288,7 @@ type Request struct {
 	Storage   string     `json:"storage,omitempty"`
 	Reason    string     `json:"reason"`
 	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
+	Forecast  *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a licence seat"`
 	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
 	Replaces  string     `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt time.Time  `json:"createdAt"`
@@ -333,6 +334,7 @@ type Workload struct {
 	State      string     `json:"state" enum:"queued,starting,running,stopping,stopped,ended,failed"`
 	Reason     string     `json:"reason" doc:"In plain words, why it is in this state; empty while all is well"`
 	Detail     string     `json:"detail,omitempty" doc:"The cluster's own words"`
+	Forecast   *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it is queued or starts"`
 	Node       string     `json:"node,omitempty"`
 	Pod        string     `json:"pod,omitempty"`
 	URL        string     `json:"url" doc:"Where it is opened, through the gateway"`

@@ -35,6 +35,7 @@ func (a *API) workloads(ctx context.Context, actor identity.Actor, in *workloads
 	views := make([]Workload, len(items))
 	for i, w := range items {
 		views[i] = a.workloadView(w, costs[w.ID], i18n.From(ctx))
+		views[i].Forecast = a.workloadForecast(ctx, w)
 	}
 	return reply(list(views, next), nil)
 }
@@ -50,7 +51,7 @@ func (a *API) view(ctx context.Context, w workload.Workload, err error) (*output
 	}
 	v := a.workloadView(w, costs[w.ID], i18n.From(ctx))
 	in, _, err := a.deps.Requests.ResumeOf(ctx, w)
-	v.WaitsIn = string(in)
+	v.WaitsIn, v.Forecast = string(in), a.workloadForecast(ctx, w)
 	return reply(v, err)
 }
 

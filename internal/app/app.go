@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -77,6 +78,7 @@ type App struct {
 	budgets    *budget.Service
 	prices     *usage.Prices
 	fleet      *usage.Fleet
+	forecasts  *forecast.Service
 	marks      *health.Service
 	advice     *advice.Service
 	collector  *advice.Collector
@@ -239,6 +241,7 @@ func (a *App) services() {
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}, Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
+	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats, Now: a.now})
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
 	a.monthly = &usage.Monthly{Store: a.store, Statements: a.usage, Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
@@ -276,7 +279,7 @@ func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
-		Leases: a.workloads, Storage: a.workloads, Shared: a.workloads, Idle: a.idle, Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
+		Leases: a.workloads, Storage: a.workloads, Shared: a.workloads, Idle: a.idle, Forecasts: a.forecasts, Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
@@ -335,9 +338,9 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
@@ -173,8 +174,8 @@ type counted struct {
 	done    chan struct{}
 }
 
-func (c *counted) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error {
-	err := c.Store.SaveObserved(ctx, w, events, meter)
+func (c *counted) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
+	err := c.Store.SaveObserved(ctx, w, events, meter, starts...)
 	if err == nil && created(w) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

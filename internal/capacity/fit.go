@@ -83,3 +83,12 @@ func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free
 	}
 	return int(a.count(true, all)), int(a.count(false, max(0, now)))
 }
+
+// Freed is what a workload of a size gives back of its node's CPU and memory; nothing where the size cannot be read.
+func Freed(size catalog.Size) inventory.Freed {
+	n, ok := needOf(size)
+	if !ok {
+		return inventory.Freed{}
+	}
+	return inventory.Freed{MilliCPU: n.milliCPU, Bytes: n.bytes}
+}

@@ -82,13 +82,15 @@ type Options struct {
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards func(cluster string) map[string][]inventory.PhysicalCard
 	// Marks is what administrators have called bad in a cluster; nil: nothing.
-	Marks    func(cluster string) inventory.Marks
-	Fleet    Fleet             // nil: the hours of the cards are not counted
-	Leases   Leases            // nil: none becomes longer
-	Storage  Storage           // nil: kept for ever
-	Shared   Shared            // nil: nobody is told
-	Idle     Idle              // nil: nobody looks
-	Warnings workload.Warnings // of the end of a lease; default workload.LeaseWarnings
+	Marks func(cluster string) inventory.Marks
+	// Forecasts estimate when what starts will be ready; nil: no starts are recorded.
+	Forecasts Forecasts
+	Fleet     Fleet             // nil: the hours of the cards are not counted
+	Leases    Leases            // nil: none becomes longer
+	Storage   Storage           // nil: kept for ever
+	Shared    Shared            // nil: nobody is told
+	Idle      Idle              // nil: nobody looks
+	Warnings  workload.Warnings // of the end of a lease; default workload.LeaseWarnings
 	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.
 	Clock   func(ctx context.Context) (time.Time, error)
 	Changes *live.Follower // topics "workload" and "volume"; nil: wishes are found by the full comparison only

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -41,6 +42,7 @@ type loop struct {
 	activity map[workload.ID]*workload.Activity // what it said last
 	refused  map[workload.ID]nudge              // pods that the quota refused
 	answered map[workload.ID]int64              // the wish by which it answered first
+	starts   map[workload.ID]forecast.Start     // as far as they were written
 	stock    *inventory.Snapshot                // the last one that was saved
 }
 
@@ -48,7 +50,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
 		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
 		queue:   workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(), workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
-		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}}
+		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{}}
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
 	l.status = newStatus(cluster.Name, c.o.Now)
@@ -214,12 +216,24 @@ func (l *loop) save(ctx context.Context, before, after workload.Workload, events
 			return err
 		}
 	}
-	if len(events) == 0 && change == nil && !worthSaving(before, after, l.o.Every.Confirm) {
+	var start *forecast.Start
+	if observed {
+		var err error
+		if start, err = l.startOf(ctx, after, now); err != nil {
+			return err
+		}
+	}
+	var starts []forecast.Start
+	if start != nil {
+		starts = append(starts, *start)
+	}
+	if len(events) == 0 && change == nil && start == nil && !worthSaving(before, after, l.o.Every.Confirm) {
 		return nil
 	}
 	failed := l.expectEcho(after.ID)
-	err := l.o.Store.SaveObserved(ctx, after, events, change)
+	err := l.o.Store.SaveObserved(ctx, after, events, change, starts...)
 	l.meter.saved(after, change, err)
+	l.startSaved(start, err)
 	if err != nil {
 		failed()
 	}
@@ -386,4 +400,5 @@ func (l *loop) drop(id workload.ID) {
 	delete(l.activity, id)
 	delete(l.refused, id)
 	delete(l.answered, id)
+	delete(l.starts, id)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -14,6 +15,8 @@ type stats struct {
 	passes *prometheus.HistogramVec
 	writes *prometheus.CounterVec
 	ready  *prometheus.HistogramVec
+	off    *prometheus.HistogramVec
+	ranges *prometheus.CounterVec
 }
 
 func newStats(registry prometheus.Registerer) *stats {
@@ -30,8 +33,21 @@ func newStats(registry prometheus.Registerer) *stats {
 		Name: "gpu_portal_time_to_ready_seconds", Help: "Time from the decision, or the wish to resume, until the workload answered. Each start counts once.",
 		Buckets: []float64{2, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600, 4 * 3600, 24 * 3600},
 	}, []string{"cluster", "size"})
+	s.off = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "gpu_portal_start_estimate_error_seconds", Help: "By how much the estimated range missed the moment in which a workload answered, 0 within it, by what the estimate rested on.",
+		Buckets: []float64{0, 5, 15, 60, 300, 900, 1800, 3600, 4 * 3600, 24 * 3600},
+	}, []string{"basis"})
+	s.ranges = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "gpu_portal_start_estimates_total", Help: "Starts that had an estimate and answered, by what it rested on: before, within or after the range.",
+	}, []string{"basis", "outcome"})
+	for _, basis := range forecast.Bases() { // so that a rate is there from the first one on
+		s.off.WithLabelValues(string(basis))
+		for _, is := range forecast.Outcomes() {
+			s.ranges.WithLabelValues(string(basis), string(is))
+		}
+	}
 	if registry != nil {
-		registry.MustRegister(s.passes, s.writes, s.ready)
+		registry.MustRegister(s.passes, s.writes, s.ready, s.off, s.ranges)
 	}
 	return s
 }
@@ -41,6 +57,12 @@ func (s *stats) answers(w workload.Workload, now time.Time) {
 	if told := w.Observed.Decided(); !told.IsZero() {
 		s.ready.WithLabelValues(w.Cluster, w.Size.Name).Observe(max(0, now.Sub(told).Seconds()))
 	}
+}
+
+// estimated notes how good an estimate was.
+func (s *stats) estimated(v forecast.Verdict) {
+	s.off.WithLabelValues(string(v.Basis)).Observe(v.Off.Seconds())
+	s.ranges.WithLabelValues(string(v.Basis), string(v.Outcome)).Inc()
 }
 
 func (s *stats) took(cluster string, err error, d time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -16,8 +17,10 @@ type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	// SaveObserved writes an advanced workload (which carries the Version it was read at), its events, a change of its meter interval, and an outbox row with the
 	// topic "workload", in one transaction; the controller counts on that row when it passes over the echo of its own saves. A nil interval leaves the meter alone; an Interval with a zero Until opens one (at most one is open for a workload, opening twice
-	// changes nothing); with Until set it closes the open one.
-	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error
+	// changes nothing); with Until set it closes the open one. At most one start comes with it: the record is written anew, and a Conflict when it is ready already.
+	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error
+	// Start gives the record of the start that a wish led to.
+	Start(ctx context.Context, id workload.ID, generation int64) (forecast.Start, error)
 	// OpenIntervals gives the open meter interval of each workload that has one.
 	OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval, error)
 	// OpenInterval gives the open meter interval of one workload, nil for none.

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -179,29 +180,34 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	return p, err
 }
 
-// instead looks for the nearest size by GPU memory that would start now.
+// instead is the size to take where this one would not start now; "" for none.
 func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant, p Preview) string {
-	if p.StartsNow() || p.Wish.Size.CPUOnly() {
+	if p.StartsNow() {
 		return ""
 	}
-	offers, err := s.Offers(ctx, a, t.Name)
+	o, _ := s.StartsInstead(ctx, a, t.Name, p.Wish.Size)
+	return o.Size.Name
+}
+
+// StartsInstead looks for the nearest size by GPU memory that would start now; not ok where there is none, or none may be seen.
+func (s *Service) StartsInstead(ctx context.Context, a identity.Actor, tenantName string, size catalog.Size) (best Offer, ok bool) {
+	if size.CPUOnly() {
+		return best, false
+	}
+	offers, err := s.Offers(ctx, a, tenantName)
 	if err != nil {
-		return ""
+		return best, false
 	}
-	best, gap := "", 0.0
+	gap := 0.0
 	for _, o := range offers {
-		if o.Size.Name == p.Wish.Size.Name || o.Size.CPUOnly() || !o.StartsNow() {
+		if o.Size.Name == size.Name || o.Size.CPUOnly() || !o.StartsNow() {
 			continue
 		}
-		d := o.Size.Accelerator.MemoryGiB - p.Wish.Size.Accelerator.MemoryGiB
-		if d < 0 {
-			d = -d
-		}
-		if best == "" || d < gap {
-			best, gap = o.Size.Name, d
+		if d := math.Abs(o.Size.Accelerator.MemoryGiB - size.Accelerator.MemoryGiB); !ok || d < gap {
+			best, gap, ok = o, d, true
 		}
 	}
-	return best
+	return best, ok
 }
 
 func fieldsOf(err error) []fault.Field {

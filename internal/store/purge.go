@@ -11,10 +11,12 @@ const (
 	outboxLife   = 24 * time.Hour      // a reader that was away for longer has to load everything again
 	deliveryLife = 30 * 24 * time.Hour // how long administrators see what was sent
 	expiredLife  = 30 * 24 * time.Hour // how long people still see a token that has expired
+	startLife    = 180 * 24 * time.Hour
 	refusedLife  = (request.PastDays + 1) * 24 * time.Hour
 )
 
-// PurgeOld deletes what has no more use: outbox rows after a day, sessions and codes at their end, tokens a month after theirs, and messages a month after they were sent or given up. The audit record, meter
+// PurgeOld deletes what has no more use: outbox rows after a day, sessions and codes at their end, tokens a month after theirs, messages a month after they were sent or given up, and
+// records of starts after half a year. The audit record, meter
 // intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	for _, old := range []struct {
@@ -23,6 +25,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	}{
 		{"DELETE FROM outbox WHERE at < ?", now.Add(-outboxLife)},
 		{"DELETE FROM refusals WHERE created_at < ?", now.Add(-refusedLife)},
+		{"DELETE FROM starts WHERE told_at < ?", now.Add(-startLife)},
 		{"DELETE FROM codes WHERE expires_at < ?", now},
 		{"DELETE FROM sessions WHERE ends_at < ?", now},
 		{"DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND updated_at < ?", now.Add(-deliveryLife)},

@@ -6,6 +6,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -193,14 +194,19 @@ func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
 	return err
 }
 
-// SaveObserved writes what the controller made of an observation: the workload, its events and its meter, in one transaction. See reconcile.Store.
-func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error {
+// SaveObserved writes what the controller made of an observation: the workload, its events, its meter and the record of its start, in one transaction. See reconcile.Store.
+func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.SaveWorkload(ctx, w); err != nil {
 			return err
 		}
 		if meter != nil {
 			if err := t.saveInterval(ctx, w.ID, *meter); err != nil {
+				return err
+			}
+		}
+		for _, start := range starts {
+			if err := t.saveStart(ctx, start); err != nil {
 				return err
 			}
 		}

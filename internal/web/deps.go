@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -40,6 +41,7 @@ type Deps struct {
 	Tenants      *tenant.Service
 	StandIns     *standin.Service
 	Snapshots    request.Snapshots
+	Forecasts    *forecast.Service // nil: nothing is estimated
 	Metrics      Metrics
 	Reports      func(cluster string) (gpumetrics.Report, bool) // how well its metrics are; nil: no cluster has any
 	Advice       *advice.Service

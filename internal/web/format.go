@@ -75,10 +75,11 @@ func (w words) percent(v float64) string { return ui.Percent(w.Localizer, v/100)
 // duration is "3 d 4 h", "2 h 10 min", "45 min", "40 s".
 func (w words) duration(d time.Duration) string { return ui.Duration(w.Localizer, max(0, d)) }
 
-// around shows a time as its distance from now; left as what remains; since as what has passed; at as the time itself.
+// around shows a time as its distance from now; left as what remains; since as what has passed; clock as the time of day, today; at as the time itself.
 func (w words) around(t time.Time) ui.TimeModel { return ui.At(w.Localizer, t, w.now, time.UTC) }
 func (w words) left(t time.Time) ui.TimeModel   { return ui.Countdown(w.Localizer, t, w.now, time.UTC) }
 func (w words) since(t time.Time) ui.TimeModel  { return ui.Elapsed(w.Localizer, t, w.now, time.UTC) }
+func (w words) clock(t time.Time) ui.TimeModel  { return ui.OnClock(w.Localizer, t, w.now, time.UTC) }
 func (w words) at(t time.Time) ui.TimeModel     { return ui.Exact(w.Localizer, t, time.UTC) }
 
 // reading is a value with its unit, or the word for unknown: never a zero that nobody measured.

@@ -32,7 +32,7 @@ func TestHomeShowsWhatIHave(t *testing.T) {
 	if got := said(in(running, "cost")); got != "€1.65" {
 		t.Errorf("three hours at 0.55: want €1.65, got %q", got)
 	}
-	if got := said(in(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 whole H100 are in use") {
+	if got := said(in(row(doc, "sweep-lr"), "state")); !strings.Contains(got, "All 2 of H100 80 GB are in use") {
 		t.Errorf("a waiting one says why, got %q", got)
 	}
 	if n := in(row(doc, "sweep-lr"), "open").Length(); n != 0 {

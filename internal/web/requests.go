@@ -163,6 +163,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 		Verdict: w.requestVerdict(k, r),
 		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
 	}
+	m.Forecast = w.requestOutlook(k, r)
 	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
 		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),

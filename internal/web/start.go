@@ -591,7 +591,7 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
 	m.Going = w.going(k, form, offers, p.Wish)
-	m.Items = summaryItems(say, p)
+	m.Items, m.Forecast = summaryItems(say, p), w.previewOutlook(k, p)
 	if p.Quota.Limit > 0 {
 		m.Quota = quotaAfter(say, p.Quota, p.Wish.Size.Title)
 	}

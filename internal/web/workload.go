@@ -54,6 +54,9 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
 		Facts: facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
+	if !o.Start.Hidden {
+		o.Start.Forecast = w.outlook(k, s.Workload)
+	}
 	v := w.workloadView(k, s, workloadview.Overview, workloadview.PageModel{Overview: o})
 	v.parts = append(v.parts,
 		part{id: o.Start.ID, draw: func(words) templ.Component { return workloadview.Start(o.Start) }},

@@ -95,8 +95,8 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
-	wantSaid(t, doc, "reason", "All 2 whole H100 are in use")
-	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") || !strings.Contains(got, "All 2 whole H100") || !strings.Contains(got, "12 min") {
+	wantSaid(t, doc, "reason", "All 2 of H100 80 GB are in use")
+	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") || !strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
 	if got := doc.Find("details pre").Text(); !strings.Contains(got, "Insufficient nvidia.com/gpu") {

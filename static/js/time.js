@@ -1,5 +1,5 @@
 // Keeps "in 2 h 10 min" true while the page is open, and shows exact times in the reader's own zone.
-import { locale, onChange, word } from './page.js';
+import { clock, locale, onChange, word } from './page.js';
 
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
@@ -32,6 +32,8 @@ function words(mode, at) {
       return duration(Math.max(left, 0));
     case 'elapsed':
       return duration(Math.max(-left, 0));
+    case 'clock':
+      if (new Date(at).toDateString() === new Date(now()).toDateString()) return clock(at);
   }
   return exact.format(at);
 }
@@ -53,7 +55,7 @@ function tick() {
   let nearest = Infinity;
   for (const element of document.querySelectorAll('time[data-time]')) {
     const distance = write(element);
-    if (element.dataset.time !== 'local') nearest = Math.min(nearest, distance);
+    if (!['local', 'clock'].includes(element.dataset.time)) nearest = Math.min(nearest, distance);
   }
   if (!document.hidden && nearest < Infinity) timer = setTimeout(tick, nearest < 120_000 ? 1000 : 15_000);
 }

@@ -1007,6 +1007,8 @@ func sizeRow(r SizeRowModel) templ.Component {
 type SummaryModel struct {
 	// Verdict is the one sentence: starts now, waits, cannot.
 	Verdict ui.NoticeModel
+	// Forecast is when it would be ready; nil where that cannot be asked.
+	Forecast *workload.ForecastModel
 	// Going warns of what was chosen and will go.
 	Going []ui.NoticeModel
 	// Cost is the price of the whole time, drawn large.
@@ -1070,6 +1072,12 @@ func Summary(m SummaryModel) templ.Component {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			if m.Forecast != nil {
+				templ_7745c5c3_Err = workload.Forecast(*m.Forecast).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			for _, n := range m.Going {
 				templ_7745c5c3_Err = ui.Notice(n).Render(ctx, templ_7745c5c3_Buffer)

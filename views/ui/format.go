@@ -30,6 +30,15 @@ func Exact(l *i18n.Localizer, at time.Time, zone *time.Location) TimeModel {
 	return timeModel(l, at, zone, TimeLocal, l.Moment(at, zone))
 }
 
+// OnClock is the time of day where that is today's, "14:02 UTC", and else the time itself.
+func OnClock(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
+	words := l.Moment(at, zone)
+	if local, today := at.In(zone), now.In(zone); local.YearDay() == today.YearDay() && local.Year() == today.Year() {
+		words = local.Format("15:04 MST")
+	}
+	return timeModel(l, at, zone, TimeClock, words)
+}
+
 // Clock is the time of day, "14:02", for lines that speak of today.
 func Clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("15:04") }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -32,6 +33,7 @@ type Store struct {
 	intervals []usage.Interval
 	events    []audit.Event
 	snapshots map[string]inventory.Snapshot
+	starts    map[workload.ID]forecast.Start
 	before    func() error // called before each write; an error is what the caller gets
 	saves     int
 }
@@ -39,7 +41,7 @@ type Store struct {
 // NewStore makes an empty store.
 func NewStore() *Store {
 	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{}, volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
-		snapshots: map[string]inventory.Snapshot{}}
+		snapshots: map[string]inventory.Snapshot{}, starts: map[workload.ID]forecast.Start{}}
 }
 
 // Follow gives the changes of workloads and volumes.
@@ -160,10 +162,16 @@ func (s *Store) Workload(_ context.Context, id workload.ID) (workload.Workload, 
 }
 
 // SaveObserved implements reconcile.Store.
-func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval) error {
+func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
 	err := s.write(func() error {
 		if s.workloads[w.ID].Version != w.Version {
 			return fault.New(fault.Conflict, i18n.T("store.changed"))
+		}
+		for _, start := range starts {
+			if is, ok := s.starts[start.Workload]; ok && is.Generation == start.Generation && !is.Open() {
+				return fault.New(fault.Conflict, i18n.T("store.changed"))
+			}
+			s.starts[start.Workload] = start
 		}
 		w.Version++
 		s.workloads[w.ID] = copied(w)
@@ -178,6 +186,16 @@ func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []au
 		s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
 	}
 	return err
+}
+
+// Start implements reconcile.Store. It keeps the last start of each workload.
+func (s *Store) Start(_ context.Context, id workload.ID, generation int64) (forecast.Start, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if start, ok := s.starts[id]; ok && start.Generation == generation {
+		return start, nil
+	}
+	return forecast.Start{}, fault.New(fault.NotFound, i18n.T("workload.not_found"))
 }
 
 func (s *Store) measure(i usage.Interval) {

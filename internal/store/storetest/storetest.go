@@ -27,7 +27,7 @@ type cases map[string]func(t *testing.T, s *store.Store)
 
 // Run asks everything of a store. open gives a migrated, empty one that is closed when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
-	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases, identityCases, otherCases, raceCases, textCases, catalogueCases, rulesCases, usageCases, priceCases, demandCases, budgetCases, licenceCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases, backlogCases, idleCases, adviceCases} {
+	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases, identityCases, otherCases, raceCases, textCases, catalogueCases, rulesCases, usageCases, priceCases, demandCases, budgetCases, licenceCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases, backlogCases, startCases, idleCases, adviceCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()

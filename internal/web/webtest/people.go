@@ -21,7 +21,10 @@ func Busy() *World {
 	w.fleet()
 	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
 	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute, 38*time.Minute).Shared().Ending())
-	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("All 2 whole H100 are in use. The next lease ends in 40 min.", 12*time.Minute))
+	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size", "H100 80 GB", "Count", 2)))
+	w.Earlier.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
+	w.Earlier.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second, 14*time.Second, 40*time.Second)
+	w.Earlier.Decided = []time.Duration{10 * time.Minute, 20 * time.Minute, 25 * time.Minute, 40 * time.Minute, 3 * time.Hour}
 	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour), Until: Now.Add(6 * time.Hour)}).Volume(10))
 	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose another image."))
 	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
@@ -109,6 +112,12 @@ func (b *Work) Queued(reason string, since time.Duration) *Work {
 	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(-since + 8*time.Hour)}
 	b.Observed = workload.Observation{At: Now.Add(-2 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0", Reason: b.Reason, Detail: "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match Pod's node affinity/selector.",
 		Steps: []workload.Step{{Name: workload.StepDecided, At: Now.Add(-since)}, {Name: workload.StepCreated, At: Now.Add(-since + 2*time.Second)}, {Name: workload.StepPlaced}, {Name: workload.StepImage}, {Name: workload.StepReady}}}
+	return b
+}
+
+// Because gives a reason that the portal has found itself.
+func (b *Work) Because(reason i18n.Text) *Work {
+	b.Reason, b.Observed.Reason = reason, reason
 	return b
 }
 

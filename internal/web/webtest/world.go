@@ -19,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -89,6 +90,7 @@ type World struct {
 	LicenceService  *license.Service
 	PriceList       *Prices
 	Unmet           *Misses
+	Earlier         *Earlier
 	FleetHours      *Fleet
 	Prices          *usage.Prices
 	Notices         *Notices
@@ -186,9 +188,11 @@ func Empty() *World {
 		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
 	w.Marks = health.New(health.Options{Store: &marks{w}, Sources: map[string]health.Source{"local": dcgm{w}}, Now: now})
 	w.Idle = newIdle(w.Store)
+	w.Earlier = &Earlier{Store: w.Store}
+	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats, Now: now})
 	w.IdleService = idle.New(idle.Options{Store: w.Idle, Sources: map[string]idle.Source{"local": idleSource{w.Idle}}, Namespaces: func() []string { return nil }, Now: now,
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok }, Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
-	w.Web = web.New(web.Deps{Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants, Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
+	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants, Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

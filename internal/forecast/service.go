@@ -1,0 +1,291 @@
+package forecast
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/capacity"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Days is for how long what was seen counts.
+const Days = 30
+
+// Store reads what estimates rest on. Faults: Unavailable when the database is away.
+type Store interface {
+	// Took lists how long starts of a size took that were ready since a time, the newest first; not all of very many.
+	Took(ctx context.Context, size string, kind catalog.WorkloadKind, since time.Time) ([]Took, error)
+	// DecidedIn lists how long requests of a team for a start waited for people who then decided them, since a time; not all of very many.
+	DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error)
+	// GivenBack lists how long before the end of its lease a size was given back, since a time; not all of very many.
+	GivenBack(ctx context.Context, size string, since time.Time) ([]time.Duration, error)
+	// Holders lists what holds something or waits for it, of all clusters.
+	Holders(ctx context.Context) ([]Held, error)
+	SeatLine(ctx context.Context) ([]request.Waiting, error)
+}
+
+// Options are what estimates are made from.
+type Options struct {
+	Store     Store
+	Snapshots request.Snapshots
+	// Seats counts every licence pool; nil where there is none.
+	Seats func(ctx context.Context) ([]license.Seats, error)
+	Now   func() time.Time
+}
+
+// Service gathers facts and estimates. What it read it remembers for a moment, for pages with many rows.
+type Service struct {
+	o       Options
+	took    memory[kindOf, []Took]
+	decided memory[string, Spread]
+	early   memory[string, time.Duration]
+	held    memory[struct{}, []Held]
+}
+
+type kindOf struct {
+	size string
+	kind catalog.WorkloadKind
+}
+
+// New makes a service.
+func New(o Options) *Service { return &Service{o: o} }
+
+// Fresh is how old a picture of a cluster may be: it is confirmed every minute.
+const Fresh = 3 * time.Minute
+
+const (
+	remembered   = 10 * time.Second
+	heldFor      = 2 * time.Second
+	mostRemember = 1000
+)
+
+// ForWorkload is when a workload that is on its way will be ready; the zero Estimate for one that is not.
+func (s *Service) ForWorkload(ctx context.Context, w workload.Workload) (Estimate, error) {
+	now := s.o.Now()
+	if w.Desired != workload.WantRunning || w.State != workload.Queued && w.State != workload.Starting {
+		return Estimate{}, nil
+	}
+	if at := w.Observed.At; !at.IsZero() && now.Sub(at) > Fresh {
+		return none(Silent, now), nil
+	}
+	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if w.State == workload.Starting {
+		return Begin(Placed, placed(took), orElse(w.UpdatedAt, reached(w, workload.StepPlaced)), now), nil
+	}
+	return s.queued(ctx, w, took, now)
+}
+
+// queued is the estimate for one that has no place yet.
+func (s *Service) queued(ctx context.Context, w workload.Workload, took []Took, now time.Time) (Estimate, error) {
+	told := orElse(w.UpdatedAt, w.Observed.Decided())
+	waits, known := causes[w.Reason.ID]
+	if !known {
+		return none(Stuck, now), nil
+	}
+	all, err := s.all(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	at := place(all, w.ID, w.Cluster, w.Size.Name)
+	if waits == forQuota {
+		return s.wait(ctx, quotaLine(w, at, all), w.Size.Name, took, now)
+	}
+	return s.onNodes(ctx, w.Cluster, w.Size, at, all, took, told, now)
+}
+
+// cause is what a workload without a place waits for.
+type cause int
+
+const (
+	forPlace cause = iota
+	forQuota
+)
+
+// causes are the reasons (see explain) that the end of somebody's lease mends, and those that say nothing yet. What is not here somebody has to mend.
+var causes = map[string]cause{
+	"": forPlace, "explain.creating": forPlace, "explain.preparing": forPlace, "explain.searching": forPlace, "explain.queued": forPlace, "explain.still_stopping": forPlace,
+	"explain.in_use": forPlace, "explain.in_use_unknown": forPlace, "explain.other_in_use": forPlace, "explain.node_full": forPlace, "explain.nodes_full": forPlace,
+	"explain.growth_limit": forPlace, "explain.growth_no_machines": forPlace, "explain.card_memory": forPlace, "explain.card_compute": forPlace, "explain.making_room": forPlace,
+	"explain.device_moment": forPlace, "explain.lost_race": forPlace, "explain.replacing": forPlace, "explain.preempted": forPlace, "explain.claim_in_use": forPlace,
+	"explain.disk_making": forPlace, "workload.being_created": forPlace, "workload.resuming": forPlace,
+	"explain.quota_full": forQuota, "explain.quota_unknown": forQuota,
+}
+
+// onNodes is the estimate for something that needs a place on nodes: at once where there is room, else after the leases before it.
+func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, at int, all []Held, took []Took, told, now time.Time) (Estimate, error) {
+	snapshot, ok := s.o.Snapshots.Snapshot(ctx, cluster)
+	if !ok || now.Sub(snapshot.TakenAt) > Fresh {
+		return none(Silent, now), nil
+	}
+	if fit := capacity.Fit(snapshot, size); fit.Known && fit.Total == 0 {
+		e := none(Stuck, now)
+		e.Place = at
+		return e, nil
+	}
+	line, waits := placeLine(snapshot, size, at, all)
+	if !waits {
+		return Begin(Starts, whole(took), told, now), nil
+	}
+	return s.wait(ctx, line, size.Name, took, now)
+}
+
+func (s *Service) wait(ctx context.Context, l Line, size string, took []Took, now time.Time) (Estimate, error) {
+	early, err := s.early.get(size, now, remembered, func() (time.Duration, error) {
+		list, err := s.o.Store.GivenBack(ctx, size, now.AddDate(0, 0, -Days))
+		return mean(list), err
+	})
+	l.Early = early
+	return Wait(l, placed(took), now), err
+}
+
+// ForPreview is when a wish would be ready if it were sent now; the zero Estimate for one that cannot be sent.
+func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, error) {
+	now, w := s.o.Now(), p.Wish
+	if len(p.Fields) > 0 || !p.Refused.IsZero() || w.Size.Name == "" || w.Image.Name == "" || p.Verdict.Outcome == "" {
+		return Estimate{}, nil
+	}
+	if p.Verdict.Outcome == policy.Approve {
+		return s.approval(ctx, w, now, now)
+	}
+	if p.Place > 0 && p.Seats != nil {
+		return s.seats(ctx, w, p.Seats.Pool.Name, p.Place, max(1, w.Size.Seats(p.Seats.Pool)), now)
+	}
+	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	if err != nil {
+		return Estimate{}, err
+	}
+	all, err := s.all(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return s.onNodes(ctx, w.Cluster, w.Size, place(all, "", w.Cluster, w.Size.Name), all, took, now, now)
+}
+
+// ForRequest is when a start that waits for people or for a licence seat will be ready; the zero Estimate for all others.
+func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, error) {
+	now := s.o.Now()
+	if r.State != request.Pending || r.Kind != request.StartKind && !r.WaitsForSeat() {
+		return Estimate{}, nil
+	}
+	if !r.WaitsForSeat() {
+		return s.approval(ctx, r.Wish, r.CreatedAt, now)
+	}
+	line, err := s.o.Store.SeatLine(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	pool, at := r.Decision.Seat.Pool, 0
+	for _, x := range line {
+		if x.Pool == pool {
+			at++
+		}
+		if x.ID == r.ID {
+			break
+		}
+	}
+	return s.seats(ctx, r.Wish, pool, at, 1, now)
+}
+
+// approval is the estimate for a wish that people have to decide.
+func (s *Service) approval(ctx context.Context, w request.Wish, asked, now time.Time) (Estimate, error) {
+	waited, err := s.decided.get(w.Tenant, now, remembered, func() (Spread, error) {
+		list, err := s.o.Store.DecidedIn(ctx, w.Tenant, now.AddDate(0, 0, -Days))
+		return SpreadOf(list), err
+	})
+	if err != nil {
+		return Estimate{}, err
+	}
+	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	return Ask(waited, whole(took), asked, now), err
+}
+
+// seats is the estimate for one that waits for licence seats, each taking as many as those before it.
+func (s *Service) seats(ctx context.Context, w request.Wish, pool string, at, each int, now time.Time) (Estimate, error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	short := at * each
+	if s.o.Seats != nil {
+		pools, err := s.o.Seats(ctx)
+		if err != nil {
+			return Estimate{}, err
+		}
+		if p, ok := license.Find(pools, pool); ok {
+			short -= p.Free()
+		}
+	}
+	took, err := s.times(ctx, w.Size.Name, w.Kind)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return s.wait(ctx, seatLine(pool, at, max(1, short), all), w.Size.Name, took, now)
+}
+
+func (s *Service) times(ctx context.Context, size string, kind catalog.WorkloadKind) ([]Took, error) {
+	now := s.o.Now()
+	return s.took.get(kindOf{size, kind}, now, remembered, func() ([]Took, error) {
+		return s.o.Store.Took(ctx, size, kind, now.AddDate(0, 0, -Days))
+	})
+}
+
+func (s *Service) all(ctx context.Context) ([]Held, error) {
+	return s.held.get(struct{}{}, s.o.Now(), heldFor, func() ([]Held, error) { return s.o.Store.Holders(ctx) })
+}
+
+// reached is when a start came to a step; zero where the cluster has not said so.
+func reached(w workload.Workload, name workload.StepName) time.Time {
+	for _, step := range w.Observed.Steps {
+		if step.Name == name {
+			return step.At
+		}
+	}
+	return time.Time{}
+}
+
+// orElse is the second time, or the first where that is not known.
+func orElse(otherwise, t time.Time) time.Time {
+	if t.IsZero() {
+		return otherwise
+	}
+	return t
+}
+
+// memory keeps what was read for a moment. The zero value is ready.
+type memory[K comparable, V any] struct {
+	mu    sync.Mutex
+	known map[K]memo[V]
+}
+
+type memo[V any] struct {
+	at    time.Time
+	value V
+}
+
+func (m *memory[K, V]) get(key K, now time.Time, age time.Duration, read func() (V, error)) (V, error) {
+	m.mu.Lock()
+	if is, ok := m.known[key]; ok && now.Sub(is.at) < age && !now.Before(is.at) {
+		m.mu.Unlock()
+		return is.value, nil
+	}
+	m.mu.Unlock()
+	value, err := read()
+	if err != nil {
+		return value, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) >= mostRemember {
+		m.known = map[K]memo[V]{}
+	}
+	m.known[key] = memo[V]{now, value}
+	return value, nil
+}

@@ -1,0 +1,54 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// What waits is told when it will be ready, what that rests on, and what would start at once.
+func TestWhatWaitsIsToldWhen(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	for i, n := range w.Snaps["local"].Nodes {
+		if n.Name == "gpu-03" { // its second card is somebody's who has no lease
+			full := &w.Snaps["local"].Nodes[i].Resources[0]
+			full.Holders = append(full.Holders, inventory.Holder{Namespace: "batch", Pod: "job-9", Count: 1})
+		}
+	}
+	doc := read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
+	forecast := part(doc, "forecast")
+	times := forecast.Find("time")
+	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
+		t.Errorf("want two times that a script puts into the reader's zone, got %q", said(forecast))
+	}
+	wantSaid(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC", "lease of 1 other ends by then", "would start now")
+	if href, _ := in(forecast, "forecast-instead").Attr("href"); href == "" {
+		t.Error("want a way to what starts now")
+	}
+	home := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
+	if got := said(in(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC and 15:01 UTC" {
+		t.Errorf("the row says it too, got %q", got)
+	}
+	if got := said(in(row(home, "nb-anna-anna1"), "forecast")); got == "" {
+		t.Error("want the same for what waits for people")
+	}
+	if in(row(home, "train-resnet"), "forecast").Length() != 0 {
+		t.Error("what runs is not awaited")
+	}
+	request := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
+	wantSaid(t, request, "forecast", "Ready between", "5 requests of this team", "half within 25 min, nine of ten within 3 h")
+	w.Clock = w.Clock.Add(10 * time.Minute)
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
+}
+
+func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast", "Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
+	w = webtest.Empty()
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -70,6 +71,25 @@ func roomFor(ctx context.Context, tx Tx, team, cluster string, c Class, more int
 	return nil
 }
 
+// affordStorage puts aside what storage takes of its team's budget until the month ends. There is nobody to agree to more than is left, whatever the budget says of starts.
+func (s *Service) affordStorage(ctx context.Context, tx Tx, v Volume) error {
+	if s.Budgets == nil {
+		return nil
+	}
+	c, err := tx.BudgetClaim(ctx, budget.VolumeID(v.Tenant, v.Name))
+	if err != nil {
+		return err
+	}
+	ask, err := s.Budgets.Ask(ctx, tx, c)
+	if err != nil {
+		return err
+	}
+	if !ask.Fits() {
+		return fault.InvalidFields([]fault.Field{{Name: "gib", Reason: ask.Sentence("budget.over_storage")}})
+	}
+	return s.Budgets.Hold(ctx, tx, c, true)
+}
+
 // GrowVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see NotGrown for one that will not.
 func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (TeamVolume, error) {
 	if err := s.permitTeam(a, g.Team, identity.ChangeAssets); err != nil {
@@ -96,6 +116,9 @@ func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (T
 		e.Tenant, e.Volume, e.Changes = v.Tenant, v.Name, audit.Changed("gib", v.GiB, g.GiB)
 		v.GiB, v.Refused, v.UpdatedAt = g.GiB, Refusal{}, s.Now()
 		if err := tx.SaveVolume(ctx, v); err != nil {
+			return err
+		}
+		if err := s.affordStorage(ctx, tx, v); err != nil {
 			return err
 		}
 		v.Version++

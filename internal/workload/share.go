@@ -191,6 +191,9 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 		if err := tx.SaveVolume(ctx, v); err != nil {
 			return err
 		}
+		if err := s.affordStorage(ctx, tx, v); err != nil {
+			return err
+		}
 		e := audit.By(a, audit.VolumeShared, s.Now())
 		e.Tenant, e.Volume = v.Tenant, v.Name
 		e.Changes = audit.Diff(map[string]any{}, map[string]any{"gib": v.GiB, "cluster": v.Cluster, "share": v.Share})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -18,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -53,6 +55,52 @@ func Volumes(s *store.Store, teamGiB int) (*workload.Service, identity.Actor) {
 }
 
 var raceCases = cases{
+	"of many who want the last money of a month for storage, by a new volume or a larger one, one gets it": func(t *testing.T, s *store.Store) {
+		service, ada := Volumes(s, 1000)
+		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() } // the meter of storage goes by the clock of the database
+		prices := usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e9, From: now().Add(-time.Hour), At: now().Add(-time.Hour)}}
+		service.Now, service.Budgets = now, Budgets(s, now)
+		service.Budgets.Prices = func() usage.PriceList { return prices }
+		month := usage.MonthOf(now(), time.UTC).Span(time.UTC)
+		ten := prices.Storage([]usage.Kept{{Volume: "v", Tenant: "vision", GiB: 10, From: now()}}, month, "EUR")[0].Cost().Minor
+		set(t, service.Budgets, ten*5/2, budget.Approval) // enough for ten GiB twice
+		draft := workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 10}
+		_, err := service.ShareVolume(ctx, ada, draft)
+		must(t, err)
+		var served atomic.Int32
+		var group sync.WaitGroup
+		for i := range 10 {
+			tell := func(err error) {
+				switch {
+				case err == nil:
+					served.Add(1)
+				case !fault.Is(err, fault.Invalid) && !fault.Is(err, fault.Conflict):
+					t.Errorf("want it, or a sentence that says why not, got %v", err)
+				}
+			}
+			group.Go(func() {
+				d := draft
+				d.Name = fmt.Sprint("more-", i)
+				_, err := service.ShareVolume(ctx, ada, d)
+				tell(err)
+			})
+			group.Go(func() {
+				_, err := service.GrowVolume(ctx, ada, workload.Growth{Team: "vision", Name: "data", From: 10, GiB: 20})
+				tell(err)
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), served.Load())
+		gib := 0
+		for _, v := range got(s.Volumes(ctx, workload.VolumeFilter{Tenants: []string{"vision"}}))(t) {
+			gib += v.GiB
+		}
+		equal(t, 20, gib)
+		balance := got(s.BudgetBalance(ctx, budget.Book{Tenant: "vision", Month: usage.MonthOf(now(), time.UTC), Unit: "EUR"}))(t)
+		if balance.Left < 0 || balance.Held+balance.Spent <= ten {
+			t.Errorf("want twenty GiB put aside, got %+v", balance)
+		}
+	},
 	"of many who want the last of what a team may store at once, by a new volume or a larger one, one gets it": func(t *testing.T, s *store.Store) {
 		service, ada := Volumes(s, 100)
 		ctx := context.Background()

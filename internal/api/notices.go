@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // NoticeChoice is how somebody hears of one kind of thing.
@@ -52,4 +55,25 @@ func (a *API) chooseNotices(ctx context.Context, actor identity.Actor, in *notic
 		return nil, err
 	}
 	return a.noticeChoices(ctx, actor, nil)
+}
+
+// Warning is the latest warning of its kind, and what became of the message to its owner.
+type Warning struct {
+	About   string     `json:"about" enum:"lease,idle" doc:"The end of its lease, or its idle GPU"`
+	At      time.Time  `json:"at" doc:"When the portal warned"`
+	Message string     `json:"message" enum:"queued,delivered,failed,nobody" doc:"queued: on its way, perhaps for another attempt. nobody: its owner hears of this by no way"`
+	To      string     `json:"to,omitempty" doc:"Name of its owner, or of the team where only that has an address for this"`
+	Channel string     `json:"channel,omitempty" enum:"mail,chat,webhook" doc:"That took it, or gave up last"`
+	Done    *time.Time `json:"doneAt,omitempty" doc:"When it was delivered or given up"`
+	Reason  string     `json:"reason,omitempty" doc:"Why it failed, or why it is tried again"`
+	Said    string     `json:"said,omitempty" doc:"What the other side said then, in its own words"`
+}
+
+func (a *API) warningsOf(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Warning]], error) {
+	found, err := a.deps.Notify.Warnings(ctx, actor, workload.ID(in.ID))
+	views := make([]Warning, len(found))
+	for i, w := range found {
+		views[i] = Warning{About: string(w.About), At: w.At, Message: string(w.Fate), To: w.To, Channel: string(w.Channel), Done: moment(w.Done), Reason: i18n.From(ctx).Say(w.Problem), Said: w.Said}
+	}
+	return reply(list(views, ""), err)
 }

@@ -85,6 +85,7 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/idle", "get-idle-settings", "What counts as an idle GPU, and what follows, by size and team; for admins and auditors", "Rules"), identity.ReadRules, a.idleSettings)
 	add(a, op(http.MethodPut, "/idle", "save-idle-settings", "Replace all of these settings; version is the one that was read", "Rules"), identity.ChangeRules, a.saveIdle)
 	add(a, op(http.MethodPost, "/idle/preview", "preview-idle-settings", "What settings would do to what runs, and would have done in the last 30 days; writes nothing", "Rules"), identity.ChangeRules, a.previewIdle)
+	add(a, op(http.MethodGet, "/workloads/{id}/warnings", "get-workload-warnings", "What became of the messages that warned of its end, or of its idle GPU", "Workloads"), identity.ReadWorkload, a.warningsOf)
 	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
 	add(a, op(http.MethodPost, "/workloads/{id}/needed", "need-workload", "Say that it is still needed though it is idle", "Workloads"), identity.ChangeWorkload, a.needed)
 	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors", "Usage"), identity.ReadPrices, a.prices)

@@ -59,6 +59,7 @@ func tally(list []Case) (t Tally) {
 type Preview struct {
 	Running      []Case
 	RunningTally Tally
+	Spared       []Case // run and are known to be at work, or not idle for long enough: nothing follows
 	Past         []Case
 	PastTally    Tally
 	From         time.Time // of the past
@@ -165,6 +166,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 	}
 	slices.Sort(p.Away)
 	p.RunningTally, p.PastTally = tally(p.Running), tally(p.Past)
+	p.Spared = spared(p.Running)
 	p.Running, p.Past = worthTelling(p.Running), worthTelling(p.Past)
 	return p, nil
 }
@@ -283,6 +285,15 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 		a.from = begin
 	}
 	return a, true
+}
+
+// spared are those of which it is known that nothing follows, the longest idle first: what another setting might hit.
+func spared(list []Case) []Case {
+	list = slices.DeleteFunc(slices.Clone(list), func(c Case) bool { return c.Hit != Off || c.Unknown() })
+	slices.SortFunc(list, func(a, b Case) int {
+		return cmp.Or(cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
+	})
+	return list
 }
 
 // worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each by how long it was idle.

@@ -49,7 +49,7 @@ func TestOwnersGetTheStatementOnce(t *testing.T) {
 	w.now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
 	w.meters("vision")
 	w.meters("orphans")
-	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "de"}); err != nil {
+	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "de", Channels: map[notify.Kind][]notify.Channel{notify.Statement: {notify.Mail}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.tellMonth(2)

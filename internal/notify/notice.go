@@ -49,7 +49,7 @@ func Channels() []Channel { return []Channel{Mail, Chat, Webhook} }
 // Preferences are what a person chose. The zero value is what counts for somebody who never chose.
 type Preferences struct {
 	Language string             `json:"language,omitempty"`
-	Channels map[Kind][]Channel `json:"channels,omitempty"`
+	Channels map[Kind][]Channel `json:"channels"` // nil for who never chose; an empty one is a choice and has to be kept as it is
 }
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.

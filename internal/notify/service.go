@@ -37,6 +37,9 @@ type Store interface {
 	// RetryDelivery makes a failed one of an event due now, with the audit event that says so; NotFound for any other.
 	RetryDelivery(ctx context.Context, id string, now time.Time, event audit.Event) error
 	Deliveries(ctx context.Context, state State, cursor string, limit int) ([]Delivery, string, error)
+	// DeliveriesOf are those of one event, the oldest first.
+	DeliveriesOf(ctx context.Context, event int64) ([]Delivery, error)
+	Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error)
 
 	Preferences(ctx context.Context) (map[identity.PersonID]Preferences, error)
 	PreferencesOf(ctx context.Context, p identity.PersonID) (Preferences, error)

@@ -172,6 +172,12 @@ func (v view) Deliveries(ctx context.Context, state notify.State, cursor string,
 	return each(rows, toDelivery), next, err
 }
 
+// DeliveriesOf are those of one event, the oldest first.
+func (v view) DeliveriesOf(ctx context.Context, event int64) ([]notify.Delivery, error) {
+	rows, err := all[deliveryRow](v.at(ctx).Where("event = ? AND event > 0", event).Order("created_at, id"))
+	return each(rows, toDelivery), err
+}
+
 // Preferences are those of everybody who chose.
 func (v view) Preferences(ctx context.Context) (map[identity.PersonID]notify.Preferences, error) {
 	rows, err := all[wishesRow](v.at(ctx))

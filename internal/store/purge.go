@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
 const (
 	outboxLife   = 24 * time.Hour      // a reader that was away for longer has to load everything again
-	deliveryLife = 30 * 24 * time.Hour // how long administrators see what was sent
+	deliveryLife = notify.Kept         // how long administrators see what was sent
 	expiredLife  = 30 * 24 * time.Hour // how long people still see a token that has expired
 	startLife    = 180 * 24 * time.Hour
 	refusedLife  = (request.PastDays + 1) * 24 * time.Hour

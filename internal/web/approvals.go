@@ -62,7 +62,7 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 		}
 	}
 	ticked := tickedIDs(k, items)
-	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: k.words.S("requests.inbox_lead", "Count", waiting),
+	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: inboxLead(k.words, waiting),
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath, Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
 	for _, r := range items {
@@ -95,6 +95,14 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 		v.parts = append(whole, v.parts...) // a page that was empty gets its first request as a whole
 	}
 	return v, nil
+}
+
+// inboxLead counts what waits. Where nothing does, the page says so itself.
+func inboxLead(say words, waiting int) string {
+	if waiting == 0 {
+		return ""
+	}
+	return say.S("requests.inbox_lead", "Count", waiting)
 }
 
 // seatWaits are the requests that somebody approved and that wait for a licence seat, as far as the reader could still say no; nil where there are none.

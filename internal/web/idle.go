@@ -271,6 +271,8 @@ func (w *Web) idlePreviewModel(say words, p idle.Preview) *idleview.PreviewModel
 		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))
 	}
 	m.Hit, m.Shown = w.idleCases(say, p.Running, true)
+	m.Spared, m.SparedCut = w.idleCases(say, p.Spared, true)
+	m.SparedTitle = say.S("idle.spared", "Count", len(p.Spared))
 	m.Would, m.WouldCut = w.idleCases(say, p.Past, false)
 	return m
 }
@@ -279,13 +281,11 @@ func (w *Web) idleCases(say words, list []idle.Case, running bool) (models []idl
 	for _, c := range list[:min(len(list), mostShown)] {
 		item := c.Workload
 		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: strings.Join([]string{item.OwnerName, w.teamTitle(item.Tenant), item.Size.Title}, " · ")},
-			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit))}, Idle: say.duration(c.Idle.Round(time.Minute)), Known: say.percent(100 * c.Known)}
+			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit)), Test: "state"}, Idle: idleFor(say, c.Idle), Known: say.percent(100 * c.Known)}
 		switch {
 		case c.Unknown():
 			row.What, row.Idle = ui.StateModel{Kind: ui.Info, Word: say.S("web.unknown")}, "–"
-			if c.Why != "" {
-				row.What.Detail = say.S("idle.why_" + string(c.Why))
-			}
+			row.What.Detail = say.S("idle.why_" + string(whyUnknown(c)))
 		case !c.At.IsZero() && running:
 			row.What.Detail = say.S("idle.case_at", "At", clockOn(say, c.At))
 		case !c.At.IsZero():
@@ -297,6 +297,25 @@ func (w *Web) idleCases(say words, list []idle.Case, running bool) (models []idl
 		cut = say.S("rules.shown", "Shown", mostShown, "Count", len(list))
 	}
 	return models, cut
+}
+
+// idleFor is how long something was idle; what worked in the last minute was not.
+func idleFor(say words, d time.Duration) string {
+	if d = d.Round(time.Minute); d == 0 {
+		return "–"
+	}
+	return say.duration(d)
+}
+
+// whyUnknown is the reason for all of the time: where something was measured, a part of it is missing, whatever was the matter last.
+func whyUnknown(c idle.Case) idle.Why {
+	switch {
+	case c.Why != "" && c.Why != idle.Unmeasured:
+		return c.Why
+	case c.Known > 0:
+		return idle.Partly
+	}
+	return idle.Unmeasured
 }
 
 // idleTyped reads the form and who may send it.

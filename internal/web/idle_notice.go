@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
@@ -19,7 +20,14 @@ func (w *Web) workloadIdle(k call, s seen) (workloadview.IdleModel, error) {
 		return m, err
 	}
 	m.Notice = idleNotice(k.words, s.Workload, states[s.ID], s.change)
-	return m, nil
+	if m.Notice == nil || states[s.ID].Warned.IsZero() {
+		return m, nil
+	}
+	if s.warnings == nil {
+		s.warnings, err = w.Notify.Warnings(k.ctx, k.actor, s.ID)
+	}
+	m.Notice.Items = warningItems(k.words, s, notify.Idle)
+	return m, err
 }
 
 // idleNotice says since when a GPU is idle, what follows and when, with the one click that keeps it. nil where there is nothing to say: it works, it is not known, or it is idle for less

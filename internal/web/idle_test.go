@@ -31,12 +31,18 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	if part(doc, "case").Length() == 0 {
 		t.Error("want the workloads that it would hit")
 	}
+	w.Idle.Did = func(time.Time) float64 { return 90 }
+	busy := read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
+	wantSaid(t, busy, "idle-hits", "0 would be stopped and 0 warned")
+	wantSaid(t, busy, "idle-spared", "go on as", "train-resnet", "Nothing happens")
+	w.Idle.Did = func(time.Time) float64 { return 1 }
 	if w.Idle.Saved != 0 {
 		t.Errorf("a preview wrote %d times", w.Idle.Saved)
 	}
 	w.Idle.Away = true
 	doc = read(t, w.Post(webtest.Dora, "/admin/idle/preview", idleForm(nil)), http.StatusOK)
 	wantSaid(t, doc, "idle-hits", "0 would be stopped and 0 warned", "nobody can tell")
+	wantSaid(t, doc, "preview", "Nothing was measured.")
 	wantSaid(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})

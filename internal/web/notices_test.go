@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -104,5 +106,38 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	}
 	if w.Notices.Sent[0].State != notify.Due {
 		t.Errorf("got %+v", w.Notices.Sent[0])
+	}
+}
+
+// TestAWarningSaysWhetherItGotThere: on the page of what will end, with the reason where it did not.
+func TestAWarningSaysWhetherItGotThere(t *testing.T) {
+	t.Parallel()
+	sent := notify.Delivery{ID: "n-1", Person: webtest.Anna.ID, Name: "Anna Albers", Channel: notify.Mail, State: notify.Sent, UpdatedAt: webtest.Now.Add(-time.Minute)}
+	lost := sent
+	lost.State, lost.Problem, lost.Error = notify.GaveUp, i18n.T("notify.failed.mailbox"), "550 no such user"
+	for name, c := range map[string]struct {
+		sent []notify.Delivery
+		back int64 // events that nobody has looked at
+		want []string
+	}{
+		"delivered":      {[]notify.Delivery{sent}, 0, []string{"Message to Anna Albers: delivered at 11:59 UTC (Mail)."}},
+		"given up":       {[]notify.Delivery{lost}, 0, []string{"Message to Anna Albers: given up at 11:59 UTC (Mail).", "refuses the recipient’s address", "“550 no such user”"}},
+		"nobody to tell": {nil, 0, []string{"No message: Anna Albers hears of this by no channel."}},
+		"on its way":     {nil, 1, []string{"Message to Anna Albers: queued."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := webtest.Busy()
+			w.Warned("w-llm-chat", audit.LeaseWarned, webtest.Now.Add(-2*time.Minute), c.sent...)
+			w.Notices.Looked -= c.back
+			doc := read(t, w.Get(webtest.Anna, "/workloads/w-llm-chat"), http.StatusOK)
+			wantSaid(t, doc, "attention-ending", c.want...)
+
+			w.EndsWhenIdle(6 * time.Hour)
+			w.IsIdle("w-train-resnet", webtest.Now.Add(-5*time.Hour), webtest.Now.Add(-5*time.Minute))
+			w.Warned("w-train-resnet", audit.WorkloadIdle, webtest.Now.Add(-5*time.Minute), c.sent...)
+			w.Notices.Looked -= c.back
+			wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "idle", c.want...)
+		})
 	}
 }

@@ -171,7 +171,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 	for _, page := range []struct {
 		action         identity.Action
 		id, path, icon string
-	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"}, {identity.ReadPrices, "prices", pricesPath, "usage"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"}, {identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "usage"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications", "/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
+	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"}, {identity.ReadPrices, "prices", pricesPath, "price"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"}, {identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "budget"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications", "/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
 		if identity.Can(k.actor, page.action, identity.Thing{}) {
 			admin = append(admin, item(page.id, page.path, page.icon))
 		}

@@ -37,7 +37,7 @@ func (w *Web) pricesView(k call, d usage.PriceDraft, problems []fault.Field) (vi
 		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
 	}
 	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "price", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")}, Level: 2, Test: "empty"}
 	}
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return view{}, err

@@ -9,6 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -18,12 +19,17 @@ import (
 // seen is one workload with what every tab of its page needs.
 type seen struct {
 	workload.Workload
-	change bool // whether the reader may change it
+	change   bool             // whether the reader may change it
+	warnings []notify.Warning // of its end, once that was announced
 }
 
 func (w *Web) seen(k call) (seen, error) {
 	item, err := w.Workloads.Get(k.ctx, k.actor, workload.ID(k.get("id")))
-	return seen{item, identity.Can(k.actor, identity.ChangeWorkload, item.Thing())}, err
+	s := seen{Workload: item, change: identity.Can(k.actor, identity.ChangeWorkload, item.Thing())}
+	if err == nil && item.Ending() {
+		s.warnings, err = w.Notify.Warnings(k.ctx, k.actor, item.ID)
+	}
+	return s, err
 }
 
 // workloadView puts a tab under the head that all tabs share.
@@ -129,6 +135,9 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 		Lead:   strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName}, " · ")}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Notice, m.Concern = w.endingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
+	if m.Notice != nil {
+		m.Notice.Items = warningItems(say, s, notify.Lease)
+	}
 	waits := w.waitingNotice(k, s.Workload)
 	if waits != nil {
 		m.Notice = waits

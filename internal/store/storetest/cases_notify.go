@@ -102,6 +102,17 @@ var notifyCases = cases{
 		must(t, err)
 		equal(t, 1, len(events))
 	},
+	"deliveries of one event, the oldest first": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		first, second, other, test := Delivery("n-2", 7), Delivery("n-1", 7), Delivery("n-3", 8), Delivery("n-4", 0)
+		second.Channel, second.CreatedAt = notify.Mail, later(3)
+		for _, d := range []notify.Delivery{second, first, other, test} {
+			must(t, s.SaveDelivery(ctx, d))
+		}
+		equal(t, []notify.Delivery{first, second}, got(s.DeliveriesOf(ctx, 7))(t))
+		equal(t, 0, len(got(s.DeliveriesOf(ctx, 9))(t)))
+		equal(t, 0, len(got(s.DeliveriesOf(ctx, 0))(t))) // tests are of no event
+	},
 	"deliveries are read in pages, newest first": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for i := range 25 {

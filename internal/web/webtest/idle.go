@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -149,6 +150,7 @@ func idling() *World {
 	w := Busy()
 	w.EndsWhenIdle(6 * time.Hour)
 	w.IsIdle("w-train-resnet", Now.Add(-5*time.Hour-10*time.Minute), Now.Add(-8*time.Minute))
+	w.Warned("w-train-resnet", audit.WorkloadIdle, Now.Add(-8*time.Minute), notify.Delivery{ID: "n-1", Kind: notify.Idle, Person: Anna.ID, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1, UpdatedAt: Now.Add(-7 * time.Minute)})
 	w.Idle.Did = func(time.Time) float64 { return 1.2 }
 	return w
 }

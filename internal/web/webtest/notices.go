@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Notices keeps what people chose to hear of, and what was sent.
@@ -18,6 +19,7 @@ type Notices struct {
 	Chosen       map[identity.PersonID]notify.Preferences
 	Entered      []notify.Address
 	Sent         []notify.Delivery
+	Looked       int64 // number of the last event that was looked at
 	world        *World
 }
 
@@ -72,6 +74,38 @@ func (n *Notices) Deliveries(_ context.Context, state notify.State, _ string, _ 
 		}
 	}
 	return list, "", nil
+}
+
+// DeliveriesOf are those of one event.
+func (n *Notices) DeliveriesOf(_ context.Context, event int64) ([]notify.Delivery, error) {
+	return slices.DeleteFunc(slices.Clone(n.Sent), func(d notify.Delivery) bool { return d.Event != event }), nil
+}
+
+// NotifyCursor is the number of the last event that was looked at.
+func (n *Notices) NotifyCursor(context.Context) (int64, error) { return n.Looked, nil }
+
+// Events reads the record.
+func (n *Notices) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string, error) {
+	return n.world.Store.Events(ctx, f)
+}
+
+// Workload finds one.
+func (n *Notices) Workload(ctx context.Context, id workload.ID) (workload.Workload, error) {
+	return n.world.Store.Workload(ctx, id)
+}
+
+// Warned is a warning about a workload in the record, with the messages that followed from it.
+func (w *World) Warned(id workload.ID, kind audit.Kind, at time.Time, sent ...notify.Delivery) {
+	e := audit.By(identity.System(), kind, at)
+	e.Workload = string(id)
+	if err := w.Append(context.Background(), e); err != nil {
+		panic(err)
+	}
+	w.Notices.Looked = int64(len(w.Record))
+	for _, d := range sent {
+		d.Event = w.Notices.Looked
+		w.Notices.Sent = append(w.Notices.Sent, d)
+	}
 }
 
 // newNotices is a site without a mail server.

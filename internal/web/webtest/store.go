@@ -459,7 +459,7 @@ func (s *Store) Events(_ context.Context, f audit.Filter) ([]audit.Event, string
 	var list []audit.Event
 	for _, e := range slices.Backward(s.Record) {
 		if (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Person == "" || string(e.Actor) == f.Person || strings.Contains(e.Name, f.Person)) && (f.Text == "" || strings.Contains(fmt.Sprint(e), f.Text)) &&
-			(f.From.IsZero() || !e.At.Before(f.From)) && (f.Until.IsZero() || e.At.Before(f.Until)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) {
+			(f.Workload == "" || e.Workload == f.Workload) && (f.From.IsZero() || !e.At.Before(f.From)) && (f.Until.IsZero() || e.At.Before(f.Until)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) {
 			list = append(list, e)
 		}
 	}

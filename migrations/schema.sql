@@ -327,6 +327,12 @@ CREATE TABLE counters (
   outbox BIGINT NOT NULL
 );
 
+-- How often the lead was taken. Whoever leads writes under the number that it took, and is refused once there is a higher one.
+CREATE TABLE leadership (
+  id    BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+  epoch BIGINT NOT NULL
+);
+
 -- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
 CREATE TABLE catalogues (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),

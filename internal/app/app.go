@@ -136,6 +136,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
 	a.store.OnEvents(a.meters.count)
+	a.store.OnLateWrite(a.meters.late.Inc)
 	a.services()
 	if err := a.tenants.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())

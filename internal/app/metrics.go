@@ -31,6 +31,7 @@ type meters struct {
 	decisions *prometheus.CounterVec
 	gateway   *prometheus.CounterVec
 	through   prometheus.Gauge
+	late      prometheus.Counter
 	leads     atomic.Bool
 }
 
@@ -46,9 +47,11 @@ func newMeters(version string) *meters {
 		through: prometheus.NewGauge(prometheus.GaugeOpts{Name: "gpu_portal_gateway_requests_in_flight",
 			Help: "Calls of notebooks and endpoints under way in the gateway, web sockets included."}),
 	}
+	m.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "gpu_portal_late_writes_refused_total",
+		Help: "Writes of this process that were refused because another one had taken the lead."})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gpu_portal_build_info", Help: "The running portal."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

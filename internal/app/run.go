@@ -106,7 +106,7 @@ func (a *App) lead(ctx context.Context) error {
 		if ok {
 			a.log.Info("this process carries out wishes now")
 			a.meters.leads.Store(true)
-			a.reign(ctx, lost)
+			a.reign(a.store.Fenced(ctx), lost)
 			a.meters.leads.Store(false)
 			release()
 		}

@@ -104,6 +104,9 @@ func TestOneLeaderOnPostgres(t *testing.T) {
 func TestSQLiteAlwaysLeads(t *testing.T) {
 	t.Parallel()
 	s := open(t, sqliteAddress(t))
+	if err := s.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		release, ok, lost := s.Lead(context.Background())
 		if !ok || lost == nil {

@@ -8,15 +8,6 @@ import (
 	"time"
 )
 
-// Lead tries to become the one controller among all portals on this database, without waiting. Where ok is true, lost is closed when the
-// database no longer vouches for it: stop at once then. Call release at the end, also after lost; the next one leads as soon as it has returned.
-//
-// Leading is a help, not a fence: a leader that was cut off may act for some seconds after another one began. Its saves then fail as Conflicts, for they carry
-// the version they were read at, and what it writes to a cluster carries the generation.
-func (s *Store) Lead(ctx context.Context) (release func(), ok bool, lost <-chan struct{}) {
-	return s.lead(ctx, s)
-}
-
 // lead takes an advisory lock that lives as long as a connection of its own.
 func (p *postgresServer) lead(ctx context.Context, s *Store) (func(), bool, <-chan struct{}) {
 	conn, err := p.takeLeaderLock(ctx)

@@ -82,6 +82,10 @@ func (p *postgresServer) lockMeter(tx *gorm.DB) error {
 	return tx.Exec("LOCK TABLE meter_intervals IN SHARE ROW EXCLUSIVE MODE").Error
 }
 
+func (p *postgresServer) epochQuery() string {
+	return "SELECT epoch FROM leadership WHERE id = 1 FOR SHARE"
+}
+
 func (p *postgresServer) oneWriter() bool { return false }
 
 // begin says the isolation, whatever the server's default: lockGrants and flush count on it.

@@ -64,6 +64,8 @@ type Store struct {
 	migrates sync.Mutex
 	onCommit atomic.Pointer[func()]
 	onEvents atomic.Pointer[func([]audit.Event)]
+	onLate   atomic.Pointer[func()]
+	term     atomic.Pointer[term] // nil while this process does not lead
 	pictures pictures
 }
 
@@ -87,7 +89,8 @@ type dialect interface {
 	oneWriter() bool
 	migrate(ctx context.Context) error
 	lead(ctx context.Context, s *Store) (release func(), ok bool, lost <-chan struct{})
-	clock() string // SQL for the seconds since 1970
+	epochQuery() string // SQL for the number of the last lead, which stays so until the transaction ends
+	clock() string      // SQL for the seconds since 1970
 	begin() []*sql.TxOptions
 	// pools are the connections, by what they are for.
 	pools() map[string]*sql.DB

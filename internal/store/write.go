@@ -107,6 +107,9 @@ func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (done *tx, er
 		defer leave()
 	}
 	err = s.db.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		if err := s.guard(ctx, db); err != nil {
+			return err
+		}
 		t := &tx{view: view{db: db, window: s.window}, now: s.now()}
 		if err := fn(t); err != nil {
 			return err

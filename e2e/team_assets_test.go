@@ -3,14 +3,19 @@ package e2e
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
 // TestATeamsOwnImage: an owner adds an image in the browser, a member starts a notebook with it and the pod has it by its digest; another team neither sees nor starts
@@ -86,11 +91,41 @@ func TestATeamsOwnImage(t *testing.T) {
 	}
 }
 
-// TestSharedStorageOfATeam: an owner makes storage in the browser, a member's notebook has it at /shared as the API server says, another team does not see it, it cannot be
-// deleted while the notebook has it, and afterwards it goes with its claim.
+// rigid is a storage class like the standard one that lets nothing grow.
+func rigid(t *testing.T) string {
+	t.Helper()
+	classes := kube(t).StorageV1().StorageClasses()
+	class, err := classes.Get(context.Background(), "standard", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "rigid-" + runID
+	made := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: class.Provisioner, VolumeBindingMode: class.VolumeBindingMode, AllowVolumeExpansion: new(false)}
+	if _, err := classes.Create(context.Background(), made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = classes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	return name
+}
+
+// TestSharedStorageOfATeam: an owner makes storage in the browser, a member's notebook has it at /shared as the API server says, another team does not see it. It grows, as far
+// as its class lets it. It cannot be deleted while the notebook has it; afterwards that can be taken back, until the time of grace is over and it goes with its claim. The
+// portal is one of its own, whose time of grace is changed.
 func TestSharedStorageOfATeam(t *testing.T) {
+	const long, short = "3h", "1s"
+	own := ownPortal(t, "volumes", func(o *stack.PortalOptions) {
+		stiff := rigid(t)
+		o.Change = func(c map[string]any) {
+			c["storage"] = map[string]any{"grace": long}
+			c["clusters"].([]any)[0].(map[string]any)["sharedStorage"] = []any{map[string]any{"name": "standard", "access": "ReadWriteMany", "volumeGiB": 60, "teamGiB": 100},
+				map[string]any{"name": stiff, "access": "ReadWriteMany"}}
+		}
+	})
+	common := portal
+	portal = own
+	t.Cleanup(func() { portal = common })
 	name := "data-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
-	claim := "vision." + name
+	claim, stiff := "vision."+name, "stiff-"+name
 	otto, dana := signIn(t, "otto", look{}), signIn(t, "dana", look{})
 	otto.open("/team/vision")
 	otto.click("[data-test=tab-volumes]")
@@ -100,11 +135,33 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.sees("[data-test=flash]")
 	row := "[data-test=team-volume]:has-text('/shared/" + name + "')"
 	otto.reads(row, "many at once")
+	otto.reads(row, "in no workload")
 	otto.accessible()
 	otto.shot("made")
+	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes", map[string]any{"name": stiff, "cluster": "main", "class": "rigid-" + runID, "gib": 5})
 
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
+	ticked := func() { // neither the way to the questions and back nor an error loses it
+		t.Helper()
+		for _, n := range []string{name, stiff} {
+			dana.do(dana.assert.Locator(dana.at("[data-test=mount-" + n + "]")).ToBeChecked())
+		}
+	}
 	dana.do(dana.at("[data-test=mount-" + name + "]").Check())
+	dana.do(dana.at("[data-test=mount-" + stiff + "]").Check())
+	dana.click("[data-test=sizing-open]")
+	dana.sees("[data-test=sizing]")
+	dana.click("[data-test=ask]")
+	dana.click("[data-test=take]")
+	dana.sees("[data-test=start-form]")
+	ticked()
+	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab&mounts=" + name + "&mounts=" + stiff)
+	dana.fill("[name=lease]", "soon")
+	dana.expecting("422")
+	dana.click("[data-test=send]")
+	dana.sees("[data-test=form-errors]")
+	ticked()
+	dana.fill("[name=lease]", "1h")
 	dana.fill("[name=name]", "with-"+name)
 	dana.accessible()
 	dana.shot("start")
@@ -139,8 +196,52 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		t.Errorf("another team has it: %d %s", a.Status, a.Raw)
 	}
 
+	volume := func(name string) map[string]any {
+		return find(t, items(as(t, "otto").ok(http.StatusOK, http.MethodGet, "/tenants/vision/volumes", nil)), "name", name)
+	}
+	state := func(name string) map[string]any { return volume(name)["state"].(map[string]any) }
+	eventually(t, "both are there as large as they were made", 3*time.Minute, func() bool {
+		return state(name)["hasGiB"] == 20.0 && state(stiff)["hasGiB"] == 5.0 && len(volume(name)["mountedBy"].([]any)) == 1
+	})
 	otto.open("/team/vision/volumes")
 	otto.reads(row, "with-"+name)
+	otto.reads(row+" [data-test=state]", "ready")
+	otto.click(row + " [data-test=grow]")
+	otto.fill("[data-test=volume-gib]", "61")
+	otto.expecting("422")
+	otto.click("[data-test=volume-grow-confirm]")
+	otto.reads("[data-test=form-errors]", "At most 60 GiB")
+	otto.accessible()
+	otto.shot("grow")
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+name+"/grow", map[string]any{"from": 20, "gib": 30}) // somebody else is faster
+	otto.fill("[data-test=volume-gib]", "40")
+	otto.expecting("409")
+	otto.click("[data-test=volume-grow-confirm]")
+	otto.reads("[data-test=form-errors]", "it has 30 GiB now")
+	otto.fill("[data-test=volume-gib]", "40")
+	otto.click("[data-test=volume-grow-confirm]")
+	otto.sees("[data-test=flash]")
+	eventually(t, "the claim and its volume are larger", 3*time.Minute, func() bool {
+		made, err := claims.Get(context.Background(), claim, metav1.GetOptions{})
+		return err == nil && made.Spec.Resources.Requests.Storage().String() == "40Gi" && made.Status.Capacity.Storage().String() == "40Gi"
+	})
+	eventually(t, "so the portal says", 3*time.Minute, func() bool { return state(name)["hasGiB"] == 40.0 && state(name)["growing"] == false })
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+stiff+"/grow", map[string]any{"from": 5, "gib": 9})
+	eventually(t, "the API server's refusal is told, and the volume is as large as it was", 3*time.Minute, func() bool {
+		v := volume(stiff)
+		refused, ok := v["notGrown"].(map[string]any)
+		return ok && refused["gib"] == 9.0 && strings.Contains(str(refused["detail"]), "must support resize") && v["storage"] == "5Gi"
+	})
+	otto.open("/team/vision/volumes")
+	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not let storage grow")
+	otto.accessible()
+	otto.shot("grown")
+	for name, l := range map[string]look{"dark": {Dark: true}, "phone-de": {Width: 360, Language: "de-DE"}} {
+		p := signIn(t, "otto", l)
+		p.open("/team/vision/volumes")
+		p.accessible()
+		p.shot(name)
+	}
 	otto.click(row + " [data-test=delete]")
 	otto.fill("[data-test=volume-confirm]", name)
 	otto.expecting("409")
@@ -152,17 +253,54 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	eventually(t, "the notebook has let it go", 3*time.Minute, func() bool {
 		return len(find(t, items(as(t, "otto").ok(http.StatusOK, http.MethodGet, "/tenants/vision/volumes", nil)), "name", name)["usedBy"].([]any)) == 0
 	})
-	otto.fill("[data-test=volume-confirm]", name)
-	otto.click("[data-test=volume-delete-confirm]")
-	otto.sees("[data-test=flash]")
-	eventually(t, "the claim is gone", 3*time.Minute, func() bool {
+	deletes := func() {
+		otto.open("/team/vision/volumes")
+		otto.click(row + " [data-test=delete]")
+		otto.fill("[data-test=volume-confirm]", name)
+		otto.click("[data-test=volume-delete-confirm]")
+		otto.sees("[data-test=flash]")
+	}
+	deletes()
+	otto.reads(row+" [data-test=going]", "for good")
+	otto.accessible()
+	otto.shot("going")
+	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
+	if dana.count("[data-test=mount-"+name+"]") != 0 {
+		t.Error("what goes is offered for a start")
+	}
+	otto.click(row + " [data-test=restore]")
+	otto.reads("[data-test=flash]", "It stays")
+	if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil || volume(name)["goesAt"] != nil {
+		t.Errorf("it was taken back: %v %v", err, volume(name))
+	}
+	_, err := dana.page.Goto("about:blank") // whose page would miss the portal
+	dana.do(err)
+	own.Stop() // with another time of grace; deleting counts from now on
+	again(t, own, "grace: "+long, "grace: "+short)
+	deletes()
+	eventually(t, "the claim is gone", 5*time.Minute, func() bool {
 		_, err := claims.Get(context.Background(), claim, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	for name, l := range map[string]look{"dark": {Dark: true}, "phone-de": {Width: 360, Language: "de-DE"}} {
-		p := signIn(t, "otto", l)
-		p.open("/team/vision/volumes")
-		p.accessible()
-		p.shot(name)
+	eventually(t, "so is its row", 3*time.Minute, func() bool {
+		return !strings.Contains(string(as(t, "otto").call(http.MethodGet, "/tenants/vision/volumes", nil).Raw), `"`+name+`"`)
+	})
+}
+
+// again starts a portal that was stopped, with a line of its configuration changed.
+func again(t *testing.T, p *stack.Portal, from, to string) {
+	t.Helper()
+	file := filepath.Join(p.Dir, "portal.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), from) {
+		t.Fatalf("%s lacks %q: %v", file, from, err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	if err := p.Start(ctx); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -227,7 +227,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		}
 	}
 	page := olga.get("/team/vision/volumes")
-	for _, want := range []string{"did not grow to 40 GiB", "does not let storage grow", "the class must support resize"} {
+	for _, want := range []string{"It was to have 40 GiB", "does not let storage grow", "the class must support resize"} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}

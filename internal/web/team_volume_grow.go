@@ -69,7 +69,9 @@ func (w *Web) teamVolumeGrowView(k call, team, name, typed string, problems []fa
 		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"), Hint: hint, Unit: "GiB", Value: orElse(typed, strconv.Itoa(v.GiB)), Min: strconv.Itoa(v.GiB + 1), Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib", Error: wrongIn(say, problems, "gib")}},
 		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
-	return askView(m), nil
+	out := askView(m)
+	out.nav = "/team"
+	return out, nil
 }
 
 // roomOf is what a team has of a class, and may have.

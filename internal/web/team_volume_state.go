@@ -11,14 +11,14 @@ import (
 func volumeStates(say words, v workload.TeamVolume) []ui.StateModel {
 	var list []ui.StateModel
 	if v.Going() {
-		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes", "At", say.at(v.GoesAt).Exact), Detail: say.S("team.volume_goes_why"), Test: "going"})
+		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"), Detail: say.S("team.volume_goes_why", "At", say.at(v.GoesAt).Exact), Test: "going"})
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
-		detail := say.say(because)
+		detail := say.S("team.volume_not_grown_to", "Size", say.gib(float64(v.Refused.GiB))) + " " + say.say(because)
 		if v.Refused.Words != "" {
 			detail += " " + say.S("team.volume_api_says", "Words", v.Refused.Words)
 		}
-		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown", "Size", say.gib(float64(v.Refused.GiB))), Detail: detail, Test: "not-grown"})
+		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown"), Detail: detail, Test: "not-grown"})
 	}
 	return append(list, claimState(say, v))
 }

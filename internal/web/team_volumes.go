@@ -72,9 +72,9 @@ func accessWords(say words, s workload.TeamShare) (word, about string) {
 }
 
 func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
-	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: volumeSize(say, v), States: volumeStates(say, v),
+	access, about := accessWords(say, v.Share)
+	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about,
 		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name, Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)), Icon: "storage"}}
-	m.Access, m.About = accessWords(say, v.Share)
 	m.Used = say.S("team.volume_unused")
 	if len(v.Users) > 0 {
 		m.Used = say.S("team.volume_used", "Count", len(v.Users))
@@ -181,7 +181,9 @@ func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.F
 		Form: ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"}, Fields: []ui.FieldModel{field},
 		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "volume-delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
-	return askView(m), nil
+	out := askView(m)
+	out.nav = "/team"
+	return out, nil
 }
 
 // graceFor says until when a deletion can be taken back.

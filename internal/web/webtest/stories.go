@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -114,6 +115,34 @@ func Scenes() []Scene {
 		b := w.Workload("segment", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
 		b.Mounts = []workload.Mount{data.Mounted()}
 		w.Add(b)
+		w.VolClaims = map[string]workload.ClaimState{data.Name: {Phase: workload.ClaimBound, Asked: 2 << 40, Has: 2 << 40, At: Now.Add(-20 * time.Second)}, scratch.Name: {At: Now.Add(-20 * time.Second)}}
+		return w
+	}
+	states := func() *World { // shared storage in every state that it can be in
+		w := sharing()
+		add := func(name string, gib int, c workload.ClaimState, change func(*workload.Volume)) {
+			v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: gib, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+				Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
+			if change != nil {
+				change(&v)
+			}
+			w.Vols[v.Name] = v
+			if c.At.IsZero() {
+				c.At = Now.Add(-20 * time.Second)
+			}
+			w.VolClaims[v.Name] = c
+		}
+		bound := func(gib int64) workload.ClaimState {
+			return workload.ClaimState{Phase: workload.ClaimBound, Asked: gib << 30, Has: gib << 30}
+		}
+		add("growing", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 100 << 30, Reason: i18n.T("explain.grow_pod")}, nil)
+		add("going", 50, bound(50), func(v *workload.Volume) { v.GoesAt = Now.Add(6 * 24 * time.Hour) })
+		add("lost", 50, workload.ClaimState{Phase: workload.ClaimLost, Asked: 50 << 30, Reason: i18n.T("explain.disk_lost")}, nil)
+		add("stale", 50, func() workload.ClaimState { c := bound(50); c.At = Now.Add(-2 * time.Hour); return c }(), nil)
+		add("stiff", 10, bound(10), func(v *workload.Volume) {
+			v.Refused = workload.Refusal{GiB: 100, Cause: "volume.refused_class", At: Now.Add(-time.Hour), Words: `persistentvolumeclaims "vision.stiff" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize`}
+		})
+		add("waiting", 50, workload.ClaimState{Phase: workload.ClaimPending, Asked: 50 << 30, Reason: i18n.T("explain.storage_full")}, nil)
 		return w
 	}
 	many := func() *World {
@@ -348,6 +377,9 @@ func Scenes() []Scene {
 		{"team", "shared storage, came back", Ben, sharing, "/team/vision/volumes", url.Values{"name": {"Data Sets"}, "class": {"local/nfs"}, "gib": {"9000"}}},
 		{"team", "shared storage, a member's look", Anna, sharing, "/team/vision/volumes", nil},
 		{"team", "shared storage, none", Ben, Busy, "/team/vision/volumes", nil},
+		{"team", "shared storage, every state", Ben, states, "/team/vision/volumes", nil},
+		{"team", "shared storage, make larger", Ben, states, "/team/vision/volumes/data/grow", nil},
+		{"team", "shared storage, make larger, came back", Ben, states, "/team/vision/volumes/growing/grow", url.Values{"from": {"100"}, "gib": {"9000"}}},
 		{"team", "shared storage, delete", Ben, sharing, "/team/vision/volumes/scratch/delete", nil},
 		{"team", "shared storage, delete what is in use", Ben, sharing, "/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}},
 		{"start", "with shared storage", Anna, sharing, "/start?size=mig-1g.10gb&mounts=data", nil},

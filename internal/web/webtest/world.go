@@ -170,8 +170,8 @@ func Empty() *World {
 	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID, Money: func() budget.Unit { return "EUR" },
 		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
 	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID}
-	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour}, Sharing: func() workload.Sharing {
-		return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes}}, {Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
+	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour, Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour}, Sharing: func() workload.Sharing {
+		return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}}, {Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
 			Namespace: func(team string) (string, bool) { t, ok := w.Site.Directory.ByName(team); return t.NamespaceName(), ok }}
 	}}
 	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &Misses{}, &Fleet{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,6 +118,19 @@ type rangeKey struct {
 	span string
 }
 
+// Since is the same without what was before a moment: another one's pod of the same name, perhaps.
+func (r Ranges) Since(at time.Time) Ranges {
+	r.Lines = slices.Clone(r.Lines)
+	for i, l := range r.Lines {
+		points := slices.Clone(l.Points)
+		for n, p := range points {
+			points[n].Known = p.Known && !p.At.Before(at)
+		}
+		r.Lines[i].Points = points
+	}
+	return r
+}
+
 // Ranges is what a pod's devices did in a span. It waits for the first answer, as long as the context lets it; later ones come by themselves, after which OnFresh is
 // called. Everybody who looks at the same is given the same answer, which is asked for once a minute at most. Faults: Unavailable when Prometheus does not answer, or
 // has not yet.
@@ -188,12 +202,29 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 	return of(false) + " or " + of(true)
 }
 
+// podsMark ends no name of a pod.
+const podsMark = "-*"
+
+// PodsOf stands for the pods of a Deployment, those of now and those before them, where Ranges takes the name of a pod: each has a name of its own. The pod of a StatefulSet keeps its name.
+func PodsOf(deployment string) string { return deployment + podsMark }
+
+// made are the characters of which Kubernetes makes names: neither a vowel nor what looks like one (k8s.io/apimachinery/pkg/util/rand).
+const made = "[bcdfghjklmnpqrstvwxz2456789]"
+
+// called is how rows of a pod, or of PodsOf, are found. A Deployment's pods are called after it, after their ReplicaSet, and five characters: other names that begin alike do not match.
+func called(pod string) string {
+	if deployment, ok := strings.CutSuffix(pod, podsMark); ok {
+		return "=~" + quote(regexp.QuoteMeta(deployment)+"-"+made+"{1,10}-"+made+"{5}")
+	}
+	return "=" + quote(pod)
+}
+
 // podMatchers are one for each pair of names that a row may call its pod by; a later pair counts where those before it are not there.
 func (q queries) podMatchers(pod podKey) []string {
 	var all []string
 	before := ""
 	for i, ns := range q.labels.Namespace {
-		all = append(all, before+ns+"="+quote(pod.namespace)+","+q.labels.Pod[i]+"="+quote(pod.pod))
+		all = append(all, before+ns+"="+quote(pod.namespace)+","+q.labels.Pod[i]+called(pod.pod))
 		before += ns + `="",`
 	}
 	return all

@@ -215,3 +215,15 @@ func TestRangesAreAskedOncePerMinute(t *testing.T) {
 		t.Errorf("want the failure told, got %v", err)
 	}
 }
+
+// TestAHistoryBeginsWithItsWorkload: what was before is another one's, and the answer that others are shown stays as it is.
+func TestAHistoryBeginsWithItsWorkload(t *testing.T) {
+	at := time.Unix(1000, 0)
+	all := Ranges{Lines: []Line{{Name: "engine", Points: []Point{{At: at, Value: 1, Known: true}, {At: at.Add(time.Minute), Value: 2, Known: true}, {At: at.Add(2 * time.Minute), Value: 3}}}}}
+	if diff := cmp.Diff([]string{"?", "2", "?"}, lastPoints(all.Since(at.Add(time.Minute)), "engine", 3)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "?"}, lastPoints(all, "engine", 3)); diff != "" {
+		t.Errorf("the answer itself changed: %s", diff)
+	}
+}

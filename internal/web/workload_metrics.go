@@ -10,6 +10,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -51,8 +52,13 @@ func rangeTabs(k call, id workload.ID, current gpumetrics.Span) ui.TabsModel {
 	return m
 }
 
-// podOf is the pod whose history is that of the workload; while it is stopped, the one it had.
-func podOf(item workload.Workload) string { return cmp.Or(item.Observed.Pod, item.Name+"-0") }
+// podOf is the pod whose history is that of the workload, also while it is stopped. Those of an endpoint come and go.
+func podOf(item workload.Workload) string {
+	if item.Kind == catalog.Endpoint {
+		return gpumetrics.PodsOf(item.Name)
+	}
+	return cmp.Or(item.Observed.Pod, item.Name+"-0")
+}
 
 func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload, span gpumetrics.Span) workloadview.ChartsModel {
 	say := k.words
@@ -70,6 +76,8 @@ func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload, 
 		m.Words = say.S("workload.metrics.unknown")
 		return m
 	}
+	r = r.Since(item.CreatedAt.Truncate(span.Step)) // names are free again when a workload is gone
+	r.Devices = min(r.Devices, item.Size.Devices()) // it may have had others before
 	m.Age = &ui.AgeModel{Source: "Prometheus", Time: say.at(r.At), Old: say.now.Sub(r.At) > 2*time.Minute}
 	if say.now.Sub(r.At) > 2*time.Minute {
 		m.Since = say.S("workload.metrics.since", "Time", say.at(r.At).Exact)

@@ -29,7 +29,7 @@ func (w *World) works() {
 		{Name: "gpu-03", Cards: []gpumetrics.CardUse{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{blank}}}},
 		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q", Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
 	}}}
-	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), "llm-chat-0": {At: Now}}
+	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), gpumetrics.PodsOf("llm-chat"): {At: Now}}
 	w.Used = gpumetrics.NewUses(at, map[gpumetrics.Pod]gpumetrics.Use{
 		{Namespace: "gpu-vision", Name: "train-resnet-0"}: {Mean: 58, Known: 1},
 		{Namespace: "gpu-vision", Name: "llm-chat-0"}:     {Mean: 21, Known: 0.4},

@@ -71,6 +71,15 @@ func (w *Web) outlook(k call, item workload.Workload) *workloadview.ForecastMode
 	return m
 }
 
+// brief is what a row has room for: what an estimate rests on is said on the thing's own page. Where there is none, a row says nothing.
+func brief(m *workloadview.ForecastModel) *workloadview.ForecastModel {
+	if m == nil || m.None && m.Place == "" && m.Instead == nil {
+		return nil
+	}
+	m.Rests = ""
+	return m
+}
+
 // requestOutlook is the same for a request that waits.
 func (w *Web) requestOutlook(k call, r request.Request) *workloadview.ForecastModel {
 	if w.Forecasts == nil {

@@ -191,7 +191,7 @@ func (w *Web) pendingRow(k call, r request.Request) workloadview.RowModel {
 	return workloadview.RowModel{
 		Row:   ui.RowModel{ID: "r-" + slug(string(r.ID)), Test: "request-row", Attrs: map[string]any{"data-name": r.Wish.Name}},
 		Name:  ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID), Detail: say.Say(i18n.T("kind."+string(r.Wish.Kind))) + " · " + r.Wish.Image.Title, Icon: string(r.Wish.Kind)},
-		State: requestState(say, r, true), Forecast: w.requestOutlook(k, r), Size: sizeModel(say, r.Wish.Size), Use: workloadview.UseModel{ID: "use-" + slug(string(r.ID)), Words: "–"},
+		State: requestState(say, r, true), Forecast: brief(w.requestOutlook(k, r)), Size: sizeModel(say, r.Wish.Size), Use: workloadview.UseModel{ID: "use-" + slug(string(r.ID)), Words: "–"},
 		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.duration(r.Wish.Lease.Std()))},
 		Cost:  say.S("web.about", "Value", say.money(r.Estimate)), Price: say.moneyPerHour(r.Wish.Size.PricePerHour),
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: requestPath(r.ID), Small: true, Test: "details"}}},

@@ -39,7 +39,7 @@ func (w *Web) workloadRow(k call, item workload.Workload, cost usage.Money) work
 		Lease: leaseModel(say, item),
 		Cost:  say.money(cost), Price: say.moneyPerHour(item.Size.PricePerHour),
 	}
-	row.Forecast, row.Actions = w.outlook(k, item), w.rowActions(k, item)
+	row.Forecast, row.Actions = brief(w.outlook(k, item)), w.rowActions(k, item)
 	return row
 }
 

@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/e2e/stack"
+)
+
+// TestWhenWillItStart: nothing is estimated from nothing. After some starts of a size the start page says how long one usually takes; when all of it is in use, one that waits
+// is told between when it will be ready, by the end of the first lease before it; and once it has started, the portal's metrics tell how good the estimates were.
+func TestWhenWillItStart(t *testing.T) {
+	const size = "vgpu-12q" // of which the cluster has the fewest
+	address := freeAddress(t)
+	own := ownPortal(t, "when", func(o *stack.PortalOptions) {
+		o.Change = func(c map[string]any) {
+			c["metricsListen"] = address
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 50}}
+			c["tenants"].([]any)[0].(map[string]any)["quota"].(map[string]int)[size] = 20
+		}
+	})
+	shared := portal
+	portal = own
+	t.Cleanup(func() { portal = shared })
+	dana := as(t, "dana")
+	total := scarce(t, dana, size)
+	preview := map[string]any{"kind": "notebook", "tenant": "vision", "size": size, "image": "jupyterlab", "lease": "2h", "reason": "a test"}
+	forecast := func(of map[string]any) map[string]any {
+		f, _ := of["forecast"].(map[string]any)
+		return f
+	}
+	if f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", preview)); f["missing"] != "few_starts" || f["until"] != nil {
+		t.Errorf("want no estimate from nothing, got %v", f)
+	}
+	for range max(0, 5-total) {
+		dana.gives(dana.running(size, map[string]any{"lease": "2h"}))
+	}
+	held := []map[string]any{}
+	for i := range total {
+		held = append(held, dana.running(size, map[string]any{"name": fmt.Sprint("holder-", i), "lease": fmt.Sprint(2+i, "h")}))
+	}
+	dana.until("/workloads/"+str(held[0]["id"]), "without forecast while it runs", time.Minute, func(w map[string]any) bool { return w["forecast"] == nil })
+
+	dana.until("/sizes?tenant=vision", "all in use", 3*time.Minute, func(m map[string]any) bool { // by the portal's own picture of the cluster
+		capacity, _ := find(t, items(m), "name", size)["capacity"].(map[string]any)
+		return capacity["free"] == 0.0
+	})
+	asked := dana.start(size, map[string]any{"name": "in-line", "lease": "2h"})
+	id := str(asked["workload"])
+	t.Cleanup(func() { dana.remove(id) })
+	waits := dana.until("/workloads/"+id, "told when", 3*time.Minute, func(w map[string]any) bool { return forecast(w)["basis"] == "leases" })
+	f, ends := forecast(waits), leaseEnd(t, held[0])
+	until, err := time.Parse(time.RFC3339, str(f["until"]))
+	if err != nil || until.Before(ends) || until.After(ends.Add(30*time.Minute)) || f["place"] != 1.0 {
+		t.Errorf("want it soon after %s, got %v %v", ends, f, err)
+	}
+	p := signIn(t, "dana", look{})
+	p.open("/workloads/" + id)
+	p.reads("[data-test=forecast]", "Ready between")
+	p.reads("[data-test=forecast-rests]", "lease of 1 other ends by then")
+	p.accessible()
+	p.shot("waiting")
+	p.open("/")
+	p.reads("tr[data-name=in-line] [data-test=forecast]", "Place 1 in the line")
+	p.shot("home")
+	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
+		q := signIn(t, "dana", l)
+		q.open("/workloads/" + id)
+		q.sees("[data-test=forecast]")
+		q.contrasts()
+		q.fitsTheWindow()
+		q.shot(name + "-waiting")
+		q.open("/")
+		q.fitsTheWindow()
+		q.shot(name + "-home")
+	}
+
+	dana.gives(held[0])
+	dana.reaches(id, "running")
+	scraped := untilMetric(t, address, `gpu_portal_start_estimates_total\{basis="leases",outcome="before"\} (\d+)`, 1)
+	if n := metricOf(t, scraped, `gpu_portal_start_estimate_error_seconds_count\{basis="leases"\} (\d+)`); n != 1 {
+		t.Errorf("want one error of an estimate by leases, got %v", n)
+	}
+	dana.gives(waits)
+	dana.until("/sizes?tenant=vision", "free again", 3*time.Minute, func(m map[string]any) bool {
+		return find(t, items(m), "name", size)["startsNow"] == true
+	})
+	// by now enough starts were seen
+	if f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", preview)); f["basis"] != "starts" {
+		t.Errorf("want an estimate from the starts so far, got %v", f)
+	}
+	p.open("/start?size=" + size)
+	p.reads("[data-test=summary] [data-test=forecast]", "Usually ready in about")
+	p.shot("summary")
+	q := signIn(t, "dana", look{Width: 360, Language: "de-DE"})
+	q.open("/start?size=" + size)
+	q.reads("[data-test=summary] [data-test=forecast]", "Meist in etwa")
+	q.fitsTheWindow()
+	q.shot("narrow-german-summary")
+}
+
+// gives stops a workload and waits until its GPU is back.
+func (c client) gives(w map[string]any) {
+	c.t.Helper()
+	c.ok(http.StatusOK, http.MethodPost, "/workloads/"+str(w["id"])+"/stop", nil)
+	c.reaches(str(w["id"]), "stopped")
+}
+
+// scarce waits until a size that starts at once is free as a whole, and counts it.
+func scarce(t *testing.T, c client, size string) (total int) {
+	t.Helper()
+	var capacity map[string]any
+	c.until("/sizes?tenant=vision", size+" free as a whole", 3*time.Minute, func(m map[string]any) bool {
+		s := find(t, items(m), "name", size)
+		capacity, _ = s["capacity"].(map[string]any)
+		return s["startsNow"] == true && num(capacity["total"]) == num(capacity["free"])
+	})
+	return int(num(capacity["total"]))
+}
+
+func num(v any) float64 {
+	f, _ := v.(float64)
+	return f
+}
+
+func leaseEnd(t *testing.T, w map[string]any) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, str(w["lease"].(map[string]any)["until"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// freeAddress is one that nobody listened on a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// untilMetric scrapes until a metric has a value, and gives what was scraped.
+func untilMetric(t *testing.T, address, pattern string, want float64) []byte {
+	t.Helper()
+	var last []byte
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		resp, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			continue
+		}
+		last, _ = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if metricOf(t, last, pattern) == want {
+			return last
+		}
+	}
+	t.Fatalf("%s is not %v: %s", pattern, want, regexp.MustCompile("(?m)^gpu_portal_start_.*$").FindAll(last, -1))
+	return nil
+}
+
+func metricOf(t *testing.T, scraped []byte, pattern string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^` + pattern + `$`).FindSubmatch(scraped)
+	if found == nil {
+		return -1
+	}
+	v, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,10 @@ const idlePatience = 10 * time.Minute
 // while Prometheus is away nothing is stopped; after it is back the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15 seconds.
 func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	own := ownPortal(t, "idle", func(o *stack.PortalOptions) {
-		o.Change = func(c map[string]any) { c["idle"] = map[string]any{"every": "15s"} }
+		o.Change = func(c map[string]any) {
+			outside(c)
+			c["idle"] = map[string]any{"every": "15s"}
+		}
 	})
 	shared := portal
 	portal = own
@@ -44,15 +48,41 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	p.fill("[data-test=after]", "1m")
 	p.accessible()
 	p.click("[data-test=check]")
-	p.sees("[data-test=idle-hits]")
 	p.sees("[data-test=idle-would]")
+	eventually(t, "the preview hits the one that sits idle", idlePatience, func() bool { // when Prometheus has told of it for as long as the setting says
+		p.click("[data-test=check]")
+		p.sees("[data-test=idle-hits]")
+		return strings.Contains(p.text("[data-test=idle-hits]"), "1 would be stopped")
+	})
+	p.reads("#preview-running", "Is warned, then stopped")
+	p.click("[data-test=idle-spared] summary")
+	p.reads("#preview-spared", "works-hard")
 	p.accessible()
 	p.shot("preview")
+	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
+		q := signIn(t, "pat", l)
+		q.open("/admin/idle")
+		q.selects("[data-test=for]", "all")
+		q.selects("[data-test=action]", "stop")
+		q.fill("[data-test=after]", "1m")
+		eventually(t, "the preview hits it again", idlePatience, func() bool {
+			q.click("[data-test=check]")
+			q.sees("[data-test=idle-hits]")
+			return q.count("#preview-running") > 0 && strings.Contains(q.text("#preview-running"), "sits-idle")
+		})
+		q.contrasts()
+		q.fitsTheWindow()
+		q.shot("hits-" + name)
+	}
 	p.click("[data-test=save]")
 	p.reads("[data-test=flash]", "counts from now on")
 	p.reads("[data-test=idle-saved]", "Pat")
 
 	warned := dana.until(path(idles)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["stopsAt"] != nil })
+	dana.until(path(idles)+"/warnings", "told", idlePatience, func(s map[string]any) bool {
+		list, _ := s["items"].([]any)
+		return len(list) == 1 && list[0].(map[string]any)["message"] == "delivered"
+	})
 	d := signIn(t, "dana", look{})
 	d.open(path(idles))
 	if d.count("[data-test=idle]") > 0 { // it may be over by now on a slow machine; the states that follow show what happened

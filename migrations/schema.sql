@@ -201,11 +201,14 @@ CREATE TABLE meter_intervals (
   unknown_until  BIGINT,
   seat_pool      TEXT   NOT NULL DEFAULT '',
   seats          BIGINT NOT NULL DEFAULT 0,
+  parts          BIGINT,
+  cluster        TEXT   NOT NULL DEFAULT '',
   PRIMARY KEY (workload, from_at)
 );
 CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;
 CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
 CREATE INDEX meter_intervals_seats ON meter_intervals (workload, from_at) WHERE seat_pool <> '';
+CREATE INDEX meter_intervals_partless ON meter_intervals (from_at) WHERE parts IS NULL;
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 
 -- How busy the devices of each line of the meter were in a month of the site's time zone, as far as the metrics of its cluster tell: microseconds of one device, with several

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -81,6 +82,80 @@ func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 		}
 	}
 	return nil
+}
+
+// chargesQuery adds up, for each cluster and step of the grid, what begins and what ends there: what usage.Charges says of one interval. Times are in microseconds.
+const chargesQuery = `
+SELECT cluster, 0 AS doubt, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step, CAST(SUM(parts) AS BIGINT) AS parts,
+  CAST(SUM(parts * ((CASE WHEN from_at < @from THEN @from ELSE from_at END) % @step / 1000)) AS BIGINT) AS late
+FROM meter_intervals
+WHERE parts > 0 AND from_at < @until AND (until_at > @from OR until_at IS NULL)
+GROUP BY 1, 3
+UNION ALL
+SELECT cluster, 0, until_at / @step, CAST(-SUM(parts) AS BIGINT), CAST(-SUM(parts * (until_at % @step / 1000)) AS BIGINT)
+FROM meter_intervals
+WHERE parts > 0 AND until_at > @from AND until_at <= @until AND from_at < @until
+GROUP BY 1, 3
+UNION ALL
+SELECT cluster, 0, CAST(@until AS BIGINT) / @step, CAST(-SUM(parts) AS BIGINT), CAST(-SUM(parts) * (CAST(@until AS BIGINT) % @step / 1000) AS BIGINT)
+FROM meter_intervals
+WHERE parts > 0 AND from_at < @until AND (until_at > @until OR until_at IS NULL)
+GROUP BY 1
+UNION ALL
+SELECT cluster, 1, moment / @step, CAST(SUM(parts) AS BIGINT), CAST(SUM(parts * (moment % @step / 1000)) AS BIGINT)
+FROM (
+  SELECT cluster, parts, CASE WHEN until_at < @from THEN @from ELSE until_at END AS moment FROM meter_intervals
+  WHERE parts > 0 AND unknown_until > @from AND until_at < @until AND until_at < unknown_until
+  UNION ALL
+  SELECT cluster, -parts, CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END FROM meter_intervals
+  WHERE parts > 0 AND unknown_until > @from AND until_at < @until AND until_at < unknown_until
+) AS doubtful
+GROUP BY 1, 3`
+
+// Charges adds up the meter. What was metered before parts were written down is told by the size that the workload has now.
+func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, err error) {
+	step := usage.ChargeStep.Microseconds()
+	err = withRoom(v.at(ctx), func(db *gorm.DB) error {
+		var rows []struct {
+			Cluster string
+			Doubt   int64
+			Step    int64
+			Parts   int64
+			Late    int64
+		}
+		args := map[string]any{"from": s.From.UnixMicro(), "until": s.Until.UnixMicro(), "step": step}
+		if err := db.Raw(chargesQuery, args).Scan(&rows).Error; err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Doubt == 1, Step: time.UnixMicro(row.Step * step).UTC(), Parts: row.Parts, Late: row.Late})
+		}
+		old, err := partlessCharges(db, s, args)
+		list = append(list, old...)
+		return err
+	})
+	return list, failure(err)
+}
+
+func partlessCharges(db *gorm.DB, s usage.Span, args map[string]any) (list []usage.Charge, err error) {
+	var rows []struct {
+		Interval intervalRow `gorm:"embedded"`
+		Cluster  string
+		Size     shared[catalog.Size]
+	}
+	err = db.Raw(`SELECT m.workload, m.size_name, m.from_at, m.until_at, m.unknown_until, w.cluster, w.size
+		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
+		WHERE m.parts IS NULL AND m.from_at < @until AND (m.until_at > @from OR m.until_at IS NULL OR m.unknown_until > @from)`, args).Scan(&rows).Error
+	for _, row := range rows {
+		i := toInterval(row.Interval)
+		if ware := row.Size.is.Ware(); ware.Size == i.Size {
+			i.Parts = ware.Parts()
+		} else {
+			i.Parts = usage.Parts // as in statements: what it was is not on record
+		}
+		list = append(list, usage.Charges(row.Cluster, i, s)...)
+	}
+	return list, err
 }
 
 // Fleet reads the days from one until before another, and the last samples, in one state of the database.

@@ -20,6 +20,7 @@ type intervalRow struct {
 	UnknownUntil  moment
 	SeatPool      string
 	Seats         int64
+	Parts         *int64 // NULL for what was metered before it was written down
 }
 
 func (intervalRow) TableName() string { return "meter_intervals" }
@@ -28,16 +29,20 @@ func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 	return intervalRow{
 		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor, PriceCurrency: i.PerHour.Currency,
 		FromAt: momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
-		SeatPool: i.Seats.Pool, Seats: i.Seats.Count,
+		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, Parts: &i.Parts,
 	}
 }
 
 func toInterval(row intervalRow) usage.Interval {
-	return usage.Interval{
+	i := usage.Interval{
 		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
 		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
 		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats},
 	}
+	if row.Parts != nil {
+		i.Parts = *row.Parts
+	}
+	return i
 }
 
 // intervalsAtOnce keeps the number of values in one query below what either database takes.
@@ -111,13 +116,13 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 	if err := writable(&row); err != nil {
 		return err
 	}
-	err := t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats)
-		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats
+	err := t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, cluster)
+		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
-			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats) AS new
+			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats, CAST(? AS BIGINT) AS parts) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
-		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats`,
-		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats).Error
+		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats, parts = excluded.parts, cluster = excluded.cluster`,
+		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats, row.Parts).Error
 	if err != nil {
 		return err
 	}

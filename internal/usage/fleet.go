@@ -111,6 +111,8 @@ type FleetStore interface {
 	CountFleet(ctx context.Context, s Sample, zone *time.Location) error
 	// Fleet gives the days from one until before another, and the last sample of each cluster, all of one moment.
 	Fleet(ctx context.Context, from, until string) ([]FleetDay, []Sample, error)
+	// Charges are what was metered in a span, for ChargedDays.
+	Charges(ctx context.Context, s Span) ([]Charge, error)
 }
 
 // Fleet reconciles the hours of the fleet with what was done with them.
@@ -126,8 +128,9 @@ func (f *Fleet) Count(ctx context.Context, s Sample) error { return f.Store.Coun
 
 // Reconciliation is a month of the fleet, day by day.
 type Reconciliation struct {
-	Month Month
-	Days  []FleetDay // by day, cluster, model
+	Month   Month
+	Days    []FleetDay // by day, cluster, model
+	Matched []Matched  // by day, cluster: what was held of it, and what was charged
 }
 
 // Total is the sum of all days.
@@ -181,7 +184,12 @@ func (f *Fleet) Reconciliation(ctx context.Context, a identity.Actor, m Month) (
 			}
 		}
 	}
-	r := Reconciliation{Month: m, Days: days}
+	span := whole.To(now)
+	charges, err := f.Store.Charges(ctx, span)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	r := Reconciliation{Month: m, Days: days, Matched: match(days, ChargedDays(charges, span, f.Zone))}
 	r.Days = r.By(func(d FleetDay) string { return d.Day + "\x00" + d.Cluster + "\x00" + d.Model })
 	return r, nil
 }

@@ -102,9 +102,17 @@ func TestFleetDays(t *testing.T) {
 type keptFleet struct {
 	days    []FleetDay
 	samples []Sample
+	metered []Interval
 }
 
 func (k *keptFleet) CountFleet(context.Context, Sample, *time.Location) error { return nil }
+
+func (k *keptFleet) Charges(_ context.Context, s Span) (list []Charge, _ error) {
+	for _, i := range k.metered {
+		list = append(list, Charges("west", i, s)...)
+	}
+	return list, nil
+}
 
 func (k *keptFleet) Fleet(_ context.Context, from, until string) (days []FleetDay, _ []Sample, _ error) {
 	for _, d := range k.days {
@@ -120,6 +128,7 @@ func TestReconciliation(t *testing.T) {
 	stock := []Stock{{Model: "H100", Cards: 2 * Parts, Free: 2 * Parts}}
 	kept := &keptFleet{days: []FleetDay{{"2026-10-31", "west", "H100", FleetTime{Physical: CardHours(40), Free: CardHours(40)}}, {"2026-11-01", "west", "H100", FleetTime{Physical: CardHours(2), Free: CardHours(2)}}},
 		samples: []Sample{{"west", now.Add(-13 * time.Hour), stock}, {"east", now.Add(-LostFor), stock}, {"gone", now.Add(-30 * time.Hour), stock}}}
+	kept.metered = []Interval{{Workload: "w-1", Parts: Parts / 7, From: now.Add(-40 * time.Hour)}, {Workload: "w-2", Parts: 2 * Parts, From: now.Add(-5 * time.Hour), Until: now.Add(-4 * time.Hour), UnknownUntil: now.Add(-3 * time.Hour)}}
 	f := &Fleet{Store: kept, Zone: time.UTC, Now: func() time.Time { return now }, Clusters: func() []string { return []string{"east", "west"} }}
 	admin := identity.Actor{Person: identity.Person{ID: "p-dora", Name: "Dora"}, Global: []identity.Role{identity.Admin}}
 	got, err := f.Reconciliation(ctx, admin, Month{2026, time.November})
@@ -135,7 +144,14 @@ func TestReconciliation(t *testing.T) {
 	if err := got.ExportCSV(&file); err != nil {
 		t.Fatal(err)
 	}
-	if line := strings.Split(file.String(), "\n")[1]; line != "2026-11-01,west,H100,26.000000,3.000000,0.000000,2.000000,0.000000,24.000000,-3.000000" {
+	if line := strings.Split(file.String(), "\n")[1]; line != "2026-11-01,west,H100,26.000000,3.000000,0.000000,2.000000,0.000000,24.000000,-3.000000,,,,," {
+		t.Errorf("got %q", line)
+	}
+	matched := Matched{Day: "2026-11-01", Cluster: "west", Charged: CardHours(2) + CardHours(12)/7, Unknown: CardHours(2), Unseen: CardHours(4) + CardHours(12)/7}
+	if diff := cmp.Diff([]Matched{matched}, got.Matched); diff != "" || matched.Rest() != 0 {
+		t.Errorf("what was charged while the cluster was away (-want +got)\n%s", diff)
+	}
+	if line := strings.Split(file.String(), "\n")[2]; line != "2026-11-01,west,,,0.000000,,,,,,3.714286,-3.714286,2.000000,5.714286,0.000000" {
 		t.Errorf("got %q", line)
 	}
 	developer := identity.Actor{Person: identity.Person{ID: "p-anna"}}

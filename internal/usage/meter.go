@@ -31,7 +31,7 @@ func (h Held) price(at time.Time) Money {
 func Meter(open *Interval, h Held, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
-		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats, From: now}
+		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats, Parts: h.Ware.Parts(), From: now}
 	case open == nil:
 		return nil
 	case !h.Placed:
@@ -48,7 +48,7 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 	last := &pieces[len(pieces)-1]
 	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.Seats {
 		last.Until = later(last.From, now)
-		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats, From: last.Until})
+		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats, Parts: h.Ware.Parts(), From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil

@@ -54,18 +54,38 @@ func (w *Web) reconciliationRows(k call, c usageChoice, r usage.Reconciliation, 
 		r, m.Only = some, say.S("reconciliation.only", "Model", model, "Cluster", cluster)
 		m.All = &ui.LinkButtonModel{Label: say.S("reconciliation.all"), Href: c.path(reconciliationPath)}
 	}
+	if m.All == nil && len(r.Matched) > 0 {
+		m.Matched = matchedRows(say, r)
+	}
 	for _, d := range r.By(func(d usage.FleetDay) string { return d.Day }) {
 		m.Days = append(m.Days, fleetRow(say, d.Day, d.FleetTime))
 	}
 }
 
-func fleetRow(say words, name string, t usage.FleetTime) usageview.CardsModel {
-	hours := func(t usage.CardTime) string {
-		if t == 0 {
-			return "0"
-		}
-		return ui.Number(say.Localizer, t.Hours(), 1)
+// matchedRows are the days with what was charged, and the month.
+func matchedRows(say words, r usage.Reconciliation) (rows []usageview.MatchedModel) {
+	row := func(name string, m usage.Matched) usageview.MatchedModel {
+		return usageview.MatchedModel{Name: name, Held: cardHours(say, m.Held), Charged: cardHours(say, m.Charged), Gap: cardHours(say, m.Difference()), Doubt: cardHours(say, m.Unknown),
+			Unseen: cardHours(say, m.Unseen), Rest: cardHours(say, m.Rest())}
 	}
+	for _, d := range r.MatchedDays() {
+		rows = append(rows, row(d.Day, d))
+	}
+	total := row(say.S("reconciliation.matched_total"), r.Matching())
+	total.Total = true
+	return append(rows, total)
+}
+
+// cardHours are hours of whole cards; what is less than can be shown is 0.
+func cardHours(say words, t usage.CardTime) string {
+	if h := t.Hours(); h > -0.05 && h < 0.05 {
+		return "0"
+	}
+	return ui.Number(say.Localizer, t.Hours(), 1)
+}
+
+func fleetRow(say words, name string, t usage.FleetTime) usageview.CardsModel {
+	hours := func(t usage.CardTime) string { return cardHours(say, t) }
 	bar := fleetBar(say, name, t)
 	bar.Bare = true
 	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Bar: bar, Physical: hours(t.Physical), Ours: hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),

@@ -33,6 +33,16 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	for _, want := range []string{"By the portal", "Unknown", "Difference", "Free"} {
 		wantSaid(t, doc, "reconciliation-whole", want)
 	}
+	total := part(doc, "reconciliation-matched-total")
+	for name, want := range map[string]string{"charged": "", "doubt": "", "unseen": "", "rest": "0"} {
+		got := said(total.Find("[data-test=" + name + "]"))
+		if want != "" && got != want || want == "" && (got == "0" || got == "") {
+			t.Errorf("%s of the month: want %q, got %q", name, want, got)
+		}
+	}
+	if n := part(doc, "reconciliation-matched-day").Length(); n != all {
+		t.Errorf("want %d days, got %d", all, n)
+	}
 	one := read(t, w.Get(webtest.Eli, "/usage/reconciliation?cluster=east&model=NVIDIA-L40S"), http.StatusOK)
 	wantSaid(t, one, "reconciliation-only", "NVIDIA-L40S in east")
 	if n := part(one, "reconciliation-day").Length(); n != all {
@@ -42,9 +52,12 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	if got := said(first.Find("[data-test=difference]")); got != "24.0" {
 		t.Errorf("want the card that nobody offers, got %q", got)
 	}
+	if part(one, "reconciliation-matched-day").Length() != 0 {
+		t.Error("what was charged is not known by model")
+	}
 	file := w.Get(webtest.Dora, "/usage/reconciliation/export").Body.String()
-	if lines := strings.Count(file, "\n"); lines != 1+2*all || !strings.Contains(file, "NVIDIA-L40S,96.000000") {
-		t.Errorf("want %d lines, got %d:\n%s", 1+2*all, lines, file)
+	if lines := strings.Count(file, "\n"); lines != 1+4*all || !strings.Contains(file, "NVIDIA-L40S,96.000000") {
+		t.Errorf("want %d lines, got %d:\n%s", 1+4*all, lines, file)
 	}
 }
 

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -71,6 +73,27 @@ var fleetCases = cases{
 		days, _, err := s.Fleet(ctx, "2026-03-29", "2026-03-30")
 		must(t, err)
 		equal(t, fleetOf(time.UTC, fleetSample("west", 0), fleetSample("west", 60)).Days, days)
+	},
+	"what was metered is charged to the days and clusters in which it was": func(t *testing.T, s *store.Store) {
+		ctx, r := context.Background(), rand.New(rand.NewPCG(9, 32))
+		meters, clusters := map[string][]usage.Interval{}, map[string]string{}
+		for n := range 12 {
+			w := Workload(fmt.Sprint("w-", n))
+			w.Cluster = []string{"west", "east"}[n%2]
+			meters[string(w.ID)], clusters[string(w.ID)] = metered(r, w), w.Cluster
+			meter(t, s, w, meters[string(w.ID)])
+		}
+		for range 20 {
+			span := usage.Span{From: later(r.IntN(8000)), Until: later(8000 + r.IntN(8000))}
+			var want []usage.Charge
+			for id, list := range meters {
+				for _, i := range list {
+					want = append(want, usage.Charges(clusters[id], i, span)...)
+				}
+			}
+			zone := time.FixedZone("", r.IntN(96)*900)
+			equal(t, usage.ChargedDays(want, span, zone), usage.ChargedDays(got(s.Charges(ctx, span))(t), span, zone))
+		}
 	},
 	"what the name of a card cannot hold is refused": func(t *testing.T, s *store.Store) {
 		sample := fleetSample("west\x00", 0)

@@ -36,7 +36,7 @@ func metered(r *rand.Rand, w workload.Workload) []usage.Interval {
 	var list []usage.Interval
 	at := later(r.IntN(3600))
 	for n := range 8 {
-		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, From: at}
+		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, Parts: []int64{0, 120, usage.Parts}[r.IntN(3)], From: at}
 		at = at.Add(time.Duration(1+r.IntN(1e9)) * time.Microsecond)
 		if n < 7 || r.IntN(2) == 0 {
 			i.Until = at

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"context"
+	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -8,6 +11,10 @@ import (
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+
+	"github.com/gpu-portal/gpu-portal/e2e/stack"
+	"github.com/gpu-portal/gpu-portal/internal/app"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
 // TestUsageOfWhatOneHolds: somebody holds a slice, and reads on a page what it costs; a colleague of another team does not.
@@ -85,6 +92,14 @@ func TestPricesAndWhatRuns(t *testing.T) {
 func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	pat := as(t, "pat")
 	pat.until("/usage/reconciliation", "counted", 5*time.Minute, func(b map[string]any) bool {
+		charged, _ := b["charged"].([]any)
+		for _, c := range charged {
+			day := c.(map[string]any)
+			at := func(name string) float64 { return day[name].(float64) }
+			if diff := at("charged") + at("notKnown") - at("notSeen") + at("rest") - at("held"); diff > 1e-6 || diff < -1e-6 {
+				t.Fatalf("held is not charged and the reasons: %v", day)
+			}
+		}
 		days, _ := b["items"].([]any)
 		physical := 0.0
 		for _, d := range days {
@@ -104,6 +119,7 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	p.click("[data-test=open-reconciliation]")
 	p.sees("[data-test=reconciliation-whole]")
 	p.sees("[data-test=reconciliation-day]")
+	p.sees("[data-test=reconciliation-matched-total]")
 	p.accessible()
 	p.fitsTheWindow()
 	p.shot("reconciliation")
@@ -160,4 +176,55 @@ func TestStorageCosts(t *testing.T) {
 	p.accessible()
 	p.shot("usage-storage")
 	p.noFaults()
+}
+
+// TestWhatIdleGPUsCost: an auditor reads how busy the GPUs of a month were and what the idle ones cost; the page and the API say the same. The portal is one of its own
+// with a month of examples.
+func TestWhatIdleGPUsCost(t *testing.T) {
+	own := ownPortal(t, "idle-money", func(o *stack.PortalOptions) {
+		o.Prepare = func(ctx context.Context, file string) error {
+			c, err := config.Load(file, func(string) string { return "" }, func(*config.Config) {})
+			if err != nil {
+				return err
+			}
+			return app.SeedExample(ctx, c, slog.New(slog.DiscardHandler), time.Now())
+		}
+	})
+	shared := portal
+	portal = own
+	t.Cleanup(func() { portal = shared })
+
+	month := time.Now().UTC().AddDate(0, 0, -12).Format("2006-01") // most of the thirty days before today, or a good part
+	statement := as(t, "audrey").ok(http.StatusOK, http.MethodGet, "/usage?scope=all&month="+month, nil)
+	idle, _ := statement["idleCost"].([]any)
+	mean, known := statement["meanUse"].(float64)
+	if len(idle) != 1 || !known || mean <= 5 || mean >= 95 {
+		t.Fatalf("want GPUs of which some idle, got %v and %v", statement["meanUse"], statement["idleCost"])
+	}
+	amount := str(idle[0].(map[string]any)["amount"])
+	for name, l := range map[string]look{"wide": {}, "dark": {Dark: true}, "narrow": {Width: 360, Language: "de-DE"}, "german": {Language: "de-DE"}} {
+		p := signIn(t, "audrey", l)
+		p.open("/usage?scope=all&month=" + month)
+		p.sees("[data-test=usage-mean]")
+		if said := digits(p.text("[data-test=usage-idle]")); !strings.Contains(said, digits(amount)) {
+			t.Errorf("%s: want %s, got %q", name, amount, said)
+		}
+		if said := p.text("[data-test=usage-mean]"); !strings.Contains(said, strconv.Itoa(int(math.Round(mean)))) {
+			t.Errorf("%s: want %.1f per cent, got %q", name, mean, said)
+		}
+		p.accessible()
+		p.fitsTheWindow()
+		p.shot(name)
+		p.noFaults()
+	}
+}
+
+// digits leaves the digits of a text alone: "€1,234.50" and "1.234,50 €" are the same.
+func digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
 }

@@ -152,6 +152,10 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	admin.shot("seat-and-storage")
 
 	dana.reaches(id, "running")
+	p.open("/workloads/" + id)
+	p.reads("[data-test=workload-lease], #workload-lease", "1.00/h for licence seats")
+	p.accessible()
+	p.shot("running")
 	dana.remove(id)
 	dana.until("/budgets/vision", "given back", 3*time.Minute, func(b map[string]any) bool { return b["balance"].(map[string]any)["held"] == "0.00" })
 	admin.open("/admin/budgets/vision")

@@ -239,7 +239,7 @@ func (a *App) services() {
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team, Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
 	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
+	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}, Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats, Now: a.now})

@@ -94,7 +94,7 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	advisor := advice.New(advice.Options{Store: s, Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return nil, time.Time{} },
 		Offer: func(string) []catalog.Size { return p.site.Catalog.Sizes }})
 	apps := func(name string) string { return "http://" + name + ".localhost:8080" }
-	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads, Snapshots: s, Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site, Tokens: s, Events: s,
+	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads, Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s, Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site, Tokens: s, Events: s,
 		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000, SessionAlive: func(ctx context.Context) bool {
 			a := identity.ActorFrom(ctx)
 			return standing.Holds(live.Reader{Credential: a.Session, Person: string(a.Person.ID)}, now(), func() (time.Time, bool) {

@@ -207,19 +207,13 @@ func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, 
 	if u == GPUHours {
 		return sum
 	}
-	var seated []usage.Seated
-	for _, i := range stretches {
-		if i.Seats.Count > 0 {
-			seated = append(seated, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until})
-		}
-	}
 	kept := slices.Clone(c.Kept)
 	for n, k := range kept {
 		if k.Until.IsZero() || k.Until.After(keptTo) {
 			kept[n].Until = later(k.From, keptTo)
 		}
 	}
-	for _, line := range append(prices.Seats(seated, span, string(u)), prices.Storage(kept, span, string(u))...) {
+	for _, line := range append(prices.SeatsOf(stretches, span, string(u)), prices.Storage(kept, span, string(u))...) {
 		sum += line.Cost().Minor
 	}
 	return sum

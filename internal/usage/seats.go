@@ -44,6 +44,17 @@ func (l PriceList) Seats(held []Seated, s Span, currency string) []Line {
 	return lines.sorted()
 }
 
+// SeatsOf are the seats that workloads held by their meters, as Seats has them.
+func (l PriceList) SeatsOf(intervals []Interval, s Span, currency string) []Line {
+	var held []Seated
+	for _, i := range intervals {
+		if i.Seats.Count > 0 {
+			held = append(held, Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until})
+		}
+	}
+	return l.Seats(held, s, currency)
+}
+
 // SeatTechnology is what stands in place of a technology in a line of seats.
 const SeatTechnology = "licence-seat"
 

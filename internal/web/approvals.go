@@ -200,7 +200,7 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 func detailItems(say words, r request.Request) []ui.DefModel {
 	wish := []ui.DefModel{
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
-		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: say.moneyPerHour(r.Wish.Size.PricePerHour), Test: "estimate"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: strings.TrimSuffix(say.moneyPerHour(r.Wish.Size.PricePerHour)+" · "+besidePrice(say, r), " · "), Test: "estimate"},
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 	}
 	if r.Kind == request.QuotaKind {

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/views/requests"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	"github.com/gpu-portal/gpu-portal/views/workload"
@@ -139,6 +140,15 @@ func requestPrice(say words, r request.Request) string {
 	return say.money(r.Estimate)
 }
 
+// besidePrice is what of a request's price is not its size's; "" where all of it is.
+func besidePrice(say words, r request.Request) string {
+	beside := r.Estimate.Minor - r.Wish.Size.PricePerHour.For(r.Wish.Lease.Std()).Minor
+	if beside <= 0 {
+		return ""
+	}
+	return say.S("requests.beside", "Money", say.money(usage.Money{Minor: beside, Currency: r.Estimate.Currency}))
+}
+
 // request answers the asker: how does it stand, who has to do what.
 func (w *Web) request(k call) (view, error) {
 	r, err := w.Requests.Get(k.ctx, k.actor, request.ID(k.get("id")))
@@ -221,7 +231,7 @@ func requestItems(say words, r request.Request) []ui.DefModel {
 	wish := []ui.DefModel{
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
-		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), Test: "estimate"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
 	}
 	if r.Kind == request.QuotaKind {
 		wish = askedItems(say, r)

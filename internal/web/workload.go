@@ -46,7 +46,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	costs, err := workload.Meters(k.ctx, w.Workloads.Store, s.Workload)
+	costs, err := w.Workloads.Meters(k.ctx, s.Workload)
 	if err != nil {
 		return view{}, err
 	}
@@ -58,7 +58,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
+	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
 		Facts: facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Forecast = w.outlook(k, s.Workload)
@@ -73,7 +73,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 		part{id: o.Idle.ID, draw: func(words) templ.Component { return workloadview.Idle(o.Idle) }},
 		part{id: o.Advice.ID, draw: func(words) templ.Component { return workloadview.Advice(o.Advice) }},
 		part{id: o.Lease.ID, ticks: true, draw: func(say words) templ.Component {
-			return workloadview.LeaseCard(leaseCard(say, s.Workload, costs(say.now)[s.ID]))
+			return workloadview.LeaseCard(w.leaseCard(say, s.Workload, costs(say.now)[s.ID]))
 		}},
 		part{id: o.Access.ID, draw: func(words) templ.Component { return workloadview.Access(o.Access) }},
 		part{id: o.Facts.ID, draw: func(words) templ.Component { return workloadview.Facts(o.Facts) }},
@@ -286,14 +286,24 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 	return m
 }
 
-func leaseCard(say words, item workload.Workload, cost usage.Money) workloadview.LeaseCardModel {
+// seatPrice is what the licence seats of a workload cost beside its size; "" where they cost nothing.
+func (w *Web) seatPrice(say words, item workload.Workload) string {
+	hour := usage.Span{From: say.now, Until: say.now.Add(time.Hour)}
+	seats := w.Prices.List().Ahead(item.Tenant, 0, item.Seats(), hour, item.Size.PricePerHour.Currency).Seats
+	if seats.Minor == 0 {
+		return ""
+	}
+	return say.S("workload.seat_price", "Price", say.moneyPerHour(seats))
+}
+
+func (w *Web) leaseCard(say words, item workload.Workload, cost usage.Money) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: leaseModel(say, item)}
 	if m.Lease.Ends != nil {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends), Test: "lease-ends"})
 	}
 	m.Items = append(m.Items,
 		ui.DefModel{Term: say.S("workload.cost"), Value: say.money(cost), Test: "cost"},
-		ui.DefModel{Term: say.S("workload.price"), Value: say.moneyPerHour(item.Size.PricePerHour), Test: "price"})
+		ui.DefModel{Term: say.S("workload.price"), Value: say.moneyPerHour(item.Size.PricePerHour), About: w.seatPrice(say, item), Test: "price"})
 	if item.Size.MaxLease > 0 {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.longest"), Value: say.duration(item.Size.MaxLease.Std())})
 	}

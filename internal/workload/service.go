@@ -71,7 +71,8 @@ type Limits interface {
 type Service struct {
 	Store   Store
 	Limits  Limits
-	Budgets *budget.Service // nil: no team has one
+	Budgets *budget.Service        // nil: no team has one
+	Prices  func() usage.PriceList // of licence seats; nil: they cost nothing
 	Now     func() time.Time
 	Keep    Keeping
 	Grace   time.Duration // in which a volume of a team that was deleted can be taken back; 0: none
@@ -145,7 +146,7 @@ func visible(wanted []string, a identity.Actor) []string {
 
 // Costs prices the given workloads up to now.
 func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Money, error) {
-	upTo, err := Meters(ctx, s.Store, items...)
+	upTo, err := s.Meters(ctx, items...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,19 +154,23 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 }
 
 // Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter changes only with its workload.
-func Meters(ctx context.Context, store Store, items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
+func (s *Service) Meters(ctx context.Context, items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
 	ids := make([]ID, len(items))
 	for i, w := range items {
 		ids[i] = w.ID
 	}
-	intervals, err := store.Intervals(ctx, ids)
+	intervals, err := s.Store.Intervals(ctx, ids)
 	if err != nil {
 		return nil, err
+	}
+	var prices usage.PriceList
+	if s.Prices != nil {
+		prices = s.Prices()
 	}
 	return func(now time.Time) map[ID]usage.Money {
 		costs := make(map[ID]usage.Money, len(items))
 		for _, w := range items {
-			m := Cost(intervals[w.ID], now)
+			m := Cost(intervals[w.ID], prices, now)
 			m.Currency = w.Size.PricePerHour.Currency
 			costs[w.ID] = m
 		}

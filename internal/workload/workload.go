@@ -201,5 +201,11 @@ type Volume struct {
 // Thing is what rights are asked about.
 func (v Volume) Thing() identity.Thing { return identity.Thing{Tenant: v.Tenant, Owner: v.Owner} }
 
-// Cost is what a workload has cost: its meter intervals priced up to now.
-func Cost(intervals []usage.Interval, now time.Time) usage.Money { return usage.Cost(intervals, now) }
+// Cost is what a workload has cost: its meter up to now, with the licence seats that it held, as statements have it. Storage is its owner's, not the workload's.
+func Cost(intervals []usage.Interval, prices usage.PriceList, now time.Time) usage.Money {
+	total := usage.Cost(intervals, now)
+	for _, seats := range prices.SeatsOf(intervals, usage.Span{Until: now}, total.Currency) {
+		total = total.Add(seats.Cost())
+	}
+	return total
+}

@@ -27,6 +27,7 @@ func TestADeveloperGetsASmallNotebookAtOnce(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.click("[data-test=start]")
 	p.sees("[data-test=summary]")
+	p.do(p.at("input[name=kind][value=notebook]").Check()) // whoever started an endpoint last begins with one
 	p.do(p.at("[data-test='size-mig-1g.10gb']").Check())
 	p.reads("[data-test=summary]", "Starts now")
 	p.reads("[data-test=summary]", "shares-and-slices")

@@ -10,11 +10,12 @@ import (
 // device is one card or slice in a shot: what is known of it, and of each pod on it.
 type device struct {
 	Device
-	known [kinds]value // of the device itself
-	pods  []podRows    // what the rows of each pod say
-	at    time.Time    // of the last sample, by the clock of this machine
-	twice bool         // more than one node claims to have it
-	only  bool         // a card that is known by its slices; nobody's device
+	known [kinds]value         // of the device itself
+	pods  []podRows            // what the rows of each pod say
+	at    time.Time            // of the last sample, by the clock of this machine
+	heard map[podKey]time.Time // of the last sample of each pod
+	twice bool                 // more than one node claims to have it
+	only  bool                 // a card that is known by its slices; nobody's device
 }
 
 // podRows are the rows of one pod on one device.
@@ -94,6 +95,12 @@ func (s *shot) describe(row series) {
 	if node != "" && d.Node != "" && node != d.Node {
 		d.twice = true
 	}
+	if pod, _ := s.labels.holder(row.labels); pod != (podKey{}) && at.After(d.heard[pod]) {
+		if d.heard == nil {
+			d.heard = map[podKey]time.Time{}
+		}
+		d.heard[pod] = at
+	}
 	if !at.Before(d.at) { // two exporters for one device: the one heard of last
 		d.at = at
 		d.Model, d.Profile = row.labels.first(s.labels.Model), cmp.Or(row.labels.first(s.labels.Profile), d.Profile)
@@ -169,11 +176,22 @@ func (d *device) rowsOf(pod podKey, doubtful bool) *[kinds]value {
 	return &d.pods[len(d.pods)-1].rows
 }
 
+// leftAfter is how much older than its device the last sample of a pod on it must be for the pod to have left. It is longer than scrapes are apart.
+const leftAfter = 2 * time.Minute
+
+// left reports whether others have been on a device since a pod was. Prometheus goes on giving its last sample for five minutes, where it was away itself, or the exporter, when
+// the pod left: otherwise it notes at once that a row is gone.
+func (d *device) left(p podRows) bool {
+	at, told := d.heard[p.pod]
+	return told && d.at.Sub(at) > leftAfter
+}
+
 // close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of the devices themselves.
 func (s *shot) close(at time.Time) *shot {
 	s.at = at
 	holders := map[string]map[podKey]bool{}
 	for key, d := range s.devices {
+		d.pods = slices.DeleteFunc(d.pods, d.left)
 		d.pods = slices.DeleteFunc(d.pods, func(p podRows) bool {
 			exporter := p.doubtful && (s.targets[p.pod] || exporterPod(p.pod.pod))
 			for k := range p.rows {

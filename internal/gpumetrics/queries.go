@@ -11,7 +11,7 @@ import (
 // of a large site is a fifth of its size, and rows that two Prometheus replicas or a second scrape repeat become one.
 type queries struct {
 	labels  Labels
-	devices string // what each device is, with the time of its last sample as the value
+	devices string // what each device is and whose, with the time of its last sample as the value
 	values  string // what each device does, and for each pod on it; what the card does, once
 	health  string // what is the matter with cards
 }
@@ -25,7 +25,7 @@ func newQueries(l Labels) queries {
 		labels: l,
 		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device come from one scrape: one of them
 		// tells the time for all. Each stands for devices that lack those before it.
-		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels)) + "(" + strings.Join(clocks(), " or ") + ")",
+		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod)) + "(" + strings.Join(clocks(), " or ") + ")",
 		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" + of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +
 			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+of(func(k kind, _ metric) bool { return k >= firstCardKind && k < kinds })+")"),
 		// A counter that starts again is no negative number of anything: rate() knows, and it comes before max.

@@ -160,6 +160,47 @@ func TestPowerOfSlices(t *testing.T) {
 	}
 }
 
+// TestWhoHasLeftIsNoHolder: a Prometheus that was away goes on telling of the pod that was on a slice before. The slice is its new pod's alone; free, it is nobody's.
+func TestWhoHasLeftIsNoHolder(t *testing.T) {
+	now := newClock().Now()
+	slice := labels{{"UUID", "GPU-1"}, {"GPU_I_ID", "3"}, {"GPU_I_PROFILE", "1g.10gb"}, {"modelName", "NVIDIA H100"}}
+	of := func(pod string) labels {
+		l := slices.Clone(slice)
+		if pod != "" {
+			l = append(l, labels{{"namespace", "red"}, {"pod", pod}}...)
+		}
+		return l
+	}
+	for name, c := range map[string]struct {
+		next    string
+		ago     time.Duration
+		holders int
+	}{
+		"another pod has it now":       {"new", 3 * time.Minute, 1},
+		"nobody has it now":            {"", 3 * time.Minute, 0},
+		"two scrapes, not at one time": {"new", time.Minute, 2},
+	} {
+		s := newShot(DefaultLabels(), now, 10*time.Minute)
+		tell := func(pod string, ago time.Duration, engine float64) {
+			s.describe(series{of(pod), []sample{{now, float64(now.Add(-ago).Unix())}}})
+			s.put(series{append(of(pod), labels{{"__name__", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"}}...), []sample{{now, engine}}})
+		}
+		tell("old", c.ago, 0.9)
+		tell(c.next, 5*time.Second, 0.1)
+		s.close(now)
+		d := s.devices[deviceKey{"GPU-1", "3"}]
+		if len(d.pods) != c.holders {
+			t.Errorf("%s: want %d pods on it, got %d", name, c.holders, len(d.pods))
+		}
+		if got := s.live(podKey{"red", "old"}).Devices; c.holders < 2 && len(got) > 0 {
+			t.Errorf("%s: want nothing of the pod that left, got %+v", name, got)
+		}
+		if got := s.live(podKey{"red", "new"}).Devices; c.holders == 1 && (len(got) != 1 || got[0].OwnEngine.Source != Measured || got[0].OwnEngine.Value != 10) {
+			t.Errorf("%s: want its own 10 %% measured, got %+v", name, got)
+		}
+	}
+}
+
 // TestAnythingKeepsTheLaws builds worlds at random: parts never exceed the card, and what is no value never becomes a number.
 func TestAnythingKeepsTheLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))

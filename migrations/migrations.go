@@ -1,6 +1,7 @@
-// Package migrations holds the numbered SQL that makes the portal's database, up and down, for goose. One set serves SQLite and PostgreSQL. What
-// is released is never edited: a change adds a file, in steps that run with the code before and after it (add, backfill, switch, remove).
-// schema.sql is what all of them together lead to; a test of internal/store asks that both stay equal.
+// Package migrations holds the numbered SQL of the portal's database, up and down, for goose. One set serves SQLite and
+// PostgreSQL. 0001_initial.sql is the whole schema: nothing has been released yet, so until the first release it is edited
+// in place. From then on a released file is never edited: a change adds a file, in steps that run with the code before and
+// after it (add, backfill, switch, remove).
 package migrations
 
 import "embed"
@@ -9,8 +10,3 @@ import "embed"
 //
 //go:embed 0*.sql
 var Files embed.FS
-
-// Schema is the resulting schema, for people to read and for the test that compares it.
-//
-//go:embed schema.sql
-var Schema string

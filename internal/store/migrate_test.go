@@ -64,20 +64,6 @@ func eachDatabase(t *testing.T, fn func(t *testing.T, d database)) {
 	}
 }
 
-func TestSchemaIsWhatTheFileSays(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, d database) {
-		address, read := d.empty(t), d.empty(t)
-		migrated(t, address)
-		file := d.reach(t, read)
-		if _, err := file.Exec(migrations.Schema); err != nil {
-			t.Fatalf("schema.sql: %v", err)
-		}
-		if diff := cmp.Diff(d.describe(t, file), d.describe(t, d.reach(t, address))); diff != "" {
-			t.Errorf("migrations/schema.sql (-) is not what the migrations make (+):\n%s", diff)
-		}
-	})
-}
-
 func TestMigrateUpDownUp(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {
 		ctx := context.Background()

@@ -1,4 +1,10 @@
--- The whole schema, as all migrations together make it. To read; the portal runs the numbered files. A test asks that both are equal.
+-- +goose Up
+
+-- One SQL for SQLite and PostgreSQL: timestamps are BIGINT microseconds since 1970 in UTC (exact, sortable and the same
+-- on both; TIMESTAMPTZ has no counterpart in SQLite), NULL where something has not happened; documents are JSON in TEXT;
+-- numbers that order rows are given out by the row in counters, because neither AUTOINCREMENT nor IDENTITY is portable and
+-- neither follows the order of commits.
+
 CREATE TABLE people (
   id          TEXT    NOT NULL PRIMARY KEY,
   issuer      TEXT    NOT NULL,
@@ -649,3 +655,57 @@ CREATE TABLE advice_dismissals (
   author_name TEXT   NOT NULL,
   created_at  BIGINT NOT NULL
 );
+
+INSERT INTO counters (id, audit, outbox) VALUES (1, 0, 0);
+INSERT INTO notice_cursor (id, seq) VALUES (1, 0);
+INSERT INTO leadership (id, epoch) VALUES (1, 0);
+
+-- +goose Down
+DROP TABLE advice_dismissals;
+DROP TABLE hardware_marks;
+DROP TABLE starts;
+DROP TABLE notice_cursor;
+DROP TABLE deliveries;
+DROP TABLE notice_addresses;
+DROP TABLE notice_preferences;
+DROP TABLE idle_marks;
+DROP TABLE idle_looks;
+DROP TABLE idle_settings;
+DROP TABLE budget_shares;
+DROP TABLE budget_balances;
+DROP TABLE budget_transactions;
+DROP TABLE budgets;
+DROP TABLE tenant_members;
+DROP TABLE tenant_revisions;
+DROP TABLE licence_devices;
+DROP TABLE licence_answers;
+DROP TABLE licence_pools;
+DROP TABLE licence_entitlements;
+DROP TABLE settings;
+DROP TABLE fleet_samples;
+DROP TABLE fleet_days;
+DROP TABLE snapshots;
+DROP TABLE stand_ins;
+DROP TABLE rules;
+DROP TABLE catalogues;
+DROP TABLE leadership;
+DROP TABLE counters;
+DROP TABLE outbox;
+DROP TABLE audit_events;
+DROP TABLE prices;
+DROP TABLE meter_sums;
+DROP TABLE meter_sheets;
+DROP TABLE storage_intervals;
+DROP TABLE engine_marks;
+DROP TABLE engine_uses;
+DROP TABLE meter_intervals;
+DROP TABLE volume_claims;
+DROP TABLE volumes;
+DROP TABLE workloads;
+DROP TABLE request_asks;
+DROP TABLE refusals;
+DROP TABLE requests;
+DROP TABLE codes;
+DROP TABLE tokens;
+DROP TABLE sessions;
+DROP TABLE people;

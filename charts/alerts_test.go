@@ -65,7 +65,8 @@ func alerts(t *testing.T, namespace string) (file []byte, all []rule) {
 // panels are the queries of the dashboard, by the title of their panel.
 func panels(t *testing.T) map[string][]string {
 	t.Helper()
-	text := the[corev1.ConfigMap](t, mustRender(t, everything), "ConfigMap", "gpu-portal-dashboard").Data["gpu-portal.json"]
+	text := the[corev1.ConfigMap](t, mustRender(t, everything), "ConfigMap",
+		"gpu-portal-dashboard").Data["gpu-portal.json"]
 	var board struct {
 		Panels []struct {
 			ID      int
@@ -97,10 +98,12 @@ var (
 	suffix = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestWhatIsAskedForIsExported: every metric that an alert or a panel names is one that the portal or the agent has; a rename would otherwise silence an alert.
+// TestWhatIsAskedForIsExported: every metric that an alert or a panel names is one that the portal or the agent has; a
+// rename would otherwise silence an alert.
 func TestWhatIsAskedForIsExported(t *testing.T) {
 	known := append(exported(t), agentMetrics(t)...)
-	known = append(known, "process_resident_memory_bytes", "process_cpu_seconds_total") // described without a name by client_golang's collector on some systems
+	// described without a name by client_golang's collector on some systems
+	known = append(known, "process_resident_memory_bytes", "process_cpu_seconds_total")
 	has := func(name string) bool {
 		return slices.Contains(known, name) || slices.Contains(known, suffix.ReplaceAllString(name, ""))
 	}
@@ -156,7 +159,8 @@ func agentMetrics(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, found := range regexp.MustCompile(`s\.(?:gauge|counter)\("([a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+	for _, found := range regexp.MustCompile(`s\.(?:gauge|counter)\("([a-z_]+)"`).FindAllStringSubmatch(string(source),
+		-1) {
 		names = append(names, "gpu_portal_agent_"+found[1])
 	}
 	return names
@@ -167,7 +171,8 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	_, rules := alerts(t, namespace)
 	seen := map[string]bool{}
 	for _, r := range rules {
-		if seen[r.Alert] || !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) || r.Annotations["summary"] == "" || len(r.Annotations["description"]) < 20 {
+		if seen[r.Alert] || !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) ||
+			r.Annotations["summary"] == "" || len(r.Annotations["description"]) < 20 {
 			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
 		}
 		seen[r.Alert] = true
@@ -207,16 +212,21 @@ gpu_portal_agent_row_remap_failed{uuid="GPU-1"} 0
 `
 
 var ill = strings.NewReplacer(
-	"gpu_portal_leader 1", "gpu_portal_leader 0", "database_up 1", "database_up 0", "provider_up 1", "provider_up 0", `code="500"} 1`, `code="500"} %[1]d0`,
-	"outbox_lag_seconds 0", "outbox_lag_seconds 300", "messages_lag_seconds 10", "messages_lag_seconds 5000", `cluster_up{cluster="main"} 1`, `cluster_up{cluster="main"} 0`,
-	`outcome="again"} 1`, `outcome="again"} %[1]d99`, `queue_depth{cluster="main"} 3`, `queue_depth{cluster="main"} 900`, `le="60"} %[1]d0`, `le="60"} 0`,
-	"%[2]d", "1000000000", `readings_up{cluster="main"} 1`, `readings_up{cluster="main"} 0`, `taken{pool="vws"} 8`, `taken{pool="vws"} 10`,
-	`lost_nodes{cluster="main"} 0`, `lost_nodes{cluster="main"} 2`, "driver_ready 1", "driver_ready 0", `gpu_lost{uuid="GPU-1"} 0`, `gpu_lost{uuid="GPU-1"} 1`,
+	"gpu_portal_leader 1", "gpu_portal_leader 0", "database_up 1", "database_up 0", "provider_up 1", "provider_up 0",
+	`code="500"} 1`, `code="500"} %[1]d0`,
+	"outbox_lag_seconds 0", "outbox_lag_seconds 300", "messages_lag_seconds 10", "messages_lag_seconds 5000",
+	`cluster_up{cluster="main"} 1`, `cluster_up{cluster="main"} 0`,
+	`outcome="again"} 1`, `outcome="again"} %[1]d99`, `queue_depth{cluster="main"} 3`, `queue_depth{cluster="main"} 900`,
+	`le="60"} %[1]d0`, `le="60"} 0`,
+	"%[2]d", "1000000000", `readings_up{cluster="main"} 1`, `readings_up{cluster="main"} 0`, `taken{pool="vws"} 8`,
+	`taken{pool="vws"} 10`,
+	`lost_nodes{cluster="main"} 0`, `lost_nodes{cluster="main"} 2`, "driver_ready 1", "driver_ready 0",
+	`gpu_lost{uuid="GPU-1"} 0`, `gpu_lost{uuid="GPU-1"} 1`,
 	`remap_failed{uuid="GPU-1"} 0`, `remap_failed{uuid="GPU-1"} 1`,
 ).Replace(well)
 
-// TestAlertsInPrometheus reads rules and panels with the real Prometheus and lets it scrape a portal that is well, one that is ill, and one that is gone: every
-// alert is raised by the one that it is for, and by no other.
+// TestAlertsInPrometheus reads rules and panels with the real Prometheus and lets it scrape a portal that is well, one
+// that is ill, and one that is gone: every alert is raised by the one that it is for, and by no other.
 func TestAlertsInPrometheus(t *testing.T) {
 	program, err := filepath.Abs("../.cache/devstack/bin/prometheus")
 	if err != nil {
@@ -267,12 +277,14 @@ func startPrometheus(t *testing.T, program string) prometheus {
 			t.Fatal(err)
 		}
 	}
-	settings := "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: [\"rules-*.yaml\"]\nscrape_configs:\n"
+	settings := "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: " +
+		"[\"rules-*.yaml\"]\nscrape_configs:\n"
 	for _, namespace := range []string{"well", "ill", "gone"} {
 		file, _ := alerts(t, namespace)
 		write("rules-"+namespace+".yaml", file)
 		if namespace != "gone" {
-			settings += fmt.Sprintf("- {job_name: %s, metrics_path: /%[1]s, static_configs: [{targets: [%q], labels: {namespace: %[1]s, pod: p}}]}\n", namespace, target)
+			settings += fmt.Sprintf("- {job_name: %s, metrics_path: /%[1]s, static_configs: [{targets: [%q], labels: "+
+				"{namespace: %[1]s, pod: p}}]}\n", namespace, target)
 		}
 	}
 	write("prometheus.yaml", []byte(settings))
@@ -283,7 +295,8 @@ func startPrometheus(t *testing.T, program string) prometheus {
 	address := listener.Addr().String()
 	listener.Close()
 	log := &strings.Builder{}
-	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn")
+	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+
+		filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=warn")
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

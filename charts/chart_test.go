@@ -24,18 +24,25 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 )
 
-// TestWhatIsMade: every object of a small and of a large site, by kind and name; each reads strictly as its kind and lies where it should.
+// TestWhatIsMade: every object of a small and of a large site, by kind and name; each reads strictly as its kind and
+// lies where it should.
 func TestWhatIsMade(t *testing.T) {
 	want := map[string][]string{
 		"the least": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "Deployment gpu-portal", "NetworkPolicy gpu-portal",
-			"PersistentVolumeClaim gpu-portal", "Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal", "ServiceAccount gpu-portal-controller",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
+			"Deployment gpu-portal", "NetworkPolicy gpu-portal",
+			"PersistentVolumeClaim gpu-portal", "Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal",
+			"ServiceAccount gpu-portal-controller",
 		},
 		"everything": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "ConfigMap gpu-portal-dashboard",
-			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal", "Ingress gpu-portal", "NetworkPolicy gpu-portal",
-			"NetworkPolicy gpu-portal-agent", "PodDisruptionBudget gpu-portal-controller", "PodDisruptionBudget gpu-portal-web", "PodMonitor gpu-portal-agent",
-			"PrometheusRule gpu-portal", "Route gpu-portal", "Route gpu-portal-apps", "Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
+			"ConfigMap gpu-portal-dashboard",
+			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal",
+			"Ingress gpu-portal", "NetworkPolicy gpu-portal",
+			"NetworkPolicy gpu-portal-agent", "PodDisruptionBudget gpu-portal-controller", "PodDisruptionBudget gpu-portal-web",
+			"PodMonitor gpu-portal-agent",
+			"PrometheusRule gpu-portal", "Route gpu-portal", "Route gpu-portal-apps", "Service gpu-portal",
+			"Service gpu-portal-metrics", "ServiceAccount gpu-portal",
 			"ServiceAccount gpu-portal-agent", "ServiceAccount gpu-portal-controller", "ServiceMonitor gpu-portal",
 		},
 	}
@@ -76,11 +83,13 @@ func TestRightsAreThoseOfTheController(t *testing.T) {
 			t.Errorf("%s: the chart's rights (-reconcile.Rights +chart)\n%s", site, diff)
 		}
 		binding := the[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "gpu-gpu-portal-controller")
-		if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gpu-portal-controller", Namespace: namespace}}; !cmp.Equal(want, binding.Subjects) || binding.RoleRef.Name != role.Name {
+		if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gpu-portal-controller",
+			Namespace: namespace}}; !cmp.Equal(want, binding.Subjects) || binding.RoleRef.Name != role.Name {
 			t.Errorf("%s: bound to %+v", site, binding)
 		}
 		for _, o := range objects {
-			if kind := o.GetKind(); (kind == "Role" || kind == "RoleBinding" || strings.HasPrefix(kind, "ClusterRole")) && o.GetName() != role.Name {
+			if kind := o.GetKind(); (kind == "Role" || kind == "RoleBinding" || strings.HasPrefix(kind, "ClusterRole")) &&
+				o.GetName() != role.Name {
 				t.Errorf("%s: %s %s gives more", site, kind, o.GetName())
 			}
 		}
@@ -91,12 +100,14 @@ func TestRightsAreThoseOfTheController(t *testing.T) {
 			t.Errorf("%s runs as %s: pages and gateway need no rights", d.Name, got)
 		}
 	}
-	if without := names(mustRender(t, needed+"rbac: {create: false}\n")); slices.Contains(without, "ClusterRole gpu-gpu-portal-controller") {
+	if without := names(mustRender(t, needed+"rbac: {create: false}\n")); slices.Contains(without,
+		"ClusterRole gpu-gpu-portal-controller") {
 		t.Error("rbac.create: false makes a role")
 	}
 }
 
-// TestSettingsAreWhatThePortalReads: portal.yaml of the chart has no unknown name and nothing wrong but files that only a pod has.
+// TestSettingsAreWhatThePortalReads: portal.yaml of the chart has no unknown name and nothing wrong but files that only
+// a pod has.
 func TestSettingsAreWhatThePortalReads(t *testing.T) {
 	for site, values := range sites {
 		settings := the[corev1.ConfigMap](t, mustRender(t, values), "ConfigMap", "gpu-portal").Data["portal.yaml"]
@@ -148,7 +159,8 @@ func deployments(t *testing.T, objects []*unstructured.Unstructured) []*appsv1.D
 	return list
 }
 
-// TestPodsAreRestricted: the portal's pods pass Pod Security's level restricted; the agent's only exception is hostPID, and it holds no token of the cluster.
+// TestPodsAreRestricted: the portal's pods pass Pod Security's level restricted; the agent's only exception is hostPID,
+// and it holds no token of the cluster.
 func TestPodsAreRestricted(t *testing.T) {
 	for site, values := range sites {
 		objects := mustRender(t, values)
@@ -162,10 +174,12 @@ func TestPodsAreRestricted(t *testing.T) {
 	if bad := unrestricted(agent); !slices.Equal(bad, []string{"host namespaces"}) {
 		t.Errorf("agent: want hostPID and nothing else, got %v", bad)
 	}
-	if agent.AutomountServiceAccountToken == nil || *agent.AutomountServiceAccountToken || agent.HostNetwork || agent.HostIPC {
+	if agent.AutomountServiceAccountToken == nil || *agent.AutomountServiceAccountToken || agent.HostNetwork ||
+		agent.HostIPC {
 		t.Error("the agent has a token, or more of the host than its processes")
 	}
-	without := the[appsv1.DaemonSet](t, mustRender(t, needed+"agent: {enabled: true, hostPID: false, tokenSecret: {existingSecret: x}}\n"), "DaemonSet", "gpu-portal-agent")
+	without := the[appsv1.DaemonSet](t, mustRender(t, needed+"agent: {enabled: true, hostPID: false, tokenSecret: "+
+		"{existingSecret: x}}\n"), "DaemonSet", "gpu-portal-agent")
 	if bad := unrestricted(without.Spec.Template.Spec); len(bad) > 0 {
 		t.Errorf("agent without hostPID: %v", bad)
 	}
@@ -182,7 +196,8 @@ func unrestricted(spec corev1.PodSpec) []string {
 	add(spec.HostPID || spec.HostNetwork || spec.HostIPC, "host namespaces")
 	p := spec.SecurityContext
 	add(p == nil || p.RunAsNonRoot == nil || !*p.RunAsNonRoot, "may be root")
-	add(p == nil || p.SeccompProfile == nil || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault, "no seccomp profile")
+	add(p == nil || p.SeccompProfile == nil || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault,
+		"no seccomp profile")
 	for _, v := range spec.Volumes {
 		s := v.VolumeSource
 		add(s.ConfigMap == nil && s.Secret == nil && s.EmptyDir == nil && s.PersistentVolumeClaim == nil, "volume "+v.Name)
@@ -191,7 +206,8 @@ func unrestricted(spec corev1.PodSpec) []string {
 		s := c.SecurityContext
 		add(s == nil || s.Privileged != nil && *s.Privileged, "privileged")
 		add(s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation, "may escalate")
-		add(s == nil || s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0, "keeps capabilities")
+		add(s == nil || s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) ||
+			len(s.Capabilities.Add) > 0, "keeps capabilities")
 		add(s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem, "may write to its image")
 		add(s == nil || s.RunAsUser == nil || *s.RunAsUser == 0, "root")
 		add(c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero(), "no memory limit")
@@ -202,7 +218,8 @@ func unrestricted(spec corev1.PodSpec) []string {
 	return bad
 }
 
-// TestSelectorsFindTheirPods: services, budgets and policies select what they are meant for, and workloads' policies find the gateway by the label that they ask for.
+// TestSelectorsFindTheirPods: services, budgets and policies select what they are meant for, and workloads' policies
+// find the gateway by the label that they ask for.
 func TestSelectorsFindTheirPods(t *testing.T) {
 	objects := mustRender(t, everything)
 	pods := map[string]labels.Set{}
@@ -226,12 +243,17 @@ func TestSelectorsFindTheirPods(t *testing.T) {
 		selector *metav1.LabelSelector
 		want     []string
 	}{
-		{"service", &metav1.LabelSelector{MatchLabels: the[corev1.Service](t, objects, "Service", "gpu-portal").Spec.Selector}, both[:1]},
-		{"metrics service", &metav1.LabelSelector{MatchLabels: the[corev1.Service](t, objects, "Service", "gpu-portal-metrics").Spec.Selector}, both},
-		{"budget of web", the[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget", "gpu-portal-web").Spec.Selector, both[:1]},
-		{"budget of controller", the[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget", "gpu-portal-controller").Spec.Selector, both[1:]},
+		{"service", &metav1.LabelSelector{MatchLabels: the[corev1.Service](t, objects, "Service",
+			"gpu-portal").Spec.Selector}, both[:1]},
+		{"metrics service", &metav1.LabelSelector{MatchLabels: the[corev1.Service](t, objects, "Service",
+			"gpu-portal-metrics").Spec.Selector}, both},
+		{"budget of web", the[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget",
+			"gpu-portal-web").Spec.Selector, both[:1]},
+		{"budget of controller", the[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget",
+			"gpu-portal-controller").Spec.Selector, both[1:]},
 		{"policy", &the[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy", "gpu-portal").Spec.PodSelector, both},
-		{"policy of the agent", &the[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy", "gpu-portal-agent").Spec.PodSelector, []string{"agent"}},
+		{"policy of the agent", &the[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy",
+			"gpu-portal-agent").Spec.PodSelector, []string{"agent"}},
 		{"daemon set", agent.Spec.Selector, []string{"agent"}},
 	} {
 		var got []string
@@ -276,7 +298,8 @@ func TestPortsAndSecretsAreThere(t *testing.T) {
 				t.Errorf("%s: there is no volume %s", d.Name, m.Name)
 			}
 		}
-		for _, want := range []string{"/etc/gpu-portal/portal.yaml", "/etc/gpu-portal/key", "/etc/gpu-portal/oidc", "/etc/gpu-portal/agent", "/etc/gpu-portal/ca", "/etc/gpu-portal/far", "/tmp"} {
+		for _, want := range []string{"/etc/gpu-portal/portal.yaml", "/etc/gpu-portal/key", "/etc/gpu-portal/oidc",
+			"/etc/gpu-portal/agent", "/etc/gpu-portal/ca", "/etc/gpu-portal/far", "/tmp"} {
 			if !slices.Contains(mounts, want) {
 				t.Errorf("%s: %s is not mounted", d.Name, want)
 			}
@@ -294,7 +317,8 @@ func TestPortsAndSecretsAreThere(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"gpu-portal", "gpu-portal-metrics"} {
-		if got := the[corev1.Service](t, objects, "Service", name).Spec.Ports[0].TargetPort.StrVal; got != "http" && got != "metrics" {
+		if got := the[corev1.Service](t, objects, "Service", name).Spec.Ports[0].TargetPort.StrVal; got != "http" &&
+			got != "metrics" {
 			t.Errorf("%s leads to %q", name, got)
 		}
 	}
@@ -316,7 +340,8 @@ func TestNoSecretIsMade(t *testing.T) {
 	}
 }
 
-// TestAgentAsksForItsNodes: GPU nodes that the operator lets clients of the driver on, with the driver's library and no other part of it.
+// TestAgentAsksForItsNodes: GPU nodes that the operator lets clients of the driver on, with the driver's library and no
+// other part of it.
 func TestAgentAsksForItsNodes(t *testing.T) {
 	spec := the[appsv1.DaemonSet](t, mustRender(t, everything), "DaemonSet", "gpu-portal-agent").Spec.Template.Spec
 	if !spec.HostPID || spec.NodeSelector["nvidia.com/gpu.deploy.client"] != "true" || *spec.RuntimeClassName != "nvidia" {
@@ -326,11 +351,13 @@ func TestAgentAsksForItsNodes(t *testing.T) {
 	for _, e := range spec.Containers[0].Env {
 		env[e.Name] = e.Value
 	}
-	want := map[string]string{"NODE_NAME": "", "NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility", "NVIDIA_MIG_MONITOR_DEVICES": "all"}
+	want := map[string]string{"NODE_NAME": "", "NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility",
+		"NVIDIA_MIG_MONITOR_DEVICES": "all"}
 	if diff := cmp.Diff(want, env); diff != "" {
 		t.Error(diff)
 	}
-	if got := spec.Containers[0].Args; !slices.Equal(got, []string{"-listen=:9410", "-token-file=/etc/gpu-portal-agent/token", "-interval=10s"}) {
+	if got := spec.Containers[0].Args; !slices.Equal(got,
+		[]string{"-listen=:9410", "-token-file=/etc/gpu-portal-agent/token", "-interval=10s"}) {
 		t.Errorf("args %v", got)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 )
 
-// TestDevstackTakesTheChart: a real API server would take every object, field by field; nothing is written. Kinds that the server does not know are told.
+// TestDevstackTakesTheChart: a real API server would take every object, field by field; nothing is written. Kinds that
+// the server does not know are told.
 func TestDevstackTakesTheChart(t *testing.T) {
 	d := reconciletest.NeedDevstack(t)
 	groups, err := restmapper.GetAPIGroupResources(d.Client.Discovery())
@@ -29,7 +30,8 @@ func TestDevstackTakesTheChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := d.Namespace(t) // taken away after the test
-	if _, err := d.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}}, metav1.CreateOptions{}); err != nil {
+	if _, err := d.Client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: own}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for site, values := range sites {
@@ -51,7 +53,8 @@ func TestDevstackTakesTheChart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "chart", FieldValidation: metav1.FieldValidationStrict}
+			options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "chart",
+				FieldValidation: metav1.FieldValidationStrict}
 			var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
 			if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 				resource = client.Resource(mapping.Resource).Namespace(o.GetNamespace())

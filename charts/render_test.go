@@ -94,7 +94,8 @@ func renderIn(t *testing.T, namespace, values string) ([]*unstructured.Unstructu
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: release, Namespace: namespace,
+		IsInstall: true}, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +142,13 @@ func mustRender(t *testing.T, values string) []*unstructured.Unstructured {
 var typed = map[string]func() any{
 	"Deployment": func() any { return &appsv1.Deployment{} }, "DaemonSet": func() any { return &appsv1.DaemonSet{} },
 	"ConfigMap": func() any { return &corev1.ConfigMap{} }, "Service": func() any { return &corev1.Service{} },
-	"ServiceAccount": func() any { return &corev1.ServiceAccount{} }, "PersistentVolumeClaim": func() any { return &corev1.PersistentVolumeClaim{} },
-	"ClusterRole": func() any { return &rbacv1.ClusterRole{} }, "ClusterRoleBinding": func() any { return &rbacv1.ClusterRoleBinding{} },
-	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "NetworkPolicy": func() any { return &networkingv1.NetworkPolicy{} },
-	"Ingress": func() any { return &networkingv1.Ingress{} },
+	"ServiceAccount":        func() any { return &corev1.ServiceAccount{} },
+	"PersistentVolumeClaim": func() any { return &corev1.PersistentVolumeClaim{} },
+	"ClusterRole":           func() any { return &rbacv1.ClusterRole{} },
+	"ClusterRoleBinding":    func() any { return &rbacv1.ClusterRoleBinding{} },
+	"PodDisruptionBudget":   func() any { return &policyv1.PodDisruptionBudget{} },
+	"NetworkPolicy":         func() any { return &networkingv1.NetworkPolicy{} },
+	"Ingress":               func() any { return &networkingv1.Ingress{} },
 }
 
 // foreign are the kinds that need a definition of somebody else's in the cluster.

@@ -9,8 +9,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
-// TestASmallerSizeWouldDo: a notebook fills a tenth of its memory. Once enough is measured its page says which size would do, what that saves and what this rests on; the way
-// to it is a filled-in start, and who does not want to hear of it puts it away. The portal is one of its own that is content with a minute.
+// TestASmallerSizeWouldDo: a notebook fills a tenth of its memory. Once enough is measured its page says which size
+// would do, what that saves and what this rests on; the way to it is a filled-in start, and who does not want to hear
+// of it puts it away. The portal is one of its own that is content with a minute.
 func TestASmallerSizeWouldDo(t *testing.T) {
 	own := ownPortal(t, "advice", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) { c["advice"] = map[string]any{"after": "1m"} }
@@ -27,7 +28,8 @@ func TestASmallerSizeWouldDo(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-3g.40gb", map[string]any{"name": "half-empty"})
 	page := "/workloads/" + str(w["id"])
-	said := dana.until(page+"/advice", "advised", 8*time.Minute, func(a map[string]any) bool { return a["kind"] == "smaller" })
+	said := dana.until(page+"/advice", "advised", 8*time.Minute,
+		func(a map[string]any) bool { return a["kind"] == "smaller" })
 	if said["advised"] != "mig-1g.10gb" {
 		t.Fatalf("want the slice of 10 GB, got %v", said)
 	}

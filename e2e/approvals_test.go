@@ -15,7 +15,8 @@ func withRule(t *testing.T, rule string) {
 	before := pat.ok(http.StatusOK, http.MethodGet, "/rules", nil)
 	save := func(text string) {
 		now := pat.ok(http.StatusOK, http.MethodGet, "/rules", nil)
-		pat.ok(http.StatusOK, http.MethodPut, "/rules", map[string]any{"text": text, "base": now["version"], "note": t.Name()})
+		pat.ok(http.StatusOK, http.MethodPut, "/rules", map[string]any{"text": text, "base": now["version"],
+			"note": t.Name()})
 	}
 	save(rule + "\n" + str(before["text"]))
 	t.Cleanup(func() { save(str(before["text"])) })
@@ -29,9 +30,11 @@ func asked(t *testing.T, lease string) string {
 	return id
 }
 
-// TestTwoStepsAndLessThanWasAsked: the owner of the team, then an approver, who grants a slice for an hour. The asker sees each step without reloading.
+// TestTwoStepsAndLessThanWasAsked: the owner of the team, then an approver, who grants a slice for an hour. The asker
+// sees each step without reloading.
 func TestTwoStepsAndLessThanWasAsked(t *testing.T) {
-	withRule(t, `- {name: two-steps, when: 'request.size == "h100" && request.hours == 5.0', outcome: approve, steps: [{from: [owner]}, {from: [approver]}]}`)
+	withRule(t,
+		`- {name: two-steps, when: 'request.size == "h100" && request.hours == 5.0', outcome: approve, steps: [{from: [owner]}, {from: [approver]}]}`)
 	id := asked(t, "5h")
 	dana, otto, ada := signIn(t, "dana", look{}), signIn(t, "otto", look{}), signIn(t, "ada", look{})
 	dana.open("/requests/" + id)
@@ -66,7 +69,8 @@ func TestTwoStepsAndLessThanWasAsked(t *testing.T) {
 	}
 }
 
-// TestARequestChangesWhileItIsRead: the approver hears of it on the open page, and an answer to the one before decides nothing.
+// TestARequestChangesWhileItIsRead: the approver hears of it on the open page, and an answer to the one before decides
+// nothing.
 func TestARequestChangesWhileItIsRead(t *testing.T) {
 	id := asked(t, "8h")
 	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{})
@@ -84,7 +88,8 @@ func TestARequestChangesWhileItIsRead(t *testing.T) {
 	ada.fill("[data-test=note]", "fine")
 	ada.click("[data-test=approve]")
 	ada.reads("[data-test=form-errors]", "has changed")
-	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" || r["lease"] != "6h" {
+	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" ||
+		r["lease"] != "6h" {
 		t.Errorf("want it to wait with what was changed, got %v %v", r["state"], r["lease"])
 	}
 	ada.click("[data-test=reject]") // of what is shown now
@@ -105,7 +110,8 @@ func TestSeveralAtOnceWithoutScripts(t *testing.T) {
 	ada.click("[data-test=bulk-reject]")
 	ada.reads("[data-test=outcomes]", "Rejected")
 	for _, id := range []string{first, second} {
-		if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "rejected" || !strings.Contains(str(r["decision"]), "not this week") {
+		if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "rejected" ||
+			!strings.Contains(str(r["decision"]), "not this week") {
 			t.Errorf("%s: want it turned down with the note, got %v %v", id, r["state"], r["decision"])
 		}
 	}
@@ -165,10 +171,11 @@ func TestAStandInDecides(t *testing.T) {
 	}
 }
 
-// TestARequestIsGivenToAnotherApprover: Ada gives it to Otto, whose word counts by the same rule, takes it back, and gives it again. Otto decides, and Dana
-// reads along.
+// TestARequestIsGivenToAnotherApprover: Ada gives it to Otto, whose word counts by the same rule, takes it back, and
+// gives it again. Otto decides, and Dana reads along.
 func TestARequestIsGivenToAnotherApprover(t *testing.T) {
-	withRule(t, `- {name: either, when: 'request.size == "h100" && request.hours == 3.0', outcome: approve, steps: [{from: [approver, owner]}]}`)
+	withRule(t,
+		`- {name: either, when: 'request.size == "h100" && request.hours == 3.0', outcome: approve, steps: [{from: [approver, owner]}]}`)
 	otto := signIn(t, "otto", look{}) // known from now on
 	id := asked(t, "3h")
 	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{Width: 360, Dark: true})
@@ -205,7 +212,8 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 			t.Error("nobody gives a request to its asker")
 		}
 	}
-	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/hand", map[string]any{"person": receiver, "reason": "Yours after all."})
+	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/hand", map[string]any{"person": receiver,
+		"reason": "Yours after all."})
 	otto.open("/approvals/" + id)
 	otto.reads("[data-test=given]", "Yours after all.")
 	otto.click("[data-test=reject]")

@@ -22,7 +22,8 @@ var (
 )
 
 // flags keep Chromium from calling anywhere: this machine's tests speak with loopback only.
-var flags = []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+var flags = []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	"--disable-background-networking",
 	"--disable-component-update", "--disable-sync"}
 
 func startBrowser() {
@@ -46,10 +47,12 @@ func startBrowser() {
 		browserErr = err
 		return
 	}
-	if driver, browserErr = playwright.Run(&playwright.RunOptions{DriverDirectory: dir, SkipInstallBrowsers: true}); browserErr != nil {
+	if driver, browserErr = playwright.Run(&playwright.RunOptions{DriverDirectory: dir,
+		SkipInstallBrowsers: true}); browserErr != nil {
 		return
 	}
-	browser, browserErr = driver.Chromium.Launch(playwright.BrowserTypeLaunchOptions{ExecutablePath: playwright.String(chromium), Args: flags})
+	browser, browserErr = driver.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
+		ExecutablePath: playwright.String(chromium), Args: flags})
 }
 
 func closeBrowser() {
@@ -61,7 +64,8 @@ func closeBrowser() {
 	}
 }
 
-// patience is how long a page may take to show what is waited for, in milliseconds: what is right shows at once, and on a busy machine nothing does.
+// patience is how long a page may take to show what is waited for, in milliseconds: what is right shows at once, and on
+// a busy machine nothing does.
 const patience = 60_000
 
 // look is how a person has their browser.
@@ -85,7 +89,8 @@ type person struct {
 	expect []string // parts of console messages that a test provokes on purpose
 }
 
-// visit opens a browser that nobody is signed in at. Script errors and breaches of the content security policy fail the test.
+// visit opens a browser that nobody is signed in at. Script errors and breaches of the content security policy fail the
+// test.
 func visit(t *testing.T, l look) *person {
 	t.Helper()
 	browserOnce.Do(startBrowser)
@@ -102,8 +107,10 @@ func visit(t *testing.T, l look) *person {
 	if l.Dark {
 		scheme = playwright.ColorSchemeDark
 	}
-	context, err := browser.NewContext(playwright.BrowserNewContextOptions{Locale: playwright.String(l.Language), ColorScheme: scheme,
-		JavaScriptEnabled: playwright.Bool(!l.NoScript), ReducedMotion: playwright.ReducedMotionReduce, Viewport: &playwright.Size{Width: l.Width, Height: 900}})
+	context, err := browser.NewContext(playwright.BrowserNewContextOptions{Locale: playwright.String(l.Language),
+		ColorScheme:       scheme,
+		JavaScriptEnabled: playwright.Bool(!l.NoScript), ReducedMotion: playwright.ReducedMotionReduce,
+		Viewport: &playwright.Size{Width: l.Width, Height: 900}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +125,8 @@ func visit(t *testing.T, l look) *person {
 	return p
 }
 
-// leaving makes no fault of a call that the browser breaks off because its page is being left: whether a summary is still under way when its form is sent is a
-// matter of milliseconds. A call that fails on a page that stays is one.
+// leaving makes no fault of a call that the browser breaks off because its page is being left: whether a summary is
+// still under way when its form is sent is a matter of milliseconds. A call that fails on a page that stays is one.
 const leaving = `(() => {
 	let leaving = false
 	addEventListener('beforeunload', () => { leaving = true })
@@ -248,5 +255,6 @@ func (p *person) shot(name string) {
 	dir := filepath.Join(root, ".shots")
 	_ = os.MkdirAll(dir, 0o755)
 	file := filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "_")+"-"+name+".png")
-	_, _ = p.page.Screenshot(playwright.PageScreenshotOptions{Path: playwright.String(file), FullPage: playwright.Bool(true)})
+	_, _ = p.page.Screenshot(playwright.PageScreenshotOptions{Path: playwright.String(file),
+		FullPage: playwright.Bool(true)})
 }

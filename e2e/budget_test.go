@@ -16,7 +16,8 @@ func (p *person) budgets(amount, atLimit string) {
 	p.t.Helper()
 	p.open("/admin/budgets/vision")
 	p.fill("[data-test=amount]", amount)
-	_, err := p.at("[data-test=at-limit]").SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice(atLimit)})
+	_, err := p.at("[data-test=at-limit]").SelectOption(
+		playwright.SelectOptionValues{Values: playwright.StringSlice(atLimit)})
 	p.do(err)
 	p.click("[data-test=save]")
 	p.reads("[data-test=flash]", "counts from now on")
@@ -35,13 +36,15 @@ func (p *person) addsUp() {
 		return JSON.stringify({lines: lines.length, wrong, differs: added.some((n, i) => n !== balance[i]) ? [added, balance] : []})
 	}`)
 	p.do(err)
-	if text, _ := sums.(string); !strings.HasSuffix(text, `"wrong":[],"differs":[]}`) || strings.HasPrefix(text, `{"lines":0`) {
+	if text, _ := sums.(string); !strings.HasSuffix(text, `"wrong":[],"differs":[]}`) ||
+		strings.HasPrefix(text, `{"lines":0`) {
 		p.t.Errorf("the book does not add up: %v", sums)
 	}
 }
 
-// TestABudgetThatIsUsedUp: an administrator gives a team a small budget, and a developer's start is refused with the reason; with the other choice it waits for an approver, who sees the budget,
-// agrees, and everybody is warned. The book adds up all the while.
+// TestABudgetThatIsUsedUp: an administrator gives a team a small budget, and a developer's start is refused with the
+// reason; with the other choice it waits for an approver, who sees the budget, agrees, and everybody is warned. The
+// book adds up all the while.
 func TestABudgetThatIsUsedUp(t *testing.T) {
 	admin, dana := signIn(t, "pat", look{}), as(t, "dana")
 	begun := time.Now()
@@ -57,8 +60,10 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	p.open("/start?size=mig-1g.10gb&image=jupyterlab")
 	p.reads("[data-test=summary]", "left of this month's budget")
 	p.shot("refused")
-	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "8h", "reason": "a test", "name": "too-dear"}
-	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity || !strings.Contains(string(answer.Raw), "budget") {
+	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab",
+		"lease": "8h", "reason": "a test", "name": "too-dear"}
+	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity ||
+		!strings.Contains(string(answer.Raw), "budget") {
 		t.Errorf("want the start refused for the budget, got %d %s", answer.Status, answer.Raw)
 	}
 
@@ -78,10 +83,12 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	ada.accessible()
 	ada.shot("decides")
 	ada.click("[data-test=approve]")
-	done := dana.until("/requests/"+id, "approved", 3*time.Minute, func(b map[string]any) bool { return b["state"] == "approved" })
+	done := dana.until("/requests/"+id, "approved", 3*time.Minute,
+		func(b map[string]any) bool { return b["state"] == "approved" })
 	t.Cleanup(func() { dana.remove(str(done["workload"])) })
 
-	dana.until("/budgets/vision", "overdrawn", time.Minute, func(b map[string]any) bool { n, _ := b["used"].(float64); return n > 100 })
+	dana.until("/budgets/vision", "overdrawn", time.Minute,
+		func(b map[string]any) bool { n, _ := b["used"].(float64); return n > 100 })
 	admin.open("/admin/budgets/vision")
 	admin.reads("[data-test=book]", "too-dear")
 	admin.addsUp()
@@ -92,30 +99,36 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	admin.reads("main", "100 %")
 }
 
-// TestSeatsAndStorageTakeOfTheBudget: a licence seat that costs more than is left stops a start, on the page and over the API, with what it would take; at a lower price it starts, and its seat and its storage
-// are held with it, each where the book shows it, and given back when they are gone.
+// TestSeatsAndStorageTakeOfTheBudget: a licence seat that costs more than is left stops a start, on the page and over
+// the API, with what it would take; at a lower price it starts, and its seat and its storage are held with it, each
+// where the book shows it, and given back when they are gone.
 func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	pat, dana := as(t, "pat"), as(t, "dana")
 	price := func(body map[string]any) (end func()) {
 		added := pat.ok(http.StatusOK, http.MethodPost, "/prices", body)
 		return func() { pat.call(http.MethodPost, "/prices/"+str(added["id"])+"/end", nil) }
 	}
-	endSeat := price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "73000"}) // 100 an hour
+	// 100 an hour
+	endSeat := price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "73000"})
 	t.Cleanup(endSeat)
 	t.Cleanup(price(map[string]any{"kind": "storage", "tenant": "vision", "amount": "0.50"}))
-	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "200", "atLimit": "stop"})
+	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "200",
+		"atLimit": "stop"})
 	t.Cleanup(func() {
 		version := pat.ok(http.StatusOK, http.MethodGet, "/budgets/vision", nil)["version"]
 		pat.call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
 	})
 
-	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "vgpu-12q", "image": "jupyterlab", "lease": "8h", "storage": "10Gi", "reason": "a test", "name": "dear-seat"}
+	ask := map[string]any{"kind": "notebook", "tenant": "vision", "size": "vgpu-12q", "image": "jupyterlab", "lease": "8h",
+		"storage": "10Gi", "reason": "a test", "name": "dear-seat"}
 	dear := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", ask)
 	takes := dear["budget"].(map[string]any)
-	if seat := dear["seatPrice"].(map[string]any); seat["amount"] != "800.00" || takes["fits"] != false || amount(t, takes["cost"]) <= 800 {
+	if seat := dear["seatPrice"].(map[string]any); seat["amount"] != "800.00" || takes["fits"] != false ||
+		amount(t, takes["cost"]) <= 800 {
 		t.Errorf("want a seat for 800.00 that the budget has not left, got %v and %v", seat, takes)
 	}
-	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity || !strings.Contains(string(answer.Raw), "budget") {
+	if answer := dana.call(http.MethodPost, "/requests", ask); answer.Status != http.StatusUnprocessableEntity ||
+		!strings.Contains(string(answer.Raw), "budget") {
 		t.Errorf("want the start refused for the budget, got %d %s", answer.Status, answer.Raw)
 	}
 	p := signIn(t, "dana", look{})
@@ -126,7 +139,8 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	p.shot("dear-seat")
 
 	endSeat()
-	t.Cleanup(price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "730"})) // 1 an hour
+	// 1 an hour
+	t.Cleanup(price(map[string]any{"kind": "seat", "subject": "nvidia-vws", "tenant": "vision", "amount": "730"}))
 	fair := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", ask)["budget"].(map[string]any)
 	r := dana.ok(http.StatusCreated, http.MethodPost, "/requests", ask)
 	if r["state"] != "approved" {
@@ -141,7 +155,8 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 		}
 	}
 	storage := held["volume:vision/dear-seat-home"]
-	if sum := held[id] + storage; storage <= 0 || held[id] <= 8 || math.Abs(sum-amount(t, fair["cost"])) > 0.011 { // a minute goes by, and two lines round
+	// a minute goes by, and two lines round
+	if sum := held[id] + storage; storage <= 0 || held[id] <= 8 || math.Abs(sum-amount(t, fair["cost"])) > 0.011 {
 		t.Errorf("want what was told held, %v, for the workload and its storage, got %v", fair["cost"], held)
 	}
 	admin := signIn(t, "pat", look{})
@@ -157,7 +172,8 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	p.accessible()
 	p.shot("running")
 	dana.remove(id)
-	dana.until("/budgets/vision", "given back", 3*time.Minute, func(b map[string]any) bool { return b["balance"].(map[string]any)["held"] == "0.00" })
+	dana.until("/budgets/vision", "given back", 3*time.Minute,
+		func(b map[string]any) bool { return b["balance"].(map[string]any)["held"] == "0.00" })
 	admin.open("/admin/budgets/vision")
 	admin.addsUp()
 }
@@ -172,13 +188,15 @@ func amount(t testing.TB, text any) float64 {
 	return n
 }
 
-// resumes stops what runs and wants it back: the budget has not enough left, so the page asks an approver, and what was agreed to goes on.
+// resumes stops what runs and wants it back: the budget has not enough left, so the page asks an approver, and what was
+// agreed to goes on.
 func (p *person) resumes(dana client, ada *person, id string) {
 	p.t.Helper()
 	dana.reaches(id, "running")
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/stop", nil)
 	dana.reaches(id, "stopped")
-	dana.until("/budgets/vision", "released", 3*time.Minute, func(b map[string]any) bool { // until then what was agreed to is still there for it
+	// until then what was agreed to is still there for it
+	dana.until("/budgets/vision", "released", 3*time.Minute, func(b map[string]any) bool {
 		balance, _ := b["balance"].(map[string]any)
 		return balance["held"] == "0.00"
 	})
@@ -206,10 +224,12 @@ func TestBudgetsInEveryLook(t *testing.T) {
 		version := pat.ok(http.StatusOK, http.MethodGet, "/budgets/vision", nil)["version"]
 		pat.call(http.MethodDelete, "/budgets/vision?version="+str(version), nil)
 	})
-	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "12", "atLimit": "approval"})
+	pat.ok(http.StatusOK, http.MethodPut, "/budgets/vision", map[string]any{"unit": "EUR", "amount": "12",
+		"atLimit": "approval"})
 	w := dana.running("mig-1g.10gb", map[string]any{"name": "vision-training"})
 	t.Cleanup(func() { dana.remove(str(w["id"])) })
-	for name, l := range map[string]look{"light": {}, "dark": {Dark: true}, "narrow": {Width: 360}, "german": {Language: "de-DE"}} {
+	for name, l := range map[string]look{"light": {}, "dark": {Dark: true}, "narrow": {Width: 360},
+		"german": {Language: "de-DE"}} {
 		t.Run(name, func(t *testing.T) {
 			p := signIn(t, "pat", l)
 			for _, path := range []string{"/admin/budgets", "/admin/budgets/vision", "/team/vision"} {

@@ -25,8 +25,8 @@ func catalogueAsItWas(t *testing.T) {
 	})
 }
 
-// TestCatalogueOffersWhatTheNodesHave: an administrator sees cards that nobody can ask for and offers them with one click; a developer finds the size in the price
-// list, and nobody has started anything anew.
+// TestCatalogueOffersWhatTheNodesHave: an administrator sees cards that nobody can ask for and offers them with one
+// click; a developer finds the size in the price list, and nobody has started anything anew.
 func TestCatalogueOffersWhatTheNodesHave(t *testing.T) {
 	catalogueAsItWas(t)
 	dana := signIn(t, "dana", look{})
@@ -58,8 +58,8 @@ func TestCatalogueOffersWhatTheNodesHave(t *testing.T) {
 	pat.accessible()
 }
 
-// TestCatalogueEditing: what is wrong is said with its line and nothing is saved; of two who edit the second learns of the first; a size that goes says what to take
-// instead; the way back is a new version.
+// TestCatalogueEditing: what is wrong is said with its line and nothing is saved; of two who edit the second learns of
+// the first; a size that goes says what to take instead; the way back is a new version.
 func TestCatalogueEditing(t *testing.T) {
 	catalogueAsItWas(t)
 	pat := signIn(t, "pat", look{})
@@ -77,7 +77,9 @@ func TestCatalogueEditing(t *testing.T) {
 	pat.reads("[data-test=problems]", "isolation: steel")
 	pat.accessible()
 	pat.click("[data-test=problems] a")
-	chosen, err := pat.page.Evaluate(`() => { const t = document.getElementById('text'); return document.activeElement === t ? t.value.slice(t.selectionStart, t.selectionEnd) : 'no focus'; }`)
+	chosen,
+		err := pat.page.Evaluate(
+		`() => { const t = document.getElementById('text'); return document.activeElement === t ? t.value.slice(t.selectionStart, t.selectionEnd) : 'no focus'; }`)
 	pat.do(err)
 	if chosen != "  isolation: steel" {
 		t.Errorf("want the wrong line chosen, got %q", chosen)
@@ -100,7 +102,8 @@ func TestCatalogueEditing(t *testing.T) {
 	pat.do(row.Locator("summary").Click())
 	pat.do(row.Locator("[data-test=do-deprecate]").Click())
 	pat.fill("[data-test=message]", "The large slices go in May.")
-	_, err = pat.at("[data-test=successor]").SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice("mig-1g.10gb")})
+	_, err = pat.at("[data-test=successor]").SelectOption(
+		playwright.SelectOptionValues{Values: playwright.StringSlice("mig-1g.10gb")})
 	pat.do(err)
 	pat.accessible()
 	pat.click("[data-test=deprecate-confirm]")
@@ -130,7 +133,8 @@ func TestCatalogueInEveryLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := signIn(t, "pat", l)
 			p.expecting("422")
-			for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/" + newest, "/admin/sizes/deprecate?list=sizes&name=h100"} {
+			for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/" +
+				newest, "/admin/sizes/deprecate?list=sizes&name=h100"} {
 				p.open(path)
 				p.sees("h1")
 				p.accessible()
@@ -140,7 +144,8 @@ func TestCatalogueInEveryLook(t *testing.T) {
 			p.open("/admin/sizes/edit")
 			text, err := p.at("[data-test=text]").InputValue()
 			p.do(err)
-			p.fill("[data-test=text]", strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi", "memory: lots").Replace(text))
+			p.fill("[data-test=text]", strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi",
+				"memory: lots").Replace(text))
 			p.click("[data-test=check]")
 			p.sees("[data-test=problems]")
 			p.accessible()

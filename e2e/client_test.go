@@ -86,7 +86,8 @@ func (c client) ok(status int, method, path string, body any, headers ...string)
 // start asks for a notebook; change alters the body.
 func (c client) start(size string, change map[string]any) map[string]any {
 	c.t.Helper()
-	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": size, "image": "jupyterlab", "lease": "8h", "storage": "10Gi", "reason": "end-to-end test"}
+	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": size, "image": "jupyterlab", "lease": "8h",
+		"storage": "10Gi", "reason": "end-to-end test"}
 	for k, v := range change {
 		body[k] = v
 	}

@@ -24,7 +24,8 @@ func ownPortal(t *testing.T, name string, change func(*stack.PortalOptions)) *st
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: name + runID, Spaces: spaces(name), MinLease: "1s", Out: log}
+	o := stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: name + runID, Spaces: spaces(name),
+		MinLease: "1s", Out: log}
 	if change != nil {
 		change(&o)
 	}
@@ -48,14 +49,15 @@ func ownPortal(t *testing.T, name string, change func(*stack.PortalOptions)) *st
 	return p
 }
 
-// runID tells this run from others on the same cluster: a portal with a fresh database rightly leaves alone what an earlier one made.
+// runID tells this run from others on the same cluster: a portal with a fresh database rightly leaves alone what an
+// earlier one made.
 var runID = strconv.FormatInt(time.Now().UnixMilli()%1e9, 36)
 
 // spaces is the prefix of the teams' namespaces of a portal.
 func spaces(portal string) string { return portal + "-" + runID + "-" }
 
-// TestKilledBetweenAnyTwoSteps kills the portal as a power cut would after each step of the story, and starts it again: the story completes, nothing is
-// doubled, nothing that was acknowledged is lost.
+// TestKilledBetweenAnyTwoSteps kills the portal as a power cut would after each step of the story, and starts it again:
+// the story completes, nothing is doubled, nothing that was acknowledged is lost.
 func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	p := ownPortal(t, "crash", nil)
 	pods := countPods(t, spaces("crash")+"vision")
@@ -92,7 +94,8 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	longer := map[string]any{"lease": "1h", "reason": "nearly done"}
 	asked := dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/extend", longer, "Idempotency-Key", "k")
 	powerCut()
-	if again := dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/extend", longer, "Idempotency-Key", "k"); again["id"] != asked["id"] {
+	if again := dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/extend", longer, "Idempotency-Key",
+		"k"); again["id"] != asked["id"] {
 		t.Errorf("want the call sent twice to be one request, got %v and %v", asked["id"], again["id"])
 	}
 	ada.ok(http.StatusOK, http.MethodPost, "/requests/"+str(asked["id"])+"/approve", nil)
@@ -102,10 +105,12 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	dana.reaches(id, "ended")
 
 	counts := map[string]int{}
-	for _, e := range items(client{t, p, "audrey"}.ok(http.StatusOK, http.MethodGet, "/audit?workload="+id+"&limit=500", nil)) {
+	for _, e := range items(client{t, p, "audrey"}.ok(http.StatusOK, http.MethodGet, "/audit?workload="+id+"&limit=500",
+		nil)) {
 		counts[str(e["kind"])]++
 	}
-	for kind, want := range map[string]int{"workload.created": 1, "workload.stopped": 2, "workload.started": 2, "workload.extended": 1, "workload.deleted": 1} {
+	for kind, want := range map[string]int{"workload.created": 1, "workload.stopped": 2, "workload.started": 2,
+		"workload.extended": 1, "workload.deleted": 1} {
 		if counts[kind] != want {
 			t.Errorf("want %s %d times in the audit, got %d", kind, want, counts[kind])
 		}
@@ -158,12 +163,15 @@ func countPods(t *testing.T, namespace string) func() int {
 	}
 }
 
-// TestTheClusterIsDown: pages answer and say since when the data is old; a wish is kept and carried out when the cluster is back.
+// TestTheClusterIsDown: pages answer and say since when the data is old; a wish is kept and carried out when the
+// cluster is back.
 func TestTheClusterIsDown(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("cpu", map[string]any{"storage": ""})
 	id := str(w["id"])
-	p := signIn(t, "dana", look{}) // before: starting a browser takes long on a slow machine, and the longer the outage, the later Kubernetes' own programs look again
+	// before: starting a browser takes long on a slow machine, and the longer the outage, the later Kubernetes' own
+	// programs look again
+	p := signIn(t, "dana", look{})
 	control(t, http.MethodPost, "/stop/apiserver")
 	back := false
 	t.Cleanup(func() {
@@ -193,8 +201,9 @@ func TestTheClusterIsDown(t *testing.T) {
 	dana.reachesWithin(afterOutage, started, "running")
 }
 
-// afterOutage is how long Kubernetes itself may take to notice that the API server is back: the watches of scheduler, controller manager and kubelet (KWOK) begin
-// anew after a pause that doubles up to 30 s and is stretched by chance up to twice that, and a pod needs all three, one after the other.
+// afterOutage is how long Kubernetes itself may take to notice that the API server is back: the watches of scheduler,
+// controller manager and kubelet (KWOK) begin anew after a pause that doubles up to 30 s and is stretched by chance up
+// to twice that, and a pod needs all three, one after the other.
 const afterOutage = 6 * time.Minute
 
 // TestMetricsAreAway: what cannot be measured is unknown, not zero, and its age is told.

@@ -13,15 +13,17 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
-// TestWhenWillItStart: nothing is estimated from nothing. After some starts of a size the start page says how long one usually takes; when all of it is in use, one that waits
-// is told between when it will be ready, by the end of the first lease before it; and once it has started, the portal's metrics tell how good the estimates were.
+// TestWhenWillItStart: nothing is estimated from nothing. After some starts of a size the start page says how long one
+// usually takes; when all of it is in use, one that waits is told between when it will be ready, by the end of the
+// first lease before it; and once it has started, the portal's metrics tell how good the estimates were.
 func TestWhenWillItStart(t *testing.T) {
 	const size = "vgpu-12q" // of which the cluster has the fewest
 	address := freeAddress(t)
 	own := ownPortal(t, "when", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			c["metricsListen"] = address
-			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 50}}
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+				"feature": "NVIDIA RTX Virtual Workstation", "seats": 50}}
 			c["tenants"].([]any)[0].(map[string]any)["quota"].(map[string]int)[size] = 20
 		}
 	})
@@ -30,12 +32,14 @@ func TestWhenWillItStart(t *testing.T) {
 	t.Cleanup(func() { portal = shared })
 	dana := as(t, "dana")
 	total := scarce(t, dana, size)
-	preview := map[string]any{"kind": "notebook", "tenant": "vision", "size": size, "image": "jupyterlab", "lease": "2h", "reason": "a test"}
+	preview := map[string]any{"kind": "notebook", "tenant": "vision", "size": size, "image": "jupyterlab", "lease": "2h",
+		"reason": "a test"}
 	forecast := func(of map[string]any) map[string]any {
 		f, _ := of["forecast"].(map[string]any)
 		return f
 	}
-	if f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", preview)); f["missing"] != "few_starts" || f["until"] != nil {
+	if f := forecast(dana.ok(http.StatusOK, http.MethodPost, "/requests/preview",
+		preview)); f["missing"] != "few_starts" || f["until"] != nil {
 		t.Errorf("want no estimate from nothing, got %v", f)
 	}
 	for range max(0, 5-total) {
@@ -43,18 +47,22 @@ func TestWhenWillItStart(t *testing.T) {
 	}
 	held := []map[string]any{}
 	for i := range total {
-		held = append(held, dana.running(size, map[string]any{"name": fmt.Sprint("holder-", i), "lease": fmt.Sprint(2+i, "h")}))
+		held = append(held, dana.running(size, map[string]any{"name": fmt.Sprint("holder-", i),
+			"lease": fmt.Sprint(2+i, "h")}))
 	}
-	dana.until("/workloads/"+str(held[0]["id"]), "without forecast while it runs", time.Minute, func(w map[string]any) bool { return w["forecast"] == nil })
+	dana.until("/workloads/"+str(held[0]["id"]), "without forecast while it runs", time.Minute,
+		func(w map[string]any) bool { return w["forecast"] == nil })
 
-	dana.until("/sizes?tenant=vision", "all in use", 3*time.Minute, func(m map[string]any) bool { // by the portal's own picture of the cluster
+	// by the portal's own picture of the cluster
+	dana.until("/sizes?tenant=vision", "all in use", 3*time.Minute, func(m map[string]any) bool {
 		capacity, _ := find(t, items(m), "name", size)["capacity"].(map[string]any)
 		return capacity["free"] == 0.0
 	})
 	asked := dana.start(size, map[string]any{"name": "in-line", "lease": "2h"})
 	id := str(asked["workload"])
 	t.Cleanup(func() { dana.remove(id) })
-	waits := dana.until("/workloads/"+id, "told when", 3*time.Minute, func(w map[string]any) bool { return forecast(w)["basis"] == "leases" })
+	waits := dana.until("/workloads/"+id, "told when", 3*time.Minute,
+		func(w map[string]any) bool { return forecast(w)["basis"] == "leases" })
 	f, ends := forecast(waits), leaseEnd(t, held[0])
 	until, err := time.Parse(time.RFC3339, str(f["until"]))
 	if err != nil || until.Before(ends) || until.After(ends.Add(30*time.Minute)) || f["place"] != 1.0 {

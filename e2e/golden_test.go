@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// TestTheAPIServerTakesEveryGoldenManifest applies every golden file of internal/kube with server-side dry run to the real API server, and dry-creates the pod
-// of each template in a namespace that enforces Pod Security "restricted".
+// TestTheAPIServerTakesEveryGoldenManifest applies every golden file of internal/kube with server-side dry run to the
+// real API server, and dry-creates the pod of each template in a namespace that enforces Pod Security "restricted".
 func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "internal", "kube", "testdata", "*", "objects.yaml"))
 	if err != nil || len(files) == 0 {
@@ -28,7 +28,8 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	}
 	ctx := context.Background()
 	namespace := "golden-" + runID
-	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	restricted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace,
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if _, err := kube(t).CoreV1().Namespaces().Create(ctx, restricted, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func TestTheAPIServerTakesEveryGoldenManifest(t *testing.T) {
 	}
 }
 
-// createPod asks the API server, in a dry run, for the pod that a controller would make of a template. Its account is left out: it is the tenant's.
+// createPod asks the API server, in a dry run, for the pod that a controller would make of a template. Its account is
+// left out: it is the tenant's.
 func createPod(t *testing.T, namespace string, o *unstructured.Unstructured) {
 	t.Helper()
 	template, found, err := unstructured.NestedMap(o.Object, "spec", "template")
@@ -68,7 +70,8 @@ func createPod(t *testing.T, namespace string, o *unstructured.Unstructured) {
 		_, err := kube(t).CoreV1().ServiceAccounts(namespace).Get(context.Background(), "default", metav1.GetOptions{})
 		return err == nil
 	})
-	if _, err := kube(t).CoreV1().Pods(namespace).Create(context.Background(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+	if _, err := kube(t).CoreV1().Pods(namespace).Create(context.Background(), &pod,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Errorf("the pod of %s: %v", o.GetName(), err)
 	}
 }

@@ -23,7 +23,8 @@ func wellAgain(t *testing.T) {
 	t.Cleanup(func() {
 		pat := as(t, "pat")
 		for _, m := range items(pat.ok(http.StatusOK, http.MethodGet, "/fleet/marks", nil)) {
-			pat.ok(http.StatusOK, http.MethodDelete, fmt.Sprintf("/fleet/%s/marks/%s/%s", m["cluster"], m["kind"], m["name"]), nil)
+			pat.ok(http.StatusOK, http.MethodDelete, fmt.Sprintf("/fleet/%s/marks/%s/%s", m["cluster"], m["kind"], m["name"]),
+				nil)
 		}
 	})
 }
@@ -45,8 +46,8 @@ func (p *person) marksNode(node, note string) {
 	p.reads(nodeRow(node)+" [data-test=mark]", note)
 }
 
-// TestABadNodeIsGoneAround: an administrator marks the node of a workload that runs. It goes on, its developer is told on its page and by mail, and what is started next
-// is put elsewhere.
+// TestABadNodeIsGoneAround: an administrator marks the node of a workload that runs. It goes on, its developer is told
+// on its page and by mail, and what is started next is put elsewhere.
 func TestABadNodeIsGoneAround(t *testing.T) {
 	wellAgain(t)
 	api := as(t, "dana")
@@ -79,7 +80,8 @@ func TestABadNodeIsGoneAround(t *testing.T) {
 	if !goesAround(podOf(t, second), node) {
 		t.Error("want the scheduler told to go around the node")
 	}
-	if after := podOf(t, api.reaches(str(first["id"]), "running")); after.UID != before.UID || after.Spec.NodeName != node {
+	if after := podOf(t, api.reaches(str(first["id"]), "running")); after.UID != before.UID ||
+		after.Spec.NodeName != node {
 		t.Errorf("what runs goes on: want the pod %s, got %s on %s", before.UID, after.UID, after.Spec.NodeName)
 	}
 	for name, l := range map[string]look{"dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
@@ -107,7 +109,8 @@ func TestABadNodeIsGoneAround(t *testing.T) {
 
 // goesAround reports whether a pod may not be put on a node.
 func goesAround(p *corev1.Pod, node string) bool {
-	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||
+		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
 	terms := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
@@ -118,7 +121,8 @@ func goesAround(p *corev1.Pod, node string) bool {
 	})
 }
 
-// TestNothingElseHasRoom: the only node of a size is marked. What is started waits and says for what; when the mark is taken back it starts, and nobody asks again.
+// TestNothingElseHasRoom: the only node of a size is marked. What is started waits and says for what; when the mark is
+// taken back it starts, and nobody asks again.
 func TestNothingElseHasRoom(t *testing.T) {
 	wellAgain(t)
 	const node = "l40s-shared-01"
@@ -126,7 +130,8 @@ func TestNothingElseHasRoom(t *testing.T) {
 	pat.marksNode(node, "Card 2 is replaced.")
 	id := str(api.start("gpu-shared", map[string]any{"name": "waits-for-it"})["workload"])
 	t.Cleanup(func() { api.remove(id) })
-	api.until("/workloads/"+id, "waiting for the marked node", licencePatience, func(w map[string]any) bool { return strings.Contains(str(w["reason"]), node) })
+	api.until("/workloads/"+id, "waiting for the marked node", licencePatience,
+		func(w map[string]any) bool { return strings.Contains(str(w["reason"]), node) })
 	dana := signIn(t, "dana", look{})
 	dana.open("/workloads/" + id)
 	dana.comes("main", node)
@@ -141,23 +146,29 @@ func TestNothingElseHasRoom(t *testing.T) {
 	}
 }
 
-// claimant is a pod with a claim of a size, made as the portal makes it where some cards are marked, and run by the real scheduler.
+// claimant is a pod with a claim of a size, made as the portal makes it where some cards are marked, and run by the
+// real scheduler.
 func claimant(t *testing.T, namespace, name, size string, marked ...string) *corev1.Pod {
 	t.Helper()
 	every := catalog.EveryRow()
 	s, _ := every.Size(size)
 	i, _ := every.Image("jupyterlab")
-	objects, err := manifest.Objects(manifest.Input{Tenant: tenant.Tenant{Name: "vision"}, Site: manifest.Site{Instance: "e2e"}, Token: "not-a-secret", Avoid: manifest.Avoid{Cards: marked},
-		Workload: workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: i.Kind, Tenant: "vision", Owner: "dana", OwnerName: "Dana", Size: s, Image: i,
+	objects, err := manifest.Objects(manifest.Input{Tenant: tenant.Tenant{Name: "vision"},
+		Site: manifest.Site{Instance: "e2e"}, Token: "not-a-secret", Avoid: manifest.Avoid{Cards: marked},
+		Workload: workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: i.Kind, Tenant: "vision", Owner: "dana",
+			OwnerName: "Dana", Size: s, Image: i,
 			Cluster: "main", Namespace: namespace, Desired: workload.WantRunning, Generation: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-		Containers: []corev1.Container{{Name: "main", Image: "example.org/none", Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu"}}}}}}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Containers: []corev1.Container{{Name: "main", Image: "example.org/none",
+				Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu"}}}}}}}
 	for _, o := range objects {
 		if template, ok := o.(*resourcev1.ResourceClaimTemplate); ok {
-			if _, err := kube(t).ResourceV1().ResourceClaimTemplates(namespace).Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
+			if _, err := kube(t).ResourceV1().ResourceClaimTemplates(namespace).Create(t.Context(), template,
+				metav1.CreateOptions{}); err != nil {
 				t.Fatalf("the API server takes no claim of %s with %d cards marked: %v", size, len(marked), err)
 			}
 			pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &template.Name}}
@@ -166,7 +177,8 @@ func claimant(t *testing.T, namespace, name, size string, marked ...string) *cor
 	return pod
 }
 
-// scheduled makes the pod and waits until the scheduler has given it a device, whose name it gives, or has said that there is none: "".
+// scheduled makes the pod and waits until the scheduler has given it a device, whose name it gives, or has said that
+// there is none: "".
 func scheduled(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	pods := kube(t).CoreV1().Pods(pod.Namespace)
@@ -188,7 +200,8 @@ func scheduled(t *testing.T, pod *corev1.Pod) string {
 			return true
 		}
 		for _, c := range now.Status.ResourceClaimStatuses {
-			claim, err := kube(t).ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(), *c.ResourceClaimName, metav1.GetOptions{})
+			claim, err := kube(t).ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(), *c.ResourceClaimName,
+				metav1.GetOptions{})
 			if err == nil && claim.Status.Allocation != nil && now.Spec.NodeName != "" {
 				device = claim.Status.Allocation.Devices.Results[0].Device
 			}
@@ -198,10 +211,12 @@ func scheduled(t *testing.T, pod *corev1.Pod) string {
 	return device
 }
 
-// TestClaimsGoAroundMarkedCards: the API server takes the exclusions, and the scheduler keeps to them for whole cards and for slices of a marked one.
+// TestClaimsGoAroundMarkedCards: the API server takes the exclusions, and the scheduler keeps to them for whole cards
+// and for slices of a marked one.
 func TestClaimsGoAroundMarkedCards(t *testing.T) {
 	namespace := "marked-" + runID
-	if _, err := kube(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+	if _, err := kube(t).CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -14,8 +14,10 @@ import (
 // idlePatience covers a setting's whole time twice over on a busy machine.
 const idlePatience = 10 * time.Minute
 
-// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would hit, and saves it. Whoever holds the idle one is warned on its page;
-// while Prometheus is away nothing is stopped; after it is back the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15 seconds.
+// TestAnIdleGPUIsGivenBack: two slices, of which one works. An administrator looks whom a setting would hit, and saves
+// it. Whoever holds the idle one is warned on its page; while Prometheus is away nothing is stopped; after it is back
+// the idle one is stopped, and the other one was never touched. The portal is one of its own that looks every 15
+// seconds.
 func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	own := ownPortal(t, "idle", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
@@ -33,9 +35,12 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 		control(t, http.MethodPut, fmt.Sprintf("/load?pod=%s&value=%s", pod, use))
 		t.Cleanup(func() { control(t, http.MethodDelete, "/load?pod="+pod) })
 	}
-	works, idles := dana.running("mig-1g.10gb", map[string]any{"name": "works-hard"}), dana.running("mig-1g.10gb", map[string]any{"name": "sits-idle"})
-	control(t, http.MethodPut, fmt.Sprintf("/notebook?pod=%s&last_activity=2026-01-01T00:00:00Z&kernels=1&state=idle", spaces("idle")+"vision/sits-idle-0"))
-	dana.until(path(idles)+"/metrics", "measured", waitForMetrics, func(m map[string]any) bool { v := engineOf(m); return v >= 0 && v < 5 })
+	works, idles := dana.running("mig-1g.10gb", map[string]any{"name": "works-hard"}),
+		dana.running("mig-1g.10gb", map[string]any{"name": "sits-idle"})
+	control(t, http.MethodPut, fmt.Sprintf("/notebook?pod=%s&last_activity=2026-01-01T00:00:00Z&kernels=1&state=idle",
+		spaces("idle")+"vision/sits-idle-0"))
+	dana.until(path(idles)+"/metrics", "measured", waitForMetrics,
+		func(m map[string]any) bool { v := engineOf(m); return v >= 0 && v < 5 })
 
 	p := signIn(t, "pat", look{})
 	p.open("/admin/idle")
@@ -49,7 +54,8 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	p.accessible()
 	p.click("[data-test=check]")
 	p.sees("[data-test=idle-would]")
-	eventually(t, "the preview hits the one that sits idle", idlePatience, func() bool { // when Prometheus has told of it for as long as the setting says
+	// when Prometheus has told of it for as long as the setting says
+	eventually(t, "the preview hits the one that sits idle", idlePatience, func() bool {
 		p.click("[data-test=check]")
 		p.sees("[data-test=idle-hits]")
 		return strings.Contains(p.text("[data-test=idle-hits]"), "1 would be stopped")
@@ -78,14 +84,16 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	p.reads("[data-test=flash]", "counts from now on")
 	p.reads("[data-test=idle-saved]", "Pat")
 
-	warned := dana.until(path(idles)+"/idle", "warned", idlePatience, func(s map[string]any) bool { return s["stopsAt"] != nil })
+	warned := dana.until(path(idles)+"/idle", "warned", idlePatience,
+		func(s map[string]any) bool { return s["stopsAt"] != nil })
 	dana.until(path(idles)+"/warnings", "told", idlePatience, func(s map[string]any) bool {
 		list, _ := s["items"].([]any)
 		return len(list) == 1 && list[0].(map[string]any)["message"] == "delivered"
 	})
 	d := signIn(t, "dana", look{})
 	d.open(path(idles))
-	if d.count("[data-test=idle]") > 0 { // it may be over by now on a slow machine; the states that follow show what happened
+	// it may be over by now on a slow machine; the states that follow show what happened
+	if d.count("[data-test=idle]") > 0 {
 		d.shot("workload")
 	}
 	control(t, http.MethodPost, "/stop/prometheus")
@@ -111,7 +119,8 @@ func TestAnIdleGPUIsGivenBack(t *testing.T) {
 	if s := dana.ok(http.StatusOK, http.MethodGet, path(works), nil); s["state"] != "running" {
 		t.Errorf("what works was touched: %v", s["state"])
 	}
-	if s := dana.ok(http.StatusOK, http.MethodGet, path(works)+"/idle", nil); s["warnedAt"] != nil || s["idleSeconds"] != 0.0 {
+	if s := dana.ok(http.StatusOK, http.MethodGet, path(works)+"/idle", nil); s["warnedAt"] != nil ||
+		s["idleSeconds"] != 0.0 {
 		t.Errorf("what works is taken for idle: %v", s)
 	}
 

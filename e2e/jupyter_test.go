@@ -18,8 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestARealJupyterServer opens the real notebook server of Debian's jupyter-notebook package, started as the rendered pod says (command, arguments and
-// environment, only the port is another), behind the pod's address: sign in, open, run a cell over the WebSocket, see the kernel in the activity.
+// TestARealJupyterServer opens the real notebook server of Debian's jupyter-notebook package, started as the rendered
+// pod says (command, arguments and environment, only the port is another), behind the pod's address: sign in, open, run
+// a cell over the WebSocket, see the kernel in the activity.
 func TestARealJupyterServer(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", map[string]any{"image": "jupyter-notebook", "name": "real-jupyter"})
@@ -104,7 +105,8 @@ func startJupyter(t *testing.T, pod *corev1.Pod) int {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Setpgid: true, Pdeathsig: syscall.SIGKILL}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, Setpgid: true,
+			Pdeathsig: syscall.SIGKILL}
 	} else {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	}
@@ -143,9 +145,11 @@ func startJupyter(t *testing.T, pod *corev1.Pod) int {
 func writeNotebook(t *testing.T, home string) {
 	t.Helper()
 	notebook := map[string]any{"nbformat": 4, "nbformat_minor": 4,
-		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}},
-		"cells": []any{map[string]any{"cell_type": "code", "execution_count": nil, "metadata": map[string]any{}, "outputs": []any{},
-			"source": []string{"print('hello from a cell:', 6 * 7)"}}}}
+		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3",
+			"language": "python"}},
+		"cells": []any{map[string]any{"cell_type": "code", "execution_count": nil, "metadata": map[string]any{},
+			"outputs": []any{},
+			"source":  []string{"print('hello from a cell:', 6 * 7)"}}}}
 	text, err := json.Marshal(notebook)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(home, "hello.ipynb"), text, 0o644)

@@ -47,7 +47,8 @@ func (p *person) goes(selector string) {
 	})
 }
 
-// licenceSite is a portal of its own whose pool of workstations is on the devstack's licence server, and a second node with vGPUs. The other specs see neither.
+// licenceSite is a portal of its own whose pool of workstations is on the devstack's licence server, and a second node
+// with vGPUs. The other specs see neither.
 type licenceSite struct {
 	org  atomic.Pointer[string] // in whose name the server is asked: the stub fails, expires and shrinks by it
 	node string                 // the second node
@@ -70,7 +71,8 @@ func newLicenceSite(t *testing.T) *licenceSite {
 	s.addNode(t)
 	own := ownPortal(t, "licence", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
-			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "server": "devstack"}}
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+				"feature": "NVIDIA RTX Virtual Workstation", "server": "devstack"}}
 			c["licenceServers"].([]any)[0].(map[string]any)["url"] = server.URL
 			c["licenceEvery"] = "3s"
 		}
@@ -91,9 +93,11 @@ func (s *licenceSite) addNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node, Labels: n.Labels, Annotations: n.Annotations}, Spec: corev1.NodeSpec{ProviderID: "kwok://" + s.node},
+	twin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.node, Labels: n.Labels, Annotations: n.Annotations},
+		Spec: corev1.NodeSpec{ProviderID: "kwok://" + s.node},
 		Status: corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable, NodeInfo: n.Status.NodeInfo,
-			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.63.99.1"}, {Type: corev1.NodeHostName, Address: s.node}}}}
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.63.99.1"},
+				{Type: corev1.NodeHostName, Address: s.node}}}}
 	twin.Labels[corev1.LabelHostname] = s.node
 	if _, err := nodes.Create(t.Context(), twin, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -108,8 +112,8 @@ func (s *licenceSite) addNode(t *testing.T) {
 // nodeOf is where a workload's pod was put.
 func nodeOf(t *testing.T, w map[string]any) string { return podOf(t, w).Spec.NodeName }
 
-// TestLicenceCockpit is the day of an administrator of licences: what is taken and what is left, with source and age; the last seat; a node that loses its licence;
-// a licence server that fails. Nothing that runs is stopped by any of it.
+// TestLicenceCockpit is the day of an administrator of licences: what is taken and what is left, with source and age;
+// the last seat; a node that loses its licence; a licence server that fails. Nothing that runs is stopped by any of it.
 func TestLicenceCockpit(t *testing.T) {
 	s := newLicenceSite(t)
 	pat := signIn(t, "pat", look{})
@@ -144,7 +148,8 @@ func TestLicenceCockpit(t *testing.T) {
 		t.Errorf("want nothing to be stopped for a licence, got %v", w["state"])
 	}
 
-	refused := as(t, "dana").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": "vgpu-12q", "image": "jupyterlab", "lease": "8h",
+	refused := as(t, "dana").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "vision",
+		"size": "vgpu-12q", "image": "jupyterlab", "lease": "8h",
 		"storage": "10Gi", "reason": "one too many", "name": "third"})
 	if refused.Status < 400 || !strings.Contains(string(refused.Raw), "All 2 licence seats of NVIDIA RTX vWS are taken") {
 		t.Errorf("want the start beyond the last seat to be refused with its reason, got %d %s", refused.Status, refused.Raw)
@@ -178,17 +183,20 @@ func TestLicenceCockpit(t *testing.T) {
 	pat.reads("[data-test=pool]", "0 of 2 free") // the last known numbers, with their age
 	pat.accessible()
 	for _, w := range []map[string]any{first, second} {
-		if now := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"]), nil); now["state"] != "running" {
+		if now := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/workloads/"+str(w["id"]),
+			nil); now["state"] != "running" {
 			t.Errorf("want nothing to be stopped while the licence server is away, got %v", now["state"])
 		}
 	}
 }
 
-// TestTheLicenceLine: a pool that lets starts wait. Approvers find who waits and may still say no; a file of licences is looked at before it is kept, and who waits for its seats goes on.
+// TestTheLicenceLine: a pool that lets starts wait. Approvers find who waits and may still say no; a file of licences
+// is looked at before it is kept, and who waits for its seats goes on.
 func TestTheLicenceLine(t *testing.T) {
 	own := ownPortal(t, "licenceline", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
-			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 1, "whenFull": "queue"}}
+			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+				"feature": "NVIDIA RTX Virtual Workstation", "seats": 1, "whenFull": "queue"}}
 			delete(c, "licenceServers")
 		}
 	})
@@ -222,8 +230,10 @@ func TestTheLicenceLine(t *testing.T) {
 	}
 
 	const head = "feature,quantity,from,until,reference\n"
-	bad := head + "nvidia-vws,3,,2099-12-31,PO-2026-0117\nNVIDIA RTX Virtual Workstation,-4,,,PO-2026-0118\nunknown product,2,,,PO-2026-0119\n"
-	for name, l := range map[string]look{"light": {}, "dark": {Dark: true}, "narrow-german": {Width: 360, Language: "de-DE"}} {
+	bad := head + "nvidia-vws,3,,2099-12-31,PO-2026-0117\nNVIDIA RTX Virtual Workstation,-4,,,PO-2026-0118\nunknown " +
+		"product,2,,,PO-2026-0119\n"
+	for name, l := range map[string]look{"light": {}, "dark": {Dark: true},
+		"narrow-german": {Width: 360, Language: "de-DE"}} {
 		pat := signIn(t, "pat", l)
 		pat.looksAt(bad)
 		if n, err := pat.at("[data-test=import-line]").Count(); err != nil || n != 3 {
@@ -250,7 +260,8 @@ func TestTheLicenceLine(t *testing.T) {
 	pat.reads("[data-test=source]", "file")
 	pat.reads("[data-test=valid-until]", "2099-12-31")
 	pat.shot("imported")
-	r := dana.until("/requests/"+str(wanted["id"]), "it has its seat", licencePatience, func(r map[string]any) bool { return r["state"] == "approved" })
+	r := dana.until("/requests/"+str(wanted["id"]), "it has its seat", licencePatience,
+		func(r map[string]any) bool { return r["state"] == "approved" })
 	w := dana.reaches(str(r["workload"]), "running")
 	dana.remove(str(w["id"]))
 }
@@ -260,7 +271,8 @@ func (p *person) looksAt(csv string) {
 	p.t.Helper()
 	p.expecting("422") // a file that is refused
 	p.open("/licences")
-	p.do(p.at("input[type=file]").SetInputFiles(playwright.InputFile{Name: "licences.csv", MimeType: "text/csv", Buffer: []byte(csv)}))
+	p.do(p.at("input[type=file]").SetInputFiles(playwright.InputFile{Name: "licences.csv", MimeType: "text/csv",
+		Buffer: []byte(csv)}))
 	p.click("[data-test=licence-import]")
 	p.sees("[data-test=import-verdict]")
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// localhost is an HTTP client that resolves *.localhost to this machine, as browsers do (RFC 6761, section 6.3), and follows no redirect.
+// localhost is an HTTP client that resolves *.localhost to this machine, as browsers do (RFC 6761, section 6.3), and
+// follows no redirect.
 func localhost() *http.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
@@ -16,5 +17,8 @@ func localhost() *http.Client {
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }

@@ -1,5 +1,5 @@
-// Package e2e holds the stories: the real portal as a process, beside a real API server, scheduler, Prometheus, sign-in provider and browser.
-// They run under `make e2e`, which starts a devstack and says in DEVSTACK_READY where it is.
+// Package e2e holds the stories: the real portal as a process, beside a real API server, scheduler, Prometheus, sign-in
+// provider and browser. They run under `make e2e`, which starts a devstack and says in DEVSTACK_READY where it is.
 package e2e
 
 import (
@@ -50,7 +50,8 @@ func run(m *testing.M) int {
 	defer cancel()
 	if post, err = notifytest.NewPost(); err == nil {
 		defer post.Close()
-		portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID, Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: outside})
+		portal, err = stack.NewPortal(ctx, stack.PortalOptions{Root: root, Dir: dir, Ready: world, Instance: "e2e" + runID,
+			Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: outside})
 	}
 	if err == nil {
 		err = portal.Start(ctx)

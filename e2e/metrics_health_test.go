@@ -16,20 +16,23 @@ func clusterMetrics(p client) map[string]any {
 	return first
 }
 
-// TestMetricsHealthFindsTheSeries: with the devstack's exporters scraped, an administrator sees which series there are and that GPU use is known, in the page and in the API alike.
+// TestMetricsHealthFindsTheSeries: with the devstack's exporters scraped, an administrator sees which series there are
+// and that GPU use is known, in the page and in the API alike.
 func TestMetricsHealthFindsTheSeries(t *testing.T) {
 	admin := as(t, "pat")
-	eventually(t, "Prometheus has scraped the exporters, and the memory of every device is known", waitForMetrics, func() bool {
-		c := clusterMetrics(admin)
-		cards, _ := c["cards"].(float64)
-		views, _ := c["views"].([]any)
-		for _, v := range views {
-			if view := v.(map[string]any); view["name"] == "memory" { // of a node that is only just there, it may be missing for a while
-				return c["ok"] == true && cards > 0 && view["state"] == "whole"
+	eventually(t, "Prometheus has scraped the exporters, and the memory of every device is known", waitForMetrics,
+		func() bool {
+			c := clusterMetrics(admin)
+			cards, _ := c["cards"].(float64)
+			views, _ := c["views"].([]any)
+			for _, v := range views {
+				// of a node that is only just there, it may be missing for a while
+				if view := v.(map[string]any); view["name"] == "memory" {
+					return c["ok"] == true && cards > 0 && view["state"] == "whole"
+				}
 			}
-		}
-		return false
-	})
+			return false
+		})
 	p := signIn(t, "pat", look{})
 	p.click("[data-test=nav-metrics]")
 	p.reads("[data-test=source]", "Prometheus answers")

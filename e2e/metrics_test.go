@@ -33,11 +33,12 @@ func meanUse(holders map[string]any, of map[string]any) float64 {
 	return -1
 }
 
-// TestALoadShowsOnItsOwnPageAndNoOther: two slices of the same size, one of which works. Prometheus tells of it, and so do its page, its history and the map of the
-// fleet; the other one stays idle everywhere.
+// TestALoadShowsOnItsOwnPageAndNoOther: two slices of the same size, one of which works. Prometheus tells of it, and so
+// do its page, its history and the map of the fleet; the other one stays idle everywhere.
 func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	dana := as(t, "dana")
-	works, idles := dana.running("mig-1g.10gb", map[string]any{"name": "works-hard"}), dana.running("mig-1g.10gb", map[string]any{"name": "sits-idle"})
+	works, idles := dana.running("mig-1g.10gb", map[string]any{"name": "works-hard"}),
+		dana.running("mig-1g.10gb", map[string]any{"name": "sits-idle"})
 	for name, value := range map[string]string{"works-hard": "0.91", "sits-idle": "0.01"} {
 		query := fmt.Sprintf("/load?pod=%s/%s-0&value=%s", works["namespace"], name, value)
 		control(t, http.MethodPut, query)
@@ -45,7 +46,8 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	}
 	path := func(w map[string]any) string { return "/workloads/" + str(w["id"]) }
 	dana.until(path(works)+"/metrics", "at work", waitForMetrics, func(m map[string]any) bool { return engineOf(m) > 85 })
-	dana.until(path(idles)+"/metrics", "idle", waitForMetrics, func(m map[string]any) bool { v := engineOf(m); return v >= 0 && v < 5 })
+	dana.until(path(idles)+"/metrics", "idle", waitForMetrics,
+		func(m map[string]any) bool { v := engineOf(m); return v >= 0 && v < 5 })
 
 	dana.until("/fleet/holders", "one who works and one who does not", waitForMetrics, func(m map[string]any) bool {
 		return meanUse(m, works) > 20 && meanUse(m, idles) >= 0 && meanUse(m, idles) < 5
@@ -56,7 +58,8 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	p.comes("[data-test=engine]", "measured")
 	p.open(path(works) + "/metrics")
 	p.comes("[data-test=chart-engine]", "last")
-	p.do(p.assert.Locator(p.at("[data-test=chart-engine] .gp-spark__line").First()).ToBeAttached()) // a steady load is a line without height, which no browser calls visible
+	// a steady load is a line without height, which no browser calls visible
+	p.do(p.assert.Locator(p.at("[data-test=chart-engine] .gp-spark__line").First()).ToBeAttached())
 	p.accessible()
 	p.shot("history")
 	p.click("[data-test=range-6h]")
@@ -91,7 +94,8 @@ func TestALoadShowsOnItsOwnPageAndNoOther(t *testing.T) {
 	stranger := signIn(t, "nora", look{NoScript: true})
 	stranger.expecting("404")
 	stranger.open("/fleet/use")
-	if text := stranger.text("main"); strings.Contains(text, "works-hard") || strings.Contains(text, str(works["namespace"])) {
+	if text := stranger.text("main"); strings.Contains(text, "works-hard") ||
+		strings.Contains(text, str(works["namespace"])) {
 		t.Errorf("a stranger reads whose GPUs work: %.300s", text)
 	}
 	as(t, "nora").ok(http.StatusNotFound, http.MethodGet, path(works)+"/metrics", nil)

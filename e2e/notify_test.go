@@ -20,7 +20,8 @@ var post *notifytest.Post
 
 // outside lets the portal send mail to post, and webhooks to this machine alone.
 func outside(config map[string]any) {
-	config["notify"] = map[string]any{"mail": map[string]any{"host": "127.0.0.1", "port": post.Port(), "from": "GPU Portal <gpu@example.org>", "tls": "none"},
+	config["notify"] = map[string]any{"mail": map[string]any{"host": "127.0.0.1", "port": post.Port(),
+		"from": "GPU Portal <gpu@example.org>", "tls": "none"},
 		"hosts": []string{"127.0.0.1"}, "networks": []string{"127.0.0.1/32"}}
 }
 
@@ -59,7 +60,8 @@ func receiver(t *testing.T) (url string, calls <-chan called) {
 	return s.URL, got
 }
 
-// TestADecisionIsTold: Dana chooses mail and a webhook for what is decided; Ada says no; the link in the mail opens the request, and the webhook is signed.
+// TestADecisionIsTold: Dana chooses mail and a webhook for what is decided; Ada says no; the link in the mail opens the
+// request, and the webhook is signed.
 func TestADecisionIsTold(t *testing.T) {
 	id := asked(t, "9h")
 	url, calls := receiver(t)
@@ -104,7 +106,9 @@ func TestADecisionIsTold(t *testing.T) {
 
 // TestATestShowsWhatCameOfIt: the button says that the mail was taken, and what the receiver of a webhook answered.
 func TestATestShowsWhatCameOfIt(t *testing.T) {
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusGone)
+	}))
 	t.Cleanup(refusing.Close)
 	otto := signIn(t, "otto", look{NoScript: true})
 	otto.open("/account/notifications")
@@ -140,7 +144,8 @@ func TestATestShowsWhatCameOfIt(t *testing.T) {
 // TestTheRecordShowsBeforeAndAfter: a rule was changed, and the record says from what to what.
 func TestTheRecordShowsBeforeAndAfter(t *testing.T) {
 	withRule(t, `- {name: recorded, when: 'request.hours == 11.0', outcome: allow}`)
-	for name, l := range map[string]look{"wide": {Language: "de-DE"}, "narrow": {Language: "de-DE", Dark: true, Width: 360}} {
+	for name, l := range map[string]look{"wide": {Language: "de-DE"}, "narrow": {Language: "de-DE", Dark: true,
+		Width: 360}} {
 		pat := signIn(t, "pat", l)
 		pat.open("/audit?kind=rules.saved")
 		pat.click("[data-test=event-more] summary")

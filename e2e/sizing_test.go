@@ -2,7 +2,8 @@ package e2e
 
 import "testing"
 
-// TestSizingLeadsFromAQuestionToANotebook: somebody does not know which size to take, answers four questions, and has a notebook running.
+// TestSizingLeadsFromAQuestionToANotebook: somebody does not know which size to take, answers four questions, and has a
+// notebook running.
 func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/start")
@@ -32,7 +33,8 @@ func TestSizingLeadsFromAQuestionToANotebook(t *testing.T) {
 	p.reads("[data-test=workload-head] [data-test=state]", "Running")
 }
 
-// TestSizingWithoutScripts: the questions are a form that asks, so a browser without scripts has them all; in German, with the German comma, on a telephone.
+// TestSizingWithoutScripts: the questions are a form that asks, so a browser without scripts has them all; in German,
+// with the German comma, on a telephone.
 func TestSizingWithoutScripts(t *testing.T) {
 	p := signIn(t, "dana", look{NoScript: true, Language: "de-DE", Width: 360})
 	p.open("/start")

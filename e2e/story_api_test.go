@@ -33,7 +33,8 @@ func TestTheMainJobOverREST(t *testing.T) {
 		}
 	}
 
-	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "8h", "storage": "10Gi", "reason": "try it", "name": "Mein Notizbuch"}
+	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab",
+		"lease": "8h", "storage": "10Gi", "reason": "try it", "name": "Mein Notizbuch"}
 	preview := dana.ok(http.StatusOK, http.MethodPost, "/requests/preview", body)
 	if preview["startsNow"] != true || !strings.Contains(str(preview["manifest"]), "nvidia.com/mig-1g.10gb") {
 		t.Errorf("want the preview to say that it starts now and to show the objects, got %v", preview)
@@ -44,7 +45,8 @@ func TestTheMainJobOverREST(t *testing.T) {
 	if request["id"] != again["id"] {
 		t.Errorf("want one request for one key, got %v and %v", request["id"], again["id"])
 	}
-	if decision := request["decision"].(map[string]any); request["state"] != "approved" || decision["rule"] != "shares-and-slices" || decision["sentence"] == "" {
+	if decision := request["decision"].(map[string]any); request["state"] != "approved" ||
+		decision["rule"] != "shares-and-slices" || decision["sentence"] == "" {
 		t.Fatalf("want it allowed at once by a rule with a sentence, got %v", request)
 	}
 	id := request["workload"].(string)
@@ -60,7 +62,8 @@ func TestTheMainJobOverREST(t *testing.T) {
 			return false
 		}
 		d := devices[0].(map[string]any)
-		return d["profile"] == "1g.10gb" && d["enginePercent"] != nil && d["memoryUsedMiB"] != nil && d["powerWatts"] != nil && d["temperatureCelsius"] != nil
+		return d["profile"] == "1g.10gb" && d["enginePercent"] != nil && d["memoryUsedMiB"] != nil &&
+			d["powerWatts"] != nil && d["temperatureCelsius"] != nil
 	})
 	dana.until("/workloads/"+id, "something to pay", 3*time.Minute, func(w map[string]any) bool {
 		return w["cost"].(map[string]any)["amount"] != "0.00"
@@ -71,7 +74,8 @@ func TestTheMainJobOverREST(t *testing.T) {
 		t.Errorf("want it to be told to stop, got %v", stopped["desired"])
 	}
 	dana.reaches(id, "stopped")
-	if _, err := kube(t).CoreV1().PersistentVolumeClaims(str(w["namespace"])).Get(context.Background(), str(w["volume"]), metav1.GetOptions{}); err != nil {
+	if _, err := kube(t).CoreV1().PersistentVolumeClaims(str(w["namespace"])).Get(context.Background(), str(w["volume"]),
+		metav1.GetOptions{}); err != nil {
 		t.Errorf("want the storage to stay: %v", err)
 	}
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/start", nil)
@@ -88,18 +92,21 @@ func TestTheMainJobOverREST(t *testing.T) {
 
 	dana.ok(http.StatusOK, http.MethodDelete, "/workloads/"+id, nil)
 	dana.reaches(id, "ended")
-	if _, err := kube(t).AppsV1().StatefulSets(str(w["namespace"])).Get(context.Background(), "mein-notizbuch", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := kube(t).AppsV1().StatefulSets(str(w["namespace"])).Get(context.Background(), "mein-notizbuch",
+		metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("want the StatefulSet gone, got %v", err)
 	}
 	volume := find(t, items(dana.ok(http.StatusOK, http.MethodGet, "/volumes", nil)), "name", str(w["volume"]))
 	if volume["workload"] != nil {
 		t.Errorf("want kept storage that nobody uses, got %v", volume)
 	}
-	if a := dana.call(http.MethodDelete, "/volumes/"+str(w["volume"]), nil); a.Status != http.StatusNoContent && a.Status != http.StatusOK {
+	if a := dana.call(http.MethodDelete, "/volumes/"+str(w["volume"]), nil); a.Status != http.StatusNoContent &&
+		a.Status != http.StatusOK {
 		t.Errorf("delete the volume: %d %s", a.Status, a.Raw)
 	}
 	eventually(t, "the PVC is gone", 3*time.Minute, func() bool {
-		_, err := kube(t).CoreV1().PersistentVolumeClaims(str(w["namespace"])).Get(context.Background(), str(w["volume"]), metav1.GetOptions{})
+		_, err := kube(t).CoreV1().PersistentVolumeClaims(str(w["namespace"])).Get(context.Background(), str(w["volume"]),
+			metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -156,7 +163,8 @@ func objectsExist(t *testing.T, w map[string]any) {
 	if limits, err := k.CoreV1().LimitRanges(ns).List(ctx, metav1.ListOptions{}); err != nil || len(limits.Items) == 0 {
 		t.Errorf("want a LimitRange, got %v", err)
 	}
-	if policies, err := k.NetworkingV1().NetworkPolicies(ns).List(ctx, metav1.ListOptions{}); err != nil || len(policies.Items) < 2 {
+	if policies, err := k.NetworkingV1().NetworkPolicies(ns).List(ctx, metav1.ListOptions{}); err != nil ||
+		len(policies.Items) < 2 {
 		t.Errorf("want a default deny and a way in for the gateway, got %v", err)
 	}
 	pod := podOf(t, w)
@@ -174,7 +182,8 @@ func TestAWholeGPUWaitsForAnApproverOverREST(t *testing.T) {
 	dana, ada := as(t, "dana"), as(t, "ada")
 	request := dana.start("h100", nil)
 	path := "/requests/" + str(request["id"])
-	if decision := request["decision"].(map[string]any); request["state"] != "pending" || decision["rule"] != "whole-gpus" || decision["needs"] != "approver" {
+	if decision := request["decision"].(map[string]any); request["state"] != "pending" ||
+		decision["rule"] != "whole-gpus" || decision["needs"] != "approver" {
 		t.Fatalf("want it to wait for an approver, got %v", request)
 	}
 	if a := dana.call(http.MethodPost, path+"/approve", map[string]any{}); a.Status != http.StatusForbidden {
@@ -189,7 +198,8 @@ func TestAWholeGPUWaitsForAnApproverOverREST(t *testing.T) {
 	inbox := items(ada.ok(http.StatusOK, http.MethodGet, "/requests?scope=inbox", nil))
 	find(t, inbox, "id", str(request["id"]))
 	approved := ada.ok(http.StatusOK, http.MethodPost, path+"/approve", map[string]any{"note": "until the paper is out"})
-	if d := approved["decision"].(map[string]any); approved["state"] != "approved" || d["by"] != "Ada Approve" || d["note"] != "until the paper is out" {
+	if d := approved["decision"].(map[string]any); approved["state"] != "approved" || d["by"] != "Ada Approve" ||
+		d["note"] != "until the paper is out" {
 		t.Fatalf("want it approved with the note, got %v", approved)
 	}
 	if a := ada.call(http.MethodPost, path+"/approve", map[string]any{}); a.Status != http.StatusConflict {
@@ -205,7 +215,8 @@ func TestAWholeGPUWaitsForAnApproverOverREST(t *testing.T) {
 
 // TestEverySizeRunsOnItsKindOfNode starts one of each.
 func TestEverySizeRunsOnItsKindOfNode(t *testing.T) {
-	label := map[string]string{"vgpu-12q": "nvidia.com/vgpu.present", "gpu-shared": "nvidia.com/gpu.sharing-strategy", "mig-3g.40gb": "nvidia.com/mig.strategy"}
+	label := map[string]string{"vgpu-12q": "nvidia.com/vgpu.present", "gpu-shared": "nvidia.com/gpu.sharing-strategy",
+		"mig-3g.40gb": "nvidia.com/mig.strategy"}
 	want := map[string]string{"vgpu-12q": "true", "gpu-shared": "time-slicing", "mig-3g.40gb": "mixed"}
 	for _, size := range []string{"mig-3g.40gb", "gpu-shared", "vgpu-12q", "cpu"} {
 		t.Run(size, func(t *testing.T) {
@@ -235,7 +246,11 @@ func TestAVGPUTakesALicenceSeat(t *testing.T) {
 		t.Errorf("want one seat more than %v taken, got %v", takenBefore, taken)
 	}
 	dana.reaches(id, "running")
-	eventually(t, "the seat is used", 3*time.Minute, func() bool { used, taken := seats(); return used == usedBefore+1 && taken == takenBefore+1 })
+	eventually(t, "the seat is used", 3*time.Minute, func() bool {
+		used, taken := seats()
+		return used == usedBefore+1 &&
+			taken == takenBefore+1
+	})
 	dana.remove(id)
 	if used, taken := seats(); used != usedBefore || taken != takenBefore {
 		t.Errorf("want the seat back, got %v used and %v taken instead of %v and %v", used, taken, usedBefore, takenBefore)
@@ -246,14 +261,16 @@ func TestAVGPUTakesALicenceSeat(t *testing.T) {
 func TestAnEndpointIsADeployment(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", map[string]any{"kind": "endpoint", "image": "vllm", "storage": ""})
-	if _, err := kube(t).AppsV1().Deployments(str(w["namespace"])).Get(context.Background(), str(w["name"]), metav1.GetOptions{}); err != nil {
+	if _, err := kube(t).AppsV1().Deployments(str(w["namespace"])).Get(context.Background(), str(w["name"]),
+		metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
 	r, err := http.NewRequest(http.MethodGet, str(w["url"])+"/v1/models", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for who, want := range map[string]int{"dana": http.StatusOK, "nora": http.StatusNotFound, "devi": http.StatusNotFound} {
+	for who, want := range map[string]int{"dana": http.StatusOK, "nora": http.StatusNotFound,
+		"devi": http.StatusNotFound} {
 		r.Header.Set("Authorization", "Bearer "+portal.Tokens[who])
 		resp, err := localhost().Do(r)
 		if err != nil {
@@ -288,7 +305,8 @@ func TestTheLeaseEnds(t *testing.T) {
 	for _, e := range items(dana.ok(http.StatusOK, http.MethodGet, "/workloads/"+id+"/history", nil)) {
 		kinds[str(e["kind"])] = true
 	}
-	for _, kind := range []string{"workload.created", "lease.warned", "lease.ended", "workload.extended", "workload.started"} {
+	for _, kind := range []string{"workload.created", "lease.warned", "lease.ended", "workload.extended",
+		"workload.started"} {
 		if !kinds[kind] {
 			t.Errorf("want %s in the history, got %v", kind, kinds)
 		}
@@ -315,7 +333,8 @@ func TestBadInputNamesTheField(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "8h"}
+			body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab",
+				"lease": "8h"}
 			for k, v := range c.change {
 				body[k] = v
 			}
@@ -341,7 +360,8 @@ func TestQuotaIsASentence(t *testing.T) {
 		id := str(nora.start("mig-1g.10gb", map[string]any{"tenant": "speech", "storage": ""})["workload"])
 		t.Cleanup(func() { nora.remove(id) })
 	}
-	a := nora.call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "speech", "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "1h"})
+	a := nora.call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": "speech",
+		"size": "mig-1g.10gb", "image": "jupyterlab", "lease": "1h"})
 	if a.Status != http.StatusUnprocessableEntity || !strings.Contains(string(a.Raw), "2") {
 		t.Errorf("want a refusal that names the quota, got %d %s", a.Status, a.Raw)
 	}
@@ -352,7 +372,8 @@ func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
 	w := as(t, "dana").running("cpu", nil)
 	nora := as(t, "nora")
 	id := str(w["id"])
-	for _, call := range [][2]string{{"GET", ""}, {"GET", "/metrics"}, {"GET", "/history"}, {"POST", "/stop"}, {"POST", "/start"}, {"DELETE", ""}} {
+	for _, call := range [][2]string{{"GET", ""}, {"GET", "/metrics"}, {"GET", "/history"}, {"POST", "/stop"},
+		{"POST", "/start"}, {"DELETE", ""}} {
 		if a := nora.call(call[0], "/workloads/"+id+call[1], nil); a.Status != http.StatusNotFound {
 			t.Errorf("%s %s: want 404, got %d", call[0], call[1], a.Status)
 		}
@@ -381,7 +402,8 @@ func TestTheDocumentDescribesTheSurface(t *testing.T) {
 		t.Errorf("want OpenAPI 3.1, got %v", doc["openapi"])
 	}
 	paths := doc["paths"].(map[string]any)
-	for _, p := range []string{"/sizes", "/images", "/tenants", "/requests", "/requests/{id}/approve", "/requests/{id}/reject", "/requests/{id}/withdraw", "/workloads",
+	for _, p := range []string{"/sizes", "/images", "/tenants", "/requests", "/requests/{id}/approve",
+		"/requests/{id}/reject", "/requests/{id}/withdraw", "/workloads",
 		"/workloads/{id}/stop", "/workloads/{id}/start", "/workloads/{id}/extend", "/inventory"} {
 		if paths["/api/v1"+p] == nil {
 			t.Errorf("want %s in the document", p)

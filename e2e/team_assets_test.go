@@ -18,10 +18,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/stack"
 )
 
-// TestATeamsOwnImage: an owner adds an image in the browser, a member starts a notebook with it and the pod has it by its digest; another team neither sees nor starts
-// it; when the owner retires it, what runs goes on and nothing new starts.
+// TestATeamsOwnImage: an owner adds an image in the browser, a member starts a notebook with it and the pod has it by
+// its digest; another team neither sees nor starts it; when the owner retires it, what runs goes on and nothing new
+// starts.
 func TestATeamsOwnImage(t *testing.T) {
-	mark := strconv.FormatInt(time.Now().UnixMilli()%1e8, 36) // an image is retired and never removed, and the test may run again
+	// an image is retired and never removed, and the test may run again
+	mark := strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
 	title, name := "Training "+mark, "vision.training-"+mark
 	reference := "registry.example.org/vision/train:1.4@sha256:" + strings.Repeat("1a2b3c4d", 8)
 	otto, dana := signIn(t, "otto", look{}), signIn(t, "dana", look{})
@@ -64,10 +66,12 @@ func TestATeamsOwnImage(t *testing.T) {
 		t.Error("another team is offered the image")
 	}
 	wish := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": name, "lease": "1h"}
-	if a := nora.call(http.MethodPost, "/requests", wish); a.Status != http.StatusUnprocessableEntity || strings.Contains(string(a.Raw), title) {
+	if a := nora.call(http.MethodPost, "/requests", wish); a.Status != http.StatusUnprocessableEntity ||
+		strings.Contains(string(a.Raw), title) {
 		t.Errorf("another team starts it: %d %s", a.Status, a.Raw)
 	}
-	if a := as(t, "dana").call(http.MethodPost, "/tenants/vision/images/training-"+mark+"/retire", nil); a.Status != http.StatusForbidden {
+	if a := as(t, "dana").call(http.MethodPost, "/tenants/vision/images/training-"+mark+"/retire",
+		nil); a.Status != http.StatusForbidden {
 		t.Errorf("a member retires it: %d", a.Status)
 	}
 
@@ -100,16 +104,19 @@ func rigid(t *testing.T) string {
 		t.Fatal(err)
 	}
 	name := "rigid-" + runID
-	made := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: class.Provisioner, VolumeBindingMode: class.VolumeBindingMode, AllowVolumeExpansion: new(false)}
-	if _, err := classes.Create(context.Background(), made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	made := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: class.Provisioner,
+		VolumeBindingMode: class.VolumeBindingMode, AllowVolumeExpansion: new(false)}
+	if _, err := classes.Create(context.Background(), made, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = classes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
 	return name
 }
 
-// TestSharedStorageOfATeam: an owner makes storage in the browser, a member's notebook has it at /shared as the API server says, another team does not see it. It grows, as far
-// as its class lets it. It cannot be deleted while the notebook has it; afterwards that can be taken back, until the time of grace is over and it goes with its claim. The
+// TestSharedStorageOfATeam: an owner makes storage in the browser, a member's notebook has it at /shared as the API
+// server says, another team does not see it. It grows, as far as its class lets it. It cannot be deleted while the
+// notebook has it; afterwards that can be taken back, until the time of grace is over and it goes with its claim. The
 // portal is one of its own, whose time of grace is changed.
 func TestSharedStorageOfATeam(t *testing.T) {
 	const long, short = "3h", "1s"
@@ -117,7 +124,8 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		stiff := rigid(t)
 		o.Change = func(c map[string]any) {
 			c["storage"] = map[string]any{"grace": long}
-			c["clusters"].([]any)[0].(map[string]any)["sharedStorage"] = []any{map[string]any{"name": "standard", "access": "ReadWriteMany", "volumeGiB": 60, "teamGiB": 100},
+			c["clusters"].([]any)[0].(map[string]any)["sharedStorage"] = []any{map[string]any{"name": "standard",
+				"access": "ReadWriteMany", "volumeGiB": 60, "teamGiB": 100},
 				map[string]any{"name": stiff, "access": "ReadWriteMany"}}
 		}
 	})
@@ -138,7 +146,8 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.reads(row, "in no workload")
 	otto.accessible()
 	otto.shot("made")
-	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes", map[string]any{"name": stiff, "cluster": "main", "class": "rigid-" + runID, "gib": 5})
+	as(t, "otto").ok(http.StatusCreated, http.MethodPost, "/tenants/vision/volumes",
+		map[string]any{"name": stiff, "cluster": "main", "class": "rigid-" + runID, "gib": 5})
 
 	dana.open("/start?tenant=vision&size=cpu&image=jupyterlab")
 	ticked := func() { // neither the way to the questions and back nor an error loses it
@@ -180,10 +189,12 @@ func TestSharedStorageOfATeam(t *testing.T) {
 		}
 	}
 	if !has || pod.Spec.SecurityContext.FSGroup == nil || *pod.Spec.SecurityContext.FSGroup != 100 {
-		t.Errorf("the pod does not have it: %+v, group %v", pod.Spec.Containers[0].VolumeMounts, pod.Spec.SecurityContext.FSGroup)
+		t.Errorf("the pod does not have it: %+v, group %v", pod.Spec.Containers[0].VolumeMounts,
+			pod.Spec.SecurityContext.FSGroup)
 	}
 	claims := kube(t).CoreV1().PersistentVolumeClaims(str(running["namespace"]))
-	if made, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil || made.Spec.AccessModes[0] != corev1.ReadWriteMany {
+	if made, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil ||
+		made.Spec.AccessModes[0] != corev1.ReadWriteMany {
 		t.Fatal(made, err)
 	}
 
@@ -191,7 +202,8 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	if a := nora.call(http.MethodGet, "/tenants/vision/volumes", nil); a.Status != http.StatusNotFound {
 		t.Errorf("another team reads the list: %d", a.Status)
 	}
-	wish := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab", "lease": "1h", "mounts": []string{name}}
+	wish := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab", "lease": "1h",
+		"mounts": []string{name}}
 	if a := nora.call(http.MethodPost, "/requests", wish); a.Status != http.StatusUnprocessableEntity {
 		t.Errorf("another team has it: %d %s", a.Status, a.Raw)
 	}
@@ -213,7 +225,9 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.reads("[data-test=form-errors]", "At most 60 GiB")
 	otto.accessible()
 	otto.shot("grow")
-	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+name+"/grow", map[string]any{"from": 20, "gib": 30}) // somebody else is faster
+	// somebody else is faster
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+name+"/grow",
+		map[string]any{"from": 20, "gib": 30})
 	otto.fill("[data-test=volume-gib]", "40")
 	otto.expecting("409")
 	otto.click("[data-test=volume-grow-confirm]")
@@ -223,14 +237,20 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.sees("[data-test=flash]")
 	eventually(t, "the claim and its volume are larger", 3*time.Minute, func() bool {
 		made, err := claims.Get(context.Background(), claim, metav1.GetOptions{})
-		return err == nil && made.Spec.Resources.Requests.Storage().String() == "40Gi" && made.Status.Capacity.Storage().String() == "40Gi"
+		return err == nil && made.Spec.Resources.Requests.Storage().String() == "40Gi" &&
+			made.Status.Capacity.Storage().String() == "40Gi"
 	})
-	eventually(t, "so the portal says", 3*time.Minute, func() bool { return state(name)["hasGiB"] == 40.0 && state(name)["growing"] == false })
-	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+stiff+"/grow", map[string]any{"from": 5, "gib": 9})
+	eventually(t, "so the portal says", 3*time.Minute, func() bool {
+		return state(name)["hasGiB"] == 40.0 &&
+			state(name)["growing"] == false
+	})
+	as(t, "otto").ok(http.StatusOK, http.MethodPost, "/tenants/vision/volumes/"+stiff+"/grow",
+		map[string]any{"from": 5, "gib": 9})
 	eventually(t, "the API server's refusal is told, and the volume is as large as it was", 3*time.Minute, func() bool {
 		v := volume(stiff)
 		refused, ok := v["notGrown"].(map[string]any)
-		return ok && refused["gib"] == 9.0 && strings.Contains(str(refused["detail"]), "must support resize") && v["storage"] == "5Gi"
+		return ok && refused["gib"] == 9.0 && strings.Contains(str(refused["detail"]), "must support resize") &&
+			v["storage"] == "5Gi"
 	})
 	otto.open("/team/vision/volumes")
 	otto.reads("[data-test=team-volume]:has-text('/shared/"+stiff+"') [data-test=not-grown]", "does not let storage grow")
@@ -251,7 +271,8 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	otto.shot("in-use")
 	as(t, "dana").remove(id)
 	eventually(t, "the notebook has let it go", 3*time.Minute, func() bool {
-		return len(find(t, items(as(t, "otto").ok(http.StatusOK, http.MethodGet, "/tenants/vision/volumes", nil)), "name", name)["usedBy"].([]any)) == 0
+		return len(find(t, items(as(t, "otto").ok(http.StatusOK, http.MethodGet, "/tenants/vision/volumes", nil)), "name",
+			name)["usedBy"].([]any)) == 0
 	})
 	deletes := func() {
 		otto.open("/team/vision/volumes")
@@ -270,7 +291,8 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	}
 	otto.click(row + " [data-test=restore]")
 	otto.reads("[data-test=flash]", "It stays")
-	if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil || volume(name)["goesAt"] != nil {
+	if _, err := claims.Get(context.Background(), claim, metav1.GetOptions{}); err != nil ||
+		volume(name)["goesAt"] != nil {
 		t.Errorf("it was taken back: %v %v", err, volume(name))
 	}
 	_, err := dana.page.Goto("about:blank") // whose page would miss the portal

@@ -44,10 +44,11 @@ func slicesOf(t *testing.T, namespace string) int64 {
 	return -1
 }
 
-// TestATeamFromItsFirstDayToItsLast: an administrator makes a team and adds somebody; she starts what the quota lets her, asks for more and gets it, in the cluster
-// too; when the team is switched off she reads why nothing starts.
+// TestATeamFromItsFirstDayToItsLast: an administrator makes a team and adds somebody; she starts what the quota lets
+// her, asks for more and gets it, in the cluster too; when the team is switched off she reads why nothing starts.
 func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
-	team := "robotics-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36) // a team is never deleted, and the test may run again
+	// a team is never deleted, and the test may run again
+	team := "robotics-" + strconv.FormatInt(time.Now().UnixMilli()%1e8, 36)
 	namespace := spaces("e2e") + team
 	pat, nora := signIn(t, "pat", look{}), signIn(t, "nora", look{})
 	pat.open("/")
@@ -103,12 +104,14 @@ func TestATeamFromItsFirstDayToItsLast(t *testing.T) {
 	nora.expecting("422")
 	nora.starts(team, "too-late")
 	nora.reads("[data-test=form-errors]", "switched off and starts nothing")
-	if a := as(t, "nora").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": team, "size": "mig-1g.10gb", "image": "jupyterlab", "lease": "1h"}); a.Status != http.StatusUnprocessableEntity {
+	if a := as(t, "nora").call(http.MethodPost, "/requests", map[string]any{"kind": "notebook", "tenant": team,
+		"size": "mig-1g.10gb", "image": "jupyterlab", "lease": "1h"}); a.Status != http.StatusUnprocessableEntity {
 		t.Errorf("over the API: want 422, got %d %s", a.Status, a.Raw)
 	}
 }
 
-// TestSeeingThePortalAsAPerson: an administrator looks at the pages of somebody else, can look at what a start would be, changes nothing, and comes back.
+// TestSeeingThePortalAsAPerson: an administrator looks at the pages of somebody else, can look at what a start would
+// be, changes nothing, and comes back.
 func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat := signIn(t, "pat", look{})
 	pat.open("/")
@@ -141,21 +144,23 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat.sees("[data-test=person]")
 }
 
-// TestARuleIsTriedBeforeItIsSaved: the editor lists the requests that a tighter rule would have decided otherwise, nothing changes until it is saved, and then the
-// next one waits.
+// TestARuleIsTriedBeforeItIsSaved: the editor lists the requests that a tighter rule would have decided otherwise,
+// nothing changes until it is saved, and then the next one waits.
 func TestARuleIsTriedBeforeItIsSaved(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("cpu", map[string]any{"name": "was-free", "lease": "3h"})
 	before := str(as(t, "pat").ok(http.StatusOK, http.MethodGet, "/rules", nil)["text"])
 	t.Cleanup(func() {
 		now := as(t, "pat").ok(http.StatusOK, http.MethodGet, "/rules", nil)
-		as(t, "pat").ok(http.StatusOK, http.MethodPut, "/rules", map[string]any{"text": before, "base": now["version"], "note": t.Name()})
+		as(t, "pat").ok(http.StatusOK, http.MethodPut, "/rules", map[string]any{"text": before, "base": now["version"],
+			"note": t.Name()})
 	})
 
 	pat := signIn(t, "pat", look{})
 	pat.open("/admin/rules")
 	pat.click("[data-test=edit]")
-	pat.fill("[data-test=text]", `- {name: ask-for-three-hours, when: 'request.size == "cpu" && request.hours == 3.0', outcome: approve, by: approver}`+"\n"+before)
+	pat.fill("[data-test=text]",
+		`- {name: ask-for-three-hours, when: 'request.size == "cpu" && request.hours == 3.0', outcome: approve, by: approver}`+"\n"+before)
 	pat.click("[data-test=check]")
 	pat.sees("[data-test=differ]")
 	row := "[data-test=difference]:has-text('Dana Develop')"

@@ -6,32 +6,40 @@ import (
 	"testing"
 )
 
-// looks are the ways people have their browsers; every page is looked at in each. German words are the longest, so the narrow window is German.
+// looks are the ways people have their browsers; every page is looked at in each. German words are the longest, so the
+// narrow window is German.
 var looks = map[string]look{
 	"light":         {},
 	"dark":          {Dark: true},
 	"narrow-german": {Width: 360, Language: "de-DE"},
 }
 
-// TestEveryPageInEveryLook opens each page as somebody who may: no violation of WCAG 2.2 AA (in the dark only contrast can be another), no script error, no breach of the content security
-// policy, nothing wider than the window, which only a narrow one can show. Pictures go to .shots/.
+// TestEveryPageInEveryLook opens each page as somebody who may: no violation of WCAG 2.2 AA (in the dark only contrast
+// can be another), no script error, no breach of the content security policy, nothing wider than the window, which only
+// a narrow one can show. Pictures go to .shots/.
 func TestEveryPageInEveryLook(t *testing.T) {
 	dana := as(t, "dana")
 	running := dana.running("mig-1g.10gb", map[string]any{"name": "vision-training"})
 	stopped := dana.running("cpu", map[string]any{"name": "notes"})
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+str(stopped["id"])+"/stop", nil)
 	dana.reaches(str(stopped["id"]), "stopped")
-	pending := dana.start("h100", map[string]any{"name": "paper-run", "reason": "Fine-tuning for the paper; needs a whole card for two days."})
+	pending := dana.start("h100", map[string]any{"name": "paper-run", "reason": "Fine-tuning for the paper; needs a " +
+		"whole card for two days."})
 	t.Cleanup(func() { dana.call(http.MethodPost, "/requests/"+str(pending["id"])+"/withdraw", nil) })
 	dana.until("/workloads/"+str(running["id"])+"/metrics", "measured", waitForMetrics, hasDevices)
 	w, r := "/workloads/"+str(running["id"]), "/requests/"+str(pending["id"])
 	pages := map[string][]string{
-		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend", w + "/delete", "/requests", r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licences", "/usage", "/start/size", "/team", "/team/vision",
+		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend", w + "/delete", "/requests",
+			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licences", "/usage", "/start/size", "/team", "/team/vision",
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/stand-ins", "/"},
-		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licences", "/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants", "/admin/tenants/edit",
-			"/admin/tenants/edit?name=vision", "/admin/people", "/admin/prices", "/admin/notifications", "/admin/budgets", "/admin/budgets/vision", "/audit"},
+		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licences",
+			"/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images",
+			"/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants",
+			"/admin/tenants/edit",
+			"/admin/tenants/edit?name=vision", "/admin/people", "/admin/prices", "/admin/notifications", "/admin/budgets",
+			"/admin/budgets/vision", "/audit"},
 	}
 	for name, l := range looks {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +57,8 @@ func TestEveryPageInEveryLook(t *testing.T) {
 						p.accessible()
 					}
 					p.fitsTheWindow()
-					p.shot(name + "-" + who + strings.NewReplacer("/", "_", "?", "_", str(running["id"]), "W", str(pending["id"]), "R").Replace(path))
+					p.shot(name + "-" + who + strings.NewReplacer("/", "_", "?", "_", str(running["id"]), "W", str(pending["id"]),
+						"R").Replace(path))
 				}
 			}
 		})

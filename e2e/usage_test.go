@@ -17,7 +17,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
-// TestUsageOfWhatOneHolds: somebody holds a slice, and reads on a page what it costs; a colleague of another team does not.
+// TestUsageOfWhatOneHolds: somebody holds a slice, and reads on a page what it costs; a colleague of another team does
+// not.
 func TestUsageOfWhatOneHolds(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", map[string]any{"name": "costs-something"})
@@ -47,7 +48,8 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 	p.click("[data-test=by-size]")
 	p.reads("[data-test=usage]", "MIG slice 10 GB")
 	for test, want := range map[string]string{"export-csv": "usage-", "export-focus": "focus-1.4-"} {
-		file, err := p.page.ExpectDownload(func() error { return p.at("[data-test=" + test + "]").Click() }, playwright.PageExpectDownloadOptions{})
+		file, err := p.page.ExpectDownload(func() error { return p.at("[data-test=" + test + "]").Click() },
+			playwright.PageExpectDownloadOptions{})
 		p.do(err)
 		if !strings.HasPrefix(file.SuggestedFilename(), want) {
 			t.Errorf("want a file that begins with %s, got %s", want, file.SuggestedFilename())
@@ -60,7 +62,8 @@ func TestUsageOfWhatOneHolds(t *testing.T) {
 	}
 }
 
-// TestPricesAndWhatRuns: an administrator puts a price of a later day on the list, reads what runs will cost from then on, and takes it off again.
+// TestPricesAndWhatRuns: an administrator puts a price of a later day on the list, reads what runs will cost from then
+// on, and takes it off again.
 func TestPricesAndWhatRuns(t *testing.T) {
 	dana := as(t, "dana")
 	w := dana.running("mig-1g.10gb", map[string]any{"name": "costs-more-soon"})
@@ -69,7 +72,8 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	p := signIn(t, "pat", look{})
 	p.open("/")
 	p.click("[data-test=nav-prices]")
-	_, err := p.at("[data-test=price-what]").SelectOption(playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
+	_, err := p.at("[data-test=price-what]").SelectOption(
+		playwright.SelectOptionValues{Values: playwright.StringSlice("size:mig-1g.10gb")})
 	p.do(err)
 	p.fill("[data-test=price-amount]", "7.77")
 	p.fill("[data-test=price-from]", time.Now().AddDate(0, 0, 40).Format(time.DateOnly))
@@ -88,7 +92,8 @@ func TestPricesAndWhatRuns(t *testing.T) {
 	}
 }
 
-// TestWhereTheHoursOfTheFleetWent: an administrator reads where the hours of the real cards went, by model and by day; others have no such page.
+// TestWhereTheHoursOfTheFleetWent: an administrator reads where the hours of the real cards went, by model and by day;
+// others have no such page.
 func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 	pat := as(t, "pat")
 	pat.until("/usage/reconciliation", "counted", 5*time.Minute, func(b map[string]any) bool {
@@ -163,7 +168,8 @@ func TestStorageCosts(t *testing.T) {
 		return false
 	}
 	dana.until("/usage", "charged for storage", 3*time.Minute, dearer)
-	if answer := dana.call(http.MethodPost, "/workloads/"+str(w["id"])+"/stop", nil); answer.Status >= http.StatusBadRequest {
+	if answer := dana.call(http.MethodPost, "/workloads/"+str(w["id"])+"/stop",
+		nil); answer.Status >= http.StatusBadRequest {
 		t.Fatalf("stop: %d %s", answer.Status, answer.Raw)
 	}
 	dana.reaches(str(w["id"]), "stopped")
@@ -178,8 +184,8 @@ func TestStorageCosts(t *testing.T) {
 	p.noFaults()
 }
 
-// TestWhatIdleGPUsCost: an auditor reads how busy the GPUs of a month were and what the idle ones cost; the page and the API say the same. The portal is one of its own
-// with a month of examples.
+// TestWhatIdleGPUsCost: an auditor reads how busy the GPUs of a month were and what the idle ones cost; the page and
+// the API say the same. The portal is one of its own with a month of examples.
 func TestWhatIdleGPUsCost(t *testing.T) {
 	own := ownPortal(t, "idle-money", func(o *stack.PortalOptions) {
 		o.Prepare = func(ctx context.Context, file string) error {
@@ -202,7 +208,8 @@ func TestWhatIdleGPUsCost(t *testing.T) {
 		t.Fatalf("want GPUs of which some idle, got %v and %v", statement["meanUse"], statement["idleCost"])
 	}
 	amount := str(idle[0].(map[string]any)["amount"])
-	for name, l := range map[string]look{"wide": {}, "dark": {Dark: true}, "narrow": {Width: 360, Language: "de-DE"}, "german": {Language: "de-DE"}} {
+	for name, l := range map[string]look{"wide": {}, "dark": {Dark: true}, "narrow": {Width: 360, Language: "de-DE"},
+		"german": {Language: "de-DE"}} {
 		p := signIn(t, "audrey", l)
 		p.open("/usage?scope=all&month=" + month)
 		p.sees("[data-test=usage-mean]")

@@ -21,7 +21,8 @@ var files embed.FS
 // cssOrder is the order of the cascade: tokens, bare elements, the page, then one sheet a control.
 var cssOrder = []string{
 	"tokens", "base", "layout",
-	"button", "field", "table", "state", "meter", "glyph", "sparkline", "time", "copy", "notice", "steps", "empty", "dialog",
+	"button", "field", "table", "state", "meter", "glyph", "sparkline", "time", "copy", "notice", "steps", "empty",
+	"dialog",
 	"tabs", "code", "deflist", "pagination", "filter", "tiles", "busy", "card", "menu", "auth", "lines", "areas",
 }
 
@@ -93,7 +94,8 @@ func Path(name string) string {
 	return prefix + hash + "/" + name
 }
 
-// Bytes is the content of a file, for those who put it elsewhere (the console plugin takes css/app.css). Nil when unknown.
+// Bytes is the content of a file, for those who put it elsewhere (the console plugin takes css/app.css). Nil when
+// unknown.
 func Bytes(name string) []byte { return contents[name] }
 
 // Handler answers GET /static/<hash>/<name>. The hash of an older build still finds today's file, so that a page

@@ -89,7 +89,8 @@ func TestSheetsAndScriptsKeepThePolicy(t *testing.T) {
 				t.Errorf("%s refers to another place: %s", name, address)
 			}
 		}
-		for _, forbidden := range []string{"eval(", "new Function", ".cssText", "setAttribute('style'", "document.write", ".innerHTML"} {
+		for _, forbidden := range []string{"eval(", "new Function", ".cssText", "setAttribute('style'", "document.write",
+			".innerHTML"} {
 			if path.Ext(name) == ".js" && strings.Contains(text, forbidden) {
 				t.Errorf("%s uses %s, which the page's policy refuses", name, forbidden)
 			}
@@ -106,21 +107,26 @@ func TestHandler(t *testing.T) {
 		status      int
 		cache, kind string
 	}{
-		"a file under its hash is cached for good":         {Path("css/app.css"), 200, "public, max-age=31536000, immutable", "text/css; charset=utf-8"},
-		"scripts have the type that modules need":          {Path("js/app.js"), 200, "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
-		"fonts have their type":                            {Path("vendor/patternfly-6.6.1/fonts/RedHatTextVF.woff2"), 200, "public, max-age=31536000, immutable", "font/woff2"},
-		"an older hash finds today's file, and not cached": {"/static/000000000000/css/app.css", 200, "no-cache", "text/css; charset=utf-8"},
-		"an unknown file is not found":                     {"/static/" + hash + "/css/none.css", 404, "", "text/plain; charset=utf-8"},
-		"a folder is not listed":                           {"/static/" + hash + "/css/", 404, "", "text/plain; charset=utf-8"},
-		"no hash, no file":                                 {"/static/app.css", 404, "", "text/plain; charset=utf-8"},
-		"a path cannot climb out":                          {"/static/" + hash + "/../static.go", 404, "", "text/plain; charset=utf-8"},
+		"a file under its hash is cached for good": {Path("css/app.css"), 200, "public, max-age=31536000, immutable",
+			"text/css; charset=utf-8"},
+		"scripts have the type that modules need": {Path("js/app.js"), 200, "public, max-age=31536000, immutable",
+			"text/javascript; charset=utf-8"},
+		"fonts have their type": {Path("vendor/patternfly-6.6.1/fonts/RedHatTextVF.woff2"), 200,
+			"public, max-age=31536000, immutable", "font/woff2"},
+		"an older hash finds today's file, and not cached": {"/static/000000000000/css/app.css", 200, "no-cache",
+			"text/css; charset=utf-8"},
+		"an unknown file is not found": {"/static/" + hash + "/css/none.css", 404, "", "text/plain; charset=utf-8"},
+		"a folder is not listed":       {"/static/" + hash + "/css/", 404, "", "text/plain; charset=utf-8"},
+		"no hash, no file":             {"/static/app.css", 404, "", "text/plain; charset=utf-8"},
+		"a path cannot climb out":      {"/static/" + hash + "/../static.go", 404, "", "text/plain; charset=utf-8"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
 			Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.url, nil))
 			if c.status != w.Code || c.cache != w.Header().Get("Cache-Control") || c.kind != w.Header().Get("Content-Type") {
-				t.Errorf("want %d %q %q, got %d %q %q", c.status, c.cache, c.kind, w.Code, w.Header().Get("Cache-Control"), w.Header().Get("Content-Type"))
+				t.Errorf("want %d %q %q, got %d %q %q", c.status, c.cache, c.kind, w.Code, w.Header().Get("Cache-Control"),
+					w.Header().Get("Content-Type"))
 			}
 		})
 	}

@@ -60,14 +60,17 @@ func TestOldLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	gpus := r.GPUs.Or(nil)
-	if r.Driver.State != agent.Ready || r.Driver.Version.Or("") != "384.81" || len(gpus) != 8 || len(r.Driver.MissingCalls) < 40 {
+	if r.Driver.State != agent.Ready || r.Driver.Version.Or("") != "384.81" || len(gpus) != 8 ||
+		len(r.Driver.MissingCalls) < 40 {
 		t.Fatalf("driver %+v, %d cards", r.Driver, len(gpus))
 	}
 	for i, g := range gpus {
-		if g.UUID.Or("") != fmt.Sprintf("GPU-%d", i+1) || g.Memory.Total.Or(0) != 16<<30 || g.Memory.Reserved.Why() != agent.LibraryTooOld {
+		if g.UUID.Or("") != fmt.Sprintf("GPU-%d", i+1) || g.Memory.Total.Or(0) != 16<<30 ||
+			g.Memory.Reserved.Why() != agent.LibraryTooOld {
 			t.Errorf("card %d: %+v", i, g)
 		}
-		if g.MIG.Enabled.Why() != agent.LibraryTooOld || g.XIDs.Why() != agent.LibraryTooOld || r.Driver.CUDA.Why() != agent.LibraryTooOld {
+		if g.MIG.Enabled.Why() != agent.LibraryTooOld || g.XIDs.Why() != agent.LibraryTooOld ||
+			r.Driver.CUDA.Why() != agent.LibraryTooOld {
 			t.Errorf("card %d: what the library lacks is %q", i, g.MIG.Enabled.Why())
 		}
 	}
@@ -101,7 +104,8 @@ func serving(t testing.TB, cmd *exec.Cmd) string {
 	return "http://" + a
 }
 
-// until asks for reports until one is as it should be. The agent's own rounds set the pace; the limit is for a test that fails.
+// until asks for reports until one is as it should be. The agent's own rounds set the pace; the limit is for a test
+// that fails.
 func until(t testing.TB, url, what string, ok func(agent.Report) bool) {
 	t.Helper()
 	pace := time.NewTicker(50 * time.Millisecond)

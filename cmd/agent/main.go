@@ -1,4 +1,5 @@
-// Agent reads the GPUs of one node through NVML and serves what it found: GET /v1/report (JSON), /metrics (Prometheus), /healthz. It changes nothing.
+// Agent reads the GPUs of one node through NVML and serves what it found: GET /v1/report (JSON), /metrics (Prometheus),
+// /healthz. It changes nothing.
 package main
 
 import (
@@ -23,7 +24,8 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// Exit codes: 1 for a failure, 2 for wrong usage, 3 when a new process is needed to load the library of a replaced driver.
+// Exit codes: 1 for a failure, 2 for wrong usage, 3 when a new process is needed to load the library of a replaced
+// driver.
 const (
 	exitFailure = 1
 	exitUsage   = 2
@@ -55,9 +57,11 @@ func parse(args []string, env func(string) string, errs io.Writer) (settings, er
 	}
 	f.StringVar(&s.listen, "listen", or("AGENT_LISTEN", "127.0.0.1:9410"), "address to serve on (AGENT_LISTEN)")
 	f.StringVar(&s.node, "node", or("NODE_NAME", hostname()), "name of the node in the report (NODE_NAME)")
-	f.StringVar(&s.library, "nvml", env("AGENT_NVML"), "path of libnvidia-ml.so.1; empty: as the dynamic linker finds it (AGENT_NVML)")
+	f.StringVar(&s.library, "nvml", env("AGENT_NVML"),
+		"path of libnvidia-ml.so.1; empty: as the dynamic linker finds it (AGENT_NVML)")
 	f.StringVar(&s.proc, "proc", or("AGENT_PROC", "/proc"), "where the host's processes are seen (AGENT_PROC)")
-	f.StringVar(&s.tokenFile, "token-file", env("AGENT_TOKEN_FILE"), "file with the bearer token that report and metrics ask for; empty: none (AGENT_TOKEN_FILE)")
+	f.StringVar(&s.tokenFile, "token-file", env("AGENT_TOKEN_FILE"),
+		"file with the bearer token that report and metrics ask for; empty: none (AGENT_TOKEN_FILE)")
 	f.StringVar(&s.cert, "tls-cert", env("AGENT_TLS_CERT"), "certificate file; with -tls-key: serve TLS (AGENT_TLS_CERT)")
 	f.StringVar(&s.key, "tls-key", env("AGENT_TLS_KEY"), "key file (AGENT_TLS_KEY)")
 	f.DurationVar(&s.interval, "interval", 10*time.Second, "time between two rounds")
@@ -102,7 +106,8 @@ func run(ctx context.Context, args []string, env func(string) string, out, errs 
 		return 0
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))
-	loop := agent.NewLoop(agent.Options{Source: agent.NewSource(s.library, s.proc), Interval: s.interval, Node: s.node, Version: version, Log: log})
+	loop := agent.NewLoop(agent.Options{Source: agent.NewSource(s.library, s.proc), Interval: s.interval, Node: s.node,
+		Version: version, Log: log})
 	if s.once {
 		return once(loop, out, errs)
 	}
@@ -123,7 +128,8 @@ func once(loop *agent.Loop, out, errs io.Writer) int {
 	return 0
 }
 
-// serve runs loop and server until one of them ends. A loop that hangs in the driver does not keep the process from ending.
+// serve runs loop and server until one of them ends. A loop that hangs in the driver does not keep the process from
+// ending.
 func serve(ctx context.Context, s settings, loop *agent.Loop, log *slog.Logger) int {
 	listener, err := listen(s)
 	if err != nil {
@@ -137,7 +143,8 @@ func serve(ctx context.Context, s settings, loop *agent.Loop, log *slog.Logger) 
 	looped, served := make(chan error, 1), make(chan error, 1)
 	go func() { looped <- loop.Run(ctx) }()
 	go func() { served <- server.Serve(listener) }()
-	log.Info("serving", "address", listener.Addr().String(), "version", version, "token", s.tokenFile != "", "tls", s.cert != "")
+	log.Info("serving", "address", listener.Addr().String(), "version", version, "token", s.tokenFile != "", "tls",
+		s.cert != "")
 
 	code := 0
 	select {
@@ -166,7 +173,8 @@ func listen(s settings) (net.Listener, error) {
 	if err != nil || s.cert == "" {
 		return l, err
 	}
-	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { // anew for each connection: certificates are rotated under a running agent
+	// anew for each connection: certificates are rotated under a running agent
+	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(s.cert, s.key)
 		return &c, err
 	}

@@ -26,19 +26,21 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		"help":                    {[]string{"-h"}, 0, "AGENT_LISTEN"},
-		"version":                 {[]string{"-version"}, 0, "dev"},
-		"unknown flag":            {[]string{"-x"}, 2, "-x"},
-		"an argument":             {[]string{"serve"}, 2, `"serve"`},
-		"no time between rounds":  {[]string{"-interval", "10ms"}, 2, "-interval"},
-		"half of a certificate":   {[]string{"-tls-cert", "x"}, 2, "-tls-key"},
-		"no certificate":          {[]string{"-listen", "127.0.0.1:0", "-tls-cert", "/nowhere", "-tls-key", "/nowhere"}, 1, "/nowhere"},
+		"help":                   {[]string{"-h"}, 0, "AGENT_LISTEN"},
+		"version":                {[]string{"-version"}, 0, "dev"},
+		"unknown flag":           {[]string{"-x"}, 2, "-x"},
+		"an argument":            {[]string{"serve"}, 2, `"serve"`},
+		"no time between rounds": {[]string{"-interval", "10ms"}, 2, "-interval"},
+		"half of a certificate":  {[]string{"-tls-cert", "x"}, 2, "-tls-key"},
+		"no certificate": {[]string{"-listen", "127.0.0.1:0", "-tls-cert", "/nowhere", "-tls-key", "/nowhere"}, 1,
+			"/nowhere"},
 		"an address of elsewhere": {[]string{"-listen", "192.0.2.1:1"}, 1, "192.0.2.1"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := run(t.Context(), c.args, none, &out, &errs); code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
+			if code := run(t.Context(), c.args, none, &out, &errs); code != c.code ||
+				!strings.Contains(out.String()+errs.String(), c.want) {
 				t.Errorf("want %d and %q, got %d and %s%s", c.code, c.want, code, &out, &errs)
 			}
 		})
@@ -48,7 +50,8 @@ func TestUsage(t *testing.T) {
 func TestSettings(t *testing.T) {
 	env := map[string]string{"AGENT_LISTEN": ":1", "NODE_NAME": "n", "AGENT_NVML": "/lib", "AGENT_TOKEN_FILE": "/t"}
 	s, err := parse([]string{"-listen", ":2", "-interval", "3s"}, func(k string) string { return env[k] }, &bytes.Buffer{})
-	if err != nil || s.listen != ":2" || s.node != "n" || s.library != "/lib" || s.tokenFile != "/t" || s.proc != "/proc" || s.interval != 3*time.Second {
+	if err != nil || s.listen != ":2" || s.node != "n" || s.library != "/lib" || s.tokenFile != "/t" ||
+		s.proc != "/proc" || s.interval != 3*time.Second {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
@@ -56,7 +59,8 @@ func TestSettings(t *testing.T) {
 // Without a library, and without cgo, the agent says so and lives on.
 func TestWithoutLibrary(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-once", "-nvml", "/nowhere/libnvidia-ml.so.1"}, func(string) string { return "" }, &out, &errs); code != 0 {
+	if code := run(t.Context(), []string{"-once", "-nvml", "/nowhere/libnvidia-ml.so.1"},
+		func(string) string { return "" }, &out, &errs); code != 0 {
 		t.Fatalf("%d: %s", code, &errs)
 	}
 	r, err := agent.Parse(&out)
@@ -72,7 +76,8 @@ func TestEndsWhenTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := run(ctx, []string{"-listen", "127.0.0.1:0", "-nvml", "/nowhere"}, func(string) string { return "" }, &out, &errs); code != 0 {
+	if code := run(ctx, []string{"-listen", "127.0.0.1:0", "-nvml", "/nowhere"}, func(string) string { return "" }, &out,
+		&errs); code != 0 {
 		t.Errorf("%d: %s", code, &errs)
 	}
 }

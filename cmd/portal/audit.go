@@ -15,32 +15,34 @@ import (
 func auditCommand(s *settings) *cobra.Command {
 	parent := &cobra.Command{Use: "audit", Short: "Export and check the audit record"}
 	parent.AddCommand(
-		&cobra.Command{Use: "export", Short: "Write the whole record, one JSON object a line", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := s.loadDatabase()
-			if err != nil {
-				return err
-			}
-			st, err := app.OpenStore(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			chain, err := audit.ExportRecords(cmd.Context(), st, cmd.OutOrStdout())
-			return tell(cmd.ErrOrStderr(), chain, err)
-		}},
-		&cobra.Command{Use: "verify FILE", Short: "Check an exported record without a database; - is standard input", Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
-			var dump io.Reader = cmd.InOrStdin()
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
+		&cobra.Command{Use: "export", Short: "Write the whole record, one JSON object a line", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				c, err := s.loadDatabase()
 				if err != nil {
 					return err
 				}
-				defer f.Close()
-				dump = f
-			}
-			chain, err := audit.Verify(dump)
-			return tell(cmd.OutOrStdout(), chain, err)
-		}})
+				st, err := app.OpenStore(cmd.Context(), c)
+				if err != nil {
+					return err
+				}
+				defer st.Close()
+				chain, err := audit.ExportRecords(cmd.Context(), st, cmd.OutOrStdout())
+				return tell(cmd.ErrOrStderr(), chain, err)
+			}},
+		&cobra.Command{Use: "verify FILE", Short: "Check an exported record without a database; - is standard input",
+			Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+				var dump io.Reader = cmd.InOrStdin()
+				if args[0] != "-" {
+					f, err := os.Open(args[0])
+					if err != nil {
+						return err
+					}
+					defer f.Close()
+					dump = f
+				}
+				chain, err := audit.Verify(dump)
+				return tell(cmd.OutOrStdout(), chain, err)
+			}})
 	return parent
 }
 

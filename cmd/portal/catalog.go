@@ -10,7 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// catalogue is what an administrator needs before a catalogue goes live: a file to begin with, and everything that is wrong with their own.
+// catalogue is what an administrator needs before a catalogue goes live: a file to begin with, and everything that is
+// wrong with their own.
 func catalogue(s *settings) *cobra.Command {
 	parent := &cobra.Command{Use: "catalog", Short: "Sizes and images on offer"}
 	parent.AddCommand(catalogCheck(s), catalogExample())
@@ -20,7 +21,8 @@ func catalogue(s *settings) *cobra.Command {
 func catalogCheck(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Short: "List everything that is wrong with a catalogue file", Args: cobra.ExactArgs(1),
-		Long: "List everything that is wrong with a catalogue file, with its lines. Licence pools are those of the configuration, or without --config those of the examples.",
+		Long: "List everything that is wrong with a catalogue file, with its lines. Licence pools are those of the " +
+			"configuration, or without --config those of the examples.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
@@ -49,14 +51,15 @@ func catalogCheck(s *settings) *cobra.Command {
 
 func catalogExample() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{Use: "example", Short: "Print a catalogue to begin with", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		data := catalog.DefaultYAML()
-		if all {
-			data = catalog.EveryRowYAML()
-		}
-		_, err := cmd.OutOrStdout().Write(data)
-		return err
-	}}
+	cmd := &cobra.Command{Use: "example", Short: "Print a catalogue to begin with", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			data := catalog.DefaultYAML()
+			if all {
+				data = catalog.EveryRowYAML()
+			}
+			_, err := cmd.OutOrStdout().Write(data)
+			return err
+		}}
 	cmd.Flags().BoolVar(&all, "all", false, "one size for every technology that the portal knows")
 	return cmd
 }

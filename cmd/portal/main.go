@@ -35,7 +35,8 @@ func main() {
 }
 
 func root() *cobra.Command {
-	cmd := &cobra.Command{Use: "portal", Short: "Self-service GPU notebooks and endpoints on Kubernetes", Version: version, SilenceUsage: true, SilenceErrors: true}
+	cmd := &cobra.Command{Use: "portal", Short: "Self-service GPU notebooks and endpoints on Kubernetes", Version: version,
+		SilenceUsage: true, SilenceErrors: true}
 	s := &settings{}
 	cmd.PersistentFlags().StringVar(&s.file, "config", "", "configuration file (YAML)")
 	cmd.PersistentFlags().StringVar(&s.database, "database", "", "sqlite:PATH or postgres://… (default sqlite:portal.db)")
@@ -87,13 +88,14 @@ func (s *settings) cluster(c *config.Config) {
 }
 
 func serve(s *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "serve", Short: "Run the portal", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		c, err := s.load()
-		if err != nil {
-			return err
-		}
-		return app.Run(cmd.Context(), c, version, os.Stderr)
-	}}
+	cmd := &cobra.Command{Use: "serve", Short: "Run the portal", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.load()
+			if err != nil {
+				return err
+			}
+			return app.Run(cmd.Context(), c, version, os.Stderr)
+		}}
 	f := cmd.Flags()
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster")
 	f.StringVar(&s.prometheus, "prometheus", "", "address of Prometheus, or of anything with its HTTP API")
@@ -107,26 +109,27 @@ func serve(s *settings) *cobra.Command {
 
 func migrate(s *settings) *cobra.Command {
 	var account string
-	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database to this version's schema", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		c, err := s.loadDatabase()
-		if err != nil {
-			return err
-		}
-		st, err := app.OpenStore(cmd.Context(), c)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
-		if account == "" {
+	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database to this version's schema", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.loadDatabase()
+			if err != nil {
+				return err
+			}
+			st, err := app.OpenStore(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
+			if account == "" {
+				return nil
+			}
+			if err := st.GrantTo(cmd.Context(), account); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s may run the portal on it, and only add to the audit record.\n", account)
 			return nil
-		}
-		if err := st.GrantTo(cmd.Context(), account); err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s may run the portal on it, and only add to the audit record.\n", account)
-		return nil
-	}}
+		}}
 	cmd.Flags().StringVar(&account, "grant-to", "", "PostgreSQL account that runs the portal and does not own the tables")
 	return cmd
 }
@@ -141,26 +144,27 @@ func token(s *settings) *cobra.Command {
 	var p identity.Person
 	var name string
 	var life time.Duration
-	create := &cobra.Command{Use: "create", Short: "Make a token for a person and print it once", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		if p.Issuer == "" || p.Subject == "" {
-			return errors.New("--issuer and --subject are needed: they say who the person is")
-		}
-		c, err := s.loadDatabase()
-		if err != nil {
-			return err
-		}
-		st, err := app.OpenStore(cmd.Context(), c)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		text, err := app.CreateToken(cmd.Context(), st, p, name, life, time.Now())
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), text)
-		return nil
-	}}
+	create := &cobra.Command{Use: "create", Short: "Make a token for a person and print it once", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if p.Issuer == "" || p.Subject == "" {
+				return errors.New("--issuer and --subject are needed: they say who the person is")
+			}
+			c, err := s.loadDatabase()
+			if err != nil {
+				return err
+			}
+			st, err := app.OpenStore(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			text, err := app.CreateToken(cmd.Context(), st, p, name, life, time.Now())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), text)
+			return nil
+		}}
 	f := create.Flags()
 	f.StringVar(&p.Issuer, "issuer", "", "address of the sign-in provider that knows the person")
 	f.StringVar(&p.Subject, "subject", "", "the provider's id of the person")
@@ -174,12 +178,13 @@ func token(s *settings) *cobra.Command {
 }
 
 func openapi() *cobra.Command {
-	return &cobra.Command{Use: "openapi", Short: "Print the OpenAPI document", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		doc, err := api.New(api.Deps{Version: version}).Document()
-		if err != nil {
+	return &cobra.Command{Use: "openapi", Short: "Print the OpenAPI document", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			doc, err := api.New(api.Deps{Version: version}).Document()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), string(doc))
 			return err
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(doc))
-		return err
-	}}
+		}}
 }

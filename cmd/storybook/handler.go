@@ -20,7 +20,8 @@ import (
 )
 
 // policy is the same as the portal's.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 var bundle = i18n.MustLoad()
@@ -31,7 +32,9 @@ func handler() http.Handler {
 	mux.Handle("GET /favicon.ico", static.Favicon())
 	mux.HandleFunc("GET /live", live)
 	mux.HandleFunc("POST /preferences/theme", chooseTheme)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/area/ui", http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/area/ui", http.StatusSeeOther)
+	})
 	mux.HandleFunc("GET /area/{area}", area)
 	mux.HandleFunc("GET /story/{area}/{name}", one)
 	return mux
@@ -47,7 +50,8 @@ func setting(r *http.Request) story.Setting {
 
 // chooseTheme does what the portal does with the theme form.
 func chooseTheme(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{Name: "theme", Value: r.PostFormValue("theme"), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: "theme", Value: r.PostFormValue("theme"), Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteLaxMode})
 	back := r.PostFormValue("back")
 	if !strings.HasPrefix(back, "/") || strings.HasPrefix(back, "//") {
 		back = "/"
@@ -94,7 +98,8 @@ func entry(st story.Story, s story.Setting, query string) templ.Component {
 		if query != "" {
 			href += "?" + query
 		}
-		fmt.Fprintf(w, `<section class="gp-story"><h2 class="gp-story__title"><a href="%s">%s</a></h2>`, templ.EscapeString(href), templ.EscapeString(st.Name))
+		fmt.Fprintf(w, `<section class="gp-story"><h2 class="gp-story__title"><a href="%s">%s</a></h2>`,
+			templ.EscapeString(href), templ.EscapeString(st.Name))
 		if !st.Page {
 			if err := st.Render(s).Render(ctx, w); err != nil {
 				return err
@@ -120,7 +125,8 @@ func framed(s story.Setting, current string, at *url.URL, parts ...templ.Compone
 		}
 	}
 	m := layout.PageModel{
-		Title: current, AsOf: story.Now.Format(time.RFC3339), Product: "Storybook", Lang: s.Localizer.Lang(), Theme: s.Theme, Path: at.RequestURI(), StartOff: true,
+		Title: current, AsOf: story.Now.Format(time.RFC3339), Product: "Storybook", Lang: s.Localizer.Lang(), Theme: s.Theme,
+		Path: at.RequestURI(), StartOff: true,
 		Nav: []layout.NavGroupModel{{Title: "Areas", Items: items}}, User: layout.UserModel{Name: "Storybook", Initials: "S"},
 	}
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
@@ -148,7 +154,8 @@ func live(w http.ResponseWriter, r *http.Request) {
 	defer ticks.Stop()
 	for n := 1; ; n++ {
 		fmt.Fprintf(w, "event: fragments\ndata: [{\"id\":\"nav-requests\",\"html\":%q}]\n\n",
-			fmt.Sprintf("<span class='gp-count' id='nav-requests'><span class='pf-v6-c-badge pf-m-unread gp-count__badge'>%d</span></span>", n))
+			fmt.Sprintf("<span class='gp-count' id='nav-requests'><span class='pf-v6-c-badge pf-m-unread "+
+				"gp-count__badge'>%d</span></span>", n))
 		fmt.Fprintf(w, "event: beat\ndata: {\"at\":%q}\n\n", time.Now().UTC().Format(time.RFC3339))
 		if flusher.Flush() != nil {
 			return

@@ -49,7 +49,8 @@ func checkPolicy(t *testing.T, doc *goquery.Document) {
 	doc.Find("script:not([src])").Each(func(_ int, e *goquery.Selection) { t.Error("an inline script") })
 	doc.Find("*").Each(func(_ int, e *goquery.Selection) {
 		for _, a := range e.Nodes[0].Attr {
-			if strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") || strings.HasPrefix(a.Val, "javascript:") || strings.HasPrefix(a.Val, "js:") {
+			if strings.HasPrefix(a.Key, "on") || strings.HasPrefix(a.Key, "hx-on") || strings.HasPrefix(a.Val, "javascript:") ||
+				strings.HasPrefix(a.Val, "js:") {
 				t.Errorf("%s has %s=%q", goquery.NodeName(e), a.Key, a.Val)
 			}
 		}
@@ -67,7 +68,8 @@ func checkIDs(t *testing.T, doc *goquery.Document, page bool) {
 		}
 		ids[id] = true
 	})
-	for _, attr := range []string{"for", "aria-describedby", "aria-labelledby", "aria-controls", "list", "data-copy-from", "commandfor", "popovertarget"} {
+	for _, attr := range []string{"for", "aria-describedby", "aria-labelledby", "aria-controls", "list", "data-copy-from",
+		"commandfor", "popovertarget"} {
 		doc.Find("[" + attr + "]").Each(func(_ int, e *goquery.Selection) {
 			value, _ := e.Attr(attr)
 			for _, id := range strings.Fields(value) {
@@ -89,7 +91,8 @@ func checkNames(t *testing.T, doc *goquery.Document) {
 		}
 	})
 	doc.Find("svg").Each(func(_ int, e *goquery.Selection) {
-		if e.AttrOr("aria-hidden", "") != "true" && e.AttrOr("aria-label", "") == "" && e.Closest("[aria-hidden=true], [role=img]").Length() == 0 {
+		if e.AttrOr("aria-hidden", "") != "true" && e.AttrOr("aria-label", "") == "" &&
+			e.Closest("[aria-hidden=true], [role=img]").Length() == 0 {
 			html, _ := goquery.OuterHtml(e)
 			t.Errorf("a picture without words: %s", html)
 		}

@@ -44,7 +44,8 @@ func run(ctx context.Context) error {
 	say("starting Kubernetes, Prometheus, %d fake GPU nodes and the sign-in provider", *nodes)
 	starting, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	world, err := stack.Up(starting, stack.Options{Root: root, Data: filepath.Join(dir, "devstack"), Nodes: *nodes, Out: os.Stderr})
+	world, err := stack.Up(starting, stack.Options{Root: root, Data: filepath.Join(dir, "devstack"), Nodes: *nodes,
+		Out: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"), Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: example})
+	portal, err := stack.NewPortal(starting, stack.PortalOptions{Root: root, Dir: filepath.Join(dir, "portal"),
+		Ready: world.Ready, Port: *port, Out: log, Change: sizes, Prepare: example})
 	if err != nil {
 		return err
 	}
@@ -106,8 +108,10 @@ func environment(p *stack.Portal, r stack.Ready) string {
 	var b strings.Builder
 	for _, kv := range [][2]string{
 		{"PORTAL_URL", p.URL}, {"KUBECONFIG", r.Kubeconfig}, {"PROMETHEUS_URL", r.Prometheus}, {"OIDC_ISSUER", r.OIDCIssuer},
-		{"PORTAL_TOKEN_DEVELOPER", p.Tokens["dana"]}, {"PORTAL_TOKEN_OWNER", p.Tokens["otto"]}, {"PORTAL_TOKEN_APPROVER", p.Tokens["ada"]},
-		{"PORTAL_TOKEN_ADMIN", p.Tokens["pat"]}, {"PORTAL_TOKEN_AUDITOR", p.Tokens["audrey"]}, {"PORTAL_TOKEN_OTHER", p.Tokens["nora"]},
+		{"PORTAL_TOKEN_DEVELOPER", p.Tokens["dana"]}, {"PORTAL_TOKEN_OWNER", p.Tokens["otto"]},
+		{"PORTAL_TOKEN_APPROVER", p.Tokens["ada"]},
+		{"PORTAL_TOKEN_ADMIN", p.Tokens["pat"]}, {"PORTAL_TOKEN_AUDITOR", p.Tokens["audrey"]},
+		{"PORTAL_TOKEN_OTHER", p.Tokens["nora"]},
 		{"DEVSTACK_CONTROL", r.Control}, {"DEVSTACK_SOCKS5", r.SOCKS5},
 	} {
 		fmt.Fprintf(&b, "export %s='%s'\n", kv[0], kv[1])
@@ -120,7 +124,9 @@ func welcome(out io.Writer, p *stack.Portal, r stack.Ready) {
 	for _, u := range r.Users {
 		fmt.Fprintf(out, "    %-14s %s\n", u.Name, u.What)
 	}
-	fmt.Fprintf(out, "\n  API tokens, kubeconfig and addresses:  . .demo/env\n  API documentation:  %s/api/docs\n  Ctrl-C stops everything.\n\n", p.URL)
+	fmt.Fprintf(out,
+		"\n  API tokens, kubeconfig and addresses:  . .demo/env\n  API documentation:  %s/api/docs\n  Ctrl-C "+
+			"stops everything.\n\n", p.URL)
 }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "demo: "+format+"\n", args...) }

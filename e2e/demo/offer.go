@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// offer writes the demo's catalogue and lets the configuration name it: a size for each way of sharing a GPU. Sizes that need a scheduler which does not run here
-// are hidden; an administrator sees them.
+// offer writes the demo's catalogue and lets the configuration name it: a size for each way of sharing a GPU. Sizes
+// that need a scheduler which does not run here are hidden; an administrator sees them.
 func offer(dir string) (func(config map[string]any), error) {
 	c := catalog.EveryRow()
 	c.Images = catalog.Default().Images

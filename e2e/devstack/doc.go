@@ -1,4 +1,5 @@
-// Package devstack is a whole GPU site on one machine without a GPU, for the demo and for tests that need the real thing.
+// Package devstack is a whole GPU site on one machine without a GPU, for the demo and for tests that need the real
+// thing.
 //
 // Real programs, compiled from their modules: kube-apiserver, kube-controller-manager, kube-scheduler and etcd (one
 // program, cmd/controlplane), KWOK and Prometheus. Ours, in cmd/devstack: what a GPU operator, a kubelet, a storage
@@ -22,6 +23,6 @@
 //	internal/socks, stub                   the only road to the pods, and who answers there
 //	internal/control                       the API with which tests make things go wrong
 //
-// Everything listens on loopback only. This is a module of its own, because Kubernetes as a library brings several hundred
-// others; nothing in it imports the portal, and cmd/devstack imports only the client side of Kubernetes.
+// Everything listens on loopback only. This is a module of its own, because Kubernetes as a library brings several
+// hundred others; nothing in it imports the portal, and cmd/devstack imports only the client side of Kubernetes.
 package devstack

@@ -54,7 +54,8 @@ func TestSmoke(t *testing.T) {
 	if err != nil || again.UID != pod.UID || again.Status.Phase != corev1.PodRunning {
 		t.Errorf("after a restart: want the same pod running, got %v, %v", again.Status.Phase, err)
 	}
-	if n := len(query(t, world, fmt.Sprintf("last_over_time(DCGM_FI_DEV_FB_USED{exported_pod=%q}[1h])", pod.Name))); n == 0 {
+	if n := len(query(t, world, fmt.Sprintf("last_over_time(DCGM_FI_DEV_FB_USED{exported_pod=%q}[1h])",
+		pod.Name))); n == 0 {
 		t.Error("after a restart: want the readings of before, got none")
 	}
 }
@@ -112,8 +113,9 @@ func makePod(t *testing.T, ctx context.Context, client kubernetes.Interface) *co
 	slice := corev1.ResourceList{"nvidia.com/mig-1g.10gb": resource.MustParse("1")}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "nb"}, Spec: corev1.PodSpec{
 		Tolerations: []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists}},
-		Containers: []corev1.Container{{Name: "notebook", Image: "example/notebook:1", Resources: corev1.ResourceRequirements{Limits: slice},
-			Env: []corev1.EnvVar{{Name: "JUPYTER_TOKEN", Value: "hush"}}}},
+		Containers: []corev1.Container{{Name: "notebook", Image: "example/notebook:1",
+			Resources: corev1.ResourceRequirements{Limits: slice},
+			Env:       []corev1.EnvVar{{Name: "JUPYTER_TOKEN", Value: "hush"}}}},
 	}}
 	eventually(t, 30*time.Second, "the namespace takes pods", func() error {
 		_, err := client.CoreV1().Pods("smoke").Create(ctx, pod, metav1.CreateOptions{})
@@ -136,7 +138,8 @@ func makePod(t *testing.T, ctx context.Context, client kubernetes.Interface) *co
 }
 
 func checkSeries(t *testing.T, world *running, pod string) {
-	expression := fmt.Sprintf(`DCGM_FI_PROF_GR_ENGINE_ACTIVE{job="dcgm-exporter",exported_namespace="smoke",exported_pod=%q,GPU_I_PROFILE="1g.10gb",namespace="gpu-operator"}`, pod)
+	expression := fmt.Sprintf(
+		`DCGM_FI_PROF_GR_ENGINE_ACTIVE{job="dcgm-exporter",exported_namespace="smoke",exported_pod=%q,GPU_I_PROFILE="1g.10gb",namespace="gpu-operator"}`, pod)
 	eventually(t, 30*time.Second, "the series is there", func() error {
 		if n := len(query(t, world, expression)); n != 1 {
 			return fmt.Errorf("%d series", n)

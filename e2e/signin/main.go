@@ -1,5 +1,5 @@
-// Signin is an OpenID Connect provider for one machine: it asks people who they are instead of for a password, so that the whole
-// portal can be tried out and tested without a company's provider. Its inside is internal/identity/oidctest.
+// Signin is an OpenID Connect provider for one machine: it asks people who they are instead of for a password, so that
+// the whole portal can be tried out and tested without a company's provider. Its inside is internal/identity/oidctest.
 //
 //	signin --listen 127.0.0.1:9200 --issuer http://localhost:9200 --users users.json \
 //	       --client-id gpu-portal --client-secret secret --keys keys.json
@@ -41,11 +41,13 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("signin", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:9200", "loopback address to listen on")
-	flags.StringVar(&s.issuer, "issuer", "", "URL of this provider as clients name it (default http:// and the listen address)")
+	flags.StringVar(&s.issuer, "issuer", "", "URL of this provider as clients name it (default http:// and the listen "+
+		"address)")
 	flags.StringVar(&s.users, "users", "", "JSON `file` with the people: an array of sub, name, email, groups, what")
 	flags.StringVar(&s.clientID, "client-id", "gpu-portal", "id of the one client")
 	flags.StringVar(&s.clientSecret, "client-secret", "", "secret of the one client")
-	flags.StringVar(&s.keys, "keys", "", "`file` that keeps the signing keys over restarts (default: fresh keys each time)")
+	flags.StringVar(&s.keys, "keys", "", "`file` that keeps the signing keys over restarts (default: fresh keys each "+
+		"time)")
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
 	}
@@ -75,7 +77,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: provider, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: provider, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	fmt.Fprintf(out, "signin: %s listens on %s\n", s.issuer, listener.Addr())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()

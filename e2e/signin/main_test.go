@@ -25,7 +25,8 @@ func TestProgramServesUntilToldToStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	args := []string{"--listen", address, "--issuer", "http://" + address, "--users", users, "--client-secret", "s", "--keys", keys}
+	args := []string{"--listen", address, "--issuer", "http://" + address, "--users", users, "--client-secret", "s",
+		"--keys", keys}
 	var published [2]string
 	for i := range published {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -35,7 +36,8 @@ func TestProgramServesUntilToldToStop(t *testing.T) {
 			Issuer string `json:"issuer"`
 			Keys   string `json:"jwks_uri"`
 		}{}
-		if err := json.Unmarshal([]byte(get(t, "http://"+address+"/.well-known/openid-configuration")), &document); err != nil {
+		if err := json.Unmarshal([]byte(get(t, "http://"+address+"/.well-known/openid-configuration")),
+			&document); err != nil {
 			t.Fatal(err)
 		}
 		if want := "http://" + address; document.Issuer != want {
@@ -61,7 +63,8 @@ func TestProgramRefusesToStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an address others can reach":    {[]string{"--users", users, "--client-secret", "s", "--issuer", "http://localhost:1", "--listen", "0.0.0.0:0"}, "not a loopback"},
+		"an address others can reach": {[]string{"--users", users, "--client-secret", "s", "--issuer",
+			"http://localhost:1", "--listen", "0.0.0.0:0"}, "not a loopback"},
 		"no users":                       {[]string{"--client-secret", "s"}, "--users"},
 		"no secret":                      {[]string{"--users", users}, "--client-secret"},
 		"a users file that is not there": {[]string{"--users", users + "x", "--client-secret", "s"}, "read users"},

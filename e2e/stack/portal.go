@@ -42,7 +42,8 @@ type PortalOptions struct {
 	Out      io.Writer
 	Env      []string // more environment
 	Change   func(config map[string]any)
-	Prepare  func(ctx context.Context, config string) error // what a database begins with, by the file of the settings; nil for nothing
+	// what a database begins with, by the file of the settings; nil for nothing
+	Prepare func(ctx context.Context, config string) error
 }
 
 // Subjects are those who get an API token.
@@ -57,7 +58,8 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Portal{URL: fmt.Sprintf("http://localhost:%d", port), Dir: o.Dir, Tokens: map[string]string{}, root: o.Root, out: o.Out, env: o.Env}
+	p := &Portal{URL: fmt.Sprintf("http://localhost:%d", port), Dir: o.Dir, Tokens: map[string]string{}, root: o.Root,
+		out: o.Out, env: o.Env}
 	if err := os.WriteFile(o.licenceKey(), []byte("devstack\n"), 0o600); err != nil {
 		return nil, err
 	}
@@ -120,21 +122,29 @@ func configuration(o PortalOptions, port int) map[string]any {
 	quota := map[string]int{"cpu": 10, "mig-1g.10gb": 7, "mig-3g.40gb": 3, "gpu-shared": 6, "vgpu-12q": 3, "h100": 2}
 	c := map[string]any{
 		"listen": fmt.Sprintf("127.0.0.1:%d", port), "database": database, "instance": instance,
-		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID, "clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
-		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.Ready.Kubeconfig, "prometheus": o.Ready.Prometheus, "dial": o.Ready.SOCKS5,
-			"storageClass": "standard", "sharedStorage": []any{map[string]any{"name": "standard", "access": "ReadWriteMany"}}, "agents": map[string]any{"namespace": "gpu-operator"}}},
-		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"}, "auditor": []string{"gpu-auditors"}},
+		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID,
+			"clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
+		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.Ready.Kubeconfig, "prometheus": o.Ready.Prometheus,
+			"dial":         o.Ready.SOCKS5,
+			"storageClass": "standard", "sharedStorage": []any{map[string]any{"name": "standard", "access": "ReadWriteMany"}},
+			"agents": map[string]any{"namespace": "gpu-operator"}}},
+		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"},
+			"auditor": []string{"gpu-auditors"}},
 		"tenants": []any{
 			map[string]any{"name": "vision", "title": "Vision", "namespace": spaces + "vision", "quota": quota,
 				"groups": map[string]any{"developer": []string{"gpu-vision-developers"}, "owner": []string{"gpu-vision-owners"}}},
-			map[string]any{"name": "speech", "title": "Speech", "namespace": spaces + "speech", "quota": map[string]int{"cpu": 4, "mig-1g.10gb": 2, "gpu-shared": 2},
+			map[string]any{"name": "speech", "title": "Speech", "namespace": spaces + "speech", "quota": map[string]int{"cpu": 4,
+				"mig-1g.10gb": 2, "gpu-shared": 2},
 				"groups": map[string]any{"developer": []string{"gpu-speech-developers"}}},
 		},
-		"licencePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS", "feature": "NVIDIA RTX Virtual Workstation", "seats": 4},
-			map[string]any{"name": "nvidia-vcs", "title": "NVIDIA vCS", "feature": "NVIDIA Virtual Compute Server", "server": "devstack"}},
-		"licenceServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack", "apiKeyFile": o.licenceKey()}},
-		"limits":         map[string]any{"minLease": minLease},
-		"teamImages":     []string{"registry.example.org/{team}/*"},
+		"licencePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+			"feature": "NVIDIA RTX Virtual Workstation", "seats": 4},
+			map[string]any{"name": "nvidia-vcs", "title": "NVIDIA vCS", "feature": "NVIDIA Virtual Compute Server",
+				"server": "devstack"}},
+		"licenceServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
+			"apiKeyFile": o.licenceKey()}},
+		"limits":     map[string]any{"minLease": minLease},
+		"teamImages": []string{"registry.example.org/{team}/*"},
 	}
 	if o.Change != nil {
 		o.Change(c)
@@ -152,7 +162,8 @@ func (p *Portal) token(ctx context.Context, r Ready, sub string) (string, error)
 	if !ok {
 		return "", fmt.Errorf("the sign-in provider does not know %s", sub)
 	}
-	cmd := exec.CommandContext(ctx, Bin(p.root, "portal"), "token", "create", "--config", p.config(), "--issuer", r.OIDCIssuer, "--subject", u.Sub,
+	cmd := exec.CommandContext(ctx, Bin(p.root, "portal"), "token", "create", "--config", p.config(), "--issuer",
+		r.OIDCIssuer, "--subject", u.Sub,
 		"--name", u.Name, "--email", u.Email, "--groups", strings.Join(u.Groups, ","), "--label", "demo", "--life", "8760h")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -1,5 +1,5 @@
-// Package stack starts the whole world for the demo and for tests: devstack (control plane, nodes, Prometheus, sign-in) and the portal itself as a
-// real process, so that it can be killed.
+// Package stack starts the whole world for the demo and for tests: devstack (control plane, nodes, Prometheus, sign-in)
+// and the portal itself as a real process, so that it can be killed.
 package stack
 
 import (
@@ -102,13 +102,15 @@ func Up(ctx context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{File: filepath.Join(o.Data, "ready.json"), done: make(chan error, 1)}
-	args := []string{"up", "--bin", filepath.Join(o.Root, ".cache", "devstack", "bin"), "--data", o.Data, "--signin", Bin(o.Root, "signin"), "--ready-file", w.File}
+	args := []string{"up", "--bin", filepath.Join(o.Root, ".cache", "devstack", "bin"), "--data", o.Data, "--signin",
+		Bin(o.Root, "signin"), "--ready-file", w.File}
 	if o.Nodes > 0 {
 		args = append(args, "--nodes", fmt.Sprint(o.Nodes))
 	}
 	w.cmd = exec.Command(Bin(o.Root, "devstack"), args...)
 	w.cmd.Stdout, w.cmd.Stderr = o.Out, o.Out
-	// A group of its own: Ctrl-C in the terminal reaches us only, and we stop things in order. It dies with us if we are killed.
+	// A group of its own: Ctrl-C in the terminal reaches us only, and we stop things in order. It dies with us if we are
+	// killed.
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := w.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start devstack (run `make build` first?): %w", err)
@@ -117,7 +119,8 @@ func Up(ctx context.Context, o Options) (*World, error) {
 	return w, w.wait(ctx, time.Now())
 }
 
-// wait takes a ready file of this start only: an older one is what a killed devstack left, or belongs to one that still runs.
+// wait takes a ready file of this start only: an older one is what a killed devstack left, or belongs to one that still
+// runs.
 func (w *World) wait(ctx context.Context, started time.Time) error {
 	for {
 		if info, err := os.Stat(w.File); err == nil && info.ModTime().After(started) {

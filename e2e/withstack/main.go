@@ -1,4 +1,5 @@
-// Withstack runs a command beside a running devstack: it starts one, puts the path of its ready file into DEVSTACK_READY, runs the command, and stops it.
+// Withstack runs a command beside a running devstack: it starts one, puts the path of its ready file into
+// DEVSTACK_READY, runs the command, and stops it.
 //
 //	withstack [--data DIR] [--nodes N] -- go test ./e2e/...
 package main

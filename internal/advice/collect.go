@@ -10,9 +10,11 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 )
 
-// Source asks one cluster's metrics what the pods of some namespaces did in a stretch of time, with one call. Any error means that nothing is known.
+// Source asks one cluster's metrics what the pods of some namespaces did in a stretch of time, with one call. Any error
+// means that nothing is known.
 type Source interface {
-	Stretches(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration) ([]gpumetrics.Stretch, error)
+	Stretches(ctx context.Context, namespaces []string, from, until time.Time,
+		step time.Duration) ([]gpumetrics.Stretch, error)
 }
 
 // CollectorOptions is what a Collector stands on.
@@ -24,7 +26,8 @@ type CollectorOptions struct {
 	Logger     *slog.Logger
 }
 
-// Collector keeps the days of each cluster in memory. A day that is over is asked for once, today again and again: how often does not depend on who looks.
+// Collector keeps the days of each cluster in memory. A day that is over is asked for once, today again and again: how
+// often does not depend on who looks.
 type Collector struct {
 	o CollectorOptions
 
@@ -40,7 +43,8 @@ type collected struct {
 
 const (
 	day = 24 * time.Hour
-	// settled is how long after its end a day is asked for the last time: a scrape, and a write to another store, take their time.
+	// settled is how long after its end a day is asked for the last time: a scrape, and a write to another store, take
+	// their time.
 	settled  = 10 * time.Minute
 	shortest = 5 * time.Second
 	longest  = 30 * time.Minute
@@ -54,7 +58,8 @@ func NewCollector(o CollectorOptions) *Collector {
 	return &Collector{o: o, clusters: map[string]collected{}}
 }
 
-// Run collects until the context ends, every half hour; more often where the rule is content with less, as in a demonstration.
+// Run collects until the context ends, every half hour; more often where the rule is content with less, as in a
+// demonstration.
 func (c *Collector) Run(ctx context.Context) error {
 	tick := time.NewTicker(max(shortest, min(longest, c.o.Rule.After/12)))
 	defer tick.Stop()
@@ -73,7 +78,8 @@ func (c *Collector) step() time.Duration {
 	return max(time.Second, min(5*time.Minute, c.o.Rule.After/24))
 }
 
-// Collect asks each cluster for what is not known yet. What cannot be had now stays as it was, and is asked for again the next time.
+// Collect asks each cluster for what is not known yet. What cannot be had now stays as it was, and is asked for again
+// the next time.
 func (c *Collector) Collect(ctx context.Context) {
 	for cluster, source := range c.o.Sources {
 		if err := c.collect(ctx, cluster, source); err != nil && ctx.Err() == nil {

@@ -19,17 +19,19 @@ type Day struct {
 type Evidence struct {
 	From, Until time.Time     // the window; it begins no earlier than the workload
 	Held        time.Duration // for how long of it the workload held its GPU, by its meter
-	Measured    time.Duration // for how long of that its memory and its engine were measured, whichever is less; of several devices the mean
-	Devices     int           // how many were seen at the same time at most
-	PeakMiB     float64       // the highest memory use, of all devices together
-	DeviceMiB   float64       // and of one of them
-	Mean        float64       // per cent of the engine, over the measured time, of all devices
-	High        float64       // per cent of the engine, of the busiest device on its busiest day; one sample in twenty was higher
-	Busy        float64       // per cent, likewise, of all devices together: above 100 with several
-	Full        time.Duration // for how long the memory was full
-	Throttle    time.Duration // for how long it is known whether the card was slowed down
-	Slowed      time.Duration // and for how long it was
-	Patchy      bool          // a value came that cannot be, or a part of the values is missing
+	// for how long of that its memory and its engine were measured, whichever is less; of several devices the mean
+	Measured  time.Duration
+	Devices   int     // how many were seen at the same time at most
+	PeakMiB   float64 // the highest memory use, of all devices together
+	DeviceMiB float64 // and of one of them
+	Mean      float64 // per cent of the engine, over the measured time, of all devices
+	// per cent of the engine, of the busiest device on its busiest day; one sample in twenty was higher
+	High     float64
+	Busy     float64       // per cent, likewise, of all devices together: above 100 with several
+	Full     time.Duration // for how long the memory was full
+	Throttle time.Duration // for how long it is known whether the card was slowed down
+	Slowed   time.Duration // and for how long it was
+	Patchy   bool          // a value came that cannot be, or a part of the values is missing
 }
 
 // Coverage is which part of the time held was measured, 0 to 1.
@@ -53,9 +55,10 @@ func part(of, whole time.Duration) float64 {
 	return min(1, float64(of)/float64(whole))
 }
 
-// Gather adds up the days. A day of before the workload says nothing of it; one in which it was made says so only when no other workload of the same name ended in it
-// (namesake, zero for none), for metrics know pods by name alone.
-func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, now time.Time, window time.Duration) Evidence {
+// Gather adds up the days. A day of before the workload says nothing of it; one in which it was made says so only when
+// no other workload of the same name ended in it (namesake, zero for none), for metrics know pods by name alone.
+func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, now time.Time,
+	window time.Duration) Evidence {
 	e := Evidence{From: later(w.CreatedAt, now.Add(-window)), Until: now}
 	if e.From.After(now) {
 		e.From = now
@@ -65,7 +68,8 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 	var sum float64
 	perPod := max(1, w.Size.Devices())
 	for _, d := range days {
-		if !d.Until.After(w.CreatedAt) || d.From.Before(w.CreatedAt) && namesake.After(d.From) || !d.Until.After(now.Add(-window)) {
+		if !d.Until.After(w.CreatedAt) || d.From.Before(w.CreatedAt) && namesake.After(d.From) ||
+			!d.Until.After(now.Add(-window)) {
 			continue
 		}
 		peak, busy, seen := map[string]float64{}, map[string]float64{}, map[string]int{}
@@ -85,8 +89,8 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 			e.Full, e.Throttle, e.Slowed = e.Full+u.Full, e.Throttle+u.Throttle, e.Slowed+u.Slowed
 		}
 		for pod, n := range seen {
-			// A pod that was replaced on the same day under its own name (a notebook that was stopped and resumed) may have been on several devices, one after the other: what it
-			// used of each is not added up beyond what it may hold at a time.
+			// A pod that was replaced on the same day under its own name (a notebook that was stopped and resumed) may have been
+			// on several devices, one after the other: what it used of each is not added up beyond what it may hold at a time.
 			e.Devices = max(e.Devices, min(n, perPod))
 			if n > perPod {
 				peak[pod], busy[pod] = min(peak[pod], e.DeviceMiB*float64(perPod)), min(busy[pod], e.High*float64(perPod))
@@ -98,7 +102,8 @@ func Gather(w workload.Workload, meter []usage.Interval, days []Day, namesake, n
 		e.Mean = sum / float64(weight)
 	}
 	e.Measured = min(memory, engine) / time.Duration(perPod)
-	e.Full, e.Throttle, e.Slowed = e.Full/time.Duration(perPod), e.Throttle/time.Duration(perPod), e.Slowed/time.Duration(perPod)
+	e.Full, e.Throttle, e.Slowed = e.Full/time.Duration(perPod), e.Throttle/time.Duration(perPod),
+		e.Slowed/time.Duration(perPod)
 	return e
 }
 

@@ -44,13 +44,15 @@ const (
 	SlowedDown  Sign = "slowed_down"   // the card was busy, and slower than it could be for heat or want of power
 )
 
-// Rule is how much has to be known. The other numbers are ours and not anybody's standard; each errs on the side of saying nothing.
+// Rule is how much has to be known. The other numbers are ours and not anybody's standard; each errs on the side of
+// saying nothing.
 type Rule struct {
 	Window time.Duration // that is looked at
 	After  time.Duration // how much of it must be measured before there is any advice
 }
 
-// DefaultRule is for a site that says nothing else: a working week shows most of what a notebook does, and three days of it are enough to begin with.
+// DefaultRule is for a site that says nothing else: a working week shows most of what a notebook does, and three days
+// of it are enough to begin with.
 func DefaultRule() Rule { return Rule{Window: 14 * 24 * time.Hour, After: 3 * 24 * time.Hour} }
 
 const (
@@ -79,7 +81,8 @@ type Advice struct {
 	Put      *Dismissal // who has put it away; nil: nobody
 }
 
-// Judge compares a workload with the sizes that its team may have, at the prices that the team pays now. Hours are those held in the window.
+// Judge compares a workload with the sizes that its team may have, at the prices that the team pays now. Hours are
+// those held in the window.
 func Judge(w workload.Workload, e Evidence, offer []catalog.Size, r Rule) Advice {
 	a := Advice{Workload: w, Evidence: e, Rule: r}
 	if a.Why = silent(w); a.Why != "" {
@@ -140,7 +143,8 @@ func doubt(w workload.Workload, e Evidence, r Rule) Why {
 
 // killed reports whether the program was last ended for using too much memory (package explain).
 func killed(w workload.Workload) bool {
-	return slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Reason.ID) || slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Observed.Reason.ID)
+	return slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Reason.ID) ||
+		slices.Contains([]string{"explain.out_of_memory", "explain.again_memory"}, w.Observed.Reason.ID)
 }
 
 func signs(e Evidence, r Rule) []Sign {
@@ -154,18 +158,21 @@ func signs(e Evidence, r Rule) []Sign {
 	return list
 }
 
-// suitable are the sizes that somebody could move to without giving up what they were promised: of the same card, on the same cluster, not weaker in isolation, and not one that
-// may be taken away or will soon be gone.
+// suitable are the sizes that somebody could move to without giving up what they were promised: of the same card, on
+// the same cluster, not weaker in isolation, and not one that may be taken away or will soon be gone.
 func suitable(w workload.Workload, offer []catalog.Size) []catalog.Size {
 	now := w.Size
 	return slices.DeleteFunc(slices.Clone(offer), func(s catalog.Size) bool {
-		return s.Name == now.Name || s.CPUOnly() || !s.OfferedTo(w.Tenant) || !s.OfferedOn(w.Cluster) || s.Deprecated != nil || s.Preemptible && !now.Preemptible ||
-			s.Accelerator.MemoryGiB <= 0 || s.Accelerator.Vendor != now.Accelerator.Vendor || s.Accelerator.Model != now.Accelerator.Model ||
+		return s.Name == now.Name || s.CPUOnly() || !s.OfferedTo(w.Tenant) || !s.OfferedOn(w.Cluster) ||
+			s.Deprecated != nil || s.Preemptible && !now.Preemptible ||
+			s.Accelerator.MemoryGiB <= 0 || s.Accelerator.Vendor != now.Accelerator.Vendor ||
+			s.Accelerator.Model != now.Accelerator.Model ||
 			strength(s.Isolation) < strength(now.Isolation) || s.PricePerHour.Currency != now.PricePerHour.Currency
 	})
 }
 
-var strengths = []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory, catalog.IsolationHard}
+var strengths = []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory,
+	catalog.IsolationHard}
 
 func strength(i catalog.Isolation) int { return slices.Index(strengths, i) }
 
@@ -177,12 +184,15 @@ func perDevice(s catalog.Size) float64 {
 	return s.Accelerator.MemoryGiB / float64(max(1, s.Devices()))
 }
 
-// smaller is the cheapest size that takes less of the card, costs no more, and has room for what was seen; without a name where there is none.
+// smaller is the cheapest size that takes less of the card, costs no more, and has room for what was seen; without a
+// name where there is none.
 func smaller(now catalog.Size, e Evidence, offer []catalog.Size) catalog.Size {
 	busy := e.Busy / 100 * now.Accelerator.Share
 	fits := slices.DeleteFunc(slices.Clone(offer), func(s catalog.Size) bool {
-		return cards(s) >= cards(now)*sameShare || s.PricePerHour.Minor > now.PricePerHour.Minor || s.Devices() > now.Devices() ||
-			e.PeakMiB*mib*memoryRoom > s.Accelerator.MemoryGiB*memoryThere || e.DeviceMiB*mib*memoryRoom > perDevice(s)*memoryThere ||
+		return cards(s) >= cards(now)*sameShare || s.PricePerHour.Minor > now.PricePerHour.Minor ||
+			s.Devices() > now.Devices() ||
+			e.PeakMiB*mib*memoryRoom > s.Accelerator.MemoryGiB*memoryThere ||
+			e.DeviceMiB*mib*memoryRoom > perDevice(s)*memoryThere ||
 			busy > cards(s)*engineRoom
 	})
 	return first(fits)
@@ -192,7 +202,8 @@ func smaller(now catalog.Size, e Evidence, offer []catalog.Size) catalog.Size {
 func larger(now catalog.Size, signs []Sign, offer []catalog.Size) catalog.Size {
 	fits := slices.DeleteFunc(slices.Clone(offer), func(s catalog.Size) bool {
 		for _, sign := range signs {
-			if sign == OutOfMemory && s.Ware().MemoryGiB <= now.Ware().MemoryGiB || sign == MemoryFull && perDevice(s) <= perDevice(now) || sign == SlowedDown && cards(s) <= cards(now) {
+			if sign == OutOfMemory && s.Ware().MemoryGiB <= now.Ware().MemoryGiB || sign == MemoryFull &&
+				perDevice(s) <= perDevice(now) || sign == SlowedDown && cards(s) <= cards(now) {
 				return true
 			}
 		}
@@ -207,7 +218,8 @@ func first(list []catalog.Size) catalog.Size {
 		return catalog.Size{}
 	}
 	return slices.MinFunc(list, func(a, b catalog.Size) int {
-		return cmp.Or(cmp.Compare(a.PricePerHour.Minor, b.PricePerHour.Minor), cmp.Compare(a.Accelerator.MemoryGiB, b.Accelerator.MemoryGiB), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.PricePerHour.Minor, b.PricePerHour.Minor), cmp.Compare(a.Accelerator.MemoryGiB,
+			b.Accelerator.MemoryGiB), cmp.Compare(a.Name, b.Name))
 	})
 }
 

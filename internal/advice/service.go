@@ -15,12 +15,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Store keeps what was put away, and knows what runs. Faults: NotFound for a workload that is not there, Unavailable when the database is away.
+// Store keeps what was put away, and knows what runs. Faults: NotFound for a workload that is not there, Unavailable
+// when the database is away.
 type Store interface {
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Workloads(ctx context.Context, f workload.Filter) ([]workload.Workload, string, error)
 	Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID][]usage.Interval, error)
-	// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a time.
+	// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a
+	// time.
 	NamesEnded(ctx context.Context, since time.Time) (map[Name]time.Time, error)
 	// Dismissals are what was put away, by workload.
 	Dismissals(ctx context.Context) (map[workload.ID]Dismissal, error)
@@ -135,7 +137,8 @@ func (s *Service) Dismiss(ctx context.Context, a identity.Actor, id workload.ID)
 	if is.Kind == "" {
 		return is, fault.New(fault.Conflict, i18n.T("advice.none_to_dismiss"))
 	}
-	d := Dismissal{Workload: id, Kind: is.Kind, Size: is.Size.Name, Author: a.Person.ID, Name: a.Person.Name, At: s.o.Now()}
+	d := Dismissal{Workload: id, Kind: is.Kind, Size: is.Size.Name, Author: a.Person.ID, Name: a.Person.Name,
+		At: s.o.Now()}
 	if err := s.o.Store.SaveDismissal(ctx, d, s.event(a, audit.AdviceDismissed, is)); err != nil {
 		return is, err
 	}
@@ -216,7 +219,8 @@ func (s *Service) judge(ctx context.Context, items []workload.Workload) (list []
 	return list, asOf, nil
 }
 
-// priced gives a workload's size the price that it has on the list now: what was agreed when it began may be another one, and a move would be made at today's.
+// priced gives a workload's size the price that it has on the list now: what was agreed when it began may be another
+// one, and a move would be made at today's.
 func priced(w workload.Workload, offer []catalog.Size) workload.Workload {
 	if i := slices.IndexFunc(offer, func(s catalog.Size) bool { return s.Name == w.Size.Name }); i >= 0 {
 		w.Size.PricePerHour = offer[i].PricePerHour

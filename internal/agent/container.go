@@ -17,7 +17,8 @@ type Containers struct {
 	cache map[int]found
 }
 
-// found remembers a process for as long as it is seen: a process does not change its container. start tells a new process with a used number.
+// found remembers a process for as long as it is seen: a process does not change its container. start tells a new
+// process with a used number.
 type found struct {
 	start     string
 	container Value[Container]
@@ -29,7 +30,8 @@ func NewContainers(proc string) *Containers {
 	return &Containers{proc: proc, cache: map[int]found{}}
 }
 
-// Of gives the container of a process. It is unknown for a process that ended, that the agent cannot see, or that runs in no container.
+// Of gives the container of a process. It is unknown for a process that ended, that the agent cannot see, or that runs
+// in no container.
 func (c *Containers) Of(pid int) Value[Container] {
 	start, why := c.start(pid)
 	if why != "" {
@@ -62,7 +64,8 @@ func (c *Containers) Sweep() {
 	}
 }
 
-// start is when a process began, in the kernel's clock ticks: field 22 of /proc/<pid>/stat (proc(5)). The name before it may contain blanks and brackets.
+// start is when a process began, in the kernel's clock ticks: field 22 of /proc/<pid>/stat (proc(5)). The name before
+// it may contain blanks and brackets.
 func (c *Containers) start(pid int) (string, Reason) {
 	text, why := c.read(pid, "stat")
 	if why != "" {
@@ -91,12 +94,14 @@ func (c *Containers) read(pid int, name string) (string, Reason) {
 	return "", NoSuchProcess // ENOENT, or ESRCH while it ends
 }
 
-// The container is the first part of a control group's path below the pod's that has a runtime's 64 digits: cri-containerd-<id>.scope, crio-<id>.scope, docker-<id>.scope with
-// the systemd driver, the bare id with cgroupfs, <slice>:cri-containerd:<id> where systemd is asked for and not there. Nested groups may follow
+// The container is the first part of a control group's path below the pod's that has a runtime's 64 digits:
+// cri-containerd-<id>.scope, crio-<id>.scope, docker-<id>.scope with the systemd driver, the bare id with cgroupfs,
+// <slice>:cri-containerd:<id> where systemd is asked for and not there. Nested groups may follow
 // (crio-<id>.scope/container). crio-conmon-<id> is the monitor of a container, not the container.
 var (
 	containerID = regexp.MustCompile(`(?:^|[/:-])([0-9a-f]{64})(?:\.scope)?(?:/|$)`)
-	podUID      = regexp.MustCompile(`pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:]|$)`)
+	podUID      = regexp.MustCompile(
+		`pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?(?:[/:]|$)`)
 )
 
 // ContainerOf reads the text of /proc/<pid>/cgroup, version 1 or 2.
@@ -119,7 +124,8 @@ func ContainerOf(cgroup string) Value[Container] {
 	return best
 }
 
-// containerIn looks below the pod first: a node may be a container itself, and a container may run others, but Kubernetes knows the one below the pod.
+// containerIn looks below the pod first: a node may be a container itself, and a container may run others, but
+// Kubernetes knows the one below the pod.
 func containerIn(path string) (Container, bool) {
 	if strings.Contains(path, "-conmon-") {
 		return Container{}, false

@@ -24,28 +24,39 @@ func TestContainerOf(t *testing.T) {
 		text string
 		want Value[Container]
 	}{
-		"containerd, systemd, v2":     {"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id1 + ".scope\n", in},
-		"containerd, guaranteed":      {"0::/kubepods.slice/kubepods-pod" + under + ".slice/cri-containerd-" + id1 + ".scope\n", in},
-		"containerd, cgroupfs, v2":    {"0::/kubepods/besteffort/pod" + uid + "/" + id1 + "\n", in},
-		"containerd, v1":              {"12:pids:/kubepods/burstable/pod" + uid + "/" + id1 + "\n11:memory:/kubepods/burstable/pod" + uid + "/" + id1 + "\n1:name=systemd:/x\n", in},
-		"containerd, systemd missing": {"0::/system.slice/containerd.service/kubepods-besteffort-pod" + under + ".slice:cri-containerd:" + id1 + "\n", in},
-		"cri-o, v2":                   {"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + under + ".slice/crio-" + id1 + ".scope\n", in},
-		"cri-o, nested group":         {"0::/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id1 + ".scope/container\n", in},
-		"cri-o, v1":                   {"4:devices:/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id1 + ".scope\n", in},
-		"seen from another namespace": {"0::/../../kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id1 + ".scope\n", in},
-		"the monitor of a container":  {"0::/kubepods.slice/kubepods-pod" + under + ".slice/crio-conmon-" + id1 + ".scope\n", outside},
-		"a node that is a container":  {"0::/docker/" + id2 + "/kubelet.slice/kubelet-kubepods-pod" + under + ".slice/cri-containerd-" + id1 + ".scope\n", in},
-		"a container inside":          {"0::/kubepods/pod" + uid + "/" + id1 + "/docker/" + id2 + "\n", in},
+		"containerd, systemd, v2": {"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under +
+			".slice/cri-containerd-" + id1 + ".scope\n", in},
+		"containerd, guaranteed": {"0::/kubepods.slice/kubepods-pod" + under + ".slice/cri-containerd-" + id1 +
+			".scope\n", in},
+		"containerd, cgroupfs, v2": {"0::/kubepods/besteffort/pod" + uid + "/" + id1 + "\n", in},
+		"containerd, v1": {"12:pids:/kubepods/burstable/pod" + uid + "/" + id1 +
+			"\n11:memory:/kubepods/burstable/pod" + uid + "/" + id1 + "\n1:name=systemd:/x\n", in},
+		"containerd, systemd missing": {"0::/system.slice/containerd.service/kubepods-besteffort-pod" + under +
+			".slice:cri-containerd:" + id1 + "\n", in},
+		"cri-o, v2": {"0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + under +
+			".slice/crio-" + id1 + ".scope\n", in},
+		"cri-o, nested group": {"0::/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id1 +
+			".scope/container\n", in},
+		"cri-o, v1": {"4:devices:/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id1 + ".scope\n",
+			in},
+		"seen from another namespace": {"0::/../../kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id1 +
+			".scope\n", in},
+		"the monitor of a container": {"0::/kubepods.slice/kubepods-pod" + under + ".slice/crio-conmon-" + id1 + ".scope\n",
+			outside},
+		"a node that is a container": {"0::/docker/" + id2 + "/kubelet.slice/kubelet-kubepods-pod" + under +
+			".slice/cri-containerd-" + id1 + ".scope\n", in},
+		"a container inside": {"0::/kubepods/pod" + uid + "/" + id1 + "/docker/" + id2 + "\n", in},
 		"a static pod": {"0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/" + id1 + "\n",
 			Known(Container{ID: id1, PodUID: Known("0123456789abcdef0123456789abcdef")})},
-		"docker without Kubernetes": {"0::/system.slice/docker-" + id1 + ".scope\n", Known(Container{ID: id1, PodUID: Unknown[string](NotFound)})},
-		"the line with a pod wins":  {"2:cpu:/docker/" + id2 + "\n1:memory:/kubepods/pod" + uid + "/" + id1 + "\n", in},
-		"a service":                 {"0::/system.slice/nvidia-persistenced.service\n", outside},
-		"the same namespace":        {"0::/\n", outside},
-		"too short an id":           {"0::/kubepods/pod" + uid + "/" + id1[:63] + "\n", outside},
-		"too long an id":            {"0::/kubepods/pod" + uid + "/" + id1 + "f\n", outside},
-		"nothing":                   {"", outside},
-		"not a cgroup file":         {"rubbish\n::\n", outside},
+		"docker without Kubernetes": {"0::/system.slice/docker-" + id1 + ".scope\n",
+			Known(Container{ID: id1, PodUID: Unknown[string](NotFound)})},
+		"the line with a pod wins": {"2:cpu:/docker/" + id2 + "\n1:memory:/kubepods/pod" + uid + "/" + id1 + "\n", in},
+		"a service":                {"0::/system.slice/nvidia-persistenced.service\n", outside},
+		"the same namespace":       {"0::/\n", outside},
+		"too short an id":          {"0::/kubepods/pod" + uid + "/" + id1[:63] + "\n", outside},
+		"too long an id":           {"0::/kubepods/pod" + uid + "/" + id1 + "f\n", outside},
+		"nothing":                  {"", outside},
+		"not a cgroup file":        {"rubbish\n::\n", outside},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

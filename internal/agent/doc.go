@@ -1,41 +1,49 @@
-// Package agent reads one node's NVIDIA GPUs through NVML and says what it found: as one JSON report and as Prometheus metrics. It only reads.
+// Package agent reads one node's NVIDIA GPUs through NVML and says what it found: as one JSON report and as Prometheus
+// metrics. It only reads.
 //
-// The way of the data: Loop asks a Source once per interval (loop.go) -> Reader opens a session with the driver and reads GPU by GPU (reader.go, session.go,
-// gpu.go, mig.go, health.go, vgpu.go, processes.go) -> a Report of Values, each known or unknown with its reason (report.go) -> Handler serves the last one
-// (server.go, metrics.go). Faults that the driver reports as events come in on the side (events.go).
+// The way of the data: Loop asks a Source once per interval (loop.go) -> Reader opens a session with the driver and
+// reads GPU by GPU (reader.go, session.go, gpu.go, mig.go, health.go, vgpu.go, processes.go) -> a Report of Values,
+// each known or unknown with its reason (report.go) -> Handler serves the last one (server.go, metrics.go). Faults that
+// the driver reports as events come in on the side (events.go).
 //
-// report.go and what serves it need no cgo, so that the portal can read what an agent wrote; whatever touches NVML stands behind the build tag cgo.
+// report.go and what serves it need no cgo, so that the portal can read what an agent wrote; whatever touches NVML
+// stands behind the build tag cgo.
 //
 // # What unknown means
 //
-// No reading is ever replaced by a zero. A call that the card, the driver or the rights of the agent do not allow leaves a Value that is unknown and names
-// the Reason; as a metric it is absent, and gpu_portal_agent_unknown_values counts it by reason.
+// No reading is ever replaced by a zero. A call that the card, the driver or the rights of the agent do not allow
+// leaves a Value that is unknown and names the Reason; as a metric it is absent, and gpu_portal_agent_unknown_values
+// counts it by reason.
 //
 // # Rights
 //
-// The agent needs the driver's library and device nodes (NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility), and no Kubernetes API. Two readings ask
-// for more, and are unknown ("no_permission", "no_such_process") without it:
+// The agent needs the driver's library and device nodes (NVIDIA_VISIBLE_DEVICES=all,
+// NVIDIA_DRIVER_CAPABILITIES=utility), and no Kubernetes API. Two readings ask for more, and are unknown
+// ("no_permission", "no_such_process") without it:
 //
 //   - MIG placements, remaining capacity, and memory and processes of a card as a whole in MIG mode: NVML gives them to a privileged user only
 //     (nvml.h: nvmlDeviceGetGpuInstances, nvmlDeviceGetMemoryInfo). Run as root, or with the MIG monitor capability (NVIDIA_MIG_MONITOR_DEVICES=all).
 //   - Containers of processes: NVML names processes by host PID, so the agent needs hostPID to find /proc/<pid>/cgroup. That file is readable by
 //     everybody; command lines and environments are not read.
 //
-// An open NVML session can keep the MIG mode from being changed, so the DaemonSet selects nvidia.com/gpu.deploy.client=true: the MIG manager and driver upgrades
-// of the GPU Operator take such pods off the node first.
+// An open NVML session can keep the MIG mode from being changed, so the DaemonSet selects
+// nvidia.com/gpu.deploy.client=true: the MIG manager and driver upgrades of the GPU Operator take such pods off the
+// node first.
 //
-// Everything else works as an ordinary user without capabilities, on a read-only root file system, with no volume but the token. The image needs a libc: NVML is
-// loaded at run time.
+// Everything else works as an ordinary user without capabilities, on a read-only root file system, with no volume but
+// the token. The image needs a libc: NVML is loaded at run time.
 //
 // # Driver reload
 //
-// NVML's library stays in the process once one of its functions was called. A driver that is unloaded and loaded again is picked up with a new session; a driver
-// of another version is not ("driver_mismatch"), and the program ends itself (exit code 3) so that the container starts anew with the new library (ErrRestart).
-// One that begins with the wrong library stays up and says so: to begin again would not help.
+// NVML's library stays in the process once one of its functions was called. A driver that is unloaded and loaded again
+// is picked up with a new session; a driver of another version is not ("driver_mismatch"), and the program ends itself
+// (exit code 3) so that the container starts anew with the new library (ErrRestart). One that begins with the wrong
+// library stays up and says so: to begin again would not help.
 //
 // # Metrics
 //
-// All begin with gpu_portal_agent_; gpu is the index, uuid the card's UUID. A report older than three intervals gives no card metrics.
+// All begin with gpu_portal_agent_; gpu is the index, uuid the card's UUID. A report older than three intervals gives
+// no card metrics.
 //
 //	build_info{version}                                  1
 //	driver_ready                                         1 while a session with the driver is open

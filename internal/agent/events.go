@@ -11,7 +11,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// xidLog keeps what the driver reported of each card, over sessions: after a card fell off the bus, the XID that says why is what a person looks for.
+// xidLog keeps what the driver reported of each card, over sessions: after a card fell off the bus, the XID that says
+// why is what a person looks for.
 type xidLog struct {
 	clock func() time.Time
 	mu    sync.Mutex
@@ -106,7 +107,8 @@ func (l *listener) alive() bool {
 	}
 }
 
-// listen sees to it that somebody listens. It is asked each round: a listener may have ended for a reason that has passed.
+// listen sees to it that somebody listens. It is asked each round: a listener may have ended for a reason that has
+// passed.
 func (s *session) listen(devices map[string]nvml.Device) {
 	if s.listener.alive() || len(devices) == 0 {
 		return
@@ -147,7 +149,8 @@ func (s *session) listen(devices map[string]nvml.Device) {
 	go s.listener.run(set, byHandle, s.xids)
 }
 
-// run knows cards by handle, for a card that is lost does not tell its UUID any more. It touches nothing of the session.
+// run knows cards by handle, for a card that is lost does not tell its UUID any more. It touches nothing of the
+// session.
 func (l *listener) run(set nvml.EventSet, cards map[nvml.Device]string, log *xidLog) {
 	defer close(l.done)
 	defer set.Free()

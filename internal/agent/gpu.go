@@ -46,11 +46,13 @@ func (s *session) uuid(index int, d nvml.Device) Value[string] {
 }
 
 func (g *GPU) is(id identity) {
-	g.Name, g.Serial, g.Brand, g.Architecture, g.ComputeCapability = id.name, id.serial, id.brand, id.architecture, id.capability
+	g.Name, g.Serial, g.Brand, g.Architecture, g.ComputeCapability = id.name, id.serial, id.brand, id.architecture,
+		id.capability
 	g.Minor, g.PCI, g.Virtualization = id.minor, id.pci, id.virtualization
 }
 
-// unreadable is a card of which the driver gives no handle. What was known of it in this session still holds when it was lost since.
+// unreadable is a card of which the driver gives no handle. What was known of it in this session still holds when it
+// was lost since.
 func (s *session) unreadable(index int, why Reason) GPU {
 	g := unreadable(index, why)
 	if uuid, ok := s.uuids[index]; ok && g.Lost {
@@ -66,12 +68,15 @@ func unreadable(index int, why Reason) GPU {
 	none := Memory{Unknown[uint64](why), Unknown[uint64](why), Unknown[uint64](why), Unknown[uint64](why)}
 	words, flag, count, number := Unknown[string](why), Unknown[bool](why), Unknown[uint64](why), Unknown[int](why)
 	return GPU{
-		Index: index, Lost: why == GPULost || why == ResetRequired, UUID: words, Name: words, Serial: words, Brand: words, Architecture: words, ComputeCapability: words,
+		Index: index, Lost: why == GPULost || why == ResetRequired, UUID: words, Name: words, Serial: words, Brand: words,
+		Architecture: words, ComputeCapability: words,
 		Minor: number, PCI: PCI{words, words}, Memory: none,
 		MIG:       MIG{flag, flag, Unknown[[]Profile](why), Unknown[[]GPUInstance](why), Unknown[[]MIGDevice](why)},
-		Processes: Unknown[[]Process](why), ECC: ECC{flag, flag, count, count, count, count}, RowRemap: RowRemap{number, number, flag, flag},
-		RetiredPages: RetiredPages{number, number, flag}, NVLinks: Unknown[[]NVLink](why), XIDs: Unknown[XIDs](why), Virtualization: words,
-		VGPUHost: noVGPUHost(why), License: License{flag, Unknown[[]LicenseFeature](why)},
+		Processes: Unknown[[]Process](why), ECC: ECC{flag, flag, count, count, count, count},
+		RowRemap:     RowRemap{number, number, flag, flag},
+		RetiredPages: RetiredPages{number, number, flag}, NVLinks: Unknown[[]NVLink](why), XIDs: Unknown[XIDs](why),
+		Virtualization: words,
+		VGPUHost:       noVGPUHost(why), License: License{flag, Unknown[[]LicenseFeature](why)},
 	}
 }
 
@@ -120,23 +125,30 @@ func worded[T comparable](v Value[T], words map[T]string) Value[string] {
 // The words are those of nvidia-smi and of GPU feature discovery (nvidia.com/gpu.family), in lower case.
 var (
 	brands = map[nvml.BrandType]string{
-		nvml.BRAND_QUADRO: "quadro", nvml.BRAND_TESLA: "tesla", nvml.BRAND_NVS: "nvs", nvml.BRAND_GRID: "grid", nvml.BRAND_GEFORCE: "geforce", nvml.BRAND_TITAN: "titan",
-		nvml.BRAND_NVIDIA_VAPPS: "nvidia-vapps", nvml.BRAND_NVIDIA_VPC: "nvidia-vpc", nvml.BRAND_NVIDIA_VCS: "nvidia-vcs", nvml.BRAND_NVIDIA_VWS: "nvidia-vws",
-		nvml.BRAND_NVIDIA_CLOUD_GAMING: "nvidia-cloud-gaming", nvml.BRAND_QUADRO_RTX: "quadro-rtx", nvml.BRAND_NVIDIA_RTX: "nvidia-rtx", nvml.BRAND_NVIDIA: "nvidia",
+		nvml.BRAND_QUADRO: "quadro", nvml.BRAND_TESLA: "tesla", nvml.BRAND_NVS: "nvs", nvml.BRAND_GRID: "grid",
+		nvml.BRAND_GEFORCE: "geforce", nvml.BRAND_TITAN: "titan",
+		nvml.BRAND_NVIDIA_VAPPS: "nvidia-vapps", nvml.BRAND_NVIDIA_VPC: "nvidia-vpc", nvml.BRAND_NVIDIA_VCS: "nvidia-vcs",
+		nvml.BRAND_NVIDIA_VWS:          "nvidia-vws",
+		nvml.BRAND_NVIDIA_CLOUD_GAMING: "nvidia-cloud-gaming", nvml.BRAND_QUADRO_RTX: "quadro-rtx",
+		nvml.BRAND_NVIDIA_RTX: "nvidia-rtx", nvml.BRAND_NVIDIA: "nvidia",
 		nvml.BRAND_GEFORCE_RTX: "geforce-rtx", nvml.BRAND_TITAN_RTX: "titan-rtx",
 	}
 	architectures = map[nvml.DeviceArchitecture]string{
-		nvml.DEVICE_ARCH_KEPLER: "kepler", nvml.DEVICE_ARCH_MAXWELL: "maxwell", nvml.DEVICE_ARCH_PASCAL: "pascal", nvml.DEVICE_ARCH_VOLTA: "volta",
-		nvml.DEVICE_ARCH_TURING: "turing", nvml.DEVICE_ARCH_AMPERE: "ampere", nvml.DEVICE_ARCH_ADA: "ada-lovelace", nvml.DEVICE_ARCH_HOPPER: "hopper",
+		nvml.DEVICE_ARCH_KEPLER: "kepler", nvml.DEVICE_ARCH_MAXWELL: "maxwell", nvml.DEVICE_ARCH_PASCAL: "pascal",
+		nvml.DEVICE_ARCH_VOLTA:  "volta",
+		nvml.DEVICE_ARCH_TURING: "turing", nvml.DEVICE_ARCH_AMPERE: "ampere", nvml.DEVICE_ARCH_ADA: "ada-lovelace",
+		nvml.DEVICE_ARCH_HOPPER:    "hopper",
 		nvml.DEVICE_ARCH_BLACKWELL: "blackwell",
 	}
 	virtualizations = map[nvml.GpuVirtualizationMode]string{
-		nvml.GPU_VIRTUALIZATION_MODE_NONE: "none", nvml.GPU_VIRTUALIZATION_MODE_PASSTHROUGH: "passthrough", nvml.GPU_VIRTUALIZATION_MODE_VGPU: "vgpu_guest",
+		nvml.GPU_VIRTUALIZATION_MODE_NONE: "none", nvml.GPU_VIRTUALIZATION_MODE_PASSTHROUGH: "passthrough",
+		nvml.GPU_VIRTUALIZATION_MODE_VGPU:      "vgpu_guest",
 		nvml.GPU_VIRTUALIZATION_MODE_HOST_VGPU: "vgpu_host", nvml.GPU_VIRTUALIZATION_MODE_HOST_VSGA: "vsga_host",
 	}
 )
 
-// memory prefers version 2 of the call, which tells the driver's own part; in version 1 that part is counted as used (nvml.h, nvmlMemory_v2_t).
+// memory prefers version 2 of the call, which tells the driver's own part; in version 1 that part is counted as used
+// (nvml.h, nvmlMemory_v2_t).
 func (s *session) memory(d nvml.Device) Memory {
 	v2 := ask(s, callMemoryV2, d.GetMemoryInfo_v2)
 	if m, ok := v2.Get(); ok {

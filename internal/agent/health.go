@@ -35,8 +35,10 @@ func (s *session) rowRemap(d nvml.Device) RowRemap {
 		return r, ret
 	})
 	return RowRemap{
-		Corrected: mapped(got, func(r rows) int { return r.corrected }), Uncorrected: mapped(got, func(r rows) int { return r.uncorrected }),
-		Pending: mapped(got, func(r rows) bool { return r.pending }), Failed: mapped(got, func(r rows) bool { return r.failed }),
+		Corrected:   mapped(got, func(r rows) int { return r.corrected }),
+		Uncorrected: mapped(got, func(r rows) int { return r.uncorrected }),
+		Pending:     mapped(got, func(r rows) bool { return r.pending }),
+		Failed:      mapped(got, func(r rows) bool { return r.failed }),
 	}
 }
 
@@ -48,7 +50,8 @@ func (s *session) retiredPages(d nvml.Device) RetiredPages {
 	return RetiredPages{
 		SingleBit: pages(nvml.PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS),
 		DoubleBit: pages(nvml.PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR),
-		Pending:   mapped(ask(s, callRetiredPending, d.GetRetiredPagesPendingStatus), func(e nvml.EnableState) bool { return e == nvml.FEATURE_ENABLED }),
+		Pending: mapped(ask(s, callRetiredPending, d.GetRetiredPagesPendingStatus),
+			func(e nvml.EnableState) bool { return e == nvml.FEATURE_ENABLED }),
 	}
 }
 
@@ -56,7 +59,8 @@ var remotes = map[nvml.IntNvLinkDeviceType]string{
 	nvml.NVLINK_DEVICE_TYPE_GPU: "gpu", nvml.NVLINK_DEVICE_TYPE_IBMNPU: "ibmnpu", nvml.NVLINK_DEVICE_TYPE_SWITCH: "switch",
 }
 
-// links reads NVLink by NVLink. The first that the card does not have ends the list; a card without any says so for the first.
+// links reads NVLink by NVLink. The first that the card does not have ends the list; a card without any says so for the
+// first.
 func (s *session) links(uuid Value[string], d nvml.Device) Value[[]NVLink] {
 	var list []NVLink
 	for i := range nvml.NVLINK_MAX_LINKS {
@@ -83,8 +87,9 @@ type cable struct {
 func (s *session) link(c cable, up bool, d nvml.Device) NVLink {
 	if !up {
 		none := Unknown[uint64](NotAvailable)
-		return NVLink{Link: c.link, Version: Unknown[int](NotAvailable), Remote: Unknown[string](NotAvailable), RemoteBus: Unknown[string](NotAvailable),
-			CRCFlit: none, CRCData: none, Replay: none, Recovery: none}
+		return NVLink{Link: c.link, Version: Unknown[int](NotAvailable), Remote: Unknown[string](NotAvailable),
+			RemoteBus: Unknown[string](NotAvailable),
+			CRCFlit:   none, CRCData: none, Replay: none, Recovery: none}
 	}
 	l := s.end(c, d)
 	errors := func(kind nvml.NvLinkErrorCounter) Value[uint64] {
@@ -95,14 +100,18 @@ func (s *session) link(c cable, up bool, d nvml.Device) NVLink {
 	return l
 }
 
-// end reads once per session what a link leads to: a machine of eight cards has 144 of them, and nobody changes the wiring under a loaded driver.
+// end reads once per session what a link leads to: a machine of eight cards has 144 of them, and nobody changes the
+// wiring under a loaded driver.
 func (s *session) end(c cable, d nvml.Device) NVLink {
 	if l, ok := s.ends[c]; ok && c.uuid != "" {
 		return l
 	}
 	l := NVLink{Link: c.link, Up: true}
-	l.Version = mapped(ask(s, callLinkVersion, func() (uint32, nvml.Return) { return d.GetNvLinkVersion(c.link) }), func(v uint32) int { return int(v) })
-	l.Remote = worded(ask(s, callLinkRemote, func() (nvml.IntNvLinkDeviceType, nvml.Return) { return d.GetNvLinkRemoteDeviceType(c.link) }), remotes)
+	l.Version = mapped(ask(s, callLinkVersion, func() (uint32, nvml.Return) { return d.GetNvLinkVersion(c.link) }),
+		func(v uint32) int { return int(v) })
+	l.Remote = worded(ask(s, callLinkRemote, func() (nvml.IntNvLinkDeviceType, nvml.Return) {
+		return d.GetNvLinkRemoteDeviceType(c.link)
+	}), remotes)
 	pci := ask(s, callLinkRemotePCI, func() (nvml.PciInfo, nvml.Return) { return d.GetNvLinkRemotePciInfo(c.link) })
 	if p, ok := pci.Get(); ok {
 		l.RemoteBus = cstring(p.BusId[:])

@@ -16,7 +16,8 @@ type Source interface {
 	Close()
 }
 
-// ErrRestart asks for a new process: the driver was replaced by one of another version, and a library that was used cannot be unloaded.
+// ErrRestart asks for a new process: the driver was replaced by one of another version, and a library that was used
+// cannot be unloaded.
 var ErrRestart = errors.New("the driver was replaced by another version; a new process is needed to load its library")
 
 // Options of a Loop.
@@ -57,7 +58,8 @@ func NewLoop(o Options) *Loop {
 	return &Loop{Options: o}
 }
 
-// Run reads until the context ends or the source asks for a new process (ErrRestart). A round that takes longer than the interval delays the next one.
+// Run reads until the context ends or the source asks for a new process (ErrRestart). A round that takes longer than
+// the interval delays the next one.
 func (l *Loop) Run(ctx context.Context) error {
 	defer l.Source.Close()
 	ticks := l.Ticks
@@ -105,7 +107,8 @@ func (l *Loop) tell(r Report) {
 	}
 	l.state = r.Driver.State
 	if l.state == Ready {
-		l.Log.Info("driver ready", "driver", r.Driver.Version.Or("unknown"), "gpus", len(r.GPUs.Or(nil)), "missing_calls", r.Driver.MissingCalls)
+		l.Log.Info("driver ready", "driver", r.Driver.Version.Or("unknown"), "gpus", len(r.GPUs.Or(nil)), "missing_calls",
+			r.Driver.MissingCalls)
 		return
 	}
 	l.Log.Warn("no GPU can be read; asked again each round", "reason", l.state)
@@ -129,8 +132,8 @@ func (l *Loop) Fresh() (Round, bool) {
 	return r, ok && l.Now().Sub(r.Report.TakenAt) <= staleRounds*l.Interval
 }
 
-// stuckAfter is how long one round may take. Calls into a driver whose card fell off the bus were seen to take tens of seconds; only a new process ends
-// one that never comes back.
+// stuckAfter is how long one round may take. Calls into a driver whose card fell off the bus were seen to take tens of
+// seconds; only a new process ends one that never comes back.
 const stuckAfter = 2 * time.Minute
 
 // Stuck says that a round has been running for longer than any should.

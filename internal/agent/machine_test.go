@@ -12,7 +12,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
 )
 
-// answer makes the functions of a mock give a code and zeros; which says whether a function that is set already is changed too. The result undoes it.
+// answer makes the functions of a mock give a code and zeros; which says whether a function that is set already is
+// changed too. The result undoes it.
 func answer(m any, code nvml.Return, which func(name string, set bool) bool) (undo func()) {
 	v := reflect.ValueOf(m).Elem()
 	before := map[int]reflect.Value{}
@@ -82,7 +83,8 @@ func cut(t testing.TB, d *dgxa100.Device, parts map[int][]uint32) {
 				t.Fatal(ret)
 			}
 			at, _ := d.GetGpuInstancePossiblePlacements(&info)
-			if _, ret = d.CreateGpuInstanceWithPlacement(&info, &nvml.GpuInstancePlacement{Start: start, Size: at[0].Size}); ret != nvml.SUCCESS {
+			if _, ret = d.CreateGpuInstanceWithPlacement(&info, &nvml.GpuInstancePlacement{Start: start,
+				Size: at[0].Size}); ret != nvml.SUCCESS {
 				t.Fatal(ret)
 			}
 		}
@@ -108,18 +110,23 @@ func cut(t testing.TB, d *dgxa100.Device, parts map[int][]uint32) {
 func migDevice(d *dgxa100.Device, gi nvml.GpuInstanceInfo) nvml.Device {
 	info, _ := d.GetGpuInstanceProfileInfo(int(gi.ProfileId))
 	m := &mock.Device{
-		GetUUIDFunc:              func() (string, nvml.Return) { return fmt.Sprintf("MIG-%s-%d", d.UUID[4:], gi.Id), nvml.SUCCESS },
+		GetUUIDFunc: func() (string, nvml.Return) {
+			return fmt.Sprintf("MIG-%s-%d", d.UUID[4:], gi.Id),
+				nvml.SUCCESS
+		},
 		GetNameFunc:              func() (string, nvml.Return) { return d.Name + " MIG", nvml.SUCCESS },
 		GetGpuInstanceIdFunc:     func() (int, nvml.Return) { return int(gi.Id), nvml.SUCCESS },
 		GetComputeInstanceIdFunc: func() (int, nvml.Return) { return 0, nvml.SUCCESS },
 		GetAttributesFunc: func() (nvml.DeviceAttributes, nvml.Return) {
-			return nvml.DeviceAttributes{GpuInstanceSliceCount: info.SliceCount, ComputeInstanceSliceCount: info.SliceCount, MultiprocessorCount: info.MultiprocessorCount}, nvml.SUCCESS
+			return nvml.DeviceAttributes{GpuInstanceSliceCount: info.SliceCount, ComputeInstanceSliceCount: info.SliceCount,
+				MultiprocessorCount: info.MultiprocessorCount}, nvml.SUCCESS
 		},
 		GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) {
 			return nvml.Memory{Total: info.MemorySizeMB << 20, Free: info.MemorySizeMB<<20 - 1<<20, Used: 1 << 20}, nvml.SUCCESS
 		},
 		GetComputeRunningProcessesFunc: func() ([]nvml.ProcessInfo, nvml.Return) {
-			return []nvml.ProcessInfo{{Pid: 900 + gi.Id, UsedGpuMemory: 1 << 20, GpuInstanceId: gi.Id, ComputeInstanceId: 0}}, nvml.SUCCESS
+			return []nvml.ProcessInfo{{Pid: 900 + gi.Id, UsedGpuMemory: 1 << 20, GpuInstanceId: gi.Id, ComputeInstanceId: 0}},
+				nvml.SUCCESS
 		},
 	}
 	answer(m, nvml.ERROR_NOT_SUPPORTED, unset)
@@ -166,7 +173,9 @@ func rich(t testing.TB, s *dgxa100.Server) {
 		return nvml.FEATURE_ENABLED, nvml.SUCCESS
 	}
 	busy.GetNvLinkVersionFunc = func(int) (uint32, nvml.Return) { return 3, nvml.SUCCESS }
-	busy.GetNvLinkRemoteDeviceTypeFunc = func(int) (nvml.IntNvLinkDeviceType, nvml.Return) { return nvml.NVLINK_DEVICE_TYPE_SWITCH, nvml.SUCCESS }
+	busy.GetNvLinkRemoteDeviceTypeFunc = func(int) (nvml.IntNvLinkDeviceType, nvml.Return) {
+		return nvml.NVLINK_DEVICE_TYPE_SWITCH, nvml.SUCCESS
+	}
 	busy.GetNvLinkErrorCounterFunc = func(link int, kind nvml.NvLinkErrorCounter) (uint64, nvml.Return) {
 		return uint64(link*10) + uint64(kind), nvml.SUCCESS
 	}
@@ -198,7 +207,8 @@ func shareOut(d *dgxa100.Device) {
 		GetGpuInstanceIdFunc:   func() (int, nvml.Return) { return 1<<32 - 1, nvml.SUCCESS },
 		GetLicenseInfoFunc: func() (nvml.VgpuLicenseInfo, nvml.Return) {
 			return nvml.VgpuLicenseInfo{IsLicensed: 1, CurrentState: nvml.GRID_LICENSE_STATE_LICENSED,
-				LicenseExpiry: nvml.VgpuLicenseExpiry{Year: 2026, Month: 11, Day: 22, Hour: 8, Min: 30, Sec: 1, Status: nvml.GRID_LICENSE_EXPIRY_VALID}}, nvml.SUCCESS
+				LicenseExpiry: nvml.VgpuLicenseExpiry{Year: 2026, Month: 11, Day: 22, Hour: 8, Min: 30, Sec: 1,
+					Status: nvml.GRID_LICENSE_EXPIRY_VALID}}, nvml.SUCCESS
 		},
 	}
 	answer(kind, nvml.ERROR_NOT_SUPPORTED, unset)
@@ -222,10 +232,12 @@ func licensed(d *dgxa100.Device) {
 	}
 	d.GetGridLicensableFeaturesFunc = func() (nvml.GridLicensableFeatures, nvml.Return) {
 		f := nvml.GridLicensableFeatures{IsGridLicenseSupported: 1, LicensableFeaturesCount: 2}
-		f.GridLicensableFeatures[0] = nvml.GridLicensableFeature{FeatureCode: uint32(nvml.GRID_LICENSE_FEATURE_CODE_COMPUTE), FeatureState: 1, FeatureEnabled: 1,
+		f.GridLicensableFeatures[0] = nvml.GridLicensableFeature{FeatureCode: uint32(nvml.GRID_LICENSE_FEATURE_CODE_COMPUTE),
+			FeatureState: 1, FeatureEnabled: 1,
 			LicenseExpiry: nvml.GridLicenseExpiry{Year: 2026, Month: 12, Day: 1, Status: nvml.GRID_LICENSE_EXPIRY_VALID}}
 		copy(f.GridLicensableFeatures[0].ProductName[:], "NVIDIA Virtual Compute Server")
-		f.GridLicensableFeatures[1] = nvml.GridLicensableFeature{FeatureCode: 99, LicenseExpiry: nvml.GridLicenseExpiry{Status: nvml.GRID_LICENSE_EXPIRY_NOT_APPLICABLE}}
+		f.GridLicensableFeatures[1] = nvml.GridLicensableFeature{FeatureCode: 99,
+			LicenseExpiry: nvml.GridLicenseExpiry{Status: nvml.GRID_LICENSE_EXPIRY_NOT_APPLICABLE}}
 		return f, nvml.SUCCESS
 	}
 }

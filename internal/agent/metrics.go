@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics turns the last report into samples when it is scraped; doc.go lists them. Nothing is kept between scrapes, so a card, instance or container that is
-// gone leaves no series behind.
+// metrics turns the last report into samples when it is scraped; doc.go lists them. Nothing is kept between scrapes, so
+// a card, instance or container that is gone leaves no series behind.
 type metrics struct{ loop *Loop }
 
 // Describe sends nothing: which series there are depends on the report.
@@ -54,13 +54,15 @@ func (s sink) send(kind prometheus.ValueType, name, help string, v float64, labe
 	for i := 0; i < len(all); i += 2 {
 		names, values = append(names, all[i]), append(values, all[i+1])
 	}
-	s.out <- prometheus.MustNewConstMetric(prometheus.NewDesc("gpu_portal_agent_"+name, help, names, nil), kind, v, values...)
+	s.out <- prometheus.MustNewConstMetric(prometheus.NewDesc("gpu_portal_agent_"+name, help, names, nil), kind, v,
+		values...)
 }
 
 func (s sink) round(r Round) {
 	d := r.Report.Driver
 	s.gauge("driver_ready", "1 while a session with the driver is open.", bit(d.State == Ready))
-	s.gauge("driver_info", "Versions of driver, NVML and CUDA.", 1, "driver", d.Version.Or(""), "nvml", d.NVML.Or(""), "cuda", d.CUDA.Or(""))
+	s.gauge("driver_info", "Versions of driver, NVML and CUDA.", 1, "driver", d.Version.Or(""), "nvml", d.NVML.Or(""),
+		"cuda", d.CUDA.Or(""))
 	s.counter("driver_sessions_total", "Sessions with the driver that were opened.", float64(d.Sessions))
 	s.counter("rounds_total", "Rounds of reading.", float64(r.Number))
 	s.gauge("round_duration_seconds", "How long the last round took.", r.Duration.Seconds())
@@ -72,7 +74,8 @@ func (s sink) round(r Round) {
 
 func (s sink) gpu(g GPU) {
 	s.labels = []string{"gpu", strconv.Itoa(g.Index), "uuid", g.UUID.Or("")}
-	s.gauge("gpu_info", "What the card is.", 1, "name", g.Name.Or(""), "architecture", g.Architecture.Or(""), "pci_bus_id", g.PCI.BusID.Or(""),
+	s.gauge("gpu_info", "What the card is.", 1, "name", g.Name.Or(""), "architecture", g.Architecture.Or(""), "pci_bus_id",
+		g.PCI.BusID.Or(""),
 		"virtualization", g.Virtualization.Or(""))
 	s.gauge("gpu_lost", "1 when the card fell off the bus or needs a reset.", bit(g.Lost))
 	s.memory("memory", "Memory of the card", g.Memory)
@@ -87,13 +90,19 @@ func (s sink) memory(prefix, what string, m Memory, labels ...string) {
 		name  string
 		value Value[uint64]
 	}{{"total", m.Total}, {"used", m.Used}, {"free", m.Free}, {"reserved", m.Reserved}} {
-		whenKnown(p.value, func(v uint64) { s.gauge(prefix+"_"+p.name+"_bytes", what+", "+p.name+".", float64(v), labels...) })
+		whenKnown(p.value, func(v uint64) {
+			s.gauge(prefix+"_"+p.name+"_bytes", what+", "+p.name+".", float64(v),
+				labels...)
+		})
 	}
 }
 
 func (s sink) mig(m MIG) {
 	whenKnown(m.Enabled, func(v bool) { s.gauge("mig_enabled", "1 when the card is in MIG mode.", bit(v)) })
-	whenKnown(m.Pending, func(v bool) { s.gauge("mig_pending_enabled", "1 when it will be after the next reset.", bit(v)) })
+	whenKnown(m.Pending, func(v bool) {
+		s.gauge("mig_pending_enabled", "1 when it will be after the next reset.",
+			bit(v))
+	})
 	instances, known := m.Instances.Get()
 	for _, p := range m.Profiles.Or(nil) {
 		name, ok := p.Name.Get()
@@ -115,7 +124,8 @@ func (s sink) mig(m MIG) {
 	}
 	for _, d := range m.Devices.Or(nil) {
 		if uuid, ok := d.UUID.Get(); ok {
-			s.memory("mig_device_memory", "Memory of a MIG device", Memory{Total: d.Memory.Total, Used: d.Memory.Used}, "mig_uuid", uuid)
+			s.memory("mig_device_memory", "Memory of a MIG device", Memory{Total: d.Memory.Total, Used: d.Memory.Used},
+				"mig_uuid", uuid)
 		}
 	}
 }
@@ -147,7 +157,8 @@ func (s sink) processes(g GPU) {
 	}
 	for key, used := range held {
 		if whole[key] { // a sum with an unknown in it is unknown
-			s.gauge("container_memory_used_bytes", "Memory of the card that a container's processes hold.", float64(used), "pod_uid", key[0], "container_id", key[1])
+			s.gauge("container_memory_used_bytes", "Memory of the card that a container's processes hold.", float64(used),
+				"pod_uid", key[0], "container_id", key[1])
 		}
 	}
 }
@@ -157,7 +168,8 @@ func (s sink) health(g GPU) {
 	for _, e := range []struct {
 		kind           string
 		aggregate, now Value[uint64]
-	}{{"corrected", g.ECC.AggregateCorrected, g.ECC.VolatileCorrected}, {"uncorrected", g.ECC.AggregateUncorrected, g.ECC.VolatileUncorrected}} {
+	}{{"corrected", g.ECC.AggregateCorrected, g.ECC.VolatileCorrected}, {"uncorrected", g.ECC.AggregateUncorrected,
+		g.ECC.VolatileUncorrected}} {
 		whenKnown(e.aggregate, func(v uint64) {
 			s.counter("ecc_errors_total", "Memory errors over the card's life.", float64(v), "type", e.kind)
 		})
@@ -171,7 +183,10 @@ func (s sink) health(g GPU) {
 	whenKnown(g.RowRemap.Uncorrected, func(v int) {
 		s.gauge("remapped_rows", "Rows of memory that were replaced.", float64(v), "type", "uncorrected")
 	})
-	whenKnown(g.RowRemap.Pending, func(v bool) { s.gauge("row_remap_pending", "1 when a row will be replaced at the next reset.", bit(v)) })
+	whenKnown(g.RowRemap.Pending, func(v bool) {
+		s.gauge("row_remap_pending", "1 when a row will be replaced at the "+
+			"next reset.", bit(v))
+	})
 	whenKnown(g.RowRemap.Failed, func(v bool) { s.gauge("row_remap_failed", "1 when no spare row was left.", bit(v)) })
 	whenKnown(g.RetiredPages.SingleBit, func(v int) {
 		s.gauge("retired_pages", "Pages of memory taken out of use.", float64(v), "cause", "single_bit")
@@ -187,7 +202,8 @@ func (s sink) health(g GPU) {
 	}
 	whenKnown(g.XIDs, func(x XIDs) {
 		for _, c := range x.Counts {
-			s.counter("xid_errors_total", "Faults that the driver reported since the agent listens.", float64(c.Count), "xid", strconv.FormatUint(c.XID, 10))
+			s.counter("xid_errors_total", "Faults that the driver reported since the agent listens.", float64(c.Count), "xid",
+				strconv.FormatUint(c.XID, 10))
 		}
 	})
 }
@@ -210,14 +226,17 @@ func (s sink) licences(g GPU) {
 		s.gauge("vgpu_instances", "vGPUs that run on the card.", float64(len(list)))
 		for _, v := range list {
 			whenKnown(v.Licensed, func(ok bool) {
-				s.gauge("vgpu_licensed", "1 when the vGPU has its licence.", bit(ok), "vgpu_uuid", v.UUID.Or(""), "type", v.Type.Or(""))
+				s.gauge("vgpu_licensed", "1 when the vGPU has its licence.", bit(ok), "vgpu_uuid", v.UUID.Or(""), "type",
+					v.Type.Or(""))
 			})
 		}
 	})
 	for _, f := range g.License.Features.Or(nil) {
-		s.gauge("license_feature_licensed", "1 when the feature has its licence.", bit(f.Licensed), "feature", f.Feature, "product", f.Product)
+		s.gauge("license_feature_licensed", "1 when the feature has its licence.", bit(f.Licensed), "feature", f.Feature,
+			"product", f.Product)
 		if until, ok := f.Expiry.Get(); ok {
-			s.gauge("license_expiry_timestamp_seconds", "When the licence ends.", float64(until.Unix()), "feature", f.Feature, "product", f.Product)
+			s.gauge("license_expiry_timestamp_seconds", "When the licence ends.", float64(until.Unix()), "feature", f.Feature,
+				"product", f.Product)
 		}
 	}
 }

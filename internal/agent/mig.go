@@ -11,7 +11,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// layout is what a card can be cut into. It does not change for as long as the MIG mode does not (nvml.h, nvmlDeviceGetGpuInstanceProfileInfo).
+// layout is what a card can be cut into. It does not change for as long as the MIG mode does not (nvml.h,
+// nvmlDeviceGetGpuInstanceProfileInfo).
 type layout struct {
 	enabled  Value[bool]
 	profiles Value[[]Profile]
@@ -57,7 +58,9 @@ func (s *session) layout(uuid Value[string], enabled Value[bool], total Value[ui
 	var list []Profile
 	why := NotSupported
 	for kind := range nvml.GPU_INSTANCE_PROFILE_COUNT {
-		got := ask(s, callProfile, func() (nvml.GpuInstanceProfileInfo, nvml.Return) { return d.GetGpuInstanceProfileInfo(kind) })
+		got := ask(s, callProfile, func() (nvml.GpuInstanceProfileInfo, nvml.Return) {
+			return d.GetGpuInstanceProfileInfo(kind)
+		})
 		info, ok := got.Get()
 		if !ok {
 			if got.Why() != NotSupported {
@@ -81,11 +84,15 @@ func (s *session) layout(uuid Value[string], enabled Value[bool], total Value[ui
 
 func (s *session) profile(kind int, info nvml.GpuInstanceProfileInfo, total Value[uint64], d nvml.Device) Profile {
 	p := Profile{
-		ID: int(info.Id), Slices: int(info.SliceCount), MaxInstances: int(info.InstanceCount), Multiprocessors: int(info.MultiprocessorCount), MemoryMiB: info.MemorySizeMB,
-		CopyEngines: int(info.CopyEngineCount), Decoders: int(info.DecoderCount), Encoders: int(info.EncoderCount), JPEG: int(info.JpegCount), OFA: int(info.OfaCount),
+		ID: int(info.Id), Slices: int(info.SliceCount), MaxInstances: int(info.InstanceCount),
+		Multiprocessors: int(info.MultiprocessorCount), MemoryMiB: info.MemorySizeMB,
+		CopyEngines: int(info.CopyEngineCount), Decoders: int(info.DecoderCount), Encoders: int(info.EncoderCount),
+		JPEG: int(info.JpegCount), OFA: int(info.OfaCount),
 		Name: profileName(kind, info, total), Remaining: Unknown[int](NotComputed),
 	}
-	at := ask(s, callPlacements, func() ([]nvml.GpuInstancePlacement, nvml.Return) { return d.GetGpuInstancePossiblePlacements(&info) })
+	at := ask(s, callPlacements, func() ([]nvml.GpuInstancePlacement, nvml.Return) {
+		return d.GetGpuInstancePossiblePlacements(&info)
+	})
 	p.Placements = mapped(at, func(list []nvml.GpuInstancePlacement) []Placement {
 		out := make([]Placement, 0, len(list))
 		for _, a := range list {
@@ -100,13 +107,15 @@ func (s *session) profile(kind int, info nvml.GpuInstanceProfileInfo, total Valu
 // suffixes tell profiles apart that have equally many slices.
 var suffixes = map[int]string{
 	nvml.GPU_INSTANCE_PROFILE_1_SLICE_REV1: "+me", nvml.GPU_INSTANCE_PROFILE_2_SLICE_REV1: "+me",
-	nvml.GPU_INSTANCE_PROFILE_1_SLICE_GFX: "+gfx", nvml.GPU_INSTANCE_PROFILE_2_SLICE_GFX: "+gfx", nvml.GPU_INSTANCE_PROFILE_4_SLICE_GFX: "+gfx",
+	nvml.GPU_INSTANCE_PROFILE_1_SLICE_GFX: "+gfx", nvml.GPU_INSTANCE_PROFILE_2_SLICE_GFX: "+gfx",
+	nvml.GPU_INSTANCE_PROFILE_4_SLICE_GFX:   "+gfx",
 	nvml.GPU_INSTANCE_PROFILE_1_SLICE_NO_ME: "-me", nvml.GPU_INSTANCE_PROFILE_2_SLICE_NO_ME: "-me",
 	nvml.GPU_INSTANCE_PROFILE_1_SLICE_ALL_ME: "+me.all", nvml.GPU_INSTANCE_PROFILE_2_SLICE_ALL_ME: "+me.all",
 }
 
-// profileName is the name under which device plugin and nvidia-smi know a profile. The GB in it are the share of the card in eighths, rounded up, of the card's
-// memory in GiB, rounded up: NVIDIA's go-nvlib counts so where the driver does not give the name.
+// profileName is the name under which device plugin and nvidia-smi know a profile. The GB in it are the share of the
+// card in eighths, rounded up, of the card's memory in GiB, rounded up: NVIDIA's go-nvlib counts so where the driver
+// does not give the name.
 func profileName(kind int, info nvml.GpuInstanceProfileInfo, total Value[uint64]) Value[string] {
 	bytes, ok := total.Get()
 	if !ok || bytes == 0 {
@@ -138,7 +147,8 @@ func (s *session) instances(l layout, d nvml.Device) Value[[]GPUInstance] {
 			if !ok {
 				return Unknown[[]GPUInstance](got.Why())
 			}
-			list = append(list, GPUInstance{int(gi.Id), int(gi.ProfileId), profiles[i].Name, Placement{int(gi.Placement.Start), int(gi.Placement.Size)}})
+			list = append(list, GPUInstance{int(gi.Id), int(gi.ProfileId), profiles[i].Name, Placement{int(gi.Placement.Start),
+				int(gi.Placement.Size)}})
 		}
 	}
 	slices.SortFunc(list, func(a, b GPUInstance) int { return cmp.Compare(a.ID, b.ID) })
@@ -154,7 +164,9 @@ func (s *session) room(l layout, instances Value[[]GPUInstance], d nvml.Device) 
 			if there, ok := instances.Get(); ok {
 				list[i].Free = free(list[i], there)
 			}
-			list[i].Remaining = ask(s, callRemaining, func() (int, nvml.Return) { return d.GetGpuInstanceRemainingCapacity(&l.infos[i]) })
+			list[i].Remaining = ask(s, callRemaining, func() (int, nvml.Return) {
+				return d.GetGpuInstanceRemainingCapacity(&l.infos[i])
+			})
 		}
 		return list
 	})
@@ -190,7 +202,8 @@ func (s *session) migDevice(h nvml.Device) MIGDevice {
 	key, named := uuid.Get()
 	m, ok := s.migDevices[key]
 	if !ok || !named {
-		m = MIGDevice{UUID: uuid, Name: text(ask(s, callName, h.GetName)), GPUInstance: ask(s, callGPUInstanceID, h.GetGpuInstanceId),
+		m = MIGDevice{UUID: uuid, Name: text(ask(s, callName, h.GetName)), GPUInstance: ask(s, callGPUInstanceID,
+			h.GetGpuInstanceId),
 			ComputeInstance: ask(s, callComputeInstanceID, h.GetComputeInstanceId)}
 		a := ask(s, callAttributes, h.GetAttributes)
 		m.Slices = mapped(a, func(a nvml.DeviceAttributes) int { return int(a.GpuInstanceSliceCount) })

@@ -12,8 +12,9 @@ type none struct{}
 func (none) Read(time.Time) (Report, error) {
 	why := BuiltWithoutNVML
 	return Report{
-		Driver: Driver{State: string(why), Version: Unknown[string](why), NVML: Unknown[string](why), CUDA: Unknown[string](why), MissingCalls: []string{}},
-		GPUs:   Unknown[[]GPU](why),
+		Driver: Driver{State: string(why), Version: Unknown[string](why), NVML: Unknown[string](why),
+			CUDA: Unknown[string](why), MissingCalls: []string{}},
+		GPUs: Unknown[[]GPU](why),
 	}, nil
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// processes of a card. In MIG mode NVML answers for the whole card to a privileged user only; the MIG devices answer everybody who may use them.
+// processes of a card. In MIG mode NVML answers for the whole card to a privileged user only; the MIG devices answer
+// everybody who may use them.
 func (s *session) processes(d nvml.Device, parts []nvml.Device) Value[[]Process] {
 	whole := s.processesOn(d)
 	if whole.Why() != NoPermission || len(parts) == 0 {
@@ -33,7 +34,8 @@ func (s *session) processesOn(d nvml.Device) Value[[]Process] {
 		name string
 		call call
 		list func() ([]nvml.ProcessInfo, nvml.Return)
-	}{{"compute", callCompute, d.GetComputeRunningProcesses}, {"mps", callMPS, d.GetMPSComputeRunningProcesses}, {"graphics", callGraphics, d.GetGraphicsRunningProcesses}}
+	}{{"compute", callCompute, d.GetComputeRunningProcesses}, {"mps", callMPS, d.GetMPSComputeRunningProcesses},
+		{"graphics", callGraphics, d.GetGraphicsRunningProcesses}}
 	type place struct{ pid, gi, ci uint32 }
 	var list []Process
 	seen, answers, why := map[place]bool{}, 0, NotSupported
@@ -50,7 +52,8 @@ func (s *session) processesOn(d nvml.Device) Value[[]Process] {
 			return Unknown[[]Process](got.Why())
 		}
 		for _, p := range infos {
-			if at := (place{p.Pid, p.GpuInstanceId, p.ComputeInstanceId}); !seen[at] { // one that computes and draws is in two lists with the same memory
+			// one that computes and draws is in two lists with the same memory
+			if at := (place{p.Pid, p.GpuInstanceId, p.ComputeInstanceId}); !seen[at] {
 				seen[at] = true
 				list = append(list, s.process(k.name, p))
 			}
@@ -60,7 +63,8 @@ func (s *session) processesOn(d nvml.Device) Value[[]Process] {
 		return Unknown[[]Process](why)
 	}
 	slices.SortFunc(list, func(a, b Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.GPUInstance.Or(-1), b.GPUInstance.Or(-1)), cmp.Compare(a.ComputeInstance.Or(-1), b.ComputeInstance.Or(-1)))
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.GPUInstance.Or(-1), b.GPUInstance.Or(-1)),
+			cmp.Compare(a.ComputeInstance.Or(-1), b.ComputeInstance.Or(-1)))
 	})
 	return KnownList(list)
 }
@@ -71,8 +75,9 @@ func (s *session) process(kind string, p nvml.ProcessInfo) Process {
 		used = Unknown[uint64](NotAvailable)
 	}
 	return Process{
-		PID: int(p.Pid), Kind: kind, UsedBytes: used, GPUInstance: instanceID(p.GpuInstanceId), ComputeInstance: instanceID(p.ComputeInstanceId),
-		Container: s.containers.Of(int(p.Pid)),
+		PID: int(p.Pid), Kind: kind, UsedBytes: used, GPUInstance: instanceID(p.GpuInstanceId),
+		ComputeInstance: instanceID(p.ComputeInstanceId),
+		Container:       s.containers.Of(int(p.Pid)),
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// lostRetry is how long a session is kept in which a card was lost. NVML lists cards when a session opens, so one that came back is seen in a new one only;
-// opening costs more than a round.
+// lostRetry is how long a session is kept in which a card was lost. NVML lists cards when a session opens, so one that
+// came back is seen in a new one only; opening costs more than a round.
 const lostRetry = time.Minute
 
 // Reader is the Source that asks NVML. It is not safe for use by several goroutines.
@@ -28,7 +28,8 @@ func NewReader(lib nvml.Interface, proc string, clock func() time.Time) *Reader 
 	return &Reader{lib: lib, containers: NewContainers(proc), xids: newXIDLog(clock)}
 }
 
-// NewSource is the Reader of the driver's own library; library is a path, or "" for the one that the dynamic linker finds.
+// NewSource is the Reader of the driver's own library; library is a path, or "" for the one that the dynamic linker
+// finds.
 func NewSource(library, proc string) Source {
 	var options []nvml.LibraryOption
 	if library != "" {
@@ -37,7 +38,8 @@ func NewSource(library, proc string) Source {
 	return NewReader(nvml.New(options...), proc, time.Now)
 }
 
-// Read makes a round; where the session turns out to have ended it tries once more with a new one, so that a reloaded driver costs no round.
+// Read makes a round; where the session turns out to have ended it tries once more with a new one, so that a reloaded
+// driver costs no round.
 func (r *Reader) Read(now time.Time) (Report, error) {
 	if r.session != nil && r.session.lost && now.Sub(r.session.opened) >= lostRetry {
 		r.Close()
@@ -65,10 +67,12 @@ func (r *Reader) Read(now time.Time) (Report, error) {
 }
 
 func noDriver(why Reason) Driver {
-	return Driver{State: string(why), Version: Unknown[string](why), NVML: Unknown[string](why), CUDA: Unknown[string](why), MissingCalls: []string{}}
+	return Driver{State: string(why), Version: Unknown[string](why), NVML: Unknown[string](why),
+		CUDA: Unknown[string](why), MissingCalls: []string{}}
 }
 
-// open makes sure that there is a session. Any call without one would end the process: the functions of a library that is not loaded cannot be found.
+// open makes sure that there is a session. Any call without one would end the process: the functions of a library that
+// is not loaded cannot be found.
 func (r *Reader) open(now time.Time) Reason {
 	if r.session != nil {
 		return ""

@@ -54,7 +54,8 @@ func TestEveryMockServer(t *testing.T) {
 				t.Errorf("%d cards, driver %+v", len(gpus), report.Driver)
 			}
 			for _, g := range gpus {
-				if g.Lost || g.Architecture.Or("") != "ampere" || g.Memory.Total.Or(0) != 40<<30 || g.ComputeCapability.Or("") != "8.0" || g.UUID.Why() != "" {
+				if g.Lost || g.Architecture.Or("") != "ampere" || g.Memory.Total.Or(0) != 40<<30 ||
+					g.ComputeCapability.Or("") != "8.0" || g.UUID.Why() != "" {
 					t.Errorf("card %d: %+v", g.Index, g)
 				}
 				if g.ECC.Enabled.Why() != CallFailed || g.NVLinks.Why() != CallFailed {
@@ -82,7 +83,8 @@ func TestNoMockServerIsLeftOut(t *testing.T) {
 	}
 }
 
-// The report of a machine with something of everything. go test -run Golden -update writes it anew; read the difference as carefully as code.
+// The report of a machine with something of everything. go test -run Golden -update writes it anew; read the difference
+// as carefully as code.
 func TestGoldenReport(t *testing.T) {
 	s := dgx()
 	rich(t, s)
@@ -90,7 +92,8 @@ func TestGoldenReport(t *testing.T) {
 	fakeProc(t, proc, 40, 7, "0::/kubepods/pod"+uid+"/"+id1+"\n")
 	fakeProc(t, proc, 42, 7, "0::/system.slice/display-manager.service\n")
 	r := NewReader(s, proc, func() time.Time { return now })
-	loop := NewLoop(Options{Source: r, Interval: 10 * time.Second, Node: "node-1", Version: "v1.0", Now: func() time.Time { return now }})
+	loop := NewLoop(Options{Source: r, Interval: 10 * time.Second, Node: "node-1", Version: "v1.0",
+		Now: func() time.Time { return now }})
 	report, err := loop.Once()
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +125,8 @@ func TestGoldenReport(t *testing.T) {
 	if diff := cmp.Diff(report, back); diff != "" {
 		t.Errorf("read back (-written +read)\n%s", diff)
 	}
-	for _, name := range []string{"mig_device_memory_used_bytes", "vgpu_licensed", "license_expiry_timestamp_seconds", "nvlink_errors_total", "row_remap_pending"} {
+	for _, name := range []string{"mig_device_memory_used_bytes", "vgpu_licensed", "license_expiry_timestamp_seconds",
+		"nvlink_errors_total", "row_remap_pending"} {
 		if samples(t, Handler(loop, ""))["gpu_portal_agent_"+name] == nil {
 			t.Errorf("%s is known, and no metric", name)
 		}
@@ -131,8 +135,10 @@ func TestGoldenReport(t *testing.T) {
 
 func TestAnswersOfTheDriver(t *testing.T) {
 	cases := map[nvml.Return]Reason{
-		nvml.ERROR_NOT_SUPPORTED: NotSupported, nvml.ERROR_NO_PERMISSION: NoPermission, nvml.ERROR_UNKNOWN: CallFailed, nvml.ERROR_NO_DATA: NoData,
-		nvml.ERROR_FUNCTION_NOT_FOUND: LibraryTooOld, nvml.ERROR_TIMEOUT: Timeout, nvml.ERROR_MEMORY: CallFailed, nvml.Return(4711): CallFailed,
+		nvml.ERROR_NOT_SUPPORTED: NotSupported, nvml.ERROR_NO_PERMISSION: NoPermission, nvml.ERROR_UNKNOWN: CallFailed,
+		nvml.ERROR_NO_DATA:            NoData,
+		nvml.ERROR_FUNCTION_NOT_FOUND: LibraryTooOld, nvml.ERROR_TIMEOUT: Timeout, nvml.ERROR_MEMORY: CallFailed,
+		nvml.Return(4711): CallFailed,
 	}
 	for code, want := range cases {
 		t.Run(string(want)+fmt.Sprint(int(code)), func(t *testing.T) {
@@ -141,8 +147,10 @@ func TestAnswersOfTheDriver(t *testing.T) {
 			_, gpus := read(t, reader(t, s), now)
 			g := gpus[1]
 			for what, got := range map[string]Reason{
-				"name": g.Name.Why(), "memory": g.Memory.Used.Why(), "mig": g.MIG.Enabled.Why(), "instances": g.MIG.Instances.Why(), "rows": g.RowRemap.Corrected.Why(),
-				"license": g.License.Supported.Why(), "nvlinks": g.NVLinks.Why(), "processes": g.Processes.Why(), "ecc": g.ECC.Enabled.Why(), "vgpu": g.VGPUHost.Active.Why(),
+				"name": g.Name.Why(), "memory": g.Memory.Used.Why(), "mig": g.MIG.Enabled.Why(), "instances": g.MIG.Instances.Why(),
+				"rows":    g.RowRemap.Corrected.Why(),
+				"license": g.License.Supported.Why(), "nvlinks": g.NVLinks.Why(), "processes": g.Processes.Why(),
+				"ecc": g.ECC.Enabled.Why(), "vgpu": g.VGPUHost.Active.Why(),
 			} {
 				if got != want {
 					t.Errorf("%s: want %q, got %q", what, want, got)
@@ -161,7 +169,8 @@ func TestLibraryMissing(t *testing.T) {
 	r := reader(t, s)
 	for range 3 {
 		report, err := r.Read(now)
-		if err != nil || report.Driver.State != string(LibraryMissing) || report.GPUs.Why() != LibraryMissing || report.Driver.Version.Why() != LibraryMissing {
+		if err != nil || report.Driver.State != string(LibraryMissing) || report.GPUs.Why() != LibraryMissing ||
+			report.Driver.Version.Why() != LibraryMissing {
 			t.Fatalf("got %+v, %v", report.Driver, err)
 		}
 	}
@@ -200,7 +209,10 @@ func TestDriverReload(t *testing.T) {
 	}
 	t.Run("in the middle of a round", func(t *testing.T) {
 		s := dgx()
-		report := ended(t, s, func() func() { return answer(&card(s, 3).Device, nvml.ERROR_UNINITIALIZED, only("GetMemoryInfo")) })
+		report := ended(t, s, func() func() {
+			return answer(&card(s, 3).Device, nvml.ERROR_UNINITIALIZED,
+				only("GetMemoryInfo"))
+		})
 		if report.Driver.Sessions != 2 || report.GPUs.Or(nil)[3].Memory.Total.Why() != "" {
 			t.Errorf("got %+v", report.Driver)
 		}
@@ -212,9 +224,11 @@ func TestDriverReload(t *testing.T) {
 		s := dgx()
 		r := reader(t, s)
 		read(t, r, now)
-		gone := answer(&s.Interface, nvml.ERROR_DRIVER_NOT_LOADED, func(name string, _ bool) bool { return name == "InitFunc" || name == "DeviceGetCountFunc" })
+		gone := answer(&s.Interface, nvml.ERROR_DRIVER_NOT_LOADED,
+			func(name string, _ bool) bool { return name == "InitFunc" || name == "DeviceGetCountFunc" })
 		for range 3 {
-			if report, err := r.Read(now); err != nil || report.Driver.State != string(DriverNotLoaded) || report.GPUs.Why() != DriverNotLoaded {
+			if report, err := r.Read(now); err != nil || report.Driver.State != string(DriverNotLoaded) ||
+				report.GPUs.Why() != DriverNotLoaded {
 				t.Fatalf("got %+v, %v", report.Driver, err)
 			}
 		}
@@ -225,18 +239,22 @@ func TestDriverReload(t *testing.T) {
 	})
 }
 
-// A library that was used cannot be unloaded, so only a new process can load that of another driver version. One that begins with the wrong library gains nothing
-// from beginning again.
+// A library that was used cannot be unloaded, so only a new process can load that of another driver version. One that
+// begins with the wrong library gains nothing from beginning again.
 func TestDriverOfAnotherVersion(t *testing.T) {
 	s := dgx()
 	r := reader(t, s)
-	fits := answer(&s.Interface, nvml.ERROR_LIB_RM_VERSION_MISMATCH, func(name string, _ bool) bool { return name == "InitFunc" || name == "DeviceGetCountFunc" })
+	fits := answer(&s.Interface, nvml.ERROR_LIB_RM_VERSION_MISMATCH,
+		func(name string, _ bool) bool { return name == "InitFunc" || name == "DeviceGetCountFunc" })
 	if report, err := r.Read(now); err != nil || report.Driver.State != string(DriverMismatch) {
 		t.Errorf("at first: %v, %+v", err, report.Driver)
 	}
 	fits()
 	read(t, r, now)
-	answer(&s.Interface, nvml.ERROR_LIB_RM_VERSION_MISMATCH, func(name string, _ bool) bool { return name == "InitFunc" || name == "DeviceGetCountFunc" })
+	answer(&s.Interface, nvml.ERROR_LIB_RM_VERSION_MISMATCH, func(name string, _ bool) bool {
+		return name == "InitFunc" ||
+			name == "DeviceGetCountFunc"
+	})
 	if report, err := r.Read(now); !errors.Is(err, ErrRestart) || report.Driver.State != string(DriverMismatch) {
 		t.Errorf("after it was replaced: %v, %+v", err, report.Driver)
 	}
@@ -303,8 +321,9 @@ func TestStandingFactsAreAskedOnce(t *testing.T) {
 	}
 	d, host := card(s, 1), card(s, 2)
 	for what, calls := range map[string]int{
-		"name": len(d.GetNameCalls()), "PCI": len(d.GetPciInfoCalls()), "vGPU types": len(host.GetSupportedVgpusCalls()), "links that are up": len(d.GetNvLinkVersionCalls()) - 1,
-		"profiles": len(d.GetGpuInstanceProfileInfoCalls()) - nvml.GPU_INSTANCE_PROFILE_COUNT + 1,
+		"name": len(d.GetNameCalls()), "PCI": len(d.GetPciInfoCalls()), "vGPU types": len(host.GetSupportedVgpusCalls()),
+		"links that are up": len(d.GetNvLinkVersionCalls()) - 1,
+		"profiles":          len(d.GetGpuInstanceProfileInfoCalls()) - nvml.GPU_INSTANCE_PROFILE_COUNT + 1,
 	} {
 		if calls != 1 {
 			t.Errorf("%s: asked %d times", what, calls)
@@ -320,7 +339,8 @@ func TestMIGChange(t *testing.T) {
 	r := reader(t, s)
 	_, gpus := read(t, r, now)
 	m := gpus[0].MIG
-	if m.Enabled.Or(true) || m.Instances.Why() != "" || len(m.Instances.Or(nil)) != 0 || named(m, "3g.20gb").Remaining.Why() != NotComputed {
+	if m.Enabled.Or(true) || m.Instances.Why() != "" || len(m.Instances.Or(nil)) != 0 ||
+		named(m, "3g.20gb").Remaining.Why() != NotComputed {
 		t.Errorf("before: %+v", m)
 	}
 
@@ -334,7 +354,8 @@ func TestMIGChange(t *testing.T) {
 	if diff := cmp.Diff([]string{"1g.5gb@0+1", "1g.5gb@1+1", "3g.20gb@4+4"}, got); diff != "" {
 		t.Error(diff)
 	}
-	for name, want := range map[string][]Placement{"1g.5gb": {{2, 1}, {3, 1}}, "2g.10gb": {{2, 2}}, "3g.20gb": {}, "7g.40gb": {}, "1g.5gb+me": {{2, 1}, {3, 1}}} {
+	for name, want := range map[string][]Placement{"1g.5gb": {{2, 1}, {3, 1}}, "2g.10gb": {{2, 2}}, "3g.20gb": {},
+		"7g.40gb": {}, "1g.5gb+me": {{2, 1}, {3, 1}}} {
 		if diff := cmp.Diff(Known(want), named(m, name).Free); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
@@ -389,7 +410,8 @@ func TestProfilesBelongToTheMode(t *testing.T) {
 	d.GetGpuInstanceProfileInfoFunc = func(int) (nvml.GpuInstanceProfileInfo, nvml.Return) {
 		return nvml.GpuInstanceProfileInfo{}, nvml.ERROR_NOT_SUPPORTED
 	}
-	if _, gpus := read(t, reader(t, s), now); gpus[0].MIG.Profiles.Why() != NotSupported || gpus[0].MIG.Enabled.Why() != "" {
+	if _, gpus := read(t, reader(t, s), now); gpus[0].MIG.Profiles.Why() != NotSupported ||
+		gpus[0].MIG.Enabled.Why() != "" {
 		t.Errorf("an old driver: %+v", gpus[0].MIG.Profiles)
 	}
 }
@@ -408,7 +430,8 @@ func TestMIGWithoutPrivileges(t *testing.T) {
 	s := dgx()
 	d := card(s, 0)
 	cut(t, d, map[int][]uint32{nvml.GPU_INSTANCE_PROFILE_3_SLICE: {0, 4}})
-	for _, f := range []string{"GetGpuInstances", "GetGpuInstanceRemainingCapacity", "GetMemoryInfo", "GetComputeRunningProcesses"} {
+	for _, f := range []string{"GetGpuInstances", "GetGpuInstanceRemainingCapacity", "GetMemoryInfo",
+		"GetComputeRunningProcesses"} {
 		answer(&d.Device, nvml.ERROR_NO_PERMISSION, only(f))
 	}
 	_, gpus := read(t, reader(t, s), now)
@@ -421,7 +444,8 @@ func TestMIGWithoutPrivileges(t *testing.T) {
 			t.Errorf("profile %d: free %+v, remaining %+v", p.ID, p.Free, p.Remaining)
 		}
 	}
-	if list := g.Processes.Or(nil); len(list) != 2 || list[0].GPUInstance.Why() != "" || list[0].Container.Why() != NoSuchProcess {
+	if list := g.Processes.Or(nil); len(list) != 2 || list[0].GPUInstance.Why() != "" ||
+		list[0].Container.Why() != NoSuchProcess {
 		t.Errorf("processes %+v", g.Processes)
 	}
 }
@@ -437,10 +461,12 @@ func TestOldLibrary(t *testing.T) {
 		return nil
 	}
 	report, gpus := read(t, reader(t, s), now)
-	if diff := cmp.Diff([]string{"nvmlDeviceGetMigMode", "nvmlDeviceGetRemappedRows"}, report.Driver.MissingCalls); diff != "" {
+	if diff := cmp.Diff([]string{"nvmlDeviceGetMigMode", "nvmlDeviceGetRemappedRows"},
+		report.Driver.MissingCalls); diff != "" {
 		t.Error(diff)
 	}
-	if g := gpus[0]; g.RowRemap.Failed.Why() != LibraryTooOld || g.MIG.Enabled.Why() != LibraryTooOld || g.MIG.Profiles.Why() != LibraryTooOld || g.Name.Why() != "" {
+	if g := gpus[0]; g.RowRemap.Failed.Why() != LibraryTooOld || g.MIG.Enabled.Why() != LibraryTooOld ||
+		g.MIG.Profiles.Why() != LibraryTooOld || g.Name.Why() != "" {
 		t.Errorf("got %+v", g)
 	}
 	for i := range s.Devices {
@@ -481,7 +507,8 @@ func TestXIDs(t *testing.T) {
 		t.Errorf("a card without events: %+v", gpus[7].XIDs)
 	}
 	xid := func(i int, n uint64) {
-		events <- event{nvml.EventData{Device: s.Devices[i], EventType: nvml.EventTypeXidCriticalError, EventData: n}, nvml.SUCCESS}
+		events <- event{nvml.EventData{Device: s.Devices[i], EventType: nvml.EventTypeXidCriticalError, EventData: n},
+			nvml.SUCCESS}
 	}
 	xid(2, 79)
 	xid(2, 48)
@@ -538,12 +565,14 @@ func TestProfilesOfEachModel(t *testing.T) {
 			d := card(s, 0)
 			d.MigMode = nvml.DEVICE_MIG_ENABLE
 			d.MemoryInfo.Total = model.MemoryGB << 30
-			placements, infos, names := map[uint32][]nvml.GpuInstancePlacement{}, map[int]nvml.GpuInstanceProfileInfo{}, map[int]string{}
+			placements, infos, names := map[uint32][]nvml.GpuInstancePlacement{}, map[int]nvml.GpuInstanceProfileInfo{},
+				map[int]string{}
 			for _, p := range model.Profiles {
 				if p.Enum >= nvml.GPU_INSTANCE_PROFILE_COUNT || p.MiB == 0 {
 					continue // newer than this go-nvml, or not known
 				}
-				infos[p.Enum] = nvml.GpuInstanceProfileInfo{Id: p.ID, SliceCount: p.Slices, InstanceCount: p.Max, MemorySizeMB: uint64(p.MiB)}
+				infos[p.Enum] = nvml.GpuInstanceProfileInfo{Id: p.ID, SliceCount: p.Slices, InstanceCount: p.Max,
+					MemorySizeMB: uint64(p.MiB)}
 				names[p.Enum] = p.Name
 				for _, start := range p.Placements.Starts {
 					placements[p.ID] = append(placements[p.ID], nvml.GpuInstancePlacement{Start: start, Size: p.Placements.Size})
@@ -559,7 +588,8 @@ func TestProfilesOfEachModel(t *testing.T) {
 				}
 				return info, nvml.SUCCESS
 			}
-			d.GetGpuInstancePossiblePlacementsFunc = func(info *nvml.GpuInstanceProfileInfo) ([]nvml.GpuInstancePlacement, nvml.Return) {
+			d.GetGpuInstancePossiblePlacementsFunc = func(info *nvml.GpuInstanceProfileInfo) (
+				[]nvml.GpuInstancePlacement, nvml.Return) {
 				return placements[info.Id], nvml.SUCCESS
 			}
 			_, gpus := read(t, reader(t, s), now)
@@ -576,7 +606,8 @@ func TestProfilesOfEachModel(t *testing.T) {
 	}
 }
 
-// What one round costs on eight cards, each in seven slices with a process in each. The bar is 0.5 % of a core at an interval of 10 s.
+// What one round costs on eight cards, each in seven slices with a process in each. The bar is 0.5 % of a core at an
+// interval of 10 s.
 func BenchmarkRound(b *testing.B) {
 	s, proc := dgx(), b.TempDir()
 	for i := range s.Devices {

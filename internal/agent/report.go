@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Schema names the shape of a report. Fields are added under the same name; whatever would break a reader gets a new one.
+// Schema names the shape of a report. Fields are added under the same name; whatever would break a reader gets a new
+// one.
 const Schema = "gpu-portal.agent/v1"
 
 // Ready is the Driver's state while a session is open; any other state is a Reason.
@@ -107,8 +108,9 @@ type Profile struct {
 	JPEG            int                `json:"jpeg_engines"`
 	OFA             int                `json:"ofa_engines"`
 	Placements      Value[[]Placement] `json:"placements"` // all that exist
-	Free            Value[[]Placement] `json:"free"`       // those where one more would fit beside the instances that are there; none while MIG is off
-	Remaining       Value[int]         `json:"remaining"`  // how many more the driver would make
+	// those where one more would fit beside the instances that are there; none while MIG is off
+	Free      Value[[]Placement] `json:"free"`
+	Remaining Value[int]         `json:"remaining"` // how many more the driver would make
 }
 
 // GPUInstance is a part of a card with its own memory and engines.
@@ -227,8 +229,8 @@ type VGPUInstance struct {
 	LicenseUntil Value[time.Time] `json:"license_expiry"`
 }
 
-// License is what a guest, or a card with workstation features, may be licensed for. On bare metal and in passthrough Supported is usually false: no licence
-// is missing there.
+// License is what a guest, or a card with workstation features, may be licensed for. On bare metal and in passthrough
+// Supported is usually false: no licence is missing there.
 type License struct {
 	Supported Value[bool]             `json:"supported"`
 	Features  Value[[]LicenseFeature] `json:"features"`
@@ -244,11 +246,13 @@ type LicenseFeature struct {
 	ExpiryStatus string `json:"expiry_status"`
 }
 
-// MaxReport bounds what is read of a report, in bytes: eight cards in seven slices with hundreds of processes stay below a tenth of it.
+// MaxReport bounds what is read of a report, in bytes: eight cards in seven slices with hundreds of processes stay
+// below a tenth of it.
 const MaxReport = 8 << 20
 
-// Parse reads a report that an agent of this or a newer version of the same schema wrote. What it does not know it passes over; what is missing is unknown.
-// It fails on another schema, on more than MaxReport bytes and on what is no report.
+// Parse reads a report that an agent of this or a newer version of the same schema wrote. What it does not know it
+// passes over; what is missing is unknown. It fails on another schema, on more than MaxReport bytes and on what is no
+// report.
 func Parse(r io.Reader) (Report, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxReport+1))
 	if err != nil {
@@ -262,12 +266,14 @@ func Parse(r io.Reader) (Report, error) {
 		return Report{}, fmt.Errorf("read report: %w", err)
 	}
 	if report.Schema != Schema {
-		return Report{}, fmt.Errorf("read report: schema %q, want %q", strings.ToValidUTF8(report.Schema[:min(len(report.Schema), 64)], ""), Schema)
+		return Report{}, fmt.Errorf("read report: schema %q, want %q",
+			strings.ToValidUTF8(report.Schema[:min(len(report.Schema), 64)], ""), Schema)
 	}
 	return report, nil
 }
 
-// free are the placements of a profile at which one more instance would fit. Instances of the same profile count against its maximum.
+// free are the placements of a profile at which one more instance would fit. Instances of the same profile count
+// against its maximum.
 func free(p Profile, instances []GPUInstance) Value[[]Placement] {
 	placements, ok := p.Placements.Get()
 	if !ok {

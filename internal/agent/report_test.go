@@ -17,13 +17,14 @@ func TestValueInJSON(t *testing.T) {
 		value fmt.Stringer
 		want  string
 	}{
-		"known":                       {show(Known(7)), `{"value":7}`},
-		"a known zero":                {show(Known(0)), `{"value":0}`},
-		"known to be false":           {show(Known(false)), `{"value":false}`},
-		"an empty list":               {show(KnownList[int](nil)), `{"value":[]}`},
-		"unknown":                     {show(Unknown[int](NoPermission)), `{"unknown":"no_permission"}`},
-		"nobody asked":                {show(Value[int]{}), `{"unknown":"not_read"}`},
-		"a list with unknowns inside": {show(Known([]Value[int]{Known(1), Unknown[int](GPULost)})), `{"value":[{"value":1},{"unknown":"gpu_lost"}]}`},
+		"known":             {show(Known(7)), `{"value":7}`},
+		"a known zero":      {show(Known(0)), `{"value":0}`},
+		"known to be false": {show(Known(false)), `{"value":false}`},
+		"an empty list":     {show(KnownList[int](nil)), `{"value":[]}`},
+		"unknown":           {show(Unknown[int](NoPermission)), `{"unknown":"no_permission"}`},
+		"nobody asked":      {show(Value[int]{}), `{"unknown":"not_read"}`},
+		"a list with unknowns inside": {show(Known([]Value[int]{Known(1), Unknown[int](GPULost)})),
+			`{"value":[{"value":1},{"unknown":"gpu_lost"}]}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,8 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"fields of a newer agent are passed over": {
-			text: `{"schema":"gpu-portal.agent/v1","new":{"a":[1]},` + driver + `,"gpus":{"value":[{"index":3,"uuid":{"value":"GPU-1","how":"x"},"novelty":1}]}}`,
+			text: `{"schema":"gpu-portal.agent/v1","new":{"a":[1]},` + driver +
+				`,"gpus":{"value":[{"index":3,"uuid":{"value":"GPU-1","how":"x"},"novelty":1}]}}`,
 			want: func(t *testing.T, r Report) {
 				gpus := r.GPUs.Or(nil)
 				if len(gpus) != 1 || gpus[0].Index != 3 || gpus[0].UUID.Or("") != "GPU-1" || r.Driver.Version.Or("") != "580.1" {
@@ -95,12 +97,13 @@ func TestParse(t *testing.T) {
 				}
 			},
 		},
-		"another schema":     {text: `{"schema":"gpu-portal.agent/v2"}`, err: "schema"},
-		"no schema":          {text: `{}`, err: "schema"},
-		"no report":          {text: `<html>`, err: "read report"},
-		"cut off":            {text: `{"schema":"gpu-portal.agent/v1","gpus":{"value":[{`, err: "read report"},
-		"a value of no kind": {text: `{"schema":"gpu-portal.agent/v1","gpus":{"value":[{"minor":{"value":"seven"}}]}}`, err: "read report"},
-		"too long":           {text: strings.Repeat(" ", MaxReport+1), err: "more than"},
+		"another schema": {text: `{"schema":"gpu-portal.agent/v2"}`, err: "schema"},
+		"no schema":      {text: `{}`, err: "schema"},
+		"no report":      {text: `<html>`, err: "read report"},
+		"cut off":        {text: `{"schema":"gpu-portal.agent/v1","gpus":{"value":[{`, err: "read report"},
+		"a value of no kind": {text: `{"schema":"gpu-portal.agent/v1","gpus":{"value":[{"minor":{"value":"seven"}}]}}`,
+			err: "read report"},
+		"too long": {text: strings.Repeat(" ", MaxReport+1), err: "more than"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,12 +154,14 @@ func TestFreePlacements(t *testing.T) {
 		there   []GPUInstance
 		want    Value[[]Placement]
 	}{
-		"an empty card":                      {three, nil, Known([]Placement{{0, 4}, {4, 4}})},
-		"one end is taken":                   {three, []GPUInstance{one(19, 6, 1)}, Known([]Placement{{0, 4}})},
-		"neighbours do not overlap":          {two, []GPUInstance{one(9, 4, 4)}, Known([]Placement{{0, 2}, {2, 2}})},
-		"free slices that do not fit":        {three, []GPUInstance{one(19, 3, 1), one(19, 4, 1)}, KnownList[Placement](nil)},
-		"the maximum counts before the room": {Profile{ID: 20, MaxInstances: 1, Placements: Known([]Placement{{0, 1}, {1, 1}})}, []GPUInstance{one(20, 0, 1)}, KnownList[Placement](nil)},
-		"placements are unknown":             {Profile{ID: 20, MaxInstances: 1, Placements: Unknown[[]Placement](NoPermission)}, nil, Unknown[[]Placement](NotComputed)},
+		"an empty card":               {three, nil, Known([]Placement{{0, 4}, {4, 4}})},
+		"one end is taken":            {three, []GPUInstance{one(19, 6, 1)}, Known([]Placement{{0, 4}})},
+		"neighbours do not overlap":   {two, []GPUInstance{one(9, 4, 4)}, Known([]Placement{{0, 2}, {2, 2}})},
+		"free slices that do not fit": {three, []GPUInstance{one(19, 3, 1), one(19, 4, 1)}, KnownList[Placement](nil)},
+		"the maximum counts before the room": {Profile{ID: 20, MaxInstances: 1,
+			Placements: Known([]Placement{{0, 1}, {1, 1}})}, []GPUInstance{one(20, 0, 1)}, KnownList[Placement](nil)},
+		"placements are unknown": {Profile{ID: 20, MaxInstances: 1, Placements: Unknown[[]Placement](NoPermission)}, nil,
+			Unknown[[]Placement](NotComputed)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

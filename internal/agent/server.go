@@ -13,8 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Handler serves /v1/report, /metrics and /healthz. tokenFile, when it is not "", holds the bearer token that the first two ask for; it is read anew for each
-// request, so that a Secret may change under a running agent. An unreadable or empty file lets nobody in.
+// Handler serves /v1/report, /metrics and /healthz. tokenFile, when it is not "", holds the bearer token that the first
+// two ask for; it is read anew for each request, so that a Secret may change under a running agent. An unreadable or
+// empty file lets nobody in.
 func Handler(l *Loop, tokenFile string) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&metrics{loop: l})
@@ -24,7 +25,8 @@ func Handler(l *Loop, tokenFile string) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/report", guard(report(l)))
-	mux.Handle("GET /metrics", guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError})))
+	mux.Handle("GET /metrics", guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4,
+		ErrorHandling: promhttp.ContinueOnError})))
 	mux.Handle("GET /healthz", healthz(l))
 	return mux
 }
@@ -33,7 +35,8 @@ func Handler(l *Loop, tokenFile string) http.Handler {
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: http.MaxBytesHandler(h, 0), MaxHeaderBytes: 8 << 10,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute,
 	}
 }
 

@@ -50,14 +50,16 @@ func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
 func oneCard() Report {
 	g := GPU{
-		Index: 0, UUID: Known("GPU-1"), Name: Known("NVIDIA H100"), Memory: Memory{Total: Known(uint64(80 << 30)), Used: Unknown[uint64](NoPermission)},
+		Index: 0, UUID: Known("GPU-1"), Name: Known("NVIDIA H100"), Memory: Memory{Total: Known(uint64(80 << 30)),
+			Used: Unknown[uint64](NoPermission)},
 		ECC:  ECC{AggregateCorrected: Known(uint64(0))},
 		XIDs: Known(XIDs{Since: now, Counts: []XIDCount{{XID: 79, Count: 2, Last: now}}}),
 		Processes: Known([]Process{
 			{PID: 1, Kind: "compute", UsedBytes: Known(uint64(10)), Container: Known(Container{ID: id1, PodUID: Known(uid)})},
 			{PID: 2, Kind: "compute", UsedBytes: Known(uint64(32)), Container: Known(Container{ID: id1, PodUID: Known(uid)})},
 			{PID: 3, Kind: "compute", UsedBytes: Known(uint64(32)), Container: Known(Container{ID: id2, PodUID: Known(uid)})},
-			{PID: 4, Kind: "mps", UsedBytes: Unknown[uint64](NotAvailable), Container: Known(Container{ID: id2, PodUID: Known(uid)})},
+			{PID: 4, Kind: "mps", UsedBytes: Unknown[uint64](NotAvailable),
+				Container: Known(Container{ID: id2, PodUID: Known(uid)})},
 		}),
 	}
 	return Report{Driver: Driver{State: Ready, Version: Known("580.1"), Sessions: 1}, GPUs: Known([]GPU{g})}
@@ -108,9 +110,11 @@ next:
 
 func TestServing(t *testing.T) {
 	c := newClock()
-	loop := NewLoop(Options{Source: &fakeSource{report: oneCard()}, Interval: 10 * time.Second, Node: "n1", Version: "v1", Now: c.now})
+	loop := NewLoop(Options{Source: &fakeSource{report: oneCard()}, Interval: 10 * time.Second, Node: "n1", Version: "v1",
+		Now: c.now})
 	h := Handler(loop, "")
-	if w := get(t, h, "GET", "/v1/report", ""); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+	if w := get(t, h, "GET", "/v1/report", ""); w.Code != http.StatusServiceUnavailable ||
+		w.Header().Get("Retry-After") == "" {
 		t.Errorf("before the first round: %d", w.Code)
 	}
 	if w := get(t, h, "GET", "/healthz", ""); w.Code != http.StatusOK {
@@ -144,7 +148,8 @@ func TestMetrics(t *testing.T) {
 	_ = loop.round()
 	s := samples(t, h)
 	for name, want := range map[string]float64{
-		"driver_ready": 1, "gpus": 1, "memory_total_bytes": 80 << 30, "ecc_errors_total": 0, "rounds_total": 1, "driver_sessions_total": 1, "gpu_lost": 0,
+		"driver_ready": 1, "gpus": 1, "memory_total_bytes": 80 << 30, "ecc_errors_total": 0, "rounds_total": 1,
+		"driver_sessions_total": 1, "gpu_lost": 0,
 	} {
 		if got, ok := value(s["gpu_portal_agent_"+name]); !ok || got != want {
 			t.Errorf("%s: want %v, got %v (%v)", name, want, got, ok)
@@ -160,7 +165,8 @@ func TestMetrics(t *testing.T) {
 	if _, ok := value(held, "container_id", id2); ok {
 		t.Error("a sum with an unknown in it is shown as known")
 	}
-	for _, name := range []string{"memory_used_bytes", "mig_enabled", "remapped_rows", "row_remap_failed", "vgpu_instances"} {
+	for _, name := range []string{"memory_used_bytes", "mig_enabled", "remapped_rows", "row_remap_failed",
+		"vgpu_instances"} {
 		if _, ok := s["gpu_portal_agent_"+name]; ok {
 			t.Errorf("%s is unknown, and is a metric", name)
 		}
@@ -300,7 +306,8 @@ func TestServerHasLimits(t *testing.T) {
 			t.Error("a body was read")
 		}
 	}))
-	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 64<<10 {
+	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 ||
+		s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 64<<10 {
 		t.Errorf("got %+v", s)
 	}
 	s.Handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", strings.NewReader("body")))

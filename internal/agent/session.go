@@ -36,14 +36,16 @@ type session struct {
 func newSession(lib nvml.Interface, now time.Time, containers *Containers, xids *xidLog) *session {
 	s := &session{
 		lib: lib, opened: now, containers: containers, xids: xids,
-		identities: map[string]identity{}, layouts: map[string]layout{}, migDevices: map[string]MIGDevice{}, types: map[string][]VGPUType{},
+		identities: map[string]identity{}, layouts: map[string]layout{}, migDevices: map[string]MIGDevice{},
+		types: map[string][]VGPUType{},
 		uuids: map[int]Value[string]{}, ends: map[cable]NVLink{},
 	}
 	s.absent, s.absentList = absentCalls(lib.Extensions())
 	return s
 }
 
-// absentCalls asks once for each function the agent uses. NVML is bound lazily: calling one that the library lacks ends the process with "undefined symbol".
+// absentCalls asks once for each function the agent uses. NVML is bound lazily: calling one that the library lacks ends
+// the process with "undefined symbol".
 func absentCalls(e nvml.ExtendedInterface) (map[call]bool, []string) {
 	absent, list := map[call]bool{}, []string{}
 	for c, versions := range symbols {
@@ -56,8 +58,9 @@ func absentCalls(e nvml.ExtendedInterface) (map[call]bool, []string) {
 	return absent, list
 }
 
-// ask makes one call, unless the library lacks it, or the card or the session is gone already: then each further call would cost a timeout. go-nvml panics on
-// some answers (a profile with no instances), which is an unknown value like others and no reason to stop.
+// ask makes one call, unless the library lacks it, or the card or the session is gone already: then each further call
+// would cost a timeout. go-nvml panics on some answers (a profile with no instances), which is an unknown value like
+// others and no reason to stop.
 func ask[T any](s *session, c call, f func() (T, nvml.Return)) (out Value[T]) {
 	switch {
 	case s.ended != "":
@@ -86,7 +89,8 @@ func ask[T any](s *session, c call, f func() (T, nvml.Return)) (out Value[T]) {
 	return Unknown[T](why)
 }
 
-// reasons are NVML's answers. What is not here is CallFailed. The library's own words are not used: they differ from version to version.
+// reasons are NVML's answers. What is not here is CallFailed. The library's own words are not used: they differ from
+// version to version.
 var reasons = map[nvml.Return]Reason{
 	nvml.ERROR_UNINITIALIZED:             Uninitialized,
 	nvml.ERROR_NOT_SUPPORTED:             NotSupported,

@@ -5,20 +5,22 @@ import (
 	"reflect"
 )
 
-// Reason says why a value is unknown. The list may grow: a reader of reports shows a reason it does not know as it stands.
+// Reason says why a value is unknown. The list may grow: a reader of reports shows a reason it does not know as it
+// stands.
 type Reason string
 
 const (
-	NotRead          Reason = "not_read"           // the agent did not ask, or an older one does not report it
-	NotSupported     Reason = "not_supported"      // the card or driver does not have it
-	NotAvailable     Reason = "not_available"      // the driver answers, but without a value
-	NotFound         Reason = "not_found"          //
-	NoData           Reason = "no_data"            //
-	NoPermission     Reason = "no_permission"      // the agent runs with too few rights for it
-	LibraryMissing   Reason = "library_missing"    // no libnvidia-ml.so.1 that can be loaded
-	LibraryTooOld    Reason = "library_too_old"    // the library lacks the function
-	DriverNotLoaded  Reason = "driver_not_loaded"  //
-	DriverMismatch   Reason = "driver_mismatch"    // the library in this process is of another version than the loaded driver
+	NotRead         Reason = "not_read"          // the agent did not ask, or an older one does not report it
+	NotSupported    Reason = "not_supported"     // the card or driver does not have it
+	NotAvailable    Reason = "not_available"     // the driver answers, but without a value
+	NotFound        Reason = "not_found"         //
+	NoData          Reason = "no_data"           //
+	NoPermission    Reason = "no_permission"     // the agent runs with too few rights for it
+	LibraryMissing  Reason = "library_missing"   // no libnvidia-ml.so.1 that can be loaded
+	LibraryTooOld   Reason = "library_too_old"   // the library lacks the function
+	DriverNotLoaded Reason = "driver_not_loaded" //
+	// the library in this process is of another version than the loaded driver
+	DriverMismatch   Reason = "driver_mismatch"
 	Uninitialized    Reason = "uninitialized"      // the session with the driver ended
 	GPULost          Reason = "gpu_lost"           // the card fell off the bus
 	ResetRequired    Reason = "reset_required"     //
@@ -31,7 +33,8 @@ const (
 	NotComputed      Reason = "not_computed"       // follows from a value that is unknown
 )
 
-// Value is a reading: known, or unknown with the reason. The zero Value is unknown. In JSON it is {"value": …} or {"unknown": "reason"}.
+// Value is a reading: known, or unknown with the reason. The zero Value is unknown. In JSON it is {"value": …} or
+// {"unknown": "reason"}.
 type Value[T any] struct {
 	value T
 	known bool

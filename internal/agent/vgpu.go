@@ -10,7 +10,8 @@ import (
 
 func noVGPUHost(why Reason) VGPUHost {
 	return VGPUHost{
-		Unknown[bool](why), Unknown[bool](why), Unknown[string](why), Unknown[[]VGPUType](why), Unknown[[]string](why), Unknown[[]VGPUInstance](why),
+		Unknown[bool](why), Unknown[bool](why), Unknown[string](why), Unknown[[]VGPUType](why), Unknown[[]string](why),
+		Unknown[[]VGPUInstance](why),
 	}
 }
 
@@ -25,10 +26,14 @@ func (s *session) vgpuHost(uuid, virtualization Value[string], d nvml.Device) VG
 	}
 	creatable := ask(s, callCreatableVGPUs, d.GetCreatableVgpus)
 	return VGPUHost{
-		SRIOV:         mapped(ask(s, callHostMode, d.GetHostVgpuMode), func(m nvml.HostVgpuMode) bool { return m == nvml.HOST_VGPU_MODE_SRIOV }),
-		Heterogeneous: mapped(ask(s, callHeterogeneous, d.GetVgpuHeterogeneousMode), func(m nvml.VgpuHeterogeneousMode) bool { return m.Mode == uint32(nvml.FEATURE_ENABLED) }),
-		Scheduler: worded(mapped(ask(s, callScheduler, d.GetVgpuSchedulerState), func(st nvml.VgpuSchedulerGetState) uint32 { return st.SchedulerPolicy }),
-			map[uint32]string{nvml.VGPU_SCHEDULER_POLICY_BEST_EFFORT: "best_effort", nvml.VGPU_SCHEDULER_POLICY_EQUAL_SHARE: "equal_share",
+		SRIOV: mapped(ask(s, callHostMode, d.GetHostVgpuMode),
+			func(m nvml.HostVgpuMode) bool { return m == nvml.HOST_VGPU_MODE_SRIOV }),
+		Heterogeneous: mapped(ask(s, callHeterogeneous, d.GetVgpuHeterogeneousMode),
+			func(m nvml.VgpuHeterogeneousMode) bool { return m.Mode == uint32(nvml.FEATURE_ENABLED) }),
+		Scheduler: worded(mapped(ask(s, callScheduler, d.GetVgpuSchedulerState),
+			func(st nvml.VgpuSchedulerGetState) uint32 { return st.SchedulerPolicy }),
+			map[uint32]string{nvml.VGPU_SCHEDULER_POLICY_BEST_EFFORT: "best_effort",
+				nvml.VGPU_SCHEDULER_POLICY_EQUAL_SHARE: "equal_share",
 				nvml.VGPU_SCHEDULER_POLICY_FIXED_SHARE: "fixed_share"}),
 		Supported: s.vgpuTypes(uuid, d),
 		Creatable: mapped(creatable, func(list []nvml.VgpuTypeId) []string {
@@ -54,7 +59,8 @@ func (s *session) vgpuTypes(uuid Value[string], d nvml.Device) Value[[]VGPUType]
 		types := make([]VGPUType, 0, len(ids))
 		for _, t := range ids {
 			types = append(types, VGPUType{
-				Name: text(ask(s, callTypeName, t.GetName)), Class: text(ask(s, callTypeClass, t.GetClass)), License: text(ask(s, callTypeLicense, t.GetLicense)),
+				Name: text(ask(s, callTypeName, t.GetName)), Class: text(ask(s, callTypeClass, t.GetClass)),
+				License:          text(ask(s, callTypeLicense, t.GetLicense)),
 				FramebufferBytes: ask(s, callTypeFramebuffer, t.GetFramebufferSize),
 				MaxInstances:     ask(s, callTypeMax, func() (int, nvml.Return) { return t.GetMaxInstances(d) }),
 			})
@@ -112,8 +118,10 @@ func (s *session) vgpu(v nvml.VgpuInstance) VGPUInstance {
 
 // State 0 is NVML's own "unknown" and has no word.
 var licenseStates = map[uint32]string{
-	nvml.GRID_LICENSE_STATE_UNINITIALIZED: "uninitialized", nvml.GRID_LICENSE_STATE_UNLICENSED_UNRESTRICTED: "unlicensed_unrestricted",
-	nvml.GRID_LICENSE_STATE_UNLICENSED_RESTRICTED: "unlicensed_restricted", nvml.GRID_LICENSE_STATE_UNLICENSED: "unlicensed", nvml.GRID_LICENSE_STATE_LICENSED: "licensed",
+	nvml.GRID_LICENSE_STATE_UNINITIALIZED:           "uninitialized",
+	nvml.GRID_LICENSE_STATE_UNLICENSED_UNRESTRICTED: "unlicensed_unrestricted",
+	nvml.GRID_LICENSE_STATE_UNLICENSED_RESTRICTED:   "unlicensed_restricted",
+	nvml.GRID_LICENSE_STATE_UNLICENSED:              "unlicensed", nvml.GRID_LICENSE_STATE_LICENSED: "licensed",
 }
 
 var (
@@ -122,7 +130,8 @@ var (
 		uint32(nvml.GRID_LICENSE_FEATURE_CODE_GAMING): "gaming", uint32(nvml.GRID_LICENSE_FEATURE_CODE_COMPUTE): "compute",
 	}
 	expiryStates = map[uint8]string{
-		nvml.GRID_LICENSE_EXPIRY_NOT_AVAILABLE: "not_available", nvml.GRID_LICENSE_EXPIRY_INVALID: "invalid", nvml.GRID_LICENSE_EXPIRY_VALID: "valid",
+		nvml.GRID_LICENSE_EXPIRY_NOT_AVAILABLE: "not_available", nvml.GRID_LICENSE_EXPIRY_INVALID: "invalid",
+		nvml.GRID_LICENSE_EXPIRY_VALID:          "valid",
 		nvml.GRID_LICENSE_EXPIRY_NOT_APPLICABLE: "not_applicable", nvml.GRID_LICENSE_EXPIRY_PERMANENT: "permanent",
 	}
 )
@@ -148,8 +157,10 @@ func (s *session) license(d nvml.Device) License {
 func licenseFeature(f nvml.GridLicensableFeature) LicenseFeature {
 	e := f.LicenseExpiry
 	return LicenseFeature{
-		Feature: orUnknown(licenseFeatures[f.FeatureCode]), Product: cstring(f.ProductName[:]).Or(""), Enabled: f.FeatureEnabled != 0, Licensed: f.FeatureState == 1,
-		Expiry: expiry(e.Status, e.Year, e.Month, e.Day, e.Hour, e.Min, e.Sec), ExpiryStatus: orUnknown(expiryStates[e.Status]),
+		Feature: orUnknown(licenseFeatures[f.FeatureCode]), Product: cstring(f.ProductName[:]).Or(""),
+		Enabled: f.FeatureEnabled != 0, Licensed: f.FeatureState == 1,
+		Expiry:       expiry(e.Status, e.Year, e.Month, e.Day, e.Hour, e.Min, e.Sec),
+		ExpiryStatus: orUnknown(expiryStates[e.Status]),
 	}
 }
 

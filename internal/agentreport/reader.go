@@ -104,7 +104,8 @@ func (r *Reader) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Round asks every agent once. An agent that does not answer keeps its last word until that is stale; one whose pod is gone has none.
+// Round asks every agent once. An agent that does not answer keeps its last word until that is stale; one whose pod is
+// gone has none.
 func (r *Reader) Round(ctx context.Context) error {
 	pods, err := r.o.Pods(ctx)
 	if err != nil {
@@ -220,7 +221,11 @@ func (r *Reader) keep(pods []Pod, heard map[string]node) bool {
 
 // says reports whether two reports say the same, whenever they do.
 func (n node) says(o node) bool {
-	return reflect.DeepEqual(n.cards, o.cards) && slices.EqualFunc(n.devices, o.devices, func(a, b license.Device) bool { return a.UUID == b.UUID && a.State == b.State })
+	return reflect.DeepEqual(n.cards, o.cards) &&
+		slices.EqualFunc(n.devices, o.devices, func(a, b license.Device) bool {
+			return a.UUID == b.UUID &&
+				a.State == b.State
+		})
 }
 
 // Cards are the physical cards by node.

@@ -78,8 +78,10 @@ func newSite(t testing.TB, answer http.Handler, pods ...Pod) *site {
 		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	s.Reader = New(Options{Cluster: "main", Pods: func(context.Context) ([]Pod, error) { return s.pods, s.listing }, Transport: transport,
-		URL: func(p Pod) (string, error) { return "http://" + p.IP + ":9410/v1/report", nil }, Now: func() time.Time { return s.now }, Changed: func() { s.changes++ }})
+	s.Reader = New(Options{Cluster: "main", Pods: func(context.Context) ([]Pod, error) { return s.pods, s.listing },
+		Transport: transport,
+		URL:       func(p Pod) (string, error) { return "http://" + p.IP + ":9410/v1/report", nil },
+		Now:       func() time.Time { return s.now }, Changed: func() { s.changes++ }})
 	return s
 }
 
@@ -106,12 +108,16 @@ func TestTheAgentsOwnReport(t *testing.T) {
 	if len(cards) != 8 {
 		t.Fatalf("want eight cards, got %d", len(cards))
 	}
-	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Model: "Mock NVIDIA A100-SXM4-40GB", Axis: 8,
-		Slices: []inventory.Placement{{UUID: "MIG-00000000-0000-0000-0000-000000000000-0", Profile: "1g.5gb", Start: 0, Size: 1},
-			{UUID: "MIG-00000000-0000-0000-0000-000000000000-1", Profile: "1g.5gb", Start: 1, Size: 1}, {UUID: "MIG-00000000-0000-0000-0000-000000000000-2", Profile: "3g.20gb", Start: 4, Size: 4}}}
+	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Model: "Mock NVIDIA A100-SXM4-40GB",
+		Axis: 8,
+		Slices: []inventory.Placement{{UUID: "MIG-00000000-0000-0000-0000-000000000000-0", Profile: "1g.5gb", Start: 0,
+			Size: 1},
+			{UUID: "MIG-00000000-0000-0000-0000-000000000000-1", Profile: "1g.5gb", Start: 1, Size: 1},
+			{UUID: "MIG-00000000-0000-0000-0000-000000000000-2", Profile: "3g.20gb", Start: 4, Size: 4}}}
 	got := cards[0]
 	for _, f := range got.Fits {
-		if f.Profile == "1g.5gb" && !cmp.Equal(f, inventory.Fitting{Profile: "1g.5gb", Size: 1, Starts: []int{2, 3}}) || f.Profile == "3g.20gb" {
+		if f.Profile == "1g.5gb" && !cmp.Equal(f, inventory.Fitting{Profile: "1g.5gb", Size: 1, Starts: []int{2, 3}}) ||
+			f.Profile == "3g.20gb" {
 			t.Errorf("want room for two of 1g.5gb beside the slices, and for none of 3g.20gb, got %+v", f)
 		}
 	}
@@ -129,8 +135,10 @@ func TestTheAgentsOwnReport(t *testing.T) {
 		t.Errorf("want the lost card to be there as lost, got %+v", c)
 	}
 	devices := []license.Device{
-		{Cluster: "main", Node: "node-1", UUID: "11111111-2222-3333-4444-555555555555", Index: "2", State: license.Licensed, SeenAt: taken, Expires: time.Date(2026, 11, 22, 8, 30, 1, 0, time.UTC)},
-		{Cluster: "main", Node: "node-1", UUID: "GPU-00000000-0000-0000-0000-000000000003", Index: "3", State: license.Licensed, SeenAt: taken, Expires: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)},
+		{Cluster: "main", Node: "node-1", UUID: "11111111-2222-3333-4444-555555555555", Index: "2", State: license.Licensed,
+			SeenAt: taken, Expires: time.Date(2026, 11, 22, 8, 30, 1, 0, time.UTC)},
+		{Cluster: "main", Node: "node-1", UUID: "GPU-00000000-0000-0000-0000-000000000003", Index: "3",
+			State: license.Licensed, SeenAt: taken, Expires: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)},
 	}
 	said := s.Devices()
 	for i := range said {
@@ -161,17 +169,21 @@ func TestLicenceStates(t *testing.T) {
 		change func(*agent.GPU)
 		want   license.State // "": no vGPU
 	}{
-		"licensed":                           {host("licensed"), license.Licensed},
-		"in grace":                           {host("unlicensed_unrestricted"), license.Unrestricted},
-		"slowed down":                        {host("unlicensed_restricted"), license.Restricted},
-		"unlicensed":                         {host("unlicensed"), license.Unlicensed},
-		"has not begun to ask":               {host("uninitialized"), license.StateUnknown},
-		"a word of a newer driver":           {host("on loan"), license.StateUnknown},
-		"a guest with its licence":           {inGuest(agent.LicenseFeature{Enabled: true, Licensed: true}), license.Licensed},
-		"a guest without":                    {inGuest(agent.LicenseFeature{Enabled: true}), license.Unlicensed},
-		"a guest with nothing switched on":   {inGuest(agent.LicenseFeature{Licensed: true}), ""},
-		"a card that needs none":             {func(g *agent.GPU) { g.UUID = agent.Known("GPU-1") }, ""},
-		"a guest whose licence nobody knows": {func(g *agent.GPU) { g.UUID, g.Virtualization = agent.Known("GPU-1"), agent.Known("vgpu_guest") }, ""},
+		"licensed":                 {host("licensed"), license.Licensed},
+		"in grace":                 {host("unlicensed_unrestricted"), license.Unrestricted},
+		"slowed down":              {host("unlicensed_restricted"), license.Restricted},
+		"unlicensed":               {host("unlicensed"), license.Unlicensed},
+		"has not begun to ask":     {host("uninitialized"), license.StateUnknown},
+		"a word of a newer driver": {host("on loan"), license.StateUnknown},
+		"a guest with its licence": {inGuest(agent.LicenseFeature{Enabled: true, Licensed: true}),
+			license.Licensed},
+		"a guest without":                  {inGuest(agent.LicenseFeature{Enabled: true}), license.Unlicensed},
+		"a guest with nothing switched on": {inGuest(agent.LicenseFeature{Licensed: true}), ""},
+		"a card that needs none":           {func(g *agent.GPU) { g.UUID = agent.Known("GPU-1") }, ""},
+		"a guest whose licence nobody knows": {func(g *agent.GPU) {
+			g.UUID, g.Virtualization = agent.Known("GPU-1"),
+				agent.Known("vgpu_guest")
+		}, ""},
 	} {
 		var g agent.GPU
 		c.change(&g)
@@ -248,7 +260,8 @@ func TestReportsThatAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestSilenceIsUnknown: an agent that answers no more is believed for as long as its last word is fresh, and a pod that is gone is not.
+// TestSilenceIsUnknown: an agent that answers no more is believed for as long as its last word is fresh, and a pod that
+// is gone is not.
 func TestSilenceIsUnknown(t *testing.T) {
 	s := newSite(t, serving(t, mocked(t), ""), onNode)
 	s.round(t)
@@ -276,9 +289,11 @@ func TestSilenceIsUnknown(t *testing.T) {
 	}
 }
 
-// TestOneAgentSpeaksForANode: of two pods on a node the first by name, and none for a node that the API server does not name.
+// TestOneAgentSpeaksForANode: of two pods on a node the first by name, and none for a node that the API server does not
+// name.
 func TestOneAgentSpeaksForANode(t *testing.T) {
-	got := oneEach([]Pod{{"b", "node-1", "10.0.0.2"}, {"a", "node-1", "10.0.0.1"}, {"c", "", "10.0.0.3"}, {"d", "node-2", ""}})
+	got := oneEach([]Pod{{"b", "node-1", "10.0.0.2"}, {"a", "node-1", "10.0.0.1"}, {"c", "", "10.0.0.3"},
+		{"d", "node-2", ""}})
 	if diff := cmp.Diff([]Pod{{"a", "node-1", "10.0.0.1"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -60,7 +60,8 @@ func earlier(a, b time.Time) time.Time {
 
 // card is a card with its cut where all of it is known: with one instance missing, its place would look free.
 func card(g agent.GPU) inventory.PhysicalCard {
-	c := inventory.PhysicalCard{Index: g.Index, UUID: g.UUID.Or(""), Model: g.Name.Or(""), Lost: g.Lost, Errors: errorsOf(g)}
+	c := inventory.PhysicalCard{Index: g.Index, UUID: g.UUID.Or(""), Model: g.Name.Or(""), Lost: g.Lost,
+		Errors: errorsOf(g)}
 	instances, known := g.MIG.Instances.Get()
 	profiles, listed := g.MIG.Profiles.Get()
 	if !known || !listed || !g.MIG.Enabled.Or(false) {
@@ -73,14 +74,16 @@ func card(g agent.GPU) inventory.PhysicalCard {
 		c.Fits = append(c.Fits, fitting(p)...)
 	}
 	for _, i := range instances {
-		c.Slices = append(c.Slices, inventory.Placement{UUID: deviceOf(g, i.ID), Profile: i.Profile.Or(""), Start: i.Placement.Start, Size: i.Placement.Size})
+		c.Slices = append(c.Slices, inventory.Placement{UUID: deviceOf(g, i.ID), Profile: i.Profile.Or(""),
+			Start: i.Placement.Start, Size: i.Placement.Size})
 	}
 	return c
 }
 
 // errorsOf is nil where the driver tells of none.
 func errorsOf(g agent.GPU) *inventory.CardErrors {
-	e := inventory.CardErrors{RowsPending: g.RowRemap.Pending.Or(false) || g.RetiredPages.Pending.Or(false), RowsFailed: g.RowRemap.Failed.Or(false)}
+	e := inventory.CardErrors{RowsPending: g.RowRemap.Pending.Or(false) || g.RetiredPages.Pending.Or(false),
+		RowsFailed: g.RowRemap.Failed.Or(false)}
 	_, told := g.RowRemap.Failed.Get()
 	if n, known := g.ECC.VolatileCorrected.Get(); known {
 		e.Corrected, told = &n, true
@@ -109,7 +112,8 @@ func errorsOf(g agent.GPU) *inventory.CardErrors {
 	return &e
 }
 
-// fitting is where one more of a profile would fit; nothing where it would not or this is not known. All placements of a profile are of one size.
+// fitting is where one more of a profile would fit; nothing where it would not or this is not known. All placements of
+// a profile are of one size.
 func fitting(p agent.Profile) []inventory.Fitting {
 	free := p.Free.Or(nil)
 	if name, known := p.Name.Get(); known && len(free) > 0 && p.Remaining.Or(1) > 0 {
@@ -137,18 +141,22 @@ func deviceOf(g agent.GPU, instance int) string {
 	return found
 }
 
-// states are NVML's words for the licence of a vGPU as its host sees it (nvml.h: NVML_GRID_LICENSE_STATE_*). One that has not begun to ask is unknown.
+// states are NVML's words for the licence of a vGPU as its host sees it (nvml.h: NVML_GRID_LICENSE_STATE_*). One that
+// has not begun to ask is unknown.
 var states = map[string]license.State{
-	"licensed": license.Licensed, "unlicensed": license.Unlicensed, "unlicensed_unrestricted": license.Unrestricted, "unlicensed_restricted": license.Restricted,
+	"licensed": license.Licensed, "unlicensed": license.Unlicensed, "unlicensed_unrestricted": license.Unrestricted,
+	"unlicensed_restricted": license.Restricted,
 }
 
-// devices are the vGPUs of a card: in a guest the card itself, on a host those that it shares out. A card that needs no licence is none.
+// devices are the vGPUs of a card: in a guest the card itself, on a host those that it shares out. A card that needs no
+// licence is none.
 func devices(g agent.GPU) []license.Device {
 	index := strconv.Itoa(g.Index)
 	var list []license.Device
 	for _, v := range g.VGPUHost.Active.Or(nil) {
 		if uuid := v.UUID.Or(""); uuid != "" && len(list) < maxVGPUs {
-			list = append(list, license.Device{UUID: short(uuid), Index: index, Model: short(v.Type.Or("")), State: hosted(v), Expires: v.LicenseUntil.Or(time.Time{})})
+			list = append(list, license.Device{UUID: short(uuid), Index: index, Model: short(v.Type.Or("")), State: hosted(v),
+				Expires: v.LicenseUntil.Or(time.Time{})})
 		}
 	}
 	if d, ok := guest(g); ok {

@@ -33,7 +33,8 @@ type Advice struct {
 	Dismissed *Dismissed      `json:"dismissed,omitempty"`
 }
 
-// AdviceEvidence is what was measured. All values are measured; where they would not be the workload's own there are none.
+// AdviceEvidence is what was measured. All values are measured; where they would not be the workload's own there are
+// none.
 type AdviceEvidence struct {
 	From            time.Time `json:"from"`
 	Until           time.Time `json:"until"`
@@ -63,7 +64,8 @@ func (a *API) advice(ctx context.Context, actor identity.Actor, in *adviceInput)
 	if err != nil {
 		return nil, err
 	}
-	v := AdviceReport{AsOf: moment(r.AsOf), WindowSeconds: r.Rule.Window.Seconds(), AfterSeconds: r.Rule.After.Seconds(), Items: []Advice{}}
+	v := AdviceReport{AsOf: moment(r.AsOf), WindowSeconds: r.Rule.Window.Seconds(), AfterSeconds: r.Rule.After.Seconds(),
+		Items: []Advice{}}
 	for _, list := range [][]advice.Advice{r.Advice, r.Put, r.None} {
 		for _, is := range list {
 			v.Items = append(v.Items, adviceView(is))
@@ -88,7 +90,8 @@ func (a *API) restoreAdvice(ctx context.Context, actor identity.Actor, in *idInp
 }
 
 func adviceView(is advice.Advice) Advice {
-	v := Advice{Workload: string(is.Workload.ID), Name: is.Workload.Name, Tenant: is.Workload.Tenant, Size: is.Workload.Size.Name, Kind: "none", Why: string(is.Why), Signs: []string{}, Advised: is.Size.Name}
+	v := Advice{Workload: string(is.Workload.ID), Name: is.Workload.Name, Tenant: is.Workload.Tenant,
+		Size: is.Workload.Size.Name, Kind: "none", Why: string(is.Why), Signs: []string{}, Advised: is.Size.Name}
 	if is.Kind != "" {
 		v.Kind = string(is.Kind)
 	}
@@ -100,8 +103,10 @@ func adviceView(is advice.Advice) Advice {
 		v.Saves = &saves
 	}
 	if e := is.Evidence; e.Measured > 0 && is.Why != advice.Shared {
-		v.Evidence = &AdviceEvidence{From: e.From, Until: e.Until, HeldSeconds: e.Held.Seconds(), MeasuredSeconds: e.Measured.Seconds(), PeakMemoryMiB: e.PeakMiB, MeanEngine: e.Mean, HighEngine: e.High,
-			FullSeconds: e.Full.Seconds(), SlowedKnown: e.Throttle > 0, SlowedSeconds: e.Slowed.Seconds(), CoveragePercent: 100 * e.Coverage()}
+		v.Evidence = &AdviceEvidence{From: e.From, Until: e.Until, HeldSeconds: e.Held.Seconds(),
+			MeasuredSeconds: e.Measured.Seconds(), PeakMemoryMiB: e.PeakMiB, MeanEngine: e.Mean, HighEngine: e.High,
+			FullSeconds: e.Full.Seconds(), SlowedKnown: e.Throttle > 0, SlowedSeconds: e.Slowed.Seconds(),
+			CoveragePercent: 100 * e.Coverage()}
 	}
 	if is.Put != nil {
 		v.Dismissed = &Dismissed{By: is.Put.Name, At: is.Put.At}

@@ -98,8 +98,10 @@ func New(d Deps) *API {
 	config := huma.DefaultConfig("GPU Portal", d.Version)
 	config.CreateHooks = nil // no $schema links in bodies: answers hold what is documented and nothing else
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
-	config.Info.Description = "Ask for GPU notebooks and inference endpoints, decide requests, and run what was granted. " +
-		"Sign in with `Authorization: Bearer gpup_…`; make a token under Account. Lists answer `{\"items\": […], \"next\": \"…\"}`; send `next` back as `cursor`."
+	config.Info.Description = "Ask for GPU notebooks and inference endpoints, decide requests, and run what was " +
+		"granted. " +
+		"Sign in with `Authorization: Bearer gpup_…`; make a token under Account. Lists answer `{\"items\": […], \"next\": " +
+		"\"…\"}`; send `next` back as `cursor`."
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	config.Security = []map[string][]string{{"token": {}}}
 	a.huma = humago.New(a.mux, config)
@@ -110,7 +112,8 @@ func New(d Deps) *API {
 // ServeHTTP answers a call; who calls is in its context.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, pattern := a.mux.Handler(r); pattern == "" {
-		problem.Write(w, problem.Of(fault.New(fault.NotFound, i18n.T("problem.no_page")), i18n.From(r.Context()), problem.RequestID(r.Context())))
+		problem.Write(w, problem.Of(fault.New(fault.NotFound, i18n.T("problem.no_page")), i18n.From(r.Context()),
+			problem.RequestID(r.Context())))
 		return
 	}
 	a.mux.ServeHTTP(w, r)
@@ -131,8 +134,10 @@ func (a *API) Document() ([]byte, error) {
 }
 
 // add registers one operation. The handler's faults become problems in the caller's language.
-func add[I, O any](a *API, op huma.Operation, action identity.Action, handler func(context.Context, identity.Actor, *I) (*O, error)) {
-	op.Errors = []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
+func add[I, O any](a *API, op huma.Operation, action identity.Action, handler func(context.Context, identity.Actor,
+	*I) (*O, error)) {
+	op.Errors = []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusUnprocessableEntity,
+		http.StatusServiceUnavailable}
 	op.Path = "/api/v1" + op.Path
 	if op.DefaultStatus == 0 {
 		op.DefaultStatus = http.StatusOK

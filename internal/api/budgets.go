@@ -48,10 +48,12 @@ type BudgetLine struct {
 }
 
 func amountsView(u budget.Unit, a budget.Amounts) BudgetAmounts {
-	return BudgetAmounts{Left: u.Write(a.Left), Held: u.Write(a.Held), Spent: u.Write(a.Spent), Refunded: u.Write(a.Refunded), Platform: u.Write(a.Platform)}
+	return BudgetAmounts{Left: u.Write(a.Left), Held: u.Write(a.Held), Spent: u.Write(a.Spent),
+		Refunded: u.Write(a.Refunded), Platform: u.Write(a.Platform)}
 }
 
-// BudgetAsk is what a request would take of its team's budget for the running month: the size and its seats for the time, and new storage until the month ends.
+// BudgetAsk is what a request would take of its team's budget for the running month: the size and its seats for the
+// time, and new storage until the month ends.
 type BudgetAsk struct {
 	Unit string `json:"unit" example:"EUR"`
 	Left string `json:"left" example:"120.50" doc:"Before this"`
@@ -72,7 +74,8 @@ func budgetView(tenant string, st budget.Standing) Budget {
 	b, at := st.Budget, st.Budget.SetAt.UTC()
 	balance := amountsView(b.Unit, st.Balance.Amounts)
 	v.Month = usage.MonthOf(st.Span.From, st.Span.From.Location()).String()
-	v.Set, v.Unit, v.Amount, v.AtLimit, v.By, v.SetAt, v.Version, v.Used, v.Balance = true, string(b.Unit), b.Unit.Write(b.Amount), string(b.AtLimit), b.ByName, &at, b.Version, st.Used(), &balance
+	v.Set, v.Unit, v.Amount, v.AtLimit, v.By, v.SetAt, v.Version, v.Used, v.Balance = true, string(b.Unit),
+		b.Unit.Write(b.Amount), string(b.AtLimit), b.ByName, &at, b.Version, st.Used(), &balance
 	return v
 }
 
@@ -136,7 +139,8 @@ type ledgerInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
-func (a *API) budgetLines(ctx context.Context, actor identity.Actor, in *ledgerInput) (*output[List[BudgetLine]], error) {
+func (a *API) budgetLines(ctx context.Context, actor identity.Actor,
+	in *ledgerInput) (*output[List[BudgetLine]], error) {
 	month := a.deps.Budgets.Month()
 	if in.Month != "" {
 		var err error
@@ -153,7 +157,8 @@ func (a *API) budgetLines(ctx context.Context, actor identity.Actor, in *ledgerI
 }
 
 func budgetLineView(t budget.Transaction) BudgetLine {
-	return BudgetLine{ID: t.ID, At: t.At.UTC(), Kind: string(t.Kind), Workload: t.Workload, By: t.ByName, Note: t.Note, Amounts: amountsView(t.Book.Unit, t.Amounts)}
+	return BudgetLine{ID: t.ID, At: t.At.UTC(), Kind: string(t.Kind), Workload: t.Workload, By: t.ByName, Note: t.Note,
+		Amounts: amountsView(t.Book.Unit, t.Amounts)}
 }
 
 type refundInput struct {
@@ -167,17 +172,24 @@ type refundInput struct {
 }
 
 func (a *API) refund(ctx context.Context, actor identity.Actor, in *refundInput) (*output[BudgetLine], error) {
-	t, err := a.deps.Budgets.Refund(ctx, actor, in.Name, budget.Refund{Workload: in.Body.Workload, From: in.Body.From, Until: in.Body.Until, Note: in.Body.Note})
+	t, err := a.deps.Budgets.Refund(ctx, actor, in.Name, budget.Refund{Workload: in.Body.Workload, From: in.Body.From,
+		Until: in.Body.Until, Note: in.Body.Note})
 	return reply(budgetLineView(t), err)
 }
 
 // registerBudgets is the part of the surface that is about what teams may spend.
 func (a *API) registerBudgets() {
 	const tag = "Budgets"
-	add(a, op(http.MethodGet, "/budgets", "list-budgets", "What each team with a budget may use in a month, and what is left; for admins and auditors", tag), identity.ReadBudget, a.budgets)
-	add(a, op(http.MethodGet, "/budgets/{name}", "get-budget", "A team's budget: what is held, spent and left of the running month", tag), identity.ReadBudget, a.budget)
-	add(a, op(http.MethodPut, "/budgets/{name}", "save-budget", "Give a team a budget, or another one; it counts at once", tag), identity.ChangeBudget, a.setBudget)
-	add(a, op(http.MethodDelete, "/budgets/{name}", "remove-budget", "Take a team's budget away: nothing is limited any more, the books stay", tag), identity.ChangeBudget, a.removeBudget)
-	add(a, op(http.MethodGet, "/budgets/{name}/lines", "list-budget-lines", "The book of a month, newest first", tag), identity.ReadBudget, a.budgetLines)
-	add(a, op(http.MethodPost, "/budgets/{name}/refunds", "refund-budget", "Give back what a workload was charged in a stretch of the running month; answers with the line", tag), identity.ChangeBudget, a.refund)
+	add(a, op(http.MethodGet, "/budgets", "list-budgets", "What each team with a budget may use in a month, and what is "+
+		"left; for admins and auditors", tag), identity.ReadBudget, a.budgets)
+	add(a, op(http.MethodGet, "/budgets/{name}", "get-budget", "A team's budget: what is held, spent and left of the "+
+		"running month", tag), identity.ReadBudget, a.budget)
+	add(a, op(http.MethodPut, "/budgets/{name}", "save-budget", "Give a team a budget, or another one; it counts at once",
+		tag), identity.ChangeBudget, a.setBudget)
+	add(a, op(http.MethodDelete, "/budgets/{name}", "remove-budget", "Take a team's budget away: nothing is limited any "+
+		"more, the books stay", tag), identity.ChangeBudget, a.removeBudget)
+	add(a, op(http.MethodGet, "/budgets/{name}/lines", "list-budget-lines", "The book of a month, newest first", tag),
+		identity.ReadBudget, a.budgetLines)
+	add(a, op(http.MethodPost, "/budgets/{name}/refunds", "refund-budget", "Give back what a workload was charged in a "+
+		"stretch of the running month; answers with the line", tag), identity.ChangeBudget, a.refund)
 }

@@ -26,7 +26,8 @@ func (a *API) me(_ context.Context, actor identity.Actor, _ *struct{}) (*output[
 }
 
 func meView(actor identity.Actor) Me {
-	v := Me{ID: string(actor.Person.ID), Name: actor.Person.Name, Email: actor.Person.Email, Roles: []string{}, Tenants: map[string][]string{}}
+	v := Me{ID: string(actor.Person.ID), Name: actor.Person.Name, Email: actor.Person.Email, Roles: []string{},
+		Tenants: map[string][]string{}}
 	for _, r := range actor.Global {
 		v.Roles = append(v.Roles, string(r))
 	}
@@ -135,7 +136,8 @@ func (a *API) audit(ctx context.Context, actor identity.Actor, in *auditInput) (
 	if !identity.Can(actor, identity.ReadAudit, identity.Thing{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	f := audit.Filter{Tenant: in.Tenant, Workload: in.Workload, Request: in.Request, Person: in.Person, Text: in.Text, From: in.From, Until: in.Until, Cursor: in.Cursor, Limit: in.Limit}
+	f := audit.Filter{Tenant: in.Tenant, Workload: in.Workload, Request: in.Request, Person: in.Person, Text: in.Text,
+		From: in.From, Until: in.Until, Cursor: in.Cursor, Limit: in.Limit}
 	if in.Kind != "" {
 		f.Kinds = []audit.Kind{audit.Kind(in.Kind)}
 	}

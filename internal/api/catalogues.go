@@ -90,7 +90,8 @@ type saveCatalogueInput struct {
 	Confirm     bool   `query:"confirm" doc:"It may take away what living workloads hold; they go on with what they have"`
 }
 
-func (a *API) saveCatalogue(ctx context.Context, actor identity.Actor, in *saveCatalogueInput) (*catalogueOutput, error) {
+func (a *API) saveCatalogue(ctx context.Context, actor identity.Actor,
+	in *saveCatalogueInput) (*catalogueOutput, error) {
 	if err := a.deps.Offer.MayChange(actor); err != nil { // rights before what is wrong with the call
 		return nil, err
 	}
@@ -139,7 +140,8 @@ type CatalogueFieldChange struct {
 	New  string `json:"new"`
 }
 
-func (a *API) checkCatalogue(ctx context.Context, actor identity.Actor, in *checkCatalogueInput) (*output[CatalogueCheck], error) {
+func (a *API) checkCatalogue(ctx context.Context, actor identity.Actor,
+	in *checkCatalogueInput) (*output[CatalogueCheck], error) {
 	if err := a.deps.Offer.MayChange(actor); err != nil {
 		return nil, err
 	}
@@ -148,7 +150,8 @@ func (a *API) checkCatalogue(ctx context.Context, actor identity.Actor, in *chec
 		return nil, err
 	}
 	c, err := a.deps.Offer.Check(ctx, actor, text)
-	v := CatalogueCheck{OK: len(c.Problems) == 0, Problems: problemViews(c.Problems), Removes: []CatalogueRemoval{}, Changes: []CatalogueChange{}}
+	v := CatalogueCheck{OK: len(c.Problems) == 0, Problems: problemViews(c.Problems), Removes: []CatalogueRemoval{},
+		Changes: []CatalogueChange{}}
 	for _, r := range c.Removals {
 		v.Removes = append(v.Removes, CatalogueRemoval{List: string(r.List), Name: r.Name, Workloads: r.Count})
 	}
@@ -176,7 +179,8 @@ type versionsInput struct {
 	Cursor string `query:"cursor" maxLength:"32"`
 }
 
-func (a *API) catalogueVersions(ctx context.Context, actor identity.Actor, in *versionsInput) (*output[List[CatalogueVersion]], error) {
+func (a *API) catalogueVersions(ctx context.Context, actor identity.Actor,
+	in *versionsInput) (*output[List[CatalogueVersion]], error) {
 	s, err := a.deps.Offer.Standing(actor)
 	if err != nil {
 		return nil, err
@@ -192,7 +196,8 @@ func (a *API) catalogueVersions(ctx context.Context, actor identity.Actor, in *v
 	next := ""
 	for _, r := range revisions {
 		full := revisionView(r, s.Running.Version, i18n.From(ctx))
-		views = append(views, CatalogueVersion{Version: r.Version, Running: r.Version == s.Running.Version, Author: full.Author, Note: full.Note, At: full.At})
+		views = append(views, CatalogueVersion{Version: r.Version, Running: r.Version == s.Running.Version,
+			Author: full.Author, Note: full.Note, At: full.At})
 		if more {
 			next = strconv.FormatInt(r.Version, 10)
 		}
@@ -204,7 +209,8 @@ type versionInput struct {
 	Version string `path:"version" maxLength:"32" example:"3" doc:"A number; 0 is the configuration's"`
 }
 
-func (a *API) catalogueVersion(ctx context.Context, actor identity.Actor, in *versionInput) (*output[Catalogue], error) {
+func (a *API) catalogueVersion(ctx context.Context, actor identity.Actor,
+	in *versionInput) (*output[Catalogue], error) {
 	s, err := a.deps.Offer.Standing(actor)
 	if err != nil {
 		return nil, err
@@ -229,11 +235,13 @@ type CatalogueFinding struct {
 	Proposal string `json:"proposal,omitempty" doc:"A size that would offer it, as an entry of the list sizes in YAML"`
 }
 
-func (a *API) catalogueFindings(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[CatalogueFinding]], error) {
+func (a *API) catalogueFindings(ctx context.Context, actor identity.Actor,
+	_ *struct{}) (*output[List[CatalogueFinding]], error) {
 	findings, err := a.deps.Offer.Findings(ctx, actor)
 	var views []CatalogueFinding
 	for _, f := range findings {
-		views = append(views, CatalogueFinding{Kind: string(f.Kind), Cluster: f.Cluster, Size: f.Size, Resource: f.Resource, Model: f.Model, Count: f.Count,
+		views = append(views, CatalogueFinding{Kind: string(f.Kind), Cluster: f.Cluster, Size: f.Size, Resource: f.Resource,
+			Model: f.Model, Count: f.Count,
 			Reason: i18n.From(ctx).Say(f.Reason), Proposal: f.Written()})
 	}
 	return reply(list(views, ""), err)

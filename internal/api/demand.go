@@ -38,5 +38,6 @@ func (a *API) unmet(ctx context.Context, actor identity.Actor, in *unmetInput) (
 }
 
 func unmetView(u usage.Unmet) Unmet {
-	return Unmet{Size: u.Size, Reason: string(u.Reason), Count: u.Count, Attempts: u.Attempts, People: u.People, LongestSeconds: u.Longest.Seconds()}
+	return Unmet{Size: u.Size, Reason: string(u.Reason), Count: u.Count, Attempts: u.Attempts, People: u.People,
+		LongestSeconds: u.Longest.Seconds()}
 }

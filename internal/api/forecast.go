@@ -20,14 +20,16 @@ type Forecast struct {
 	Place   int        `json:"place,omitempty" doc:"In the line, from 1 on; absent where it waits in none"`
 }
 
-// outlookView is nil where nothing is awaited. An estimate that cannot be made now is left out: nobody fails for want of one.
+// outlookView is nil where nothing is awaited. An estimate that cannot be made now is left out: nobody fails for want
+// of one.
 func outlookView(e forecast.Estimate, err error, l *i18n.Localizer) *Forecast {
 	if err != nil || !e.Awaited() {
 		return nil
 	}
 	v := &Forecast{Missing: string(e.Missing), Rests: l.Say(e.Rests()), Place: e.Place}
 	if e.Known() {
-		v.From, v.Until, v.Basis = moment(e.From.UTC().Truncate(time.Second)), moment(e.Until.UTC().Truncate(time.Second)), string(e.Basis)
+		v.From, v.Until, v.Basis = moment(e.From.UTC().Truncate(time.Second)), moment(e.Until.UTC().Truncate(time.Second)),
+			string(e.Basis)
 	}
 	return v
 }

@@ -38,7 +38,8 @@ func (a *API) holders(ctx context.Context, actor identity.Actor, _ *struct{}) (*
 }
 
 func gpuHolderView(h holders.Holder) GPUHolder {
-	v := GPUHolder{Workload: string(h.ID), Name: h.Name, Tenant: h.Tenant, Owner: h.OwnerName, Size: h.Size.Name, Cluster: h.Cluster, Node: h.Observed.Node, Since: h.Since,
+	v := GPUHolder{Workload: string(h.ID), Name: h.Name, Tenant: h.Tenant, Owner: h.OwnerName, Size: h.Size.Name,
+		Cluster: h.Cluster, Node: h.Observed.Node, Since: h.Since,
 		WindowHours: holders.Window.Hours(), Money: money(h.Money)}
 	if unused, ok := h.Unused(); ok {
 		lost, mean := money(unused), h.Use.Mean

@@ -72,7 +72,8 @@ func idleView(r idle.Revision) IdleSettings {
 		all := one(*r.Settings.All)
 		v.All = &all
 	}
-	for from, to := range map[*map[string]idle.Setting]*map[string]IdleSetting{&r.Settings.Sizes: &v.Sizes, &r.Settings.Teams: &v.Teams} {
+	for from, to := range map[*map[string]idle.Setting]*map[string]IdleSetting{&r.Settings.Sizes: &v.Sizes,
+		&r.Settings.Teams: &v.Teams} {
 		for name, s := range *from {
 			if *to == nil {
 				*to = map[string]IdleSetting{}
@@ -96,7 +97,8 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 			}
 			return d
 		}
-		return idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below, Keep: read("keep", is.Keep)}
+		return idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below,
+			Keep: read("keep", is.Keep)}
 	}
 	if v.All != nil {
 		all := one("all", *v.All)
@@ -128,7 +130,9 @@ type IdleState struct {
 }
 
 func idleState(is idle.State) IdleState {
-	v := IdleState{Setting: *idleView(idle.Revision{Settings: idle.Settings{All: &is.Setting}}).All, Never: string(is.Never), AsOf: moment(is.AsOf), Stale: is.Stale, IdleSeconds: is.Idle.Seconds(), Since: moment(is.Since),
+	v := IdleState{Setting: *idleView(idle.Revision{Settings: idle.Settings{All: &is.Setting}}).All,
+		Never: string(is.Never), AsOf: moment(is.AsOf), Stale: is.Stale, IdleSeconds: is.Idle.Seconds(),
+		Since:    moment(is.Since),
 		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeptUntil: moment(is.KeptUntil), KeptBy: is.KeptBy}
 	if is.Idle > 0 {
 		v.High = &is.High
@@ -185,14 +189,16 @@ func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInp
 		return nil, err
 	}
 	p, err := a.deps.Idle.Preview(ctx, actor, settings)
-	return reply(IdlePreview{Running: idleCases(p.Running), RunningCount: IdleTally(p.RunningTally), Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Capped: p.Capped,
+	return reply(IdlePreview{Running: idleCases(p.Running), RunningCount: IdleTally(p.RunningTally),
+		Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Capped: p.Capped,
 		Away: append([]string{}, p.Away...)}, err)
 }
 
 func idleCases(list []idle.Case) []IdleCase {
 	views := make([]IdleCase, len(list))
 	for i, c := range list {
-		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant, Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
+		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant,
+			Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
 			Why: string(c.Why), Unknown: c.Unknown()}
 	}
 	return views

@@ -14,7 +14,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// LicencePool is a pool with everything that is known of it. Names of teams, machines and workloads are for admins and auditors.
+// LicencePool is a pool with everything that is known of it. Names of teams, machines and workloads are for admins and
+// auditors.
 type LicencePool struct {
 	Pool        string              `json:"pool"`
 	Title       string              `json:"title"`
@@ -82,10 +83,13 @@ func (a *API) licences(ctx context.Context, actor identity.Actor, _ *struct{}) (
 
 func licencePoolView(line license.Line, l *i18n.Localizer) LicencePool {
 	account, pool := line.Account, line.Account.Pool
-	v := LicencePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product), Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
-		Used: account.Used, Reserved: account.Reserved, Free: account.Free(), WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenceDifference{}}
+	v := LicencePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product),
+		Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
+		Used: account.Used, Reserved: account.Reserved, Free: account.Free(),
+		WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenceDifference{}}
 	if pool.Server != "" {
-		v.Server = &LicenceServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At), FailedSince: moment(line.Answer.Since)}
+		v.Server = &LicenceServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At),
+			FailedSince: moment(line.Answer.Since)}
 		if account.ServerOK {
 			v.Server.InUse = &account.InUse
 		}
@@ -97,7 +101,8 @@ func licencePoolView(line license.Line, l *i18n.Localizer) LicencePool {
 		v.Tenants = append(v.Tenants, TenantSeats(t))
 	}
 	for _, d := range account.Difference {
-		v.Differences = append(v.Differences, LicenceDifference{Kind: string(d.Kind), Node: d.Node, Workload: d.Workload, Name: d.Name, Tenant: d.Tenant, Count: d.Count, Sentence: l.Say(d.Sentence())})
+		v.Differences = append(v.Differences, LicenceDifference{Kind: string(d.Kind), Node: d.Node, Workload: d.Workload,
+			Name: d.Name, Tenant: d.Tenant, Count: d.Count, Sentence: l.Say(d.Sentence())})
 	}
 	return v
 }
@@ -139,9 +144,11 @@ func (a *API) licenceNodes(ctx context.Context, actor identity.Actor, _ *struct{
 	now := a.deps.Requests.Now()
 	var views []LicenceNode
 	for _, m := range a.deps.Licences.Machines() {
-		v := LicenceNode{Cluster: m.Cluster, Node: m.Node, State: string(m.State(now)), Since: moment(m.Since(now)), Devices: []LicenceVGPU{}}
+		v := LicenceNode{Cluster: m.Cluster, Node: m.Node, State: string(m.State(now)), Since: moment(m.Since(now)),
+			Devices: []LicenceVGPU{}}
 		for _, d := range m.Devices {
-			row := LicenceVGPU{UUID: d.UUID, Index: d.Index, Model: d.Model, State: string(d.Now(now)), Since: moment(d.Since), SeenAt: moment(d.SeenAt), Expires: moment(d.Expires)}
+			row := LicenceVGPU{UUID: d.UUID, Index: d.Index, Model: d.Model, State: string(d.Now(now)), Since: moment(d.Since),
+				SeenAt: moment(d.SeenAt), Expires: moment(d.Expires)}
 			if until, in := d.Grace(now); in {
 				row.GraceUntil = moment(until)
 			}
@@ -166,7 +173,8 @@ type Entitlement struct {
 }
 
 func entitlementView(e license.Entitlement) Entitlement {
-	return Entitlement{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, From: moment(e.From), Until: moment(e.Until), Source: string(e.Origin), Author: e.Name}
+	return Entitlement{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, From: moment(e.From),
+		Until: moment(e.Until), Source: string(e.Origin), Author: e.Name}
 }
 
 func (a *API) entitlements(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Entitlement]], error) {
@@ -190,8 +198,10 @@ type enterLicenceInput struct {
 	}
 }
 
-func (a *API) enterLicence(ctx context.Context, actor identity.Actor, in *enterLicenceInput) (*output[Entitlement], error) {
-	e, err := a.deps.Licences.Enter(ctx, actor, license.Form{Pool: in.Body.Pool, Reference: in.Body.Reference, Seats: strconv.Itoa(in.Body.Seats), From: in.Body.From, Until: in.Body.Until})
+func (a *API) enterLicence(ctx context.Context, actor identity.Actor,
+	in *enterLicenceInput) (*output[Entitlement], error) {
+	e, err := a.deps.Licences.Enter(ctx, actor, license.Form{Pool: in.Body.Pool, Reference: in.Body.Reference,
+		Seats: strconv.Itoa(in.Body.Seats), From: in.Body.From, Until: in.Body.Until})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +212,8 @@ type entitlementInput struct {
 	ID string `path:"id" maxLength:"64"`
 }
 
-func (a *API) removeLicence(ctx context.Context, actor identity.Actor, in *entitlementInput) (*output[List[Entitlement]], error) {
+func (a *API) removeLicence(ctx context.Context, actor identity.Actor,
+	in *entitlementInput) (*output[List[Entitlement]], error) {
 	if err := a.deps.Licences.Remove(ctx, actor, in.ID); err != nil {
 		return nil, err
 	}
@@ -244,10 +255,12 @@ type ImportedLine struct {
 
 // tell says what becomes of the lines of a file.
 func (v *ImportedLicences) tell(lines []license.ParsedLine, l *i18n.Localizer) {
-	counts := map[license.Fate]*int{license.Added: &v.Added, license.Changed: &v.Changed, license.Unchanged: &v.Unchanged, license.Refused: &v.Refused}
+	counts := map[license.Fate]*int{license.Added: &v.Added, license.Changed: &v.Changed, license.Unchanged: &v.Unchanged,
+		license.Refused: &v.Refused}
 	for _, line := range lines {
 		*counts[line.Fate]++
-		row := ImportedLine{Line: line.Line, Fate: string(line.Fate), Pool: line.Pool, Seats: line.Seats, From: line.From, Until: line.Until, Reference: line.Reference, SeatsWere: line.Was.Seats}
+		row := ImportedLine{Line: line.Line, Fate: string(line.Fate), Pool: line.Pool, Seats: line.Seats, From: line.From,
+			Until: line.Until, Reference: line.Reference, SeatsWere: line.Was.Seats}
 		for _, r := range line.Reasons {
 			row.Reasons = append(row.Reasons, l.Say(r))
 		}
@@ -261,12 +274,14 @@ type LicenceProblem struct {
 	Reason string `json:"reason"`
 }
 
-func (a *API) importLicences(ctx context.Context, actor identity.Actor, in *importLicencesInput) (*output[ImportedLicences], error) {
+func (a *API) importLicences(ctx context.Context, actor identity.Actor,
+	in *importLicencesInput) (*output[ImportedLicences], error) {
 	p, err := a.deps.Licences.Import(ctx, actor, []byte(in.Body.CSV), in.Body.Keep)
 	if err != nil {
 		return nil, err
 	}
-	v := ImportedLicences{Kept: in.Body.Keep, Entitlements: []Entitlement{}, Ignored: append([]string{}, p.Ignored...), Problems: []LicenceProblem{}, Lines: []ImportedLine{}}
+	v := ImportedLicences{Kept: in.Body.Keep, Entitlements: []Entitlement{}, Ignored: append([]string{}, p.Ignored...),
+		Problems: []LicenceProblem{}, Lines: []ImportedLine{}}
 	v.tell(p.Lines, i18n.From(ctx))
 	if in.Body.Keep && len(p.Problems) > 0 {
 		var fields []fault.Field
@@ -317,7 +332,8 @@ type SeatHolder struct {
 	Seats    int    `json:"seats"`
 }
 
-func (a *API) licenceForecast(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[LicenceForecast]], error) {
+func (a *API) licenceForecast(ctx context.Context, actor identity.Actor,
+	_ *struct{}) (*output[List[LicenceForecast]], error) {
 	lines, err := a.deps.Licences.Overview(ctx, actor)
 	now := a.deps.Requests.Now()
 	var views []LicenceForecast
@@ -333,7 +349,8 @@ func (a *API) licenceForecast(ctx context.Context, actor identity.Actor, _ *stru
 }
 
 func forecastView(pool string, f license.Forecast) LicenceForecast {
-	v := LicenceForecast{Pool: pool, From: moment(f.From), Days: f.Days, Week: []LicenceHour{}, PeakSeats: f.Peak.Seats, PeakAt: moment(f.Peak.At), PeakHeld: []SeatHolder{},
+	v := LicenceForecast{Pool: pool, From: moment(f.From), Days: f.Days, Week: []LicenceHour{}, PeakSeats: f.Peak.Seats,
+		PeakAt: moment(f.Peak.At), PeakHeld: []SeatHolder{},
 		FullKnown: f.FullKnown, Expires: moment(f.Expires), LeftAfter: f.LeftAfter}
 	for day := range f.Week {
 		for hour, seats := range f.Week[day] {

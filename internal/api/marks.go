@@ -24,7 +24,8 @@ type HardwareMark struct {
 }
 
 func markView(m health.Mark) HardwareMark {
-	return HardwareMark{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note, By: m.ByName, At: m.At.UTC()}
+	return HardwareMark{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note, By: m.ByName,
+		At: m.At.UTC()}
 }
 
 type placeInput struct {
@@ -127,7 +128,8 @@ type HealthHolder struct {
 	Team  string `json:"team"`
 }
 
-func (a *API) fleetHealth(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[ClusterHealth]], error) {
+func (a *API) fleetHealth(ctx context.Context, actor identity.Actor,
+	_ *struct{}) (*output[List[ClusterHealth]], error) {
 	var views []ClusterHealth
 	for _, name := range a.deps.Requests.Site().Clusters {
 		r, err := a.deps.Marks.Report(ctx, actor, name)
@@ -142,11 +144,14 @@ func (a *API) fleetHealth(ctx context.Context, actor identity.Actor, _ *struct{}
 func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
 	v := ClusterHealth{Cluster: r.Cluster, TakenAt: known(r.TakenAt), DCGMAt: known(r.DCGMAt), Nodes: []NodeHealth{}}
 	for _, n := range r.Nodes {
-		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Mark), Holders: healthHolders(n.Holders), Cards: []CardHealth{}}
+		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Mark),
+			Holders: healthHolders(n.Holders), Cards: []CardHealth{}}
 		for _, c := range n.Cards {
-			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost, Mark: markOf(c.Mark), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
+			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost,
+				Mark: markOf(c.Mark), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
 			for _, t := range c.Troubles {
-				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What), Todo: l.Say(t.Todo)})
+				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
+					Todo: l.Say(t.Todo)})
 			}
 			card.DCGM, card.Agent = dcgmWord(c.DCGM), agentWord(c.Agent, r.Old)
 			node.Cards = append(node.Cards, card)
@@ -190,10 +195,12 @@ func dcgmWord(c *gpumetrics.Card) *CardWord {
 		}
 		return &r.Value
 	}
-	w := &CardWord{Corrected: value(c.ECCCorrected), Uncorrected: value(c.ECCUncorrected), NVLink: value(c.NVLinkErrors), XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
+	w := &CardWord{Corrected: value(c.ECCCorrected), Uncorrected: value(c.ECCUncorrected), NVLink: value(c.NVLinkErrors),
+		XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
 	for _, x := range c.XIDs {
 		w.XIDs = append(w.XIDs, x.Code)
-		w.Errors = append(w.Errors, CardXID{Code: x.Code, Slice: x.Instance, Times: value(x.Count), Since: known(x.Since), Before: x.Before, Old: x.Old})
+		w.Errors = append(w.Errors, CardXID{Code: x.Code, Slice: x.Instance, Times: value(x.Count), Since: known(x.Since),
+			Before: x.Before, Old: x.Old})
 	}
 	for _, r := range c.Reasons {
 		w.Throttle = append(w.Throttle, r.Name)
@@ -212,7 +219,8 @@ func agentWord(e *inventory.CardErrors, old func(time.Time) bool) *CardWord {
 		v := float64(*n)
 		return &v
 	}
-	w := &CardWord{Corrected: value(e.Corrected), Uncorrected: value(e.Uncorrected), NVLink: value(e.NVLink), XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
+	w := &CardWord{Corrected: value(e.Corrected), Uncorrected: value(e.Uncorrected), NVLink: value(e.NVLink),
+		XIDs: []int{}, Errors: []CardXID{}, Throttle: []string{}}
 	for _, x := range e.XIDs {
 		times := float64(x.Count)
 		w.XIDs = append(w.XIDs, x.Code)
@@ -224,8 +232,14 @@ func agentWord(e *inventory.CardErrors, old func(time.Time) bool) *CardWord {
 // registerMarks is the part of the surface that is about bad hardware.
 func (a *API) registerMarks() {
 	const tag = "Fleet"
-	add(a, op(http.MethodGet, "/fleet/health", "get-fleet-health", "What DCGM, node agents and administrators say of every node and card, worst first; for admins and auditors", tag), identity.ReadMetrics, a.fleetHealth)
-	add(a, op(http.MethodGet, "/fleet/marks", "list-marks", "Nodes and cards that were marked as bad, also those that are gone; for admins and auditors", tag), identity.ReadMetrics, a.marks)
-	add(a, op(http.MethodPut, "/fleet/{cluster}/marks/{kind}/{name}", "mark-hardware", "Mark a node or a card as bad: nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once more changes nothing", tag), identity.MarkHardware, a.mark)
-	add(a, op(http.MethodDelete, "/fleet/{cluster}/marks/{kind}/{name}", "unmark-hardware", "Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag), identity.MarkHardware, a.unmark)
+	add(a, op(http.MethodGet, "/fleet/health", "get-fleet-health", "What DCGM, node agents and administrators say of "+
+		"every node and card, worst first; for admins and auditors", tag), identity.ReadMetrics, a.fleetHealth)
+	add(a, op(http.MethodGet, "/fleet/marks", "list-marks", "Nodes and cards that were marked as bad, also those that "+
+		"are gone; for admins and auditors", tag), identity.ReadMetrics, a.marks)
+	add(a, op(http.MethodPut, "/fleet/{cluster}/marks/{kind}/{name}", "mark-hardware", "Mark a node or a card as bad: "+
+		"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
+		"more changes nothing", tag), identity.MarkHardware, a.mark)
+	add(a, op(http.MethodDelete, "/fleet/{cluster}/marks/{kind}/{name}", "unmark-hardware",
+		"Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag),
+		identity.MarkHardware, a.unmark)
 }

@@ -83,7 +83,8 @@ func (a *API) metricsHealth(ctx context.Context, actor identity.Actor, _ *struct
 }
 
 func clusterMetrics(l *i18n.Localizer, name string, r gpumetrics.Report) ClusterMetrics {
-	v := ClusterMetrics{Cluster: name, OK: r.Status.OK, Skew: r.Skew.Seconds(), Cards: r.Cards, Slices: r.Slices, Pods: r.Pods, Stale: r.Stale,
+	v := ClusterMetrics{Cluster: name, OK: r.Status.OK, Skew: r.Skew.Seconds(), Cards: r.Cards, Slices: r.Slices,
+		Pods: r.Pods, Stale: r.Stale,
 		Series: []MetricsSeries{}, Views: []AffectedView{}, Findings: []MetricsFinding{}, Troubled: []TroubledCard{}}
 	if !r.Status.Since.IsZero() {
 		v.Since = &r.Status.Since
@@ -106,7 +107,8 @@ func clusterMetrics(l *i18n.Localizer, name string, r gpumetrics.Report) Cluster
 		}
 		card := TroubledCard{UUID: c.UUID, Model: c.Model, Node: c.Node, At: c.At}
 		for _, t := range c.Troubles {
-			card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What), Todo: l.Say(t.Todo)})
+			card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
+				Todo: l.Say(t.Todo)})
 		}
 		v.Troubled = append(v.Troubled, card)
 	}

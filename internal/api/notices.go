@@ -43,7 +43,8 @@ type noticeChoicesInput struct {
 }
 
 // chooseNotices replaces the whole choice.
-func (a *API) chooseNotices(ctx context.Context, actor identity.Actor, in *noticeChoicesInput) (*output[NoticeChoices], error) {
+func (a *API) chooseNotices(ctx context.Context, actor identity.Actor,
+	in *noticeChoicesInput) (*output[NoticeChoices], error) {
 	wishes := notify.Preferences{Language: in.Body.Language, Channels: map[notify.Kind][]notify.Channel{}}
 	for _, c := range in.Body.Choices {
 		for _, channel := range c.Channels {
@@ -73,7 +74,8 @@ func (a *API) warningsOf(ctx context.Context, actor identity.Actor, in *idInput)
 	found, err := a.deps.Notify.Warnings(ctx, actor, workload.ID(in.ID))
 	views := make([]Warning, len(found))
 	for i, w := range found {
-		views[i] = Warning{About: string(w.About), At: w.At, Message: string(w.Fate), To: w.To, Channel: string(w.Channel), Done: moment(w.Done), Reason: i18n.From(ctx).Say(w.Problem), Said: w.Said}
+		views[i] = Warning{About: string(w.About), At: w.At, Message: string(w.Fate), To: w.To, Channel: string(w.Channel),
+			Done: moment(w.Done), Reason: i18n.From(ctx).Say(w.Problem), Said: w.Said}
 	}
 	return reply(list(views, ""), err)
 }

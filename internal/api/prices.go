@@ -22,7 +22,8 @@ type Price struct {
 }
 
 func (a *API) priceView(p usage.Price) Price {
-	v := Price{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Amount: p.Rate.String(), Currency: a.deps.Prices.Currency(), From: p.From.UTC(), Author: p.Name}
+	v := Price{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Amount: p.Rate.String(),
+		Currency: a.deps.Prices.Currency(), From: p.From.UTC(), Author: p.Name}
 	if !p.Until.IsZero() {
 		until := p.Until.UTC()
 		v.Until = &until
@@ -53,7 +54,8 @@ type addPriceInput struct {
 }
 
 func (a *API) addPrice(ctx context.Context, actor identity.Actor, in *addPriceInput) (*output[Price], error) {
-	p, err := a.deps.Prices.Add(ctx, actor, usage.PriceDraft{Kind: in.Body.Kind, Subject: in.Body.Subject, Tenant: in.Body.Tenant, Amount: in.Body.Amount, From: in.Body.From})
+	p, err := a.deps.Prices.Add(ctx, actor, usage.PriceDraft{Kind: in.Body.Kind, Subject: in.Body.Subject,
+		Tenant: in.Body.Tenant, Amount: in.Body.Amount, From: in.Body.From})
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,8 @@ func asFault(status int, msg string, errs []error) error {
 	return fault.New(fault.Invalid, i18n.T("api.unreadable"))
 }
 
-// refusals are the sentences for what huma says of a field. What is not listed is told in general words: huma speaks English only.
+// refusals are the sentences for what huma says of a field. What is not listed is told in general words: huma speaks
+// English only.
 var refusals = []struct {
 	says *regexp.Regexp
 	id   string
@@ -134,7 +135,8 @@ func exampleProblems(responses map[string]*huma.Response) {
 		}
 		f := fault.New(kindOf[status], i18n.T("api.example"))
 		if status == http.StatusUnprocessableEntity {
-			f = fault.As(fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable", "Example", "8h")}}))
+			f = fault.As(fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable", "Example",
+				"8h")}}))
 		}
 		content.Example = problem.Of(f, english(), "0123456789abcdef")
 	}

@@ -21,8 +21,8 @@ type FleetDay struct {
 	Difference float64 `json:"difference" doc:"What none of the others accounts for: cards that are not offered, what a cut leaves over"`
 }
 
-// MatchedDay is what the portal's workloads were seen to hold in one cluster on one day, and what was charged of it, in hours of whole cards:
-// held = charged + notKnown - notSeen + rest.
+// MatchedDay is what the portal's workloads were seen to hold in one cluster on one day, and what was charged of it, in
+// hours of whole cards: held = charged + notKnown - notSeen + rest.
 type MatchedDay struct {
 	Day      string  `json:"day" example:"2026-11-21" doc:"By the clocks of the site"`
 	Cluster  string  `json:"cluster"`
@@ -43,7 +43,8 @@ type reconciliationInput struct {
 	Month string `query:"month" maxLength:"7" example:"2026-11" doc:"The current one when absent"`
 }
 
-func (a *API) reconciliation(ctx context.Context, actor identity.Actor, in *reconciliationInput) (*output[FleetDays], error) {
+func (a *API) reconciliation(ctx context.Context, actor identity.Actor,
+	in *reconciliationInput) (*output[FleetDays], error) {
 	month, err := a.month(in.Month)
 	if err != nil {
 		return nil, err
@@ -58,12 +59,14 @@ func (a *API) reconciliation(ctx context.Context, actor identity.Actor, in *reco
 	}
 	matched := make([]MatchedDay, len(r.Matched))
 	for i, m := range r.Matched {
-		matched[i] = MatchedDay{Day: m.Day, Cluster: m.Cluster, Held: m.Held.Hours(), Charged: m.Charged.Hours(), NotKnown: m.Unknown.Hours(), NotSeen: m.Unseen.Hours(), Rest: m.Rest().Hours()}
+		matched[i] = MatchedDay{Day: m.Day, Cluster: m.Cluster, Held: m.Held.Hours(), Charged: m.Charged.Hours(),
+			NotKnown: m.Unknown.Hours(), NotSeen: m.Unseen.Hours(), Rest: m.Rest().Hours()}
 	}
 	return reply(FleetDays{Items: views, Charged: matched}, nil)
 }
 
 func fleetDayView(d usage.FleetDay) FleetDay {
-	return FleetDay{Day: d.Day, Cluster: d.Cluster, Model: d.Model, Physical: d.Physical.Hours(), HeldPortal: d.Ours.Hours(), HeldOthers: d.Others.Hours(), Free: d.Free.Hours(),
+	return FleetDay{Day: d.Day, Cluster: d.Cluster, Model: d.Model, Physical: d.Physical.Hours(),
+		HeldPortal: d.Ours.Hours(), HeldOthers: d.Others.Hours(), Free: d.Free.Hours(),
 		Broken: d.Broken.Hours(), Unknown: d.Unknown.Hours(), Difference: d.Difference().Hours()}
 }

@@ -40,8 +40,10 @@ type RequestBody struct {
 
 // Draft is the same request.Draft that the form gives.
 func (b RequestBody) Draft(key string) request.Draft {
-	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image, Cluster: b.Cluster,
-		Lease: b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key, Replaces: workload.ID(b.Replaces)}
+	return request.Draft{Kind: catalog.WorkloadKind(b.Kind), Tenant: b.Tenant, Name: b.Name, Size: b.Size, Image: b.Image,
+		Cluster: b.Cluster,
+		Lease:   b.Lease, Storage: b.Storage, Volume: b.Volume, Mounts: b.Mounts, Reason: b.Reason, Key: key,
+		Replaces: workload.ID(b.Replaces)}
 }
 
 type submitInput struct {
@@ -87,8 +89,10 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 		return nil, err
 	}
 	l := i18n.From(ctx)
-	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until, Instead: p.Instead, Manifest: p.Manifest,
-		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free}, Quota: Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
+	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until,
+		Instead: p.Instead, Manifest: p.Manifest,
+		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free},
+		Quota:    Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
 	ahead := p.Beside
 	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)
 	if p.Budget.Set() {
@@ -202,7 +206,8 @@ type handInput struct {
 
 func (a *API) hand(ctx context.Context, actor identity.Actor, in *handInput) (*output[Request], error) {
 	b := in.Body
-	r, err := a.deps.Requests.Hand(ctx, actor, request.ID(in.ID), request.Given{To: identity.PersonID(b.Person), Reason: b.Reason, Seen: b.Seen})
+	r, err := a.deps.Requests.Hand(ctx, actor, request.ID(in.ID), request.Given{To: identity.PersonID(b.Person),
+		Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
@@ -223,7 +228,8 @@ type editInput struct {
 
 func (a *API) edit(ctx context.Context, actor identity.Actor, in *editInput) (*output[Request], error) {
 	b := in.Body
-	r, err := a.deps.Requests.Edit(ctx, actor, request.ID(in.ID), request.Edited{Size: b.Size, Lease: b.Lease, Reason: b.Reason, Seen: b.Seen})
+	r, err := a.deps.Requests.Edit(ctx, actor, request.ID(in.ID), request.Edited{Size: b.Size, Lease: b.Lease,
+		Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

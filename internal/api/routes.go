@@ -13,93 +13,172 @@ import (
 // register is the whole surface on one screen.
 func (a *API) register() {
 	add(a, op(http.MethodGet, "/me", "me", "Who I am", "People"), identity.ReadCatalog, a.me)
-	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"), identity.ReadTenant, a.tenants)
+	add(a, op(http.MethodGet, "/tenants", "list-tenants", "Teams that I may see, with quota and use", "People"),
+		identity.ReadTenant, a.tenants)
 	a.registerTenants()
 	a.registerTeamImages()
 	a.registerTeamVolumes()
-	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how", "People"), identity.ChangeNotices, a.noticeChoices)
-	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices", "Choose what I am told of, and how; replaces the whole choice", "People"), identity.ChangeNotices, a.chooseNotices)
+	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how",
+		"People"), identity.ChangeNotices, a.noticeChoices)
+	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices",
+		"Choose what I am told of, and how; replaces the whole choice", "People"), identity.ChangeNotices, a.chooseNotices)
 
-	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need", "Catalogue"), identity.ReadCatalog, a.sizes)
-	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
+	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need",
+		"Catalogue"), identity.ReadCatalog, a.sizes)
+	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the "+
+		"memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
 	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
-	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free", "Catalogue"), identity.ReadInventory, a.inventory)
-	add(a, op(http.MethodGet, "/fleet/holders", "list-holders", "Who holds GPUs now, how much of them is used, and what goes for nothing; of the teams that one may see", "Usage"), identity.ReadUsage, a.holders)
+	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free",
+		"Catalogue"), identity.ReadInventory, a.inventory)
+	add(a, op(http.MethodGet, "/fleet/holders", "list-holders", "Who holds GPUs now, how much of them is used, and what "+
+		"goes for nothing; of the teams that one may see", "Usage"), identity.ReadUsage, a.holders)
 
-	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools: entitled, reserved, used, free, and on what not all agree", "Licences"), identity.ReadLicences, a.licences)
-	add(a, op(http.MethodGet, "/licences/nodes", "list-licence-nodes", "Nodes with vGPUs, and what each vGPU says of its licence", "Licences"), identity.ReadLicences, a.licenceNodes)
-	add(a, op(http.MethodGet, "/licences/forecast", "list-licence-forecasts", "Seats by hour and weekday, the peak, and when a pool is exhausted or ends", "Licences"), identity.ReadLicences, a.licenceForecast)
-	add(a, op(http.MethodGet, "/licences/entitlements", "list-entitlements", "What was bought, and whether it counts; for admins and auditors", "Licences"), identity.ReadBought, a.entitlements)
-	add(a, created(op(http.MethodPost, "/licences/entitlements", "enter-entitlement", "Enter what was bought", "Licences")), identity.ChangeLicences, a.enterLicence)
-	add(a, op(http.MethodDelete, "/licences/entitlements/{id}", "remove-entitlement", "Take it out; what runs goes on. Answers with the list", "Licences"), identity.ChangeLicences, a.removeLicence)
-	add(a, fileSized(op(http.MethodPost, "/licences/import", "import-entitlements", "Read a file of comma-separated values, and keep all of it or nothing", "Licences")), identity.ChangeLicences, a.importLicences)
+	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools: entitled, reserved, used, free, and on what "+
+		"not all agree", "Licences"), identity.ReadLicences, a.licences)
+	add(a, op(http.MethodGet, "/licences/nodes", "list-licence-nodes", "Nodes with vGPUs, and what each vGPU says of "+
+		"its licence", "Licences"), identity.ReadLicences, a.licenceNodes)
+	add(a, op(http.MethodGet, "/licences/forecast", "list-licence-forecasts",
+		"Seats by hour and weekday, the peak, and when a pool is exhausted or ends", "Licences"), identity.ReadLicences,
+		a.licenceForecast)
+	add(a, op(http.MethodGet, "/licences/entitlements", "list-entitlements",
+		"What was bought, and whether it counts; for admins and auditors", "Licences"), identity.ReadBought, a.entitlements)
+	add(a, created(op(http.MethodPost, "/licences/entitlements", "enter-entitlement", "Enter what was bought",
+		"Licences")), identity.ChangeLicences, a.enterLicence)
+	add(a, op(http.MethodDelete, "/licences/entitlements/{id}", "remove-entitlement",
+		"Take it out; what runs goes on. Answers with the list", "Licences"), identity.ChangeLicences, a.removeLicence)
+	add(a, fileSized(op(http.MethodPost, "/licences/import", "import-entitlements", "Read a file of comma-separated "+
+		"values, and keep all of it or nothing", "Licences")), identity.ChangeLicences, a.importLicences)
 
-	add(a, op(http.MethodGet, "/catalogue", "get-catalogue", "The catalogue as it is written; for admins and auditors", "Catalogue"), identity.ReadOffer, a.catalogue)
-	add(a, long(op(http.MethodPut, "/catalogue", "save-catalogue", "Save it as the next version, and go by it at once", "Catalogue")), identity.ChangeOffer, a.saveCatalogue)
-	add(a, long(op(http.MethodPost, "/catalogue/check", "check-catalogue", "What is wrong with a text, and what it would change; writes nothing", "Catalogue")), identity.ChangeOffer, a.checkCatalogue)
-	add(a, op(http.MethodGet, "/catalogue/versions", "list-catalogue-versions", "Versions, newest first; 0 is the configuration's", "Catalogue"), identity.ReadOffer, a.catalogueVersions)
-	add(a, op(http.MethodGet, "/catalogue/versions/{version}", "get-catalogue-version", "One version with its text", "Catalogue"), identity.ReadOffer, a.catalogueVersion)
-	add(a, op(http.MethodGet, "/catalogue/findings", "list-catalogue-findings", "Where the catalogue and the nodes do not agree, and what to offer instead", "Catalogue"), identity.ReadOffer, a.catalogueFindings)
+	add(a, op(http.MethodGet, "/catalogue", "get-catalogue", "The catalogue as it is written; for admins and auditors",
+		"Catalogue"), identity.ReadOffer, a.catalogue)
+	add(a, long(op(http.MethodPut, "/catalogue", "save-catalogue", "Save it as the next version, and go by it at once",
+		"Catalogue")), identity.ChangeOffer, a.saveCatalogue)
+	add(a, long(op(http.MethodPost, "/catalogue/check", "check-catalogue", "What is wrong with a text, and what it "+
+		"would change; writes nothing", "Catalogue")), identity.ChangeOffer, a.checkCatalogue)
+	add(a, op(http.MethodGet, "/catalogue/versions", "list-catalogue-versions",
+		"Versions, newest first; 0 is the configuration's", "Catalogue"), identity.ReadOffer, a.catalogueVersions)
+	add(a, op(http.MethodGet, "/catalogue/versions/{version}", "get-catalogue-version", "One version with its text",
+		"Catalogue"), identity.ReadOffer, a.catalogueVersion)
+	add(a, op(http.MethodGet, "/catalogue/findings", "list-catalogue-findings",
+		"Where the catalogue and the nodes do not agree, and what to offer instead", "Catalogue"), identity.ReadOffer,
+		a.catalogueFindings)
 
-	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")), identity.SubmitRequest, a.submit)
-	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
-	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first", "Requests"), identity.ReadRequest, a.requests)
+	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")),
+		identity.SubmitRequest, a.submit)
+	add(a, op(http.MethodPost, "/requests/preview", "preview-request", "What would happen if this were sent now, with "+
+		"the exact objects; writes nothing", "Requests"), identity.SubmitRequest, a.preview)
+	add(a, op(http.MethodGet, "/requests", "list-requests", "Requests, newest first", "Requests"), identity.ReadRequest,
+		a.requests)
 	add(a, op(http.MethodGet, "/requests/{id}", "get-request", "One request", "Requests"), identity.ReadRequest, a.request)
-	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request", "Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
-	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"), identity.DecideRequest, a.reject)
-	add(a, op(http.MethodGet, "/requests/{id}/receivers", "list-receivers", "Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest, a.receivers)
-	add(a, op(http.MethodPost, "/requests/{id}/hand", "hand-request", "Give it to another approver of the same step, who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.hand)
-	add(a, op(http.MethodPost, "/requests/{id}/take-back", "take-back-request", "Undo that I gave it away", "Requests"), identity.DecideRequest, a.takeBack)
-	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is decided anew", "Requests"), identity.EditRequest, a.edit)
-	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back", "Requests"), identity.WithdrawRequest, a.withdraw)
+	add(a, op(http.MethodPost, "/requests/{id}/approve", "approve-request",
+		"Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
+	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"),
+		identity.DecideRequest, a.reject)
+	add(a, op(http.MethodGet, "/requests/{id}/receivers", "list-receivers",
+		"Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest,
+		a.receivers)
+	add(a, op(http.MethodPost, "/requests/{id}/hand", "hand-request", "Give it to another approver of the same step, "+
+		"who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.hand)
+	add(a, op(http.MethodPost, "/requests/{id}/take-back", "take-back-request", "Undo that I gave it away", "Requests"),
+		identity.DecideRequest, a.takeBack)
+	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is "+
+		"decided anew", "Requests"), identity.EditRequest, a.edit)
+	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back",
+		"Requests"), identity.WithdrawRequest, a.withdraw)
 
-	add(a, op(http.MethodGet, "/stand-ins/candidates", "find-stand-ins", "People who could decide in my place, by a part of their name or e-mail address; at most ten", "Requests"), identity.ManageStandIns, a.candidates)
-	add(a, op(http.MethodGet, "/stand-ins", "list-stand-ins", "Who decides in my place, and for whom I decide, now and later", "Requests"), identity.ManageStandIns, a.standIns)
-	add(a, created(op(http.MethodPost, "/stand-ins", "create-stand-in", "Let somebody decide in my place for a time", "Requests")), identity.ManageStandIns, a.createStandIn)
-	add(a, op(http.MethodDelete, "/stand-ins/{id}", "end-stand-in", "End it before its time", "Requests"), identity.ManageStandIns, a.endStandIn)
+	add(a, op(http.MethodGet, "/stand-ins/candidates", "find-stand-ins", "People who could decide in my place, by a "+
+		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageStandIns, a.candidates)
+	add(a, op(http.MethodGet, "/stand-ins", "list-stand-ins", "Who decides in my place, and for whom I decide, now and "+
+		"later", "Requests"), identity.ManageStandIns, a.standIns)
+	add(a, created(op(http.MethodPost, "/stand-ins", "create-stand-in", "Let somebody decide in my place for a time",
+		"Requests")), identity.ManageStandIns, a.createStandIn)
+	add(a, op(http.MethodDelete, "/stand-ins/{id}", "end-stand-in", "End it before its time", "Requests"),
+		identity.ManageStandIns, a.endStandIn)
 
-	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"), identity.ReadWorkload, a.workloads)
-	add(a, op(http.MethodGet, "/workloads/{id}", "get-workload", "One workload", "Workloads"), identity.ReadWorkload, a.workload)
-	add(a, op(http.MethodGet, "/workloads/{id}/metrics", "get-workload-metrics", "What its GPUs do now, from DCGM", "Workloads"), identity.ReadWorkload, a.metrics)
-	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"), identity.ReadWorkload, a.history)
-	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage", "Workloads"), identity.ChangeWorkload, a.stop)
-	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease", "Workloads"), identity.ChangeWorkload, a.start)
-	add(a, op(http.MethodPost, "/workloads/{id}/resume", "ask-to-resume", "Ask that a stopped workload may run again where the budget wants an approver to agree; answers with the request", "Workloads"), identity.ChangeWorkload, a.resume)
-	add(a, op(http.MethodPost, "/workloads/{id}/extend", "extend-workload", "Ask for a longer lease; answers with the request", "Workloads"), identity.ChangeWorkload, a.extend)
-	add(a, op(http.MethodPost, "/workloads/{id}/share", "share-workload", "Let tenant colleagues open it, or not any more", "Workloads"), identity.ChangeWorkload, a.share)
-	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
+	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"),
+		identity.ReadWorkload, a.workloads)
+	add(a, op(http.MethodGet, "/workloads/{id}", "get-workload", "One workload", "Workloads"), identity.ReadWorkload,
+		a.workload)
+	add(a, op(http.MethodGet, "/workloads/{id}/metrics", "get-workload-metrics", "What its GPUs do now, from DCGM",
+		"Workloads"), identity.ReadWorkload, a.metrics)
+	add(a, op(http.MethodGet, "/workloads/{id}/history", "get-workload-history", "Who did what to it", "Workloads"),
+		identity.ReadWorkload, a.history)
+	add(a, op(http.MethodPost, "/workloads/{id}/stop", "stop-workload", "Give the GPU back, keep the storage",
+		"Workloads"), identity.ChangeWorkload, a.stop)
+	add(a, op(http.MethodPost, "/workloads/{id}/start", "start-workload", "Resume a stopped workload within its lease",
+		"Workloads"), identity.ChangeWorkload, a.start)
+	add(a, op(http.MethodPost, "/workloads/{id}/resume", "ask-to-resume", "Ask that a stopped workload may run again "+
+		"where the budget wants an approver to agree; answers with the request", "Workloads"), identity.ChangeWorkload,
+		a.resume)
+	add(a, op(http.MethodPost, "/workloads/{id}/extend", "extend-workload",
+		"Ask for a longer lease; answers with the request", "Workloads"), identity.ChangeWorkload, a.extend)
+	add(a, op(http.MethodPost, "/workloads/{id}/share", "share-workload", "Let tenant colleagues open it, or not any more",
+		"Workloads"), identity.ChangeWorkload, a.share)
+	add(a, op(http.MethodDelete, "/workloads/{id}", "delete-workload", "End it for good; storage is kept unless asked "+
+		"otherwise", "Workloads"), identity.ChangeWorkload, a.remove)
 
-	add(a, op(http.MethodGet, "/volumes", "list-volumes", "Storage, in use and kept", "Storage"), identity.ReadVolume, a.volumes)
-	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"), identity.DeleteVolume, a.removeVolume)
-	add(a, op(http.MethodPost, "/volumes/{name}/keep", "keep-volume", "Keep unused storage for longer", "Storage"), identity.KeepVolume, a.keepVolume)
+	add(a, op(http.MethodGet, "/volumes", "list-volumes", "Storage, in use and kept", "Storage"), identity.ReadVolume,
+		a.volumes)
+	add(a, op(http.MethodDelete, "/volumes/{name}", "delete-volume", "Delete kept storage for good", "Storage"),
+		identity.DeleteVolume, a.removeVolume)
+	add(a, op(http.MethodPost, "/volumes/{name}/keep", "keep-volume", "Keep unused storage for longer", "Storage"),
+		identity.KeepVolume, a.keepVolume)
 
-	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
-	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"), identity.ReadUsage, a.usage)
-	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in the FOCUS format, version "+usage.FocusVersion, "Usage"), identity.ReadUsage, a.focus)
-	add(a, op(http.MethodGet, "/usage/demand", "get-unmet-demand", "What people asked for in a month and did not get, by size and reason; for admins and auditors", "Usage"), identity.ReadUsage, a.unmet)
-	add(a, op(http.MethodGet, "/usage/reconciliation", "get-reconciliation", "What the physical cards of the fleet did on each day of a month; for admins and auditors", "Usage"), identity.ReadUsage, a.reconciliation)
-	add(a, op(http.MethodGet, "/advice", "get-advice", "Which workloads another size would suit better, with what was measured", "Usage"), identity.ReadUsage, a.advice)
-	add(a, op(http.MethodGet, "/workloads/{id}/advice", "get-workload-advice", "Whether another size would suit it better, or why this cannot be told", "Workloads"), identity.ReadWorkload, a.adviceOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/advice/dismiss", "dismiss-advice", "Put the advice away, for everybody, until it says something else", "Workloads"), identity.ChangeWorkload, a.dismissAdvice)
-	add(a, op(http.MethodPost, "/workloads/{id}/advice/restore", "restore-advice", "Show again what was put away", "Workloads"), identity.ChangeWorkload, a.restoreAdvice)
-	add(a, op(http.MethodGet, "/idle", "get-idle-settings", "What counts as an idle GPU, and what follows, by size and team; for admins and auditors", "Rules"), identity.ReadRules, a.idleSettings)
-	add(a, op(http.MethodPut, "/idle", "save-idle-settings", "Replace all of these settings; version is the one that was read", "Rules"), identity.ChangeRules, a.saveIdle)
-	add(a, op(http.MethodPost, "/idle/preview", "preview-idle-settings", "What settings would do to what runs, and would have done in the last 30 days; writes nothing", "Rules"), identity.ChangeRules, a.previewIdle)
-	add(a, op(http.MethodGet, "/workloads/{id}/warnings", "get-workload-warnings", "What became of the messages that warned of its end, or of its idle GPU", "Workloads"), identity.ReadWorkload, a.warningsOf)
-	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/needed", "need-workload", "Say that it is still needed though it is idle", "Workloads"), identity.ChangeWorkload, a.needed)
-	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors", "Usage"), identity.ReadPrices, a.prices)
-	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"), identity.ChangePrices, a.addPrice)
-	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"), identity.ChangePrices, a.endPrice)
+	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, "+
+		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
+	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
+		identity.ReadUsage, a.usage)
+	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in "+
+		"the FOCUS format, version "+usage.FocusVersion, "Usage"), identity.ReadUsage, a.focus)
+	add(a, op(http.MethodGet, "/usage/demand", "get-unmet-demand", "What people asked for in a month and did not get, "+
+		"by size and reason; for admins and auditors", "Usage"), identity.ReadUsage, a.unmet)
+	add(a, op(http.MethodGet, "/usage/reconciliation", "get-reconciliation",
+		"What the physical cards of the fleet did on each day of a month; for admins and auditors", "Usage"),
+		identity.ReadUsage, a.reconciliation)
+	add(a, op(http.MethodGet, "/advice", "get-advice", "Which workloads another size would suit better, with what was "+
+		"measured", "Usage"), identity.ReadUsage, a.advice)
+	add(a, op(http.MethodGet, "/workloads/{id}/advice", "get-workload-advice",
+		"Whether another size would suit it better, or why this cannot be told", "Workloads"), identity.ReadWorkload,
+		a.adviceOf)
+	add(a, op(http.MethodPost, "/workloads/{id}/advice/dismiss", "dismiss-advice",
+		"Put the advice away, for everybody, until it says something else", "Workloads"), identity.ChangeWorkload,
+		a.dismissAdvice)
+	add(a, op(http.MethodPost, "/workloads/{id}/advice/restore", "restore-advice", "Show again what was put away",
+		"Workloads"), identity.ChangeWorkload, a.restoreAdvice)
+	add(a, op(http.MethodGet, "/idle", "get-idle-settings", "What counts as an idle GPU, and what follows, by size and "+
+		"team; for admins and auditors", "Rules"), identity.ReadRules, a.idleSettings)
+	add(a, op(http.MethodPut, "/idle", "save-idle-settings", "Replace all of these settings; version is the one that "+
+		"was read", "Rules"), identity.ChangeRules, a.saveIdle)
+	add(a, op(http.MethodPost, "/idle/preview", "preview-idle-settings", "What settings would do to what runs, and "+
+		"would have done in the last 30 days; writes nothing", "Rules"), identity.ChangeRules, a.previewIdle)
+	add(a, op(http.MethodGet, "/workloads/{id}/warnings", "get-workload-warnings",
+		"What became of the messages that warned of its end, or of its idle GPU", "Workloads"), identity.ReadWorkload,
+		a.warningsOf)
+	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is "+
+		"known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
+	add(a, op(http.MethodPost, "/workloads/{id}/needed", "need-workload", "Say that it is still needed though it is idle",
+		"Workloads"), identity.ChangeWorkload, a.needed)
+	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors",
+		"Usage"), identity.ReadPrices, a.prices)
+	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"),
+		identity.ChangePrices, a.addPrice)
+	add(a, op(http.MethodPost, "/prices/{id}/end", "end-price", "End a price now; answers with the list", "Usage"),
+		identity.ChangePrices, a.endPrice)
 	a.registerBudgets()
 	a.registerMarks()
-	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"), identity.ReadRules, a.rules)
-	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules, a.saveRules)
-	add(a, op(http.MethodPost, "/rules/check", "check-rules", "What is wrong with a text, and what it would have decided differently; writes nothing", "Rules"), identity.ChangeRules, a.checkRules)
-	add(a, op(http.MethodGet, "/rules/revisions", "list-rules-revisions", "Versions of the rules, newest first", "Rules"), identity.ReadRules, a.rulesRevisions)
-	add(a, op(http.MethodGet, "/rules/revisions/{version}", "get-rules-revision", "One version of the rules", "Rules"), identity.ReadRules, a.rulesAt)
+	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"),
+		identity.ReadRules, a.rules)
+	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules,
+		a.saveRules)
+	add(a, op(http.MethodPost, "/rules/check", "check-rules", "What is wrong with a text, and what it would have "+
+		"decided differently; writes nothing", "Rules"), identity.ChangeRules, a.checkRules)
+	add(a, op(http.MethodGet, "/rules/revisions", "list-rules-revisions", "Versions of the rules, newest first", "Rules"),
+		identity.ReadRules, a.rulesRevisions)
+	add(a, op(http.MethodGet, "/rules/revisions/{version}", "get-rules-revision", "One version of the rules", "Rules"),
+		identity.ReadRules, a.rulesAt)
 
-	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"), identity.ReadAudit, a.audit)
+	add(a, op(http.MethodGet, "/audit", "list-audit", "Who did what, newest first; for admins and auditors", "Audit"),
+		identity.ReadAudit, a.audit)
 }
 
 func op(method, path, id, summary, tag string) huma.Operation {

@@ -38,7 +38,8 @@ type revisionsInput struct {
 	Limit  int   `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-func (a *API) rulesRevisions(ctx context.Context, actor identity.Actor, in *revisionsInput) (*output[List[Rules]], error) {
+func (a *API) rulesRevisions(ctx context.Context, actor identity.Actor,
+	in *revisionsInput) (*output[List[Rules]], error) {
 	revisions, _, err := a.deps.Rules.Revisions(ctx, actor, in.Before, in.Limit)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ type checkRulesInput struct {
 	}
 }
 
-func (a *API) checkRules(ctx context.Context, actor identity.Actor, in *checkRulesInput) (*output[CheckedRules], error) {
+func (a *API) checkRules(ctx context.Context, actor identity.Actor,
+	in *checkRulesInput) (*output[CheckedRules], error) {
 	p, problems, err := a.deps.Rules.Check(actor, in.Body.Text)
 	if err != nil {
 		return nil, err
@@ -142,7 +144,8 @@ func comparedID(r request.Request) string {
 func differences(list []request.Difference, l *i18n.Localizer) []Difference {
 	views := []Difference{}
 	for _, d := range list {
-		views = append(views, Difference{Request: comparedID(d.Request), Asker: d.Request.AskerName, Was: *verdictView(d.Was, l), Now: *verdictView(d.Now, l)})
+		views = append(views, Difference{Request: comparedID(d.Request), Asker: d.Request.AskerName,
+			Was: *verdictView(d.Was, l), Now: *verdictView(d.Now, l)})
 	}
 	return views
 }

@@ -28,7 +28,8 @@ type SizingBody struct {
 
 // Answers are the same values that the page's form gives.
 func (b SizingBody) Answers() (sizing.Answers, error) {
-	a := sizing.Answers{Work: sizing.Work(b.Work), Sharing: sizing.Sharing(b.Sharing), MemoryGiB: b.MemoryGiB, Model: b.Model, Billions: b.Billions, Precision: sizing.Precision(b.Precision),
+	a := sizing.Answers{Work: sizing.Work(b.Work), Sharing: sizing.Sharing(b.Sharing), MemoryGiB: b.MemoryGiB,
+		Model: b.Model, Billions: b.Billions, Precision: sizing.Precision(b.Precision),
 		Tokens: b.Tokens, Batch: b.Batch}
 	if b.Lease == "" {
 		return a, nil
@@ -99,15 +100,20 @@ func (a *API) sizing(ctx context.Context, actor identity.Actor, in *sizingInput)
 }
 
 func sizingView(adv sizing.Advice, l *i18n.Localizer) Sizing {
-	v := Sizing{Estimate: Estimate{GiB: hundredths(adv.Estimate.GiB), GB: hundredths(adv.Estimate.GB()), Given: adv.Estimate.Given, Parts: []EstimatePart{}},
+	v := Sizing{Estimate: Estimate{GiB: hundredths(adv.Estimate.GiB), GB: hundredths(adv.Estimate.GB()),
+		Given: adv.Estimate.Given, Parts: []EstimatePart{}},
 		Proposals: []Proposal{}, Nothing: l.Say(adv.Nothing), Remarks: sayAll(adv.Remarks, l)}
 	for _, p := range adv.Estimate.Parts {
-		v.Estimate.Parts = append(v.Estimate.Parts, EstimatePart{What: l.Say(p.What), Formula: p.Formula, GiB: hundredths(p.GiB)})
+		v.Estimate.Parts = append(v.Estimate.Parts, EstimatePart{What: l.Say(p.What), Formula: p.Formula,
+			GiB: hundredths(p.GiB)})
 	}
 	for _, p := range adv.Proposals {
 		o := request.Offer{Size: p.Offer.Size, Fit: p.Offer.Fit}
-		v.Proposals = append(v.Proposals, Proposal{Size: o.Size.Name, Title: o.Size.Title, MemoryGiB: o.Size.Accelerator.MemoryGiB, Isolation: string(o.Size.Isolation), PricePerHour: money(o.Size.PricePerHour),
-			Capacity: Capacity{Known: o.Fit.Known, Total: o.Fit.Total, Free: o.Fit.Free}, StartsNow: p.Offer.Now, Problem: l.Say(p.Offer.Problem), Reasons: sayAll(p.Reasons, l), Beware: sayAll(p.Beware, l)})
+		v.Proposals = append(v.Proposals, Proposal{Size: o.Size.Name, Title: o.Size.Title,
+			MemoryGiB: o.Size.Accelerator.MemoryGiB, Isolation: string(o.Size.Isolation),
+			PricePerHour: money(o.Size.PricePerHour),
+			Capacity:     Capacity{Known: o.Fit.Known, Total: o.Fit.Total, Free: o.Fit.Free}, StartsNow: p.Offer.Now,
+			Problem: l.Say(p.Offer.Problem), Reasons: sayAll(p.Reasons, l), Beware: sayAll(p.Beware, l)})
 	}
 	return v
 }

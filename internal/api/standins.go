@@ -19,7 +19,8 @@ type candidatesInput struct {
 	Search string `query:"search" maxLength:"100" doc:"At least two characters of the name or the e-mail address"`
 }
 
-func (a *API) candidates(ctx context.Context, actor identity.Actor, in *candidatesInput) (*output[List[Candidate]], error) {
+func (a *API) candidates(ctx context.Context, actor identity.Actor,
+	in *candidatesInput) (*output[List[Candidate]], error) {
 	found, err := a.deps.StandIns.Find(ctx, actor, in.Search)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,8 @@ type StandIn struct {
 }
 
 func standInView(p standin.Period, a identity.Actor, now time.Time) StandIn {
-	return StandIn{ID: p.ID, Person: p.Name, StandIn: p.StandName, From: p.From, Until: p.Until, InMyPlace: p.Person == a.Person.ID, CountsNow: p.Counts(now)}
+	return StandIn{ID: p.ID, Person: p.Name, StandIn: p.StandName, From: p.From, Until: p.Until,
+		InMyPlace: p.Person == a.Person.ID, CountsNow: p.Counts(now)}
 }
 
 func (a *API) standIns(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[StandIn]], error) {
@@ -70,9 +72,11 @@ type createStandInInput struct {
 	}
 }
 
-func (a *API) createStandIn(ctx context.Context, actor identity.Actor, in *createStandInInput) (*output[StandIn], error) {
+func (a *API) createStandIn(ctx context.Context, actor identity.Actor,
+	in *createStandInInput) (*output[StandIn], error) {
 	b := in.Body
-	p, err := a.deps.StandIns.Create(ctx, actor, standin.Draft{StandIn: identity.PersonID(b.Person), From: b.From, Until: b.Until})
+	p, err := a.deps.StandIns.Create(ctx, actor, standin.Draft{StandIn: identity.PersonID(b.Person), From: b.From,
+		Until: b.Until})
 	return reply(standInView(p, actor, a.deps.Now()), err)
 }
 

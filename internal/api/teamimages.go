@@ -21,7 +21,8 @@ type TeamImage struct {
 }
 
 func teamImageView(o tenant.Own) TeamImage {
-	return TeamImage{Name: o.Name, Image: o.Offer.Name, Title: o.Title, Kind: string(o.Offer.Kind), Reference: o.Reference, Like: o.Like, Note: o.Note, State: string(o.State)}
+	return TeamImage{Name: o.Name, Image: o.Offer.Name, Title: o.Title, Kind: string(o.Offer.Kind), Reference: o.Reference,
+		Like: o.Like, Note: o.Note, State: string(o.State)}
 }
 
 // TeamImageBody is what can be said of an image.
@@ -33,7 +34,8 @@ type TeamImageBody struct {
 }
 
 func (b TeamImageBody) draft(name string) tenant.ImageDraft {
-	return tenant.ImageDraft{Image: tenant.Image{Name: name, Title: b.Title, Reference: b.Reference, Like: b.Like, Note: b.Note}}
+	return tenant.ImageDraft{Image: tenant.Image{Name: name, Title: b.Title, Reference: b.Reference, Like: b.Like,
+		Note: b.Note}}
 }
 
 func (a *API) teamImages(_ context.Context, actor identity.Actor, in *tenantInput) (*output[List[TeamImage]], error) {
@@ -56,7 +58,8 @@ type addTeamImageInput struct {
 	}
 }
 
-func (a *API) addTeamImage(ctx context.Context, actor identity.Actor, in *addTeamImageInput) (*output[TeamImage], error) {
+func (a *API) addTeamImage(ctx context.Context, actor identity.Actor,
+	in *addTeamImageInput) (*output[TeamImage], error) {
 	d := in.Body.draft(in.Body.Name)
 	d.New = true
 	o, err := a.deps.Tenants.SaveImage(ctx, actor, in.Name, d)
@@ -74,17 +77,20 @@ type saveTeamImageInput struct {
 	Body  TeamImageBody
 }
 
-func (a *API) saveTeamImage(ctx context.Context, actor identity.Actor, in *saveTeamImageInput) (*output[TeamImage], error) {
+func (a *API) saveTeamImage(ctx context.Context, actor identity.Actor,
+	in *saveTeamImageInput) (*output[TeamImage], error) {
 	o, err := a.deps.Tenants.SaveImage(ctx, actor, in.Name, in.Body.draft(in.Image))
 	return teamImageReply(o, err)
 }
 
-func (a *API) retireTeamImage(ctx context.Context, actor identity.Actor, in *teamImageInput) (*output[TeamImage], error) {
+func (a *API) retireTeamImage(ctx context.Context, actor identity.Actor,
+	in *teamImageInput) (*output[TeamImage], error) {
 	o, err := a.deps.Tenants.RetireImage(ctx, actor, in.Name, in.Image, true)
 	return teamImageReply(o, err)
 }
 
-func (a *API) offerTeamImage(ctx context.Context, actor identity.Actor, in *teamImageInput) (*output[TeamImage], error) {
+func (a *API) offerTeamImage(ctx context.Context, actor identity.Actor,
+	in *teamImageInput) (*output[TeamImage], error) {
 	o, err := a.deps.Tenants.RetireImage(ctx, actor, in.Name, in.Image, false)
 	return teamImageReply(o, err)
 }
@@ -99,9 +105,15 @@ func teamImageReply(o tenant.Own, err error) (*output[TeamImage], error) {
 // registerTeamImages is the part of the surface that is about a team's own images.
 func (a *API) registerTeamImages() {
 	const tag = "Teams"
-	add(a, op(http.MethodGet, "/tenants/{name}/images", "list-team-images", "A team's own images, retired ones among them", tag), identity.ReadTenant, a.teamImages)
-	add(a, created(op(http.MethodPost, "/tenants/{name}/images", "add-team-image", "Add an image that the team's members may start", tag)), identity.ChangeAssets, a.addTeamImage)
-	add(a, op(http.MethodPut, "/tenants/{name}/images/{image}", "save-team-image", "Change it for the next start; what was asked for or runs keeps its digest", tag), identity.ChangeAssets, a.saveTeamImage)
-	add(a, op(http.MethodPost, "/tenants/{name}/images/{image}/retire", "retire-team-image", "Start nothing new with it; what runs goes on", tag), identity.ChangeAssets, a.retireTeamImage)
-	add(a, op(http.MethodPost, "/tenants/{name}/images/{image}/offer", "offer-team-image", "Offer a retired image again", tag), identity.ChangeAssets, a.offerTeamImage)
+	add(a, op(http.MethodGet, "/tenants/{name}/images", "list-team-images", "A team's own images, retired ones among them",
+		tag), identity.ReadTenant, a.teamImages)
+	add(a, created(op(http.MethodPost, "/tenants/{name}/images", "add-team-image", "Add an image that the team's "+
+		"members may start", tag)), identity.ChangeAssets, a.addTeamImage)
+	add(a, op(http.MethodPut, "/tenants/{name}/images/{image}", "save-team-image",
+		"Change it for the next start; what was asked for or runs keeps its digest", tag), identity.ChangeAssets,
+		a.saveTeamImage)
+	add(a, op(http.MethodPost, "/tenants/{name}/images/{image}/retire", "retire-team-image",
+		"Start nothing new with it; what runs goes on", tag), identity.ChangeAssets, a.retireTeamImage)
+	add(a, op(http.MethodPost, "/tenants/{name}/images/{image}/offer", "offer-team-image", "Offer a retired image again",
+		tag), identity.ChangeAssets, a.offerTeamImage)
 }

@@ -51,14 +51,16 @@ type VolumeRefusal struct {
 }
 
 // phaseWords are the phases as the API calls them.
-var phaseWords = map[workload.Phase]string{workload.NoClaim: "none", workload.ClaimPending: "pending", workload.ClaimBound: "bound", workload.ClaimLost: "lost"}
+var phaseWords = map[workload.Phase]string{workload.NoClaim: "none", workload.ClaimPending: "pending",
+	workload.ClaimBound: "bound", workload.ClaimLost: "lost"}
 
 func volumeStateView(v workload.TeamVolume, now time.Time, l *i18n.Localizer) VolumeState {
 	c := v.Claim
 	if c.At.IsZero() {
 		return VolumeState{Phase: "unknown"}
 	}
-	s := VolumeState{Phase: phaseWords[c.Phase], Asked: workload.GiBOf(c.Asked), Has: workload.GiBOf(c.Has), Growing: v.Grows(), Reason: l.Say(c.Reason), Detail: c.Detail, SeenAt: &c.At}
+	s := VolumeState{Phase: phaseWords[c.Phase], Asked: workload.GiBOf(c.Asked), Has: workload.GiBOf(c.Has),
+		Growing: v.Grows(), Reason: l.Say(c.Reason), Detail: c.Detail, SeenAt: &c.At}
 	if !c.Known(now) {
 		s.Phase, s.Was = "unknown", s.Phase
 	}
@@ -67,8 +69,10 @@ func volumeStateView(v workload.TeamVolume, now time.Time, l *i18n.Localizer) Vo
 
 func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVolume {
 	l := i18n.From(ctx)
-	view := TeamVolume{Name: v.Share.Name, Claim: v.Name, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Class: v.Share.Class, Access: string(v.Share.Access), ReadOnly: v.Share.ReadOnly,
-		Note: v.Share.Note, By: v.OwnerName, UsedBy: []string{}, MountedBy: []string{}, CreatedAt: v.CreatedAt, State: volumeStateView(v, a.deps.Workloads.Now(), l)}
+	view := TeamVolume{Name: v.Share.Name, Claim: v.Name, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB),
+		Class: v.Share.Class, Access: string(v.Share.Access), ReadOnly: v.Share.ReadOnly,
+		Note: v.Share.Note, By: v.OwnerName, UsedBy: []string{}, MountedBy: []string{}, CreatedAt: v.CreatedAt,
+		State: volumeStateView(v, a.deps.Workloads.Now(), l)}
 	for _, w := range v.Users {
 		view.UsedBy = append(view.UsedBy, string(w.ID))
 		if w.Observed.PodPresent {
@@ -84,7 +88,8 @@ func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVol
 	return view
 }
 
-func (a *API) teamVolumes(ctx context.Context, actor identity.Actor, in *tenantInput) (*output[List[TeamVolume]], error) {
+func (a *API) teamVolumes(ctx context.Context, actor identity.Actor,
+	in *tenantInput) (*output[List[TeamVolume]], error) {
 	volumes, err := a.deps.Workloads.TeamVolumes(ctx, actor, in.Name)
 	if err != nil {
 		return nil, err
@@ -108,9 +113,11 @@ type addTeamVolumeInput struct {
 	}
 }
 
-func (a *API) addTeamVolume(ctx context.Context, actor identity.Actor, in *addTeamVolumeInput) (*output[TeamVolume], error) {
+func (a *API) addTeamVolume(ctx context.Context, actor identity.Actor,
+	in *addTeamVolumeInput) (*output[TeamVolume], error) {
 	b := in.Body
-	v, err := a.deps.Workloads.ShareVolume(ctx, actor, workload.ShareDraft{Team: in.Name, Name: b.Name, Cluster: b.Cluster, Class: b.Class, GiB: b.GiB, ReadOnly: b.ReadOnly, Note: b.Note})
+	v, err := a.deps.Workloads.ShareVolume(ctx, actor, workload.ShareDraft{Team: in.Name, Name: b.Name, Cluster: b.Cluster,
+		Class: b.Class, GiB: b.GiB, ReadOnly: b.ReadOnly, Note: b.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +133,10 @@ type growTeamVolumeInput struct {
 	}
 }
 
-func (a *API) growTeamVolume(ctx context.Context, actor identity.Actor, in *growTeamVolumeInput) (*output[TeamVolume], error) {
-	v, err := a.deps.Workloads.GrowVolume(ctx, actor, workload.Growth{Team: in.Name, Name: in.Volume, From: in.Body.From, GiB: in.Body.GiB})
+func (a *API) growTeamVolume(ctx context.Context, actor identity.Actor,
+	in *growTeamVolumeInput) (*output[TeamVolume], error) {
+	v, err := a.deps.Workloads.GrowVolume(ctx, actor, workload.Growth{Team: in.Name, Name: in.Volume, From: in.Body.From,
+		GiB: in.Body.GiB})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +148,8 @@ type restoreTeamVolumeInput struct {
 	Volume string `path:"volume" maxLength:"63"`
 }
 
-func (a *API) restoreTeamVolume(ctx context.Context, actor identity.Actor, in *restoreTeamVolumeInput) (*output[TeamVolume], error) {
+func (a *API) restoreTeamVolume(ctx context.Context, actor identity.Actor, in *restoreTeamVolumeInput) (
+	*output[TeamVolume], error) {
 	v, err := a.deps.Workloads.RestoreVolume(ctx, actor, in.Name, in.Volume)
 	if err != nil {
 		return nil, err
@@ -160,9 +170,15 @@ func (a *API) endTeamVolume(ctx context.Context, actor identity.Actor, in *endTe
 // registerTeamVolumes is the part of the surface that is about storage that a team shares.
 func (a *API) registerTeamVolumes() {
 	const tag = "Teams"
-	add(a, op(http.MethodGet, "/tenants/{name}/volumes", "list-team-volumes", "Storage that a team shares, and who has it", tag), identity.ReadTenant, a.teamVolumes)
-	add(a, created(op(http.MethodPost, "/tenants/{name}/volumes", "add-team-volume", "Make storage that the team's members may have in their workloads", tag)), identity.ChangeAssets, a.addTeamVolume)
-	add(a, op(http.MethodDelete, "/tenants/{name}/volumes/{volume}", "end-team-volume", "Delete it with everything in it, after a time of grace; a conflict while a workload has it", tag), identity.ChangeAssets, a.endTeamVolume)
-	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/grow", "grow-team-volume", "Make it larger; the cluster follows, see its state", tag), identity.ChangeAssets, a.growTeamVolume)
-	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/restore", "restore-team-volume", "Take back that it was deleted, until it is gone", tag), identity.ChangeAssets, a.restoreTeamVolume)
+	add(a, op(http.MethodGet, "/tenants/{name}/volumes", "list-team-volumes", "Storage that a team shares, and who has it",
+		tag), identity.ReadTenant, a.teamVolumes)
+	add(a, created(op(http.MethodPost, "/tenants/{name}/volumes", "add-team-volume", "Make storage that the team's "+
+		"members may have in their workloads", tag)), identity.ChangeAssets, a.addTeamVolume)
+	add(a, op(http.MethodDelete, "/tenants/{name}/volumes/{volume}", "end-team-volume",
+		"Delete it with everything in it, after a time of grace; a conflict while a workload has it", tag),
+		identity.ChangeAssets, a.endTeamVolume)
+	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/grow", "grow-team-volume",
+		"Make it larger; the cluster follows, see its state", tag), identity.ChangeAssets, a.growTeamVolume)
+	add(a, op(http.MethodPost, "/tenants/{name}/volumes/{volume}/restore", "restore-team-volume",
+		"Take back that it was deleted, until it is gone", tag), identity.ChangeAssets, a.restoreTeamVolume)
 }

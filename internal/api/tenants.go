@@ -33,7 +33,8 @@ type TenantDefaults struct {
 }
 
 func tenantEntryView(e tenant.Entry) TenantEntry {
-	v := TenantEntry{Name: e.Name, Title: e.Display(), Namespace: e.NamespaceName(), Groups: map[string][]string{}, Quota: map[string]int{}, Disabled: e.Disabled,
+	v := TenantEntry{Name: e.Name, Title: e.Display(), Namespace: e.NamespaceName(), Groups: map[string][]string{},
+		Quota: map[string]int{}, Disabled: e.Disabled,
 		Defaults: TenantDefaults(e.Defaults), Version: e.Version(), From: "both"}
 	switch {
 	case e.First == nil:
@@ -72,7 +73,8 @@ type TenantBody struct {
 }
 
 func (b TenantBody) draft() tenant.Draft {
-	d := tenant.Draft{Title: b.Title, Quota: b.Quota, Disabled: b.Disabled, Note: b.Note, Groups: map[identity.Role][]string{}}
+	d := tenant.Draft{Title: b.Title, Quota: b.Quota, Disabled: b.Disabled, Note: b.Note,
+		Groups: map[identity.Role][]string{}}
 	for role, groups := range b.Groups {
 		d.Groups[identity.Role(role)] = groups
 	}
@@ -87,7 +89,8 @@ type createTenantInput struct {
 	}
 }
 
-func (a *API) createTenant(ctx context.Context, actor identity.Actor, in *createTenantInput) (*output[TenantEntry], error) {
+func (a *API) createTenant(ctx context.Context, actor identity.Actor,
+	in *createTenantInput) (*output[TenantEntry], error) {
 	d := in.Body.draft()
 	d.Name, d.Namespace, d.New = in.Body.Name, in.Body.Namespace, true
 	return a.savedTenant(ctx, actor, d)
@@ -115,7 +118,8 @@ func (a *API) savedTenant(ctx context.Context, actor identity.Actor, d tenant.Dr
 	return reply(tenantEntryView(e), nil)
 }
 
-// CheckedQuota is what another quota would mean for a team. Each start of the last 30 days is looked at with what the team held then.
+// CheckedQuota is what another quota would mean for a team. Each start of the last 30 days is looked at with what the
+// team held then.
 type CheckedQuota struct {
 	Seen    int              `json:"seen" doc:"Starts of the last 30 days, those that were refused among them"`
 	Unknown int              `json:"unknown" doc:"Of them, those of which nobody can tell"`
@@ -149,14 +153,17 @@ type checkQuotaInput struct {
 	}
 }
 
-func (a *API) checkQuota(ctx context.Context, actor identity.Actor, in *checkQuotaInput) (*output[CheckedQuota], error) {
+func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
+	in *checkQuotaInput) (*output[CheckedQuota], error) {
 	c, err := a.deps.Requests.CompareQuota(ctx, actor, in.Name, in.Body.Quota)
 	if err != nil {
 		return nil, err
 	}
-	v := CheckedQuota{Seen: c.Seen, Unknown: c.Unknown, Capped: c.Capped, Refused: comparedStarts(c.Refused), Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
+	v := CheckedQuota{Seen: c.Seen, Unknown: c.Unknown, Capped: c.Capped, Refused: comparedStarts(c.Refused),
+		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
 	for _, o := range c.Over {
-		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Wish.Size.Name, Holds: o.Holds, Limit: o.Limit, Started: comparedStarts(o.Started)})
+		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Wish.Size.Name, Holds: o.Holds, Limit: o.Limit,
+			Started: comparedStarts(o.Started)})
 	}
 	return reply(v, nil)
 }
@@ -164,7 +171,8 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor, in *checkQuo
 func comparedStarts(list []request.Request) []ComparedStart {
 	views := []ComparedStart{}
 	for _, r := range list {
-		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Wish.Size.Name, AskedAt: r.CreatedAt})
+		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Wish.Size.Name,
+			AskedAt: r.CreatedAt})
 	}
 	return views
 }
@@ -183,14 +191,16 @@ type tenantRevisionsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-func (a *API) tenantRevisions(ctx context.Context, actor identity.Actor, in *tenantRevisionsInput) (*output[List[TenantRevision]], error) {
+func (a *API) tenantRevisions(ctx context.Context, actor identity.Actor,
+	in *tenantRevisionsInput) (*output[List[TenantRevision]], error) {
 	revisions, _, err := a.deps.Tenants.Revisions(ctx, actor, in.Name, in.Before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	var views []TenantRevision
 	for _, r := range revisions {
-		views = append(views, TenantRevision{Version: r.Version, Author: r.Name, Note: i18n.From(ctx).Say(r.Note), SavedAt: r.At})
+		views = append(views, TenantRevision{Version: r.Version, Author: r.Name, Note: i18n.From(ctx).Say(r.Note),
+			SavedAt: r.At})
 	}
 	return reply(list(views, ""), nil)
 }
@@ -212,7 +222,8 @@ func (a *API) members(ctx context.Context, actor identity.Actor, in *tenantInput
 	}
 	var views []Member
 	for _, m := range members {
-		views = append(views, Member{Person: string(m.Person.ID), Name: m.Person.Name, Email: m.Person.Email, Role: string(m.Role), Group: m.Group, By: m.By})
+		views = append(views, Member{Person: string(m.Person.ID), Name: m.Person.Name, Email: m.Person.Email,
+			Role: string(m.Role), Group: m.Group, By: m.By})
 	}
 	return reply(list(views, ""), nil)
 }
@@ -226,7 +237,8 @@ type addMemberInput struct {
 }
 
 func (a *API) addMember(ctx context.Context, actor identity.Actor, in *addMemberInput) (*output[List[Member]], error) {
-	return a.membersAfter(ctx, actor, in.Name, a.deps.Tenants.AddMember(ctx, actor, in.Name, identity.PersonID(in.Body.Person), identity.Role(in.Body.Role)))
+	return a.membersAfter(ctx, actor, in.Name, a.deps.Tenants.AddMember(ctx, actor, in.Name,
+		identity.PersonID(in.Body.Person), identity.Role(in.Body.Role)))
 }
 
 type removeMemberInput struct {
@@ -235,12 +247,15 @@ type removeMemberInput struct {
 	Role   string `path:"role" maxLength:"32"`
 }
 
-func (a *API) removeMember(ctx context.Context, actor identity.Actor, in *removeMemberInput) (*output[List[Member]], error) {
-	return a.membersAfter(ctx, actor, in.Name, a.deps.Tenants.RemoveMember(ctx, actor, in.Name, identity.PersonID(in.Person), identity.Role(in.Role)))
+func (a *API) removeMember(ctx context.Context, actor identity.Actor,
+	in *removeMemberInput) (*output[List[Member]], error) {
+	return a.membersAfter(ctx, actor, in.Name, a.deps.Tenants.RemoveMember(ctx, actor, in.Name,
+		identity.PersonID(in.Person), identity.Role(in.Role)))
 }
 
 // membersAfter answers a change with who is in now; nobody, for one who took their own last role.
-func (a *API) membersAfter(ctx context.Context, actor identity.Actor, name string, err error) (*output[List[Member]], error) {
+func (a *API) membersAfter(ctx context.Context, actor identity.Actor, name string,
+	err error) (*output[List[Member]], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +271,8 @@ type defaultsInput struct {
 	Body TenantDefaults
 }
 
-func (a *API) saveDefaults(ctx context.Context, actor identity.Actor, in *defaultsInput) (*output[TenantDefaults], error) {
+func (a *API) saveDefaults(ctx context.Context, actor identity.Actor,
+	in *defaultsInput) (*output[TenantDefaults], error) {
 	e, err := a.deps.Tenants.SaveDefaults(ctx, actor, in.Name, tenant.Defaults(in.Body))
 	return reply(TenantDefaults(e.Defaults), err)
 }
@@ -283,7 +299,8 @@ func (a *API) people(ctx context.Context, actor identity.Actor, in *peopleInput)
 	var views []Person
 	for _, p := range people {
 		me := meView(p)
-		views = append(views, Person{ID: me.ID, Name: me.Name, Email: me.Email, Roles: me.Roles, Tenants: me.Tenants, SeenAt: p.Person.SeenAt})
+		views = append(views, Person{ID: me.ID, Name: me.Name, Email: me.Email, Roles: me.Roles, Tenants: me.Tenants,
+			SeenAt: p.Person.SeenAt})
 	}
 	return reply(list(views, ""), nil)
 }
@@ -299,7 +316,8 @@ type askQuotaInput struct {
 }
 
 func (a *API) askQuota(ctx context.Context, actor identity.Actor, in *askQuotaInput) (*output[Request], error) {
-	r, err := a.deps.Requests.AskQuota(ctx, actor, request.QuotaDraft{Tenant: in.Name, Size: in.Body.Size, Amount: in.Body.Amount, Reason: in.Body.Reason, Key: in.Key})
+	r, err := a.deps.Requests.AskQuota(ctx, actor, request.QuotaDraft{Tenant: in.Name, Size: in.Body.Size,
+		Amount: in.Body.Amount, Reason: in.Body.Reason, Key: in.Key})
 	if err != nil {
 		return nil, err
 	}
@@ -309,15 +327,27 @@ func (a *API) askQuota(ctx context.Context, actor identity.Actor, in *askQuotaIn
 // registerTenants is the part of the surface that is about teams.
 func (a *API) registerTenants() {
 	const tag = "Teams"
-	add(a, created(op(http.MethodPost, "/tenants", "create-tenant", "Make a team; for admins", tag)), identity.ChangeTenants, a.createTenant)
-	add(a, op(http.MethodGet, "/tenants/{name}", "get-tenant", "One team with where it comes from; for admins and auditors", tag), identity.ReadTenants, a.tenantEntry)
-	add(a, op(http.MethodPut, "/tenants/{name}", "save-tenant", "Change a team; it counts at once", tag), identity.ChangeTenants, a.saveTenant)
-	add(a, op(http.MethodGet, "/tenants/{name}/revisions", "list-tenant-revisions", "What was saved about a team, newest first", tag), identity.ReadTenants, a.tenantRevisions)
-	add(a, op(http.MethodGet, "/tenants/{name}/members", "list-members", "Who has signed in and belongs to a team, and why", tag), identity.ReadMembers, a.members)
-	add(a, op(http.MethodPost, "/tenants/{name}/members", "add-member", "Give somebody a role by hand; it counts at once. Answers with who is in then", tag), identity.ChangeMembers, a.addMember)
-	add(a, op(http.MethodDelete, "/tenants/{name}/members/{person}/{role}", "remove-member", "Take a role that was given by hand. Answers with who is in then", tag), identity.ChangeMembers, a.removeMember)
-	add(a, op(http.MethodPut, "/tenants/{name}/defaults", "save-tenant-defaults", "What a member's first start begins with", tag), identity.ChangeMembers, a.saveDefaults)
-	add(a, op(http.MethodPost, "/tenants/{name}/quota-check", "check-quota", "What another quota would mean for a team, before it is saved; writes nothing, for admins", tag), identity.ChangeTenants, a.checkQuota)
-	add(a, created(op(http.MethodPost, "/tenants/{name}/quota", "ask-for-more-quota", "Ask that the team may hold more of a size; answers with the request, which an administrator decides", tag)), identity.SubmitRequest, a.askQuota)
-	add(a, op(http.MethodGet, "/people", "list-people", "Who has signed in, with their roles; for admins and auditors", tag), identity.ReadPeople, a.people)
+	add(a, created(op(http.MethodPost, "/tenants", "create-tenant", "Make a team; for admins", tag)),
+		identity.ChangeTenants, a.createTenant)
+	add(a, op(http.MethodGet, "/tenants/{name}", "get-tenant", "One team with where it comes from; for admins and "+
+		"auditors", tag), identity.ReadTenants, a.tenantEntry)
+	add(a, op(http.MethodPut, "/tenants/{name}", "save-tenant", "Change a team; it counts at once", tag),
+		identity.ChangeTenants, a.saveTenant)
+	add(a, op(http.MethodGet, "/tenants/{name}/revisions", "list-tenant-revisions",
+		"What was saved about a team, newest first", tag), identity.ReadTenants, a.tenantRevisions)
+	add(a, op(http.MethodGet, "/tenants/{name}/members", "list-members",
+		"Who has signed in and belongs to a team, and why", tag), identity.ReadMembers, a.members)
+	add(a, op(http.MethodPost, "/tenants/{name}/members", "add-member", "Give somebody a role by hand; it counts at "+
+		"once. Answers with who is in then", tag), identity.ChangeMembers, a.addMember)
+	add(a, op(http.MethodDelete, "/tenants/{name}/members/{person}/{role}", "remove-member",
+		"Take a role that was given by hand. Answers with who is in then", tag), identity.ChangeMembers, a.removeMember)
+	add(a, op(http.MethodPut, "/tenants/{name}/defaults", "save-tenant-defaults",
+		"What a member's first start begins with", tag), identity.ChangeMembers, a.saveDefaults)
+	add(a, op(http.MethodPost, "/tenants/{name}/quota-check", "check-quota",
+		"What another quota would mean for a team, before it is saved; writes nothing, for admins", tag),
+		identity.ChangeTenants, a.checkQuota)
+	add(a, created(op(http.MethodPost, "/tenants/{name}/quota", "ask-for-more-quota", "Ask that the team may hold more "+
+		"of a size; answers with the request, which an administrator decides", tag)), identity.SubmitRequest, a.askQuota)
+	add(a, op(http.MethodGet, "/people", "list-people", "Who has signed in, with their roles; for admins and auditors",
+		tag), identity.ReadPeople, a.people)
 }

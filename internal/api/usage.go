@@ -40,7 +40,8 @@ type Kind struct {
 	Profile    string `json:"profile"`
 }
 
-// StatementLine is what one workload held of one size at one price. Costs are rounded so that months of a line add up to the whole.
+// StatementLine is what one workload held of one size at one price. Costs are rounded so that months of a line add up
+// to the whole.
 type StatementLine struct {
 	Workload       string  `json:"workload"`
 	Name           string  `json:"name"`
@@ -125,8 +126,10 @@ func (a *API) focus(ctx context.Context, actor identity.Actor, in *usageInput) (
 
 func statementView(s usage.Statement) Statement {
 	total := s.Total()
-	v := Statement{Month: s.Month.String(), From: s.Span.From.UTC(), Until: s.Span.Until.UTC(), Final: s.Final(), Cost: []Money{}, DeviceTime: []DeviceTime{}, Lines: []StatementLine{},
-		UnknownSeconds: total.Unknown.Seconds(), UseCoverage: total.Use.Coverage(), MeanUse: meanUse(total.Use), IdleCost: []Money{}}
+	v := Statement{Month: s.Month.String(), From: s.Span.From.UTC(), Until: s.Span.Until.UTC(), Final: s.Final(),
+		Cost: []Money{}, DeviceTime: []DeviceTime{}, Lines: []StatementLine{},
+		UnknownSeconds: total.Unknown.Seconds(), UseCoverage: total.Use.Coverage(), MeanUse: meanUse(total.Use),
+		IdleCost: []Money{}}
 	for _, m := range total.Idle {
 		v.IdleCost = append(v.IdleCost, money(m))
 	}
@@ -137,8 +140,10 @@ func statementView(s usage.Statement) Statement {
 		v.DeviceTime = append(v.DeviceTime, DeviceTime{Kind: kindView(t.Kind), Seconds: t.Time.Seconds()})
 	}
 	for _, l := range s.Lines {
-		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName, Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
-			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour), Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse())}
+		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName,
+			Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
+			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour),
+			Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse())}
 		if line.MeanUse != nil {
 			idle, cost := l.Engine.Idle.Seconds(), money(l.IdleCost())
 			line.IdleSeconds, line.IdleCost = &idle, &cost
@@ -147,7 +152,8 @@ func statementView(s usage.Statement) Statement {
 			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
 		}
 		if l.Seats.Pool != "" {
-			line.LicencePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count, l.SeatTime().Hours()/usage.MonthHours, l.Rate.String()
+			line.LicencePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
+				l.SeatTime().Hours()/usage.MonthHours, l.Rate.String()
 		}
 		v.Lines = append(v.Lines, line)
 	}

@@ -191,7 +191,8 @@ func verdictView(v policy.Verdict, l *i18n.Localizer) *Decision {
 
 func decisionView(r request.Request, l *i18n.Localizer) Decision {
 	d := r.Decision
-	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Needs: string(d.Needs), Steps: stepsView(r.Steps()), By: d.ByName, Note: d.Note}
+	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Needs: string(d.Needs), Steps: stepsView(r.Steps()),
+		By: d.ByName, Note: d.Note}
 	open, _ := r.OpenStep()
 	for i := range v.Steps {
 		switch {
@@ -206,7 +207,8 @@ func decisionView(r request.Request, l *i18n.Localizer) Decision {
 	for _, c := range d.Consents {
 		if c.Step < len(v.Steps) {
 			s := &v.Steps[c.Step]
-			s.Consents = append(s.Consents, Consent{By: c.ByName, For: c.ForName, Note: c.Note, At: c.At, Asked: askedView(c.Change)})
+			s.Consents = append(s.Consents, Consent{By: c.ByName, For: c.ForName, Note: c.Note, At: c.At,
+				Asked: askedView(c.Change)})
 		}
 	}
 	return v
@@ -214,9 +216,12 @@ func decisionView(r request.Request, l *i18n.Localizer) Decision {
 
 func sizeView(s catalog.Size, l *i18n.Localizer) Size {
 	return Size{
-		Name: s.Name, Title: s.Title, Technology: string(s.Technology), Isolation: string(s.Isolation), IsolationText: l.Say(catalog.IsolationText(s.Isolation)),
-		Model: s.Accelerator.Model, Profile: s.Accelerator.Profile, Resource: s.Accelerator.Resource, Devices: s.Devices(),
-		MemoryGiB: s.Accelerator.MemoryGiB, Share: s.Accelerator.Share, CPU: s.CPU, Memory: s.Memory, PricePerHour: money(s.PricePerHour),
+		Name: s.Name, Title: s.Title, Technology: string(s.Technology), Isolation: string(s.Isolation),
+		IsolationText: l.Say(catalog.IsolationText(s.Isolation)),
+		Model:         s.Accelerator.Model, Profile: s.Accelerator.Profile, Resource: s.Accelerator.Resource,
+		Devices:   s.Devices(),
+		MemoryGiB: s.Accelerator.MemoryGiB, Share: s.Accelerator.Share, CPU: s.CPU, Memory: s.Memory,
+		PricePerHour: money(s.PricePerHour),
 		DefaultLease: s.DefaultLease.String(), MaxLease: s.MaxLease.String(), LicencePool: s.LicencePool,
 		Deprecated: deprecationView(s.Deprecated),
 	}
@@ -247,7 +252,8 @@ type Image struct {
 }
 
 func imageView(i catalog.Image) Image {
-	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port, Deprecated: deprecationView(i.Deprecated)}
+	return Image{Name: i.Name, Title: i.Title, Kind: string(i.Kind), Reference: i.Reference, Port: i.Port,
+		Deprecated: deprecationView(i.Deprecated)}
 }
 
 // Tenant is a team as the caller may see it.
@@ -261,7 +267,8 @@ type Tenant struct {
 }
 
 func tenantView(t tenant.Tenant, a identity.Actor, quotas map[string]request.Quota) Tenant {
-	v := Tenant{Name: t.Name, Title: t.Display(), Namespace: t.NamespaceName(), Roles: []string{}, Quota: map[string]Quota{}, Disabled: t.Disabled}
+	v := Tenant{Name: t.Name, Title: t.Display(), Namespace: t.NamespaceName(), Roles: []string{},
+		Quota: map[string]Quota{}, Disabled: t.Disabled}
 	for _, r := range a.Tenants[t.Name] {
 		v.Roles = append(v.Roles, string(r))
 	}
@@ -301,8 +308,10 @@ type Request struct {
 
 func requestView(r request.Request, l *i18n.Localizer) Request {
 	v := Request{
-		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName, Name: r.Wish.Name, Amount: r.Wish.Amount,
-		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason,
+		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName,
+		Name: r.Wish.Name, Amount: r.Wish.Amount,
+		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(),
+		Reason:   r.Wish.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
@@ -373,10 +382,14 @@ type Kernel struct {
 
 func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Localizer) Workload {
 	v := Workload{
-		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name, Image: w.Image.Name,
-		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State), Reason: l.Say(w.Reason),
-		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume, Shared: w.Shared,
-		Lease: Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request, CreatedAt: w.CreatedAt,
+		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: w.OwnerName, Size: w.Size.Name,
+		Image:   w.Image.Name,
+		Cluster: w.Cluster, Namespace: w.Namespace, Desired: string(w.Desired), State: string(w.State),
+		Reason: l.Say(w.Reason),
+		Detail: w.Observed.Detail, Node: w.Observed.Node, Pod: w.Observed.Pod, URL: a.deps.AppURL(w.Name), Volume: w.Volume,
+		Shared: w.Shared,
+		Lease:  Lease{From: w.Lease.From, Until: w.Lease.Until, Ending: w.Ending()}, Cost: money(cost), Request: w.Request,
+		CreatedAt: w.CreatedAt,
 	}
 	for _, m := range w.Mounts {
 		v.Mounts = append(v.Mounts, m.Name)
@@ -408,7 +421,8 @@ type Volume struct {
 }
 
 func (a *API) volumeView(v workload.Volume) Volume {
-	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster, Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt, Team: v.OfTeam()}
+	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster,
+		Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt, Team: v.OfTeam()}
 	if until := a.deps.Workloads.Keep.Until(v); !until.IsZero() {
 		view.KeptUntil = &until
 	}
@@ -441,9 +455,12 @@ type Reading struct {
 }
 
 func deviceView(d gpumetrics.Device) Device {
-	return Device{UUID: d.UUID, Model: d.Model, Profile: d.Profile, Node: d.Node, CardShared: d.CardShared, Engine: reading(d.Engine),
-		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power), Temperature: reading(d.Temperature),
-		OwnEngine: reading(d.OwnEngine), OwnMemory: reading(d.OwnMemory), OwnPower: reading(d.OwnPower), Licensed: reading(d.Licence)}
+	return Device{UUID: d.UUID, Model: d.Model, Profile: d.Profile, Node: d.Node, CardShared: d.CardShared,
+		Engine:     reading(d.Engine),
+		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power),
+		Temperature: reading(d.Temperature),
+		OwnEngine:   reading(d.OwnEngine), OwnMemory: reading(d.OwnMemory), OwnPower: reading(d.OwnPower),
+		Licensed: reading(d.Licence)}
 }
 
 func reading(r gpumetrics.Reading) *Reading {
@@ -495,7 +512,8 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 		v.TakenAt = &s.TakenAt
 	}
 	for _, n := range s.Nodes {
-		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Bad, Model: n.Model, Resources: []Resource{}, Odd: []string{}}
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Bad, Model: n.Model, Resources: []Resource{},
+			Odd: []string{}}
 		for _, odd := range n.Odd {
 			node.Odd = append(node.Odd, l.Say(odd))
 		}

@@ -39,7 +39,8 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	if a := b.get("/admin/tenants"); a.status != http.StatusNotFound {
 		t.Errorf("the administrator's own rights are still there: %d", a.status)
 	}
-	if a := b.get("/gateway/authorize?workload=" + item.Name + "&return=/&state=" + gatewayState); a.status != http.StatusNotFound {
+	if a := b.get("/gateway/authorize?workload=" + item.Name + "&return=/&state=" +
+		gatewayState); a.status != http.StatusNotFound {
 		t.Errorf("the notebook opens: %d", a.status)
 	}
 	before, tried := len(w.events()), 0
@@ -48,13 +49,15 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		if method == http.MethodGet || pattern == "/acting/end" || pattern == "/signout" {
 			continue
 		}
-		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden || !strings.Contains(a.body, "can only read") {
+		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden ||
+			!strings.Contains(a.body, "can only read") {
 			t.Errorf("%s: %d", route, a.status)
 		}
 		tried++
 	}
 	refused := w.events(audit.ActingRefused)
-	if len(refused) != tried || refused[0].Name != "Adam Admin" || refused[0].BehalfName != "Dora Dev" || refused[0].Detail.Args["Call"] == "" {
+	if len(refused) != tried || refused[0].Name != "Adam Admin" || refused[0].BehalfName != "Dora Dev" ||
+		refused[0].Detail.Args["Call"] == "" {
 		t.Errorf("want each of the %d in the audit with both names, got %d: %+v", tried, len(refused), refused)
 	}
 	before += tried
@@ -68,7 +71,8 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		t.Errorf("the administrator is not themselves again: %d", a.status)
 	}
 	for _, kind := range []audit.Kind{audit.ActingBegun, audit.ActingEnded} {
-		if got := w.events(kind); len(got) != 1 || got[0].Name != "Adam Admin" || got[0].BehalfName != "Dora Dev" || got[0].Address == "" {
+		if got := w.events(kind); len(got) != 1 || got[0].Name != "Adam Admin" || got[0].BehalfName != "Dora Dev" ||
+			got[0].Address == "" {
 			t.Errorf("%s: want one event that names both, got %+v", kind, got)
 		}
 	}
@@ -105,7 +109,8 @@ func TestSeeingEndsByItself(t *testing.T) {
 // TestWhomNobodySeesAs: administrators, oneself, who is shut out, and through a second pair of eyes.
 func TestWhomNobodySeesAs(t *testing.T) {
 	w := newWorld(t)
-	second := identity.Person{ID: "p-second", Issuer: "x", Subject: "second", Name: "Second Admin", Groups: []string{"admins"}, SeenAt: w.clock.now()}
+	second := identity.Person{ID: "p-second", Issuer: "x", Subject: "second", Name: "Second Admin",
+		Groups: []string{"admins"}, SeenAt: w.clock.now()}
 	out := identity.Person{ID: "p-out", Issuer: "x", Subject: "out", Name: "Out", Disabled: true, SeenAt: w.clock.now()}
 	for _, p := range []identity.Person{second, out} {
 		if err := w.store.SavePerson(t.Context(), p); err != nil {
@@ -113,19 +118,23 @@ func TestWhomNobodySeesAs(t *testing.T) {
 		}
 	}
 	b := w.signedIn(admin)
-	for id, want := range map[string]int{"p-second": http.StatusForbidden, string(w.person(admin).ID): http.StatusForbidden, "p-out": http.StatusForbidden, "p-nobody": http.StatusNotFound} {
+	for id, want := range map[string]int{"p-second": http.StatusForbidden,
+		string(w.person(admin).ID): http.StatusForbidden, "p-out": http.StatusForbidden, "p-nobody": http.StatusNotFound} {
 		if a := b.post("/admin/people/"+id+"/see", url.Values{}); a.status != want {
 			t.Errorf("%s: want %d, got %d", id, want, a.status)
 		}
 	}
-	if a := w.seeing(developer).post("/admin/people/"+w.personID(other)+"/see", url.Values{}); a.status != http.StatusForbidden {
+	if a := w.seeing(developer).post("/admin/people/"+w.personID(other)+"/see",
+		url.Values{}); a.status != http.StatusForbidden {
 		t.Errorf("from one to the next: %d", a.status)
 	}
-	if a := w.call(w.token(admin), http.MethodPost, "/admin/people/"+w.personID(other)+"/see", nil); a.status != http.StatusForbidden {
+	if a := w.call(w.token(admin), http.MethodPost, "/admin/people/"+w.personID(other)+"/see",
+		nil); a.status != http.StatusForbidden {
 		t.Errorf("with a token: %d", a.status)
 	}
 	page := b.get("/admin/people").page(t)
-	if n := page.Find("[data-test=person]:contains('Second Admin') [data-test=see-as]").Length(); n != 0 || page.Find("[data-test=see-as]").Length() == 0 {
+	if n := page.Find("[data-test=person]:contains('Second Admin') [data-test=see-as]").Length(); n != 0 ||
+		page.Find("[data-test=see-as]").Length() == 0 {
 		t.Error("want the button beside those as whom one can see, and nobody else")
 	}
 }

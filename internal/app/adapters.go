@@ -30,17 +30,20 @@ func secretOf(c config.Config) string {
 // newRenewals keeps sessions at what the provider says, by the settings.
 func (a *App) newRenewals(key []byte) *renewal.Service {
 	c := a.config.OIDC
-	return &renewal.Service{Store: a.store, Provider: a.provider, Key: derive(key, "refresh tokens"), Now: a.now, Logger: a.log,
+	return &renewal.Service{Store: a.store, Provider: a.provider, Key: derive(key, "refresh tokens"), Now: a.now,
+		Logger: a.log,
 		Limits: renewal.Limits{Refresh: c.Refresh.Std(), Grace: c.Grace.Std(), Overtime: c.Overtime.Std()}}
 }
 
-// sessions are the store's; one of the portal that the gateway looks at is in use, and its groups are read again when they are due.
+// sessions are the store's; one of the portal that the gateway looks at is in use, and its groups are read again when
+// they are due.
 type sessions struct {
 	*store.Store
 	renewals *renewal.Service
 }
 
-// Session gives a session that has not been ended. Faults: NotFound; Unauthenticated when the provider has just ended it; Unavailable while nobody can say.
+// Session gives a session that has not been ended. Faults: NotFound; Unauthenticated when the provider has just ended
+// it; Unavailable while nobody can say.
 func (s sessions) Session(ctx context.Context, id string) (identity.Session, error) {
 	session, err := s.Store.Session(ctx, id)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 )
 
-// TestAKeyIsNotTakenForAnotherWish: a key that is sent again with another body made nothing, and the caller believed that it had.
+// TestAKeyIsNotTakenForAnotherWish: a key that is sent again with another body made nothing, and the caller believed
+// that it had.
 func TestAKeyIsNotTakenForAnotherWish(t *testing.T) {
 	w := newWorld(t)
 	token := w.token(developer)
@@ -22,13 +23,15 @@ func TestAKeyIsNotTakenForAnotherWish(t *testing.T) {
 	}
 	made := first.json(t)
 	quota := map[string]any{"size": "mig-1g.10gb", "amount": 200, "reason": "more of them"}
-	if a := w.call(token, http.MethodPost, "/api/v1/tenants/vision/quota", quota, "Idempotency-Key", "q"); a.status != http.StatusCreated {
+	if a := w.call(token, http.MethodPost, "/api/v1/tenants/vision/quota", quota, "Idempotency-Key",
+		"q"); a.status != http.StatusCreated {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	more := maps.Clone(quota)
 	more["amount"] = 201
 	extend := "/api/v1/workloads/" + made["workload"].(string) + "/extend"
-	if a := w.call(token, http.MethodPost, extend, map[string]any{"lease": "1h"}, "Idempotency-Key", "e"); a.status != http.StatusOK {
+	if a := w.call(token, http.MethodPost, extend, map[string]any{"lease": "1h"}, "Idempotency-Key",
+		"e"); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	for name, c := range map[string]struct {
@@ -53,7 +56,8 @@ func TestAKeyIsNotTakenForAnotherWish(t *testing.T) {
 			continue
 		}
 		see, _ := a.json(t)["see"].(string)
-		if a.header.Get("Content-Type") != "application/problem+json" || !strings.HasPrefix(see, "/api/v1/requests/r-") || w.call(token, http.MethodGet, see, nil).status != http.StatusOK {
+		if a.header.Get("Content-Type") != "application/problem+json" || !strings.HasPrefix(see, "/api/v1/requests/r-") ||
+			w.call(token, http.MethodGet, see, nil).status != http.StatusOK {
 			t.Errorf("%s: want a problem with the way to the earlier request, got %s", name, a.body)
 		}
 	}

@@ -56,7 +56,8 @@ func (a agents) run(ctx context.Context) {
 	group.Wait()
 }
 
-// newAgents prepares a reader for each cluster that has agents; it calls none. Changed is told of a cluster whose agents say something new.
+// newAgents prepares a reader for each cluster that has agents; it calls none. Changed is told of a cluster whose
+// agents say something new.
 func newAgents(c config.Config, o agentreport.Options, changed func(cluster string)) (agents, error) {
 	all := agents{}
 	var problems []error
@@ -74,7 +75,8 @@ func newAgents(c config.Config, o agentreport.Options, changed func(cluster stri
 	return all, errors.Join(problems...)
 }
 
-func newAgentReader(c config.Cluster, o agentreport.Options, changed func(cluster string)) (*agentreport.Reader, error) {
+func newAgentReader(c config.Cluster, o agentreport.Options, changed func(cluster string)) (
+	*agentreport.Reader, error) {
 	rc, err := restConfig(c)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,8 @@ func newAgentReader(c config.Cluster, o agentreport.Options, changed func(cluste
 func agentPods(client kubernetes.Interface, c config.Agents) func(context.Context) ([]agentreport.Pod, error) {
 	selector := labels.SelectorFromSet(c.Labels).String()
 	return func(ctx context.Context) ([]agentreport.Pod, error) {
-		found, err := client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: "0"})
+		found, err := client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector,
+			ResourceVersion: "0"})
 		if err != nil {
 			return nil, err
 		}
@@ -131,14 +134,16 @@ func wayToAgents(c config.Cluster, rc *rest.Config) (func(agentreport.Pod) (stri
 			return nil, nil, err
 		}
 		return func(p agentreport.Pod) (string, error) {
-			return host.JoinPath("api/v1/namespaces", c.Agents.Namespace, "pods", p.Name+":"+port, "proxy/v1/report").String(), nil
+			return host.JoinPath("api/v1/namespaces", c.Agents.Namespace, "pods", p.Name+":"+port, "proxy/v1/report").String(),
+				nil
 		}, transport, nil
 	}
 	dialer, err := gateway.NewDialer(c.Dial)
 	if err != nil {
 		return nil, nil, err
 	}
-	transport := &http.Transport{Proxy: nil, DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * askAgentsEvery, MaxResponseHeaderBytes: 16 << 10}
+	transport := &http.Transport{Proxy: nil, DialContext: dialer.DialContext, MaxIdleConnsPerHost: 1,
+		IdleConnTimeout: 2 * askAgentsEvery, MaxResponseHeaderBytes: 16 << 10}
 	return func(p agentreport.Pod) (string, error) {
 		ip, err := netip.ParseAddr(p.IP)
 		if err != nil || ip.Zone() != "" || !ip.IsGlobalUnicast() {

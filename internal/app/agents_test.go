@@ -19,16 +19,17 @@ func TestWayToAgents(t *testing.T) {
 		ip      string
 		want    string // "": refused
 	}{
-		"a pod":               {direct, "10.64.0.9", "http://10.64.0.9:9410/v1/report"},
-		"a pod with IPv6":     {direct, "fd12::9", "http://[fd12::9]:9410/v1/report"},
-		"loopback":            {direct, "127.0.0.1", ""},
-		"loopback with IPv6":  {direct, "::1", ""},
-		"cloud's metadata":    {direct, "169.254.169.254", ""},
-		"a name":              {direct, "example.org", ""},
-		"a zone":              {direct, "fe80::1%eth0", ""},
-		"nothing":             {direct, "", ""},
-		"more than an IP":     {direct, "10.64.0.9:80/", ""},
-		"through the API":     {through, "10.64.0.9", "https://api.example.org:6443/api/v1/namespaces/gpu-portal/pods/agent-x:9410/proxy/v1/report"},
+		"a pod":              {direct, "10.64.0.9", "http://10.64.0.9:9410/v1/report"},
+		"a pod with IPv6":    {direct, "fd12::9", "http://[fd12::9]:9410/v1/report"},
+		"loopback":           {direct, "127.0.0.1", ""},
+		"loopback with IPv6": {direct, "::1", ""},
+		"cloud's metadata":   {direct, "169.254.169.254", ""},
+		"a name":             {direct, "example.org", ""},
+		"a zone":             {direct, "fe80::1%eth0", ""},
+		"nothing":            {direct, "", ""},
+		"more than an IP":    {direct, "10.64.0.9:80/", ""},
+		"through the API": {through, "10.64.0.9",
+			"https://api.example.org:6443/api/v1/namespaces/gpu-portal/pods/agent-x:9410/proxy/v1/report"},
 		"unspecified address": {direct, "0.0.0.0", ""},
 	} {
 		url, _, err := wayToAgents(c.cluster, &rest.Config{Host: "https://api.example.org:6443"})

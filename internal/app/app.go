@@ -108,7 +108,8 @@ func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now 
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
 
-// New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one error, one problem a line.
+// New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one
+// error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
 	a := &App{config: c, log: log, now: time.Now, newID: newID, meters: newMeters(version)}
 	for _, option := range options {
@@ -172,7 +173,8 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	return a, nil
 }
 
-// outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none of them.
+// outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none
+// of them.
 func (a *App) outside() error {
 	c := a.config
 	var site, first, clusters, agents, provider error
@@ -189,8 +191,10 @@ func (a *App) outside() error {
 	a.first, first = firstCatalogue(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces)
 	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
-	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID, ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
-		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess), AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
+	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID,
+		ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
+		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess),
+		AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
@@ -232,20 +236,33 @@ func (a *App) freshAgents(cluster string) {
 }
 
 func (a *App) services() {
-	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first, Now: a.now, Logger: a.log})
-	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual, Seen: a.seen, Now: a.now, NewID: a.newID, Logger: a.log})
+	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first,
+		Now: a.now, Logger: a.log})
+	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
+		Seen: a.seen, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
-	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown, Catalog: a.offer.Catalog, Taken: a.teamsTaken, Now: a.now, Logger: a.log})
-	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team, Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
-	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a, Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
-	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets, Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now, Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
-		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests}, Sharing: a.sharing}
-	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now, Clusters: func() []string { return a.site.Clusters }}
+	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown,
+		Catalog: a.offer.Catalog, Taken: a.teamsTaken, Now: a.now, Logger: a.log})
+	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
+		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
+	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a,
+		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
+	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
+		NewID: a.newID, Logger: a.log})
+	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
+		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
+		Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
+		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests},
+		Sharing: a.sharing}
+	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
+		Clusters: func() []string { return a.site.Clusters }}
 	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats, Now: a.now})
-	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config), Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
-	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config), Now: a.now, Focus: a.focusSite()}
-	a.monthly = &usage.Monthly{Store: a.store, Statements: a.usage, Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
+	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config),
+		Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
+	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config),
+		Now: a.now, Focus: a.focusSite()}
+	a.monthly = &usage.Monthly{Store: a.store, Statements: a.usage,
+		Technology: func(name string) i18n.Text { return a.offer.Catalog().TechnologyWord(catalog.Technology(name)) }}
 	a.advise()
 	a.watchIdle()
 	a.marks = a.newMarks()
@@ -279,8 +296,10 @@ func (a *App) teamsTaken() {
 func (a *App) newController() *reconcile.Controller {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 	return reconcile.New(reconcile.Options{
-		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests, Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
-		Leases: a.workloads, Storage: a.workloads, Shared: a.workloads, Idle: a.idle, Forecasts: a.forecasts, Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests,
+		Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
+		Leases: a.workloads, Storage: a.workloads, Shared: a.workloads, Idle: a.idle, Forecasts: a.forecasts,
+		Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
@@ -317,9 +336,12 @@ func (a *App) edge(version string, key []byte) error {
 		return err
 	}
 	options := serve.Options{
-		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(), Absolute: c.Session.Absolute.Std(), Store: a.store,
-		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For, Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
-		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry, Traces: a.traces,
+		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(),
+		Absolute: c.Session.Absolute.Std(), Store: a.store,
+		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For,
+		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry,
+		Traces: a.traces,
 	}
 	options.IsWorkload = a.gateway.Serves
 	if c.Has(config.RoleGateway) {
@@ -333,16 +355,25 @@ func (a *App) edge(version string, key []byte) error {
 	return err
 }
 
-// surface is everything that is mounted: pages, API, static files. A process without the web role answers only for itself and the gateway.
+// surface is everything that is mounted: pages, API, static files. A process without the web role answers only for
+// itself and the gateway.
 func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[string]http.Handler) {
 	mounts := map[string]http.Handler{"/static/": static.Handler(), "/favicon.ico": static.Favicon()}
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL, Now: a.now, Version: version, Logger: a.log})
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
+		StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage,
+		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
+		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL,
+		Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns, Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts, Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
-		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now, PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
+		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
+		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
+		Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
+		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
 	for _, r := range a.pages.Routes() {
@@ -369,9 +400,12 @@ func (a *App) appURL(name string) string {
 
 func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 	return gateway.New(gateway.Options{
-		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals}, Actors: people{a}, Tokens: people{a},
-		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(), Idle: a.config.Session.Idle.Std(),
-		PortalCookies: []string{"__Host-gpu-portal", "__Host-gpu-portal-signin"}, ClientAddress: func(r *http.Request) string { return a.server.Address(r) },
+		PortalURL: a.config.URL, AppsDomain: a.config.AppsDomain, Workloads: a.store, Sessions: sessions{a.store, a.renewals},
+		Actors: people{a}, Tokens: people{a},
+		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
+		Idle:          a.config.Session.Idle.Std(),
+		PortalCookies: []string{"__Host-gpu-portal", "__Host-gpu-portal-signin"},
+		ClientAddress: func(r *http.Request) string { return a.server.Address(r) },
 	})
 }
 
@@ -396,7 +430,8 @@ func (a *App) outages() []web.Outage {
 	return list
 }
 
-// sessionAlive tells an open stream whether its reader is still signed in, or their token still holds, with the same roles as when it was opened.
+// sessionAlive tells an open stream whether its reader is still signed in, or their token still holds, with the same
+// roles as when it was opened.
 func (a *App) sessionAlive(ctx context.Context) bool {
 	actor := identity.ActorFrom(ctx)
 	return !a.stopping.Load() && a.standing.Holds(reader(actor), a.now(), func() (time.Time, bool) {
@@ -432,7 +467,9 @@ func voices(a identity.Actor) string {
 }
 
 func reader(a identity.Actor) live.Reader {
-	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants, voices(a))} // maps are printed in order
+	// maps are printed in order
+	return live.Reader{Credential: a.Session, Person: string(a.Person.ID), Roles: fmt.Sprint(a.Via, a.Global, a.Tenants,
+		voices(a))}
 }
 
 // credentialAlive says until when a session or token lets its person in, as far as is known now.
@@ -449,7 +486,8 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 		if !sameEyes(session, actor) {
 			return until, false
 		}
-		ends := []time.Time{session.SeenAt.Add(a.config.Session.Idle.Std()), session.EndsAt, a.renewals.Limits.Until(session, a.now())}
+		ends := []time.Time{session.SeenAt.Add(a.config.Session.Idle.Std()), session.EndsAt,
+			a.renewals.Limits.Until(session, a.now())}
 		if actor.Behind != nil {
 			ends = append(ends, session.ActingUntil)
 		}

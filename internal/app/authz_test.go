@@ -46,7 +46,8 @@ func (w *world) routes() []string {
 func (w *world) form(route string) url.Values {
 	switch _, path, _ := strings.Cut(route, " "); {
 	case strings.HasPrefix(path, "/start"):
-		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
+		return url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
+			"lease": {"1h"}, "reason": {"a test"}, "name": {fmt.Sprintf("form-%d", w.next())}}
 	case strings.HasSuffix(path, "/extend"), strings.HasSuffix(path, "/resume"), path == "/requests/:id/edit":
 		return url.Values{"lease": {"1h"}, "reason": {"a test"}}
 	case strings.HasPrefix(path, "/fleet/health/"):
@@ -111,7 +112,8 @@ func (w *world) body(route string) any {
 	case path == "/api/v1/rules" && method == http.MethodPut:
 		return map[string]any{"text": w.rulesText(), "base": w.rulesVersion()}
 	case path == "/api/v1/tenants/{name}" && method == http.MethodPut:
-		return map[string]any{"title": "Vision", "base": w.tenantVersion("vision"), "note": fmt.Sprint(w.next()), "quota": map[string]int{"cpu": 1000}}
+		return map[string]any{"title": "Vision", "base": w.tenantVersion("vision"), "note": fmt.Sprint(w.next()),
+			"quota": map[string]int{"cpu": 1000}}
 	case path == "/api/v1/account/notifications" && method == http.MethodPut:
 		return map[string]any{"language": "en", "choices": []any{}}
 	case path == "/api/v1/budgets/{name}" && method == http.MethodPut:
@@ -140,7 +142,8 @@ func (w *world) body(route string) any {
 		m := w.membership(false)
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
 	case path == "/api/v1/stand-ins":
-		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10), "until": w.clock.now().AddDate(0, 0, 11)}
+		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10),
+			"until": w.clock.now().AddDate(0, 0, 11)}
 	case strings.HasSuffix(path, "/hand"):
 		return map[string]any{"person": w.personID(admin), "reason": "a test"}
 	case path == "/api/v1/prices":
@@ -156,7 +159,8 @@ func (w *world) body(route string) any {
 	case path == "/api/v1/rules/check":
 		return map[string]any{"text": "- name: all\n  when: 'true'\n  outcome: allow\n"}
 	case path == "/api/v1/requests", path == "/api/v1/requests/preview":
-		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h", "name": fmt.Sprintf("body-%d", w.next())}
+		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": "1h",
+			"name": fmt.Sprintf("body-%d", w.next())}
 	case path == "/api/v1/sizing":
 		return map[string]any{"work": "train"}
 	case strings.HasSuffix(path, "/resume"):
@@ -171,7 +175,8 @@ func (w *world) body(route string) any {
 	return nil
 }
 
-// fill puts a thing of a member of the team into a route's path. Each call gets a thing of its own, so that no call is in another's way.
+// fill puts a thing of a member of the team into a route's path. Each call gets a thing of its own, so that no call is
+// in another's way.
 func (w *world) fill(path, subject, team string) string {
 	id := func(value string) string {
 		return strings.NewReplacer(":id", value, "{id}", value, ":name", value, "{name}", value).Replace(path)
@@ -181,7 +186,8 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":version", "0", "{version}", "0").Replace(path)
 	case strings.Contains(path, "person"):
 		m := w.membership(true)
-		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team, "{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
+		return strings.NewReplacer(":name", team, ":person", m.Get("person"), ":role", m.Get("role"), "{name}", team,
+			"{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
 	case strings.HasPrefix(path, "/team/:name/volumes/"), strings.HasPrefix(path, "/api/v1/tenants/{name}/volumes/"):
 		name := w.teamVolume(team)
 		path = strings.NewReplacer(":name", team, ":volume", name, "{name}", team, "{volume}", name).Replace(path)
@@ -228,7 +234,8 @@ func (w *world) fill(path, subject, team string) string {
 
 // address is a webhook of somebody's own.
 func (w *world) address(subject string) string {
-	if _, err := w.notify.Enter(w.t.Context(), w.actorOf(subject), notify.Entry{Channel: notify.Webhook, URL: "https://hooks.example.org/x"}); err != nil {
+	if _, err := w.notify.Enter(w.t.Context(), w.actorOf(subject), notify.Entry{Channel: notify.Webhook,
+		URL: "https://hooks.example.org/x"}); err != nil {
 		w.t.Fatal(err)
 	}
 	settings, err := w.notify.Settings(w.t.Context(), w.actorOf(subject))
@@ -241,7 +248,9 @@ func (w *world) address(subject string) string {
 // failed is a message to somebody that did not get through.
 func (w *world) failed(subject string) string {
 	n := w.next()
-	d := notify.Delivery{ID: newID("n-"), Event: int64(1_000_000 + n), Kind: notify.Decided, Recipient: string(w.person(subject).ID), Channel: notify.Mail, State: notify.GaveUp, Attempts: 1, NextAt: w.clock.now(), CreatedAt: w.clock.now(), UpdatedAt: w.clock.now()}
+	d := notify.Delivery{ID: newID("n-"), Event: int64(1_000_000 + n), Kind: notify.Decided,
+		Recipient: string(w.person(subject).ID), Channel: notify.Mail, State: notify.GaveUp, Attempts: 1,
+		NextAt: w.clock.now(), CreatedAt: w.clock.now(), UpdatedAt: w.clock.now()}
 	if err := w.store.SaveDelivery(w.t.Context(), d); err != nil {
 		w.t.Fatal(err)
 	}
@@ -260,9 +269,11 @@ func (w *world) ask(route, path string, b *browser, token string) answer {
 	return b.post(path, w.form(route))
 }
 
-// rulesText is what the built-in rules say about every size that the tests ask for, in a text that nobody has saved yet.
+// rulesText is what the built-in rules say about every size that the tests ask for, in a text that nobody has saved
+// yet.
 func (w *world) rulesText() string {
-	return fmt.Sprintf("- {name: whole-%d, when: request.gpus >= 1.0, outcome: approve}\n- {name: others, when: 'true', outcome: allow}\n", w.next())
+	return fmt.Sprintf("- {name: whole-%d, when: request.gpus >= 1.0, outcome: approve}\n- {name: others, when: 'true', "+
+		"outcome: allow}\n", w.next())
 }
 
 // rulesVersion is the newest version of the rules.
@@ -296,8 +307,8 @@ type table struct {
 	Routes map[string][]int `yaml:"routes"`
 }
 
-// TestRightsMatrix asks every route as everybody for a thing of the developer of vision, and compares with a table that people have read (T-AUTHZ-1).
-// A route without a row fails: it is one that nobody has thought about.
+// TestRightsMatrix asks every route as everybody for a thing of the developer of vision, and compares with a table that
+// people have read (T-AUTHZ-1). A route without a row fails: it is one that nobody has thought about.
 func TestRightsMatrix(t *testing.T) {
 	w := newWorld(t)
 	got := map[string][]int{}
@@ -352,7 +363,8 @@ func TestRightsMatrix(t *testing.T) {
 func writeTable(t *testing.T, got map[string][]int) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Who gets which status from each route, asked for a thing of the developer of team vision. See TestRightsMatrix.\n# 303 for nobody leads to the sign-in page; elsewhere it leads on after something was done.\n")
+	b.WriteString("# Who gets which status from each route, asked for a thing of the developer of team vision. See " +
+		"TestRightsMatrix.\n# 303 for nobody leads to the sign-in page; elsewhere it leads on after something was done.\n")
 	fmt.Fprintf(&b, "who: [%s]\nroutes:\n", strings.Join(who, ", "))
 	var routes []string
 	for route := range got {
@@ -371,7 +383,8 @@ func writeTable(t *testing.T, got map[string][]int) {
 }
 
 // varies is what differs between two answers by itself: ids, names and times of the one call.
-var varies = regexp.MustCompile(`urn:gpu-portal:request:[0-9a-f]{16}|\b[0-9a-f]{16}\b|\b[wr]-[a-z2-7]{16}\b|(kept|nb)-other-\d+(-home)?|\d{2}:\d{2}(:\d{2})?`)
+var varies = regexp.MustCompile(
+	`urn:gpu-portal:request:[0-9a-f]{16}|\b[0-9a-f]{16}\b|\b[wr]-[a-z2-7]{16}\b|(kept|nb)-other-\d+(-home)?|\d{2}:\d{2}(:\d{2})?`)
 
 // TestForeignIsLikeMissing: what is another team's answers exactly as what does not exist.
 func TestForeignIsLikeMissing(t *testing.T) {
@@ -383,7 +396,8 @@ func TestForeignIsLikeMissing(t *testing.T) {
 			continue
 		}
 		foreign := w.fill(pattern, other, "speech")
-		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0", "{name}", "kept-other-0", "{kind}", "node").Replace(pattern)
+		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0",
+			"{name}", "kept-other-0", "{kind}", "node").Replace(pattern)
 		if pattern == "/gateway/authorize" {
 			missing = "/gateway/authorize?workload=nb-other-0&return=/&state=" + gatewayState
 		}
@@ -425,7 +439,8 @@ func TestOddPathsOpenNothing(t *testing.T) {
 		}
 		for i, change := range odd {
 			path := change(w.fillMissing(pattern))
-			for _, headers := range [][]string{{"Accept", "text/html"}, {"X-HTTP-Method-Override", "GET", "X-Original-URL", "/healthz", "X-Rewrite-URL", "/healthz"}} {
+			for _, headers := range [][]string{{"Accept", "text/html"}, {"X-HTTP-Method-Override", "GET", "X-Original-URL",
+				"/healthz", "X-Rewrite-URL", "/healthz"}} {
 				got := w.call("", method, path, nil, append(headers, "Sec-Fetch-Site", "same-origin")...)
 				if got.status < 300 || got.status >= 500 {
 					t.Errorf("%s as number %d, nobody: %d", route, i, got.status)
@@ -444,7 +459,8 @@ func TestOddPathsOpenNothing(t *testing.T) {
 }
 
 func (w *world) fillMissing(path string) string {
-	return strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "none", "{name}", "none").Replace(path)
+	return strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "none", "{name}",
+		"none").Replace(path)
 }
 
 // TestMethodOverrideIsIgnored: what a GET names stays a GET.
@@ -454,7 +470,8 @@ func TestMethodOverrideIsIgnored(t *testing.T) {
 	b.headers = map[string]string{"X-HTTP-Method-Override": "POST", "X-Method-Override": "DELETE", "X-HTTP-Method": "POST"}
 	b.get("/workloads/" + string(item.ID) + "/delete?_method=POST")
 	b.get("/workloads/" + string(item.ID) + "/stop")
-	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Version != 1 && now.Version != item.Version+1 || now.Desired != item.Desired {
+	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Version != 1 && now.Version != item.Version+
+		1 || now.Desired != item.Desired {
 		t.Errorf("the workload is wanted %s, version %d, %v", now.Desired, now.Version, err)
 	}
 }

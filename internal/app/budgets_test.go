@@ -27,7 +27,8 @@ func answered[T any](t *testing.T, a answer, status int) (v T) {
 	return v
 }
 
-// TestBudgetsByProgram: a budget is set, spent, given back and taken away over the API, the lines add up to the balance, and a start that does not fit is refused.
+// TestBudgetsByProgram: a budget is set, spent, given back and taken away over the API, the lines add up to the
+// balance, and a start that does not fit is refused.
 func TestBudgetsByProgram(t *testing.T) {
 	w := newWorld(t)
 	if end := w.budgets.Month().Span(w.budgets.Zone).Until; end.Sub(w.clock.now()) < 24*time.Hour {
@@ -41,17 +42,21 @@ func TestBudgetsByProgram(t *testing.T) {
 	}
 	put := func(body map[string]any) answer { return w.call(boss, http.MethodPut, path, body) }
 	set := answered[api.Budget](t, put(map[string]any{"unit": "EUR", "amount": "0.5", "atLimit": "stop"}), http.StatusOK)
-	if !set.Set || set.Amount != "0.50" || set.Balance.Left != "0.50" || set.Balance.Platform != "-0.50" || set.Month != w.budgets.Month().String() {
+	if !set.Set || set.Amount != "0.50" || set.Balance.Left != "0.50" || set.Balance.Platform != "-0.50" ||
+		set.Month != w.budgets.Month().String() {
 		t.Fatalf("want it set, got %+v", set)
 	}
 	for name, wrong := range map[string]struct {
 		body   map[string]any
 		status int
 	}{
-		"an amount that is none": {map[string]any{"unit": "EUR", "amount": "1e3", "atLimit": "stop", "version": set.Version}, http.StatusUnprocessableEntity},
-		"a foreign currency":     {map[string]any{"unit": "XAU", "amount": "1", "atLimit": "stop", "version": set.Version}, http.StatusUnprocessableEntity},
-		"an unknown limit":       {map[string]any{"unit": "EUR", "amount": "1", "atLimit": "shrug", "version": set.Version}, http.StatusUnprocessableEntity},
-		"an old version":         {map[string]any{"unit": "EUR", "amount": "1", "atLimit": "stop"}, http.StatusConflict},
+		"an amount that is none": {map[string]any{"unit": "EUR", "amount": "1e3", "atLimit": "stop", "version": set.Version},
+			http.StatusUnprocessableEntity},
+		"a foreign currency": {map[string]any{"unit": "XAU", "amount": "1", "atLimit": "stop", "version": set.Version},
+			http.StatusUnprocessableEntity},
+		"an unknown limit": {map[string]any{"unit": "EUR", "amount": "1", "atLimit": "shrug", "version": set.Version},
+			http.StatusUnprocessableEntity},
+		"an old version": {map[string]any{"unit": "EUR", "amount": "1", "atLimit": "stop"}, http.StatusConflict},
 	} {
 		if a := put(wrong.body); a.status != wrong.status {
 			t.Errorf("%s: want %d, got %d %s", name, wrong.status, a.status, a.body)
@@ -60,9 +65,11 @@ func TestBudgetsByProgram(t *testing.T) {
 
 	// Ten hours at six cents are more than there is; eight are not.
 	ask := func(name, lease string) map[string]any {
-		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": lease, "name": name}
+		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "lease": lease,
+			"name": name}
 	}
-	if a := w.call(dev, http.MethodPost, "/api/v1/requests", ask("dear", "10h")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "0.50") {
+	if a := w.call(dev, http.MethodPost, "/api/v1/requests",
+		ask("dear", "10h")); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "0.50") {
 		t.Errorf("want the start refused with what is left, got %d %s", a.status, a.body)
 	}
 	if a := w.call(dev, http.MethodPost, "/api/v1/requests", ask("fits", "8h")); a.status != http.StatusCreated {
@@ -82,11 +89,13 @@ func TestBudgetsByProgram(t *testing.T) {
 	if err := w.budgets.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	given := answered[api.BudgetLine](t, w.call(boss, http.MethodPost, path+"/refunds", map[string]any{"workload": id, "from": from, "until": from.Add(time.Hour), "note": "a broken card"}), http.StatusOK)
+	given := answered[api.BudgetLine](t, w.call(boss, http.MethodPost, path+"/refunds",
+		map[string]any{"workload": id, "from": from, "until": from.Add(time.Hour), "note": "a broken card"}), http.StatusOK)
 	if given.Kind != "refunded" || given.Note != "a broken card" || given.Amounts.Left != "0.06" {
 		t.Errorf("want an hour given back, got %+v", given)
 	}
-	if a := w.call(boss, http.MethodPost, path+"/refunds", map[string]any{"workload": id, "from": from, "until": from.Add(time.Hour)}); a.status != http.StatusUnprocessableEntity {
+	if a := w.call(boss, http.MethodPost, path+"/refunds", map[string]any{"workload": id, "from": from,
+		"until": from.Add(time.Hour)}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("want a reason asked for, got %d %s", a.status, a.body)
 	}
 
@@ -95,7 +104,8 @@ func TestBudgetsByProgram(t *testing.T) {
 	var left, all int64
 	for _, l := range lines {
 		sum := int64(0)
-		for i, text := range []string{l.Amounts.Left, l.Amounts.Held, l.Amounts.Spent, l.Amounts.Refunded, l.Amounts.Platform} {
+		for i, text := range []string{l.Amounts.Left, l.Amounts.Held, l.Amounts.Spent, l.Amounts.Refunded,
+			l.Amounts.Platform} {
 			n := cents(t, text)
 			if sum += n; i == 0 {
 				left += n
@@ -106,7 +116,8 @@ func TestBudgetsByProgram(t *testing.T) {
 	if len(lines) < 4 || all != 0 || left != cents(t, balance.Left) {
 		t.Errorf("want lines that sum to zero and to the balance %+v, got %+v", balance, lines)
 	}
-	for query, status := range map[string]int{"?month=2026-13": http.StatusUnprocessableEntity, "?month=2020-01": http.StatusOK, "?limit=100000": http.StatusUnprocessableEntity} {
+	for query, status := range map[string]int{"?month=2026-13": http.StatusUnprocessableEntity,
+		"?month=2020-01": http.StatusOK, "?limit=100000": http.StatusUnprocessableEntity} {
 		if a := w.call(dev, http.MethodGet, path+"/lines"+query, nil); a.status != status {
 			t.Errorf("%s: want %d, got %d %s", query, status, a.status, a.body)
 		}
@@ -138,7 +149,8 @@ func cents(t *testing.T, text string) int64 {
 	return n
 }
 
-// TestAResumeBeyondTheBudget: what is stopped goes on only when an approver agrees that it takes more than the team's budget has; the refusal leads to where that is asked.
+// TestAResumeBeyondTheBudget: what is stopped goes on only when an approver agrees that it takes more than the team's
+// budget has; the refusal leads to where that is asked.
 func TestAResumeBeyondTheBudget(t *testing.T) {
 	w := newWorld(t)
 	item := w.running(developer, "vision")
@@ -155,30 +167,37 @@ func TestAResumeBeyondTheBudget(t *testing.T) {
 	if err := w.store.SaveObserved(t.Context(), gone, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	set := answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision", map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "stop"}), http.StatusOK)
+	set := answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision",
+		map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "stop"}), http.StatusOK)
 	if a := w.call(dev, http.MethodPost, start, nil); a.status != http.StatusConflict || strings.Contains(a.body, ask) {
 		t.Errorf("want a hard stop to lead nowhere, got %d %s", a.status, a.body)
 	}
-	if a := w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch"}); a.status != http.StatusConflict {
+	if a := w.call(dev, http.MethodPost, ask, map[string]any{
+		"reason": "the last epoch"}); a.status != http.StatusConflict {
 		t.Errorf("want a hard stop to be asked about in vain, got %d %s", a.status, a.body)
 	}
-	answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision", map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "approval", "version": set.Version}), http.StatusOK)
+	answered[api.Budget](t, w.call(w.token(admin), http.MethodPut, "/api/v1/budgets/vision",
+		map[string]any{"unit": "EUR", "amount": "0.01", "atLimit": "approval", "version": set.Version}), http.StatusOK)
 	if a := w.call(dev, http.MethodPost, start, nil); a.status != http.StatusConflict || !strings.Contains(a.body, ask) {
 		t.Errorf("want the refusal to say where to ask, got %d %s", a.status, a.body)
 	}
 	page := "/workloads/" + string(item.ID)
 	b := w.signedIn(developer)
-	if got := b.post(page+"/start", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != page+"/resume" {
+	if got := b.post(page+"/start", nil); got.status != http.StatusSeeOther || got.header.Get("Location") != page+
+		"/resume" {
 		t.Errorf("want the page that asks, got %d %s", got.status, got.header.Get("Location"))
 	}
-	if got := b.get(page + "/resume"); got.status != http.StatusOK || !strings.Contains(got.body, "an approver has to agree") {
+	if got := b.get(page + "/resume"); got.status != http.StatusOK ||
+		!strings.Contains(got.body, "an approver has to agree") {
 		t.Errorf("want the reason on the page, got %d %s", got.status, got.page(t).Find("main").Text())
 	}
 	if a := w.call(dev, http.MethodPost, ask, map[string]any{"reason": ""}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("want a reason asked for, got %d %s", a.status, a.body)
 	}
-	asked := answered[api.Request](t, w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch"}), http.StatusOK)
-	again := answered[api.Request](t, w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch, please"}), http.StatusOK)
+	asked := answered[api.Request](t, w.call(dev, http.MethodPost, ask, map[string]any{"reason": "the last epoch"}),
+		http.StatusOK)
+	again := answered[api.Request](t, w.call(dev, http.MethodPost, ask,
+		map[string]any{"reason": "the last epoch, please"}), http.StatusOK)
 	if asked.Kind != "resume" || asked.State != "pending" || again.ID != asked.ID {
 		t.Errorf("want one request that waits, got %+v and %+v", asked, again)
 	}

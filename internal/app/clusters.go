@@ -70,12 +70,14 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 	return k, errors.Join(problems...)
 }
 
-func newPoller(c config.Cluster, recent time.Duration, log *slog.Logger, fresh func(), namespaces func() []string) (*gpumetrics.Poller, error) {
+func newPoller(c config.Cluster, recent time.Duration, log *slog.Logger, fresh func(), namespaces func() []string) (
+	*gpumetrics.Poller, error) {
 	settings, err := c.MetricsConfig()
 	if err != nil {
 		return nil, err
 	}
-	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent = log, fresh, namespaces, true, recent
+	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent = log, fresh, namespaces,
+		true, recent
 	return gpumetrics.New(settings)
 }
 
@@ -88,16 +90,19 @@ func restConfig(c config.Cluster) (*rest.Config, error) {
 		return rc, nil
 	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: c.Kubeconfig}
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
 }
 
 func kubeSite(c config.Config, k config.Cluster) kube.Site {
-	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass, InternetEgress: k.InternetEgress,
-		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace, map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
+	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
+		InternetEgress: k.InternetEgress,
+		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,
+			map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
 }
 
-// throughAPIServer reaches pods by the API server's service proxy, for portals outside the cluster's network. The API server drops the Authorization
-// header, so only workloads without a secret of their own can be opened in this way.
+// throughAPIServer reaches pods by the API server's service proxy, for portals outside the cluster's network. The API
+// server drops the Authorization header, so only workloads without a secret of their own can be opened in this way.
 func throughAPIServer(rc *rest.Config) (http.RoundTripper, error) {
 	transport, err := rest.TransportFor(rc)
 	if err != nil {
@@ -151,7 +156,8 @@ func (m metrics) Fleet(cluster string) *gpumetrics.Fleet {
 }
 
 // Ranges is what a pod's devices did in a span.
-func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error) {
+func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string,
+	span gpumetrics.Span) (gpumetrics.Ranges, error) {
 	if p, ok := m[cluster]; ok {
 		return p.Ranges(ctx, namespace, pod, span)
 	}

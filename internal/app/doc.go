@@ -1,5 +1,5 @@
-// Package app is the wiring: from a config.Config to a running portal, as a value that tests can start. It alone sees both sides of each interface;
-// it decides nothing.
+// Package app is the wiring: from a config.Config to a running portal, as a value that tests can start. It alone sees
+// both sides of each interface; it decides nothing.
 //
 //	store.go    open the database, the secret key, tokens from the command line
 //	site.go     what the services decide by: catalogue, teams, rules, pools

@@ -17,7 +17,8 @@ import (
 func wantHeaders(t *testing.T, what string, h http.Header) {
 	t.Helper()
 	csp := h.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"} {
+	for _, part := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'",
+		"form-action 'self'"} {
 		if !strings.Contains(csp, part) {
 			t.Errorf("%s: the policy lacks %s: %q", what, part, csp)
 		}
@@ -25,7 +26,8 @@ func wantHeaders(t *testing.T, what string, h http.Header) {
 	if strings.Contains(csp, "unsafe") {
 		t.Errorf("%s: the policy allows what is unsafe: %q", what, csp)
 	}
-	if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+	if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" ||
+		h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 		t.Errorf("%s: nosniff %q, referrer policy %q", what, h.Get("X-Content-Type-Options"), h.Get("Referrer-Policy"))
 	}
 	if len(h.Values("Content-Security-Policy")) != 1 || h.Get("Server") != "" || h.Get("X-Powered-By") != "" {
@@ -54,7 +56,9 @@ func TestHeaders(t *testing.T) {
 		look(route+" for nothing", w.ask(route, w.fillMissing(pattern), w.signedIn(admin), token))
 		look(route, w.ask(route, w.fill(pattern, developer, "vision"), w.signedIn(admin), token))
 	}
-	for what, path := range map[string]string{"no page": "/none", "no operation": "/api/v1/none", "an odd path": "/api/v1//me", "no file": "/static/none.css", "the document": "/api/v1/openapi.json", "a stream": "/live?page=home"} {
+	for what, path := range map[string]string{"no page": "/none", "no operation": "/api/v1/none",
+		"an odd path": "/api/v1//me", "no file": "/static/none.css", "the document": "/api/v1/openapi.json",
+		"a stream": "/live?page=home"} {
 		a := w.signedIn(developer).get(path)
 		wantHeaders(t, what, a.header)
 		if strings.HasSuffix(path, ".css") && a.status != http.StatusNotFound {
@@ -74,7 +78,8 @@ func TestHeaders(t *testing.T) {
 func TestHTTPSOnlyFromThenOn(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) { c.URL, c.AppsDomain = "https://gpu.example.org", "work.example.org" })
 	for _, path := range []string{"/healthz", "/none", "/api/v1/me"} {
-		if got := w.browser().get(path).header.Get("Strict-Transport-Security"); !strings.Contains(got, "max-age=31536000") || !strings.Contains(got, "includeSubDomains") {
+		if got := w.browser().get(path).header.Get("Strict-Transport-Security"); !strings.Contains(got, "max-age=31536000") ||
+			!strings.Contains(got, "includeSubDomains") {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
@@ -95,7 +100,8 @@ var foreign = map[string]map[string]string{
 	"a host that looks like ours":        {"Origin": "http://localhost.evil.example", "Sec-Fetch-Site": ""},
 }
 
-// TestForeignCallsChangeNothing: T-CSRF. The workload, the request and the storage are the developer's own, and the session is real.
+// TestForeignCallsChangeNothing: T-CSRF. The workload, the request and the storage are the developer's own, and the
+// session is real.
 func TestForeignCallsChangeNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, route := range w.routes() {
@@ -119,15 +125,19 @@ func TestForeignCallsChangeNothing(t *testing.T) {
 			t.Errorf("%s: something changed: %d events more", route, len(w.events())-before)
 		}
 	}
-	// The refusal is told in the reader's language. Refusals once came before the language was known, and each loaded all messages anew.
+	// The refusal is told in the reader's language. Refusals once came before the language was known, and each loaded all
+	// messages anew.
 	b := w.browser()
-	b.headers = map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Accept-Language": "de"}
-	if got := b.post("/signout", url.Values{}); got.header.Get("Content-Language") != "de" || !strings.Contains(got.body, "Aufruf") {
+	b.headers = map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site",
+		"Accept-Language": "de"}
+	if got := b.post("/signout", url.Values{}); got.header.Get("Content-Language") != "de" ||
+		!strings.Contains(got.body, "Aufruf") {
 		t.Errorf("want a German refusal, got %s", got.body)
 	}
 	// Programs with a token are not browsers.
 	item := w.running(developer, "vision")
-	if got := w.call(w.token(developer), http.MethodPost, "/api/v1/workloads/"+string(item.ID)+"/stop", nil, "Origin", "https://evil.example"); got.status != http.StatusOK {
+	if got := w.call(w.token(developer), http.MethodPost, "/api/v1/workloads/"+string(item.ID)+"/stop", nil, "Origin",
+		"https://evil.example"); got.status != http.StatusOK {
 		t.Errorf("a token: want 200, got %d", got.status)
 	}
 	// Behind a proxy that puts another Host into the call, the portal's own origin is still its own.
@@ -167,8 +177,10 @@ func TestReadingChangesNothing(t *testing.T) {
 
 // TestForwardedHeaders: who and from where is never taken from a header, unless a trusted proxy sent it (T-HDR).
 func TestForwardedHeaders(t *testing.T) {
-	headers := []string{"X-Forwarded-For", "203.0.113.7, 198.51.100.9", "X-Real-Ip", "203.0.113.8", "Forwarded", "for=203.0.113.9", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https",
-		"X-Forwarded-User", "admin", "X-Remote-User", "admin", "X-Forwarded-Groups", "admins", "kubeflow-userid", "admin", "Impersonate-User", "admin", "X-Auth-Request-Email", "adam@example.org"}
+	headers := []string{"X-Forwarded-For", "203.0.113.7, 198.51.100.9", "X-Real-Ip", "203.0.113.8", "Forwarded",
+		"for=203.0.113.9", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https",
+		"X-Forwarded-User", "admin", "X-Remote-User", "admin", "X-Forwarded-Groups", "admins", "kubeflow-userid", "admin",
+		"Impersonate-User", "admin", "X-Auth-Request-Email", "adam@example.org"}
 	cases := map[string]struct {
 		trusted []string
 		want    string
@@ -184,7 +196,8 @@ func TestForwardedHeaders(t *testing.T) {
 			if got := w.call("", http.MethodGet, "/api/v1/me", nil, headers...).status; got != http.StatusUnauthorized {
 				t.Errorf("a header let somebody in: %d", got)
 			}
-			a := w.call(w.token(developer), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab"}, headers...)
+			a := w.call(w.token(developer), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook",
+				"tenant": "vision", "size": "cpu", "image": "jupyterlab"}, headers...)
 			if a.status != http.StatusCreated {
 				t.Fatal(a.body)
 			}
@@ -209,7 +222,8 @@ func TestForwardedHeaders(t *testing.T) {
 // TestOddHosts: a Host header is no reason to fail, to show more, or to be repeated.
 func TestOddHosts(t *testing.T) {
 	w := newWorld(t)
-	for _, host := range []string{"evil.example", "localhost.", "LOCALHOST", "localhost:99999", "127.0.0.1", "[::1]:80", "..", "x.localhost.evil.example", "-.localhost", "a.b.localhost", strings.Repeat("a", 300) + ".localhost"} {
+	for _, host := range []string{"evil.example", "localhost.", "LOCALHOST", "localhost:99999", "127.0.0.1", "[::1]:80",
+		"..", "x.localhost.evil.example", "-.localhost", "a.b.localhost", strings.Repeat("a", 300) + ".localhost"} {
 		raw, err := net.Dial("tcp", w.url[len("http://"):])
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +270,9 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: want a 422 problem, got %d %s", name, a.status, a.body)
 		}
 	}
-	if got := w.signedIn(developer).post("/start", url.Values{"reason": {strings.Repeat("x", 2<<20)}}).status; got != http.StatusRequestEntityTooLarge && got != http.StatusUnprocessableEntity {
+	if got := w.signedIn(developer).post("/start",
+		url.Values{"reason": {strings.Repeat("x", 2<<20)}}).status; got != http.StatusRequestEntityTooLarge &&
+		got != http.StatusUnprocessableEntity {
 		t.Errorf("a page: want 413 or 422, got %d", got)
 	}
 }

@@ -29,15 +29,19 @@ const exampleDays = 30
 // ErrNotEmpty says that a database holds requests already, which example data must not be mixed with.
 var ErrNotEmpty = errors.New("the database holds requests already: example data is for an empty one")
 
-// SeedExample puts a month of example data into an empty database, for a demo: three teams with quota, budget and prices, whose people ask, are refused, approved, run and stop.
-// Everything goes through the services, with a clock in the past and no chance in it, so that the same moment gives the same month; only what the cluster would have said is
-// made up. Whoever takes part is called an example and cannot sign in. Nothing of it runs or is left on a cluster; a few requests of the last day wait for an answer.
-// ErrNotEmpty when anybody has asked for anything before.
+// SeedExample puts a month of example data into an empty database, for a demo: three teams with quota, budget and
+// prices, whose people ask, are refused, approved, run and stop. Everything goes through the services, with a clock in
+// the past and no chance in it, so that the same moment gives the same month; only what the cluster would have said is
+// made up. Whoever takes part is called an example and cannot sign in. Nothing of it runs or is left on a cluster; a
+// few requests of the last day wait for an answer. ErrNotEmpty when anybody has asked for anything before.
 func SeedExample(ctx context.Context, c config.Config, log *slog.Logger, now time.Time) error {
-	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour), chance: rand.New(rand.NewPCG(4, 2026)), metrics: exampleMetrics{seed: 5}}
+	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour),
+		chance: rand.New(rand.NewPCG(4, 2026)), metrics: exampleMetrics{seed: 5}}
 	c.Roles = []string{config.RoleWeb} // nothing of a cluster is wanted
 	var err error
-	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) { a.newID = e.id }); err != nil {
+	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) {
+		a.newID = e.id
+	}); err != nil {
 		return err
 	}
 	return errors.Join(e.run(ctx, now), e.app.store.Close())
@@ -135,7 +139,8 @@ func (e *example) found(ctx context.Context) error {
 	if names := slices.Sorted(maps.Keys(quota)); len(names) > 1 {
 		delete(quota, names[len(names)-1]) // what they ask for in vain
 	}
-	_, err = e.app.tenants.Save(ctx, admin, tenant.Draft{Name: "robotics", New: true, Title: "Robotics", Quota: quota, Note: "Example data",
+	_, err = e.app.tenants.Save(ctx, admin, tenant.Draft{Name: "robotics", New: true, Title: "Robotics", Quota: quota,
+		Note:   "Example data",
 		Groups: map[identity.Role][]string{identity.Developer: {"gpu-robotics-developers"}}})
 	if err != nil {
 		return err
@@ -144,12 +149,14 @@ func (e *example) found(ctx context.Context) error {
 		if t.Disabled {
 			continue
 		}
-		d := budget.Draft{Unit: budget.Unit(e.app.config.Currency), Amount: []int64{140_000, 25_000, 15_000}[i%3], AtLimit: []budget.Limit{budget.Approval, budget.Stop, budget.Stop}[i%3]}
+		d := budget.Draft{Unit: budget.Unit(e.app.config.Currency), Amount: []int64{140_000, 25_000, 15_000}[i%3],
+			AtLimit: []budget.Limit{budget.Approval, budget.Stop, budget.Stop}[i%3]}
 		if _, err := e.app.budgets.Set(ctx, admin, t.Name, d); err != nil {
 			return fmt.Errorf("budget of %s: %w", t.Name, err)
 		}
 	}
-	for _, d := range []usage.PriceDraft{{Kind: string(usage.PriceCPU), Amount: "0.02"}, {Kind: string(usage.PriceMemory), Amount: "0.003"}} {
+	for _, d := range []usage.PriceDraft{{Kind: string(usage.PriceCPU), Amount: "0.02"},
+		{Kind: string(usage.PriceMemory), Amount: "0.003"}} {
 		if _, err := e.app.prices.Add(ctx, admin, d); err != nil {
 			return fmt.Errorf("price: %w", err)
 		}
@@ -167,7 +174,8 @@ func (e *example) chores(ctx context.Context) error {
 func (e *example) last(until time.Time) {
 	for i, t := range e.app.tenants.Directory().Tenants {
 		if who := e.people[t.Name]; len(who) > 0 {
-			e.at(until.Add(-time.Duration(3+5*i)*time.Hour), func(ctx context.Context) error { return e.leave(ctx, who[i%len(who)], t) })
+			e.at(until.Add(-time.Duration(3+5*i)*time.Hour),
+				func(ctx context.Context) error { return e.leave(ctx, who[i%len(who)], t) })
 		}
 	}
 }
@@ -247,7 +255,8 @@ func (e *example) offered(t tenant.Tenant, which func(catalog.Size) bool) []cata
 
 func (e *example) person(ctx context.Context, subject, name string, groups []string) (identity.Actor, error) {
 	issuer := e.app.config.OIDC.Issuer
-	p := identity.Person{ID: identity.NewPersonID(issuer, "example-"+subject), Issuer: issuer, Subject: "example-" + subject, Name: name, Groups: groups, SeenAt: e.now}
+	p := identity.Person{ID: identity.NewPersonID(issuer, "example-"+subject), Issuer: issuer, Subject: "example-" +
+		subject, Name: name, Groups: groups, SeenAt: e.now}
 	return e.app.actor(p, identity.ViaSession), e.app.store.SavePerson(ctx, p)
 }
 
@@ -262,7 +271,8 @@ func (e *example) image(team string) string {
 }
 
 func (e *example) draft(team string, size catalog.Size, lease, reason string) request.Draft {
-	return request.Draft{Kind: catalog.Notebook, Tenant: team, Size: size.Name, Image: e.image(team), Lease: lease, Storage: "0", Reason: reason}
+	return request.Draft{Kind: catalog.Notebook, Tenant: team, Size: size.Name, Image: e.image(team), Lease: lease,
+		Storage: "0", Reason: reason}
 }
 
 // ask submits; a refusal is part of the story.
@@ -277,7 +287,8 @@ func (e *example) ask(ctx context.Context, who identity.Actor, team string, size
 		e.starts(who, r)
 		return nil
 	}
-	e.later(time.Duration(10+e.chance.IntN(120))*time.Minute, func(ctx context.Context) error { return e.answer(ctx, who, r) })
+	e.later(time.Duration(10+e.chance.IntN(120))*time.Minute,
+		func(ctx context.Context) error { return e.answer(ctx, who, r) })
 	return nil
 }
 
@@ -301,7 +312,8 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 	}
 	r, err = e.app.requests.Approve(ctx, approver, r.ID, "")
 	switch kind := fault.KindOf(err); {
-	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden): // the quota is used up meanwhile, or a rule asks for others
+	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden):
+		// the quota is used up meanwhile, or a rule asks for others
 		return nil
 	case err != nil:
 		return err
@@ -317,7 +329,8 @@ func (e *example) starts(who identity.Actor, r request.Request) {
 	node := fmt.Sprintf("example-node-%d", 1+e.chance.IntN(4))
 	present := func(ready bool) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return e.observe(ctx, r.Workload, workload.Observation{PodPresent: true, Pod: r.Wish.Name + "-0", Node: node, Ready: ready})
+			return e.observe(ctx, r.Workload, workload.Observation{PodPresent: true, Pod: r.Wish.Name + "-0", Node: node,
+				Ready: ready})
 		}
 	}
 	e.later(time.Minute, present(false))
@@ -346,7 +359,8 @@ func (e *example) works(ctx context.Context, id workload.ID, lasts time.Duration
 	if err != nil {
 		return err
 	}
-	e.metrics.ran(exampleRun{namespace: w.Namespace, pod: w.Observed.Pod, devices: w.Size.Devices(), from: e.now, until: e.now.Add(lasts)})
+	e.metrics.ran(exampleRun{namespace: w.Namespace, pod: w.Observed.Pod, devices: w.Size.Devices(), from: e.now,
+		until: e.now.Add(lasts)})
 	return nil
 }
 
@@ -362,7 +376,8 @@ func (e *example) observe(ctx context.Context, id workload.ID, o workload.Observ
 	}
 	o.At, o.Generation = e.now, w.Generation
 	after, events := workload.Advance(w, o, e.now)
-	held := usage.Held{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour, Prices: e.app.prices.List(), Ware: w.Size.Ware(),
+	held := usage.Held{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour,
+		Prices: e.app.prices.List(), Ware: w.Size.Ware(),
 		Seats: w.Seats(), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
 	return e.app.store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
 }

@@ -25,13 +25,15 @@ type exampleRun struct {
 	habit          exampleHabit
 }
 
-// exampleHabit is how hard somebody works a GPU: for so much of the time, drawn between two parts, and then so hard, between two uses in per cent.
+// exampleHabit is how hard somebody works a GPU: for so much of the time, drawn between two parts, and then so hard,
+// between two uses in per cent.
 type exampleHabit struct {
 	busy [2]float64
 	use  [2]float64
 }
 
-// exampleHabits are drawn with equal chances: training that is well prepared, work by hand with pauses, and a notebook that somebody forgot.
+// exampleHabits are drawn with equal chances: training that is well prepared, work by hand with pauses, and a notebook
+// that somebody forgot.
 var exampleHabits = []exampleHabit{
 	{busy: [2]float64{0.92, 1}, use: [2]float64{72, 96}},
 	{busy: [2]float64{0.9, 1}, use: [2]float64{55, 85}},
@@ -57,11 +59,13 @@ func (e *example) recorder() *recorder.Recorder {
 	for _, cluster := range e.app.site.Clusters {
 		sources[cluster] = &e.metrics
 	}
-	return recorder.New(recorder.Options{Sources: sources, Store: e.app.store, Namespaces: e.app.namespaces, Zone: zone(e.app.config), Now: e.app.now, Logger: e.app.log})
+	return recorder.New(recorder.Options{Sources: sources, Store: e.app.store, Namespaces: e.app.namespaces,
+		Zone: zone(e.app.config), Now: e.app.now, Logger: e.app.log})
 }
 
 // Idling has for each pod what its habit makes of a period; the same period gives the same.
-func (m *exampleMetrics) Idling(_ context.Context, namespaces []string, from, until time.Time, step time.Duration, _ float64) ([]gpumetrics.Stretch, error) {
+func (m *exampleMetrics) Idling(_ context.Context, namespaces []string, from, until time.Time, step time.Duration,
+	_ float64) ([]gpumetrics.Stretch, error) {
 	var list []gpumetrics.Stretch
 	for n, r := range m.runs {
 		held := earlier(until, r.until).Sub(later(from, r.from)).Truncate(step)
@@ -76,8 +80,10 @@ func (m *exampleMetrics) Idling(_ context.Context, namespaces []string, from, un
 		for device := range r.devices {
 			busy := between(r.habit.busy)
 			mean := busy*between(r.habit.use) + (1-busy)*exampleIdleUse
-			list = append(list, gpumetrics.Stretch{Namespace: r.namespace, Pod: r.pod, UUID: fmt.Sprintf("GPU-example-%d-%d", n, device), Engine: held,
-				EngineMean: gpumetrics.Reading{Value: mean, Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: until}, Idle: time.Duration((1 - busy) * float64(held)).Truncate(step)})
+			list = append(list, gpumetrics.Stretch{Namespace: r.namespace, Pod: r.pod, UUID: fmt.Sprintf("GPU-example-%d-%d", n,
+				device), Engine: held,
+				EngineMean: gpumetrics.Reading{Value: mean, Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: until},
+				Idle:       time.Duration((1 - busy) * float64(held)).Truncate(step)})
 		}
 	}
 	return list, nil

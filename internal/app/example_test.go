@@ -18,13 +18,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// TestExampleData: a month that goes through the services, the same each time, whose record holds, with something for each page to show and nothing left to run.
+// TestExampleData: a month that goes through the services, the same each time, whose record holds, with something for
+// each page to show and nothing left to run.
 func TestExampleData(t *testing.T) {
 	w := newWorld(t)
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	seed := func() string {
 		dir := t.TempDir()
-		c, err := config.Load("", func(string) string { return "" }, func(defaults *config.Config) { *defaults = w.config(dir, "127.0.0.1:0") })
+		c, err := config.Load("", func(string) string { return "" }, func(defaults *config.Config) {
+			*defaults = w.config(dir, "127.0.0.1:0")
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +51,9 @@ func TestExampleData(t *testing.T) {
 		if err != nil || chain.Count < 100 {
 			t.Fatalf("want a month of events whose links hold, got %d, %v", chain.Count, err)
 		}
-		for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.RequestApproved, audit.RequestRejected, audit.RequestWithdrawn, audit.RequestExpired, audit.RequestRefused, audit.WorkloadStopped, audit.BudgetSet, audit.PriceAdded, audit.TenantSaved, audit.WorkloadCreated, audit.WorkloadDeleted} {
+		for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.RequestApproved, audit.RequestRejected,
+			audit.RequestWithdrawn, audit.RequestExpired, audit.RequestRefused, audit.WorkloadStopped, audit.BudgetSet,
+			audit.PriceAdded, audit.TenantSaved, audit.WorkloadCreated, audit.WorkloadDeleted} {
 			if !strings.Contains(dump.String(), fmt.Sprintf("%q", kind)) {
 				t.Errorf("nothing of %s", kind)
 			}
@@ -96,7 +101,8 @@ func TestExampleData(t *testing.T) {
 			t.Errorf("want three teams, got %v", teams)
 		}
 		months := &usage.Service{Store: st, Zone: time.UTC, Now: func() time.Time { return now }}
-		statement, err := months.Statement(t.Context(), identity.Actor{Person: identity.Person{ID: "p-audit"}, Global: []identity.Role{identity.Auditor}}, usage.All, months.Month())
+		statement, err := months.Statement(t.Context(), identity.Actor{Person: identity.Person{ID: "p-audit"},
+			Global: []identity.Role{identity.Auditor}}, usage.All, months.Month())
 		if err != nil || len(statement.Lines) == 0 {
 			t.Errorf("want a statement with lines, got %d, %v", len(statement.Lines), err)
 		}
@@ -107,7 +113,8 @@ func TestExampleData(t *testing.T) {
 	}
 }
 
-// exampleEngines looks at how busy the example's GPUs were, month by month: some well used, some idle, some of the time unknown, and none of it changes what the ledger says.
+// exampleEngines looks at how busy the example's GPUs were, month by month: some well used, some idle, some of the time
+// unknown, and none of it changes what the ledger says.
 func exampleEngines(t *testing.T, months *usage.Service, ledger int64) (uses []usage.EngineUse) {
 	t.Helper()
 	auditor := identity.Actor{Person: identity.Person{ID: "p-audit"}, Global: []identity.Role{identity.Auditor}}

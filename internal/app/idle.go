@@ -8,7 +8,8 @@ func (a *App) watchIdle() {
 	for cluster, p := range a.clusters.metrics {
 		sources[cluster] = p
 	}
-	a.idle = idle.New(idle.Options{Store: a.store, Sources: sources, Namespaces: a.namespaces, Size: a.sizeKnown, Team: a.teamKnown, Every: a.config.Idle.Every.Std(), Now: a.now, Logger: a.log})
+	a.idle = idle.New(idle.Options{Store: a.store, Sources: sources, Namespaces: a.namespaces, Size: a.sizeKnown,
+		Team: a.teamKnown, Every: a.config.Idle.Every.Std(), Now: a.now, Logger: a.log})
 }
 
 func (a *App) teamKnown(name string) bool {

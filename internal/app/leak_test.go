@@ -13,7 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
 )
 
-// TestNothingLeaks runs the ways in and the ways to fail, and looks for secrets in everything that came out: pages, errors, log, record, database (T-LEAK, T-TOKEN-1).
+// TestNothingLeaks runs the ways in and the ways to fail, and looks for secrets in everything that came out: pages,
+// errors, log, record, database (T-LEAK, T-TOKEN-1).
 func TestNothingLeaks(t *testing.T) {
 	dir := t.TempDir()
 	key := []byte("canary-of-the-secret-key-32-byte")
@@ -31,10 +32,13 @@ func TestNothingLeaks(t *testing.T) {
 	secret := func(cookie string) string { _, s, _ := strings.Cut(cookie, "."); return s }
 	session, token := b.session(), w.token(developer)
 	canaries := map[string]string{
-		"client secret": w.provider.ClientSecret(), "client secret, escaped": url.QueryEscape(w.provider.ClientSecret()), "secret key": hex.EncodeToString(key), "secret key, raw": string(key),
-		"database path": "canary-database", "key file": "canary-key-file", "cluster token": "canary-kubeconfig-token", "session": secret(session), "token": secret(token),
+		"client secret": w.provider.ClientSecret(), "client secret, escaped": url.QueryEscape(w.provider.ClientSecret()),
+		"secret key": hex.EncodeToString(key), "secret key, raw": string(key),
+		"database path": "canary-database", "key file": "canary-key-file", "cluster token": "canary-kubeconfig-token",
+		"session": secret(session), "token": secret(token),
 	}
-	for _, path := range []string{"/", "/start", "/account", "/requests", "/storage", "/fleet", "/team", "/licences", "/readyz", "/none", "/api/v1/openapi.json", "/api/docs"} {
+	for _, path := range []string{"/", "/start", "/account", "/requests", "/storage", "/fleet", "/team", "/licences",
+		"/readyz", "/none", "/api/v1/openapi.json", "/api/docs"} {
 		keep(b.get(path))
 	}
 	fresh := b.post("/account/tokens", url.Values{"name": {"t"}, "lasts": {"7d"}})
@@ -78,11 +82,13 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	wal, _ := os.ReadFile(database + "-wal")
 	for name, canary := range canaries {
-		for place, text := range map[string]string{"an answer": out.String(), "the log": w.log.String(), "the database": string(data) + string(wal)} {
+		for place, text := range map[string]string{"an answer": out.String(), "the log": w.log.String(),
+			"the database": string(data) + string(wal)} {
 			if place == "the log" && name == "database path" {
 				continue // a log may say which file could not be opened
 			}
-			if i := strings.Index(text, canary); i >= 0 && !(place == "an answer" && (name == "session" && strings.Contains(text[max(0, i-60):i], "Set-Cookie"))) {
+			if i := strings.Index(text, canary); i >= 0 &&
+				!(place == "an answer" && (name == "session" && strings.Contains(text[max(0, i-60):i], "Set-Cookie"))) {
 				t.Errorf("the %s is in %s: …%s…", name, place, text[max(0, i-60):min(len(text), i+20)])
 			}
 		}

@@ -39,7 +39,8 @@ func (w *world) heard(volume string) []string {
 	return list
 }
 
-// TestStorageThatNobodyUsesGoes: announced twice, kept for longer once, and then gone; what is used or cannot be seen stays.
+// TestStorageThatNobodyUsesGoes: announced twice, kept for longer once, and then gone; what is used or cannot be seen
+// stays.
 func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	w := newWorld(t)
 	w.workloads.Keep = workload.Keeping{For: 30 * day}
@@ -72,7 +73,8 @@ func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	if v, err := w.store.Volume(t.Context(), left.Name); err != nil || !v.Deleted {
 		t.Errorf("want it gone, got %+v %v", v, err)
 	}
-	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.warned 1d", "volume.reclaimed"}, w.heard(left.Name)); diff != "" {
+	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.warned 1d", "volume.reclaimed"},
+		w.heard(left.Name)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"volume.warned 7d", "volume.kept"}, w.heard(other.Name)); diff != "" {

@@ -19,7 +19,8 @@ func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but wo
 }
 
 // Join puts a resume at the end.
-func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload, pool license.Pool) error {
+func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
+	pool license.Pool) error {
 	return l.requests.Join(ctx, tx.(request.Tx), a, w, pool)
 }
 
@@ -42,7 +43,8 @@ func (a *App) virtual(ctx context.Context) map[string][]string {
 	return found
 }
 
-// seen is what the node agents say of the licences of vGPUs, and of those that they say nothing of, what Prometheus has from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
+// seen is what the node agents say of the licences of vGPUs, and of those that they say nothing of, what Prometheus has
+// from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
 // that is too old to be one.
 func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.Device {
 	seen, told := a.agents.licences(), map[string]bool{}
@@ -63,7 +65,8 @@ func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.D
 			if told[cluster+"/"+s.Node+"/"+s.UUID] {
 				continue
 			}
-			d := license.Device{Cluster: cluster, Node: s.Node, UUID: s.UUID, Index: s.Index, Model: s.Model, State: license.Unlicensed, SeenAt: s.At, Expires: s.Expires}
+			d := license.Device{Cluster: cluster, Node: s.Node, UUID: s.UUID, Index: s.Index, Model: s.Model,
+				State: license.Unlicensed, SeenAt: s.At, Expires: s.Expires}
 			if s.Licensed {
 				d.State = license.Licensed
 			}

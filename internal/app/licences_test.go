@@ -35,10 +35,12 @@ func (w *world) seatsOf(token string) map[string]any {
 func TestLicencesOverTheAPI(t *testing.T) {
 	w := newWorld(t)
 	token := w.token(admin)
-	if p := w.seatsOf(token); p["pool"] != "nvidia-vws" || p["total"] != 5.0 || p["free"] != 5.0 || p["known"] != true || p["source"] != "configured" {
+	if p := w.seatsOf(token); p["pool"] != "nvidia-vws" || p["total"] != 5.0 || p["free"] != 5.0 || p["known"] != true ||
+		p["source"] != "configured" {
 		t.Errorf("want the five seats of the settings, got %v", p)
 	}
-	entered := w.call(token, http.MethodPost, "/api/v1/licences/entitlements", map[string]any{"pool": "nvidia-vws", "seats": 9, "until": "2099-12-31", "reference": "PO-1"})
+	entered := w.call(token, http.MethodPost, "/api/v1/licences/entitlements", map[string]any{"pool": "nvidia-vws",
+		"seats": 9, "until": "2099-12-31", "reference": "PO-1"})
 	id, _ := entered.json(t)["id"].(string)
 	if entered.status != http.StatusCreated || id == "" || entered.json(t)["until"] != "2100-01-01T00:00:00Z" {
 		t.Fatalf("want it entered until the end of its last day, got %d %s", entered.status, entered.body)
@@ -50,18 +52,22 @@ func TestLicencesOverTheAPI(t *testing.T) {
 		body  map[string]any
 		field string
 	}{
-		"none":          {map[string]any{"pool": "nvidia-vws", "seats": 0}, "seats"},
-		"fewer":         {map[string]any{"pool": "nvidia-vws", "seats": -4}, "seats"},
-		"twice":         {map[string]any{"pool": "nvidia-vws", "seats": 9, "from": "2099-01-01", "reference": "PO-1"}, "reference"},
-		"another pool":  {map[string]any{"pool": "x", "seats": 1}, "pool"},
-		"no date":       {map[string]any{"pool": "nvidia-vws", "seats": 1, "from": "03/04/2027"}, "from"},
-		"ends too soon": {map[string]any{"pool": "nvidia-vws", "seats": 1, "from": "2027-02-01", "until": "2027-01-01"}, "until"},
+		"none":  {map[string]any{"pool": "nvidia-vws", "seats": 0}, "seats"},
+		"fewer": {map[string]any{"pool": "nvidia-vws", "seats": -4}, "seats"},
+		"twice": {map[string]any{"pool": "nvidia-vws", "seats": 9, "from": "2099-01-01", "reference": "PO-1"},
+			"reference"},
+		"another pool": {map[string]any{"pool": "x", "seats": 1}, "pool"},
+		"no date":      {map[string]any{"pool": "nvidia-vws", "seats": 1, "from": "03/04/2027"}, "from"},
+		"ends too soon": {map[string]any{"pool": "nvidia-vws", "seats": 1, "from": "2027-02-01", "until": "2027-01-01"},
+			"until"},
 	} {
-		if a := w.call(token, http.MethodPost, "/api/v1/licences/entitlements", c.body); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"name":"`+c.field+`"`) {
+		if a := w.call(token, http.MethodPost, "/api/v1/licences/entitlements",
+			c.body); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"name":"`+c.field+`"`) {
 			t.Errorf("%s: want the field %s, got %d %s", name, c.field, a.status, a.body)
 		}
 	}
-	if a := w.call(token, http.MethodDelete, "/api/v1/licences/entitlements/"+id, nil); a.status != http.StatusOK || w.seatsOf(token)["total"] != 5.0 {
+	if a := w.call(token, http.MethodDelete, "/api/v1/licences/entitlements/"+id, nil); a.status != http.StatusOK ||
+		w.seatsOf(token)["total"] != 5.0 {
 		t.Errorf("want the settings to count again, got %d %s", a.status, a.body)
 	}
 }
@@ -73,15 +79,18 @@ func TestAFileOverTheAPI(t *testing.T) {
 		return w.call(token, http.MethodPost, "/api/v1/licences/import", map[string]any{"csv": csv, "keep": keep})
 	}
 	bad := "\ufefffeature;quantity;colour\nNVIDIA RTX Virtual Workstation;4;red\nnvidia-vws;-1;\n"
-	if a := send(bad, false); a.status != http.StatusOK || !strings.Contains(a.body, `"line":3`) || !strings.Contains(a.body, `"colour"`) || a.json(t)["kept"] != false {
+	if a := send(bad, false); a.status != http.StatusOK || !strings.Contains(a.body, `"line":3`) ||
+		!strings.Contains(a.body, `"colour"`) || a.json(t)["kept"] != false {
 		t.Errorf("want to hear of the third line and the column that is not read, got %d %s", a.status, a.body)
 	}
-	if a := send(bad, true); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Line 3") || w.seatsOf(token)["source"] != "configured" {
+	if a := send(bad, true); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Line 3") ||
+		w.seatsOf(token)["source"] != "configured" {
 		t.Errorf("a file with a problem is kept in part: %d %s", a.status, a.body)
 	}
 	if a := send(bad, false).json(t); a["added"] != 1.0 || a["refused"] != 1.0 || a["changed"] != 0.0 {
 		t.Errorf("want one line good and one refused, got %v", a)
-	} else if line := a["lines"].([]any)[1].(map[string]any); line["fate"] != "refused" || line["line"] != 3.0 || line["seats"] != "-1" || len(line["reasons"].([]any)) != 1 {
+	} else if line := a["lines"].([]any)[1].(map[string]any); line["fate"] != "refused" || line["line"] != 3.0 ||
+		line["seats"] != "-1" || len(line["reasons"].([]any)) != 1 {
 		t.Errorf("want the refused line as it is written, with its reason, got %v", line)
 	}
 	good := "feature,quantity\nnvidia-vws,4\nnvidia-vws,3\n"
@@ -94,10 +103,12 @@ func TestAFileOverTheAPI(t *testing.T) {
 		t.Errorf("want two lines added and kept, got %v", told)
 	}
 	until := w.clock.now().AddDate(0, 0, 29).Format(time.DateOnly) // the last day
-	if a := send("feature,quantity,reference,until\nnvidia-vws,2,PO-7,"+until+"\n", true); a.status != http.StatusOK || a.json(t)["added"] != 1.0 {
+	if a := send("feature,quantity,reference,until\nnvidia-vws,2,PO-7,"+until+"\n", true); a.status != http.StatusOK ||
+		a.json(t)["added"] != 1.0 {
 		t.Fatalf("want it added, got %d %s", a.status, a.body)
 	}
-	if a := send("feature,quantity,reference,until\nnvidia-vws,1,PO-7,"+until+"\n", true).json(t); a["changed"] != 1.0 || a["added"] != 0.0 || a["lines"].([]any)[0].(map[string]any)["seatsWere"] != 2.0 {
+	if a := send("feature,quantity,reference,until\nnvidia-vws,1,PO-7,"+until+"\n", true).json(t); a["changed"] != 1.0 ||
+		a["added"] != 0.0 || a["lines"].([]any)[0].(map[string]any)["seatsWere"] != 2.0 {
 		t.Errorf("want it changed from two seats, got %v", a)
 	}
 	f := w.call(token, http.MethodGet, "/api/v1/licences/forecast", nil).json(t)["items"].([]any)[0].(map[string]any)
@@ -123,7 +134,8 @@ func TestNamesOfLicencesAreForThoseWhoSeeAll(t *testing.T) {
 
 // vgpu asks for something that takes a seat.
 func (w *world) vgpu(subject, name string) (request.Request, error) {
-	return w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision", Size: "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
+	return w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
+		Size: "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
 }
 
 // gone is a workload whose pod has left.
@@ -141,7 +153,8 @@ func (w *world) gone(id workload.ID) {
 
 func queueing(c *config.Config) { c.LicencePools[0].WhenFull = license.Queue }
 
-// TestTheLastSeats: many ask at once for a few seats. As many run as there are seats, all others stand in one line, and go on in its order as seats come free.
+// TestTheLastSeats: many ask at once for a few seats. As many run as there are seats, all others stand in one line, and
+// go on in its order as seats come free.
 func TestTheLastSeats(t *testing.T) {
 	const askers, seats = 12, 5
 	w := newWorld(t, queueing)
@@ -171,7 +184,8 @@ func TestTheLastSeats(t *testing.T) {
 		t.Fatalf("want a line of %d, got %v, %v", askers-seats, line, err)
 	}
 	for i := 1; i < len(line); i++ {
-		if before, after := wait[line[i-1].ID], wait[line[i].ID]; after.Decision.Seat.Since.Before(before.Decision.Seat.Since) {
+		if before, after := wait[line[i-1].ID], wait[line[i].ID]; after.Decision.Seat.Since.Before(
+			before.Decision.Seat.Since) {
 			t.Errorf("%s stands before %s, who was first", before.Wish.Name, after.Wish.Name)
 		}
 	}
@@ -213,7 +227,8 @@ func TestTheLastSeats(t *testing.T) {
 func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	w := newWorld(t, queueing, func(c *config.Config) {
 		c.LicencePools[0].Seats = 1
-		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve}, {Name: "rest", When: "true", Outcome: policy.Allow}}
+		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve},
+			{Name: "rest", When: "true", Outcome: policy.Allow}}
 	})
 	first, err := w.vgpu(developer, "first")
 	if err != nil || first.State != request.Approved {
@@ -228,10 +243,12 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		t.Fatalf("want it approved and waiting, got %+v, %v", r.Decision, err)
 	}
 	yes, queued := w.events(audit.RequestApproved), w.events(audit.RequestQueued)
-	if last := yes[0]; len(last.Changes) != 1 || last.Changes[0].Field != audit.SeatPool || last.Changes[0].New != "nvidia-vws" {
+	if last := yes[0]; len(last.Changes) != 1 || last.Changes[0].Field != audit.SeatPool ||
+		last.Changes[0].New != "nvidia-vws" {
 		t.Errorf("the approval does not say that it waits, and would be told beside the place in the line: %+v", last.Changes)
 	}
-	if said := i18n.MustLoad().For("en").Say(queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
+	if said := i18n.MustLoad().For("en").Say(
+		queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
 		t.Errorf("want one sentence that says both, got %q", said)
 	}
 	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
@@ -248,7 +265,8 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err = w.store.Request(t.Context(), r.ID)
-	if err != nil || r.State != request.Approved || r.Workload == "" || r.Decision.ByName != "Ada Approver" || r.Decision.Note != "go on" || len(r.Decision.Consents) != 1 {
+	if err != nil || r.State != request.Approved || r.Workload == "" || r.Decision.ByName != "Ada Approver" ||
+		r.Decision.Note != "go on" || len(r.Decision.Consents) != 1 {
 		t.Errorf("want it to run with its approval, got %s %+v, %v", r.State, r.Decision, err)
 	}
 	if n := len(w.events(audit.RequestApproved)); n != 2 {
@@ -256,23 +274,27 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	}
 }
 
-// TestARefusingPoolAndTheLine: the choice counts at once, what waits can be taken back and runs out of time, and the settings are the default.
+// TestARefusingPoolAndTheLine: the choice counts at once, what waits can be taken back and runs out of time, and the
+// settings are the default.
 func TestARefusingPoolAndTheLine(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) { c.LicencePools[0].Seats = 1 })
 	if _, err := w.vgpu(developer, "first"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.vgpu(developer, "refused"); !fault.Is(err, fault.Invalid) || !strings.Contains(fmt.Sprint(fault.As(err).Fields), "request.no_seat") {
+	if _, err := w.vgpu(developer, "refused"); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(fmt.Sprint(fault.As(err).Fields), "request.no_seat") {
 		t.Errorf("want it refused for want of a seat, got %v", err)
 	}
-	if a := w.signedIn(admin).post("/licences/full", url.Values{"pool": {"nvidia-vws"}, "when_full": {"queue"}}); a.status != http.StatusSeeOther {
+	if a := w.signedIn(admin).post("/licences/full", url.Values{"pool": {"nvidia-vws"},
+		"when_full": {"queue"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("want the choice kept, got %d %s", a.status, a.body)
 	}
 	waits, err := w.vgpu(developer, "waits")
 	if err != nil || !waits.WaitsForSeat() {
 		t.Fatalf("want it to wait, got %s, %v", waits.State, err)
 	}
-	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), waits.ID); err != nil || r.State != request.Withdrawn {
+	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), waits.ID); err != nil ||
+		r.State != request.Withdrawn {
 		t.Errorf("want it taken back, got %s, %v", r.State, err)
 	}
 	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {
@@ -293,11 +315,13 @@ func TestARefusingPoolAndTheLine(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsForASeatCanBeTurnedDown: by those who may decide, also by who said yes before; not by the asker, who takes it back, nor by others.
+// TestWhatWaitsForASeatCanBeTurnedDown: by those who may decide, also by who said yes before; not by the asker, who
+// takes it back, nor by others.
 func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	w := newWorld(t, queueing, func(c *config.Config) {
 		c.LicencePools[0].Seats = 1
-		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve}, {Name: "rest", When: "true", Outcome: policy.Allow}}
+		c.Rules = []policy.Rule{{Name: "ask", When: `request.person == "olga@example.org"`, Outcome: policy.Approve},
+			{Name: "rest", When: "true", Outcome: policy.Allow}}
 	})
 	if _, err := w.vgpu(developer, "first"); err != nil {
 		t.Fatal(err)
@@ -306,14 +330,16 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved.ID, ""); err != nil || !approved.WaitsForSeat() {
+	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved.ID, ""); err != nil ||
+		!approved.WaitsForSeat() {
 		t.Fatalf("want it in the line, got %+v, %v", approved.Decision, err)
 	}
 	allowed, err := w.vgpu(developer, "allowed") // by a rule, without anybody's word
 	if err != nil || !allowed.WaitsForSeat() {
 		t.Fatalf("want it in the line, got %+v, %v", allowed.Decision, err)
 	}
-	for subject, kind := range map[string]fault.Kind{owner: fault.Forbidden, developer: fault.Forbidden, other: fault.NotFound} {
+	for subject, kind := range map[string]fault.Kind{owner: fault.Forbidden, developer: fault.Forbidden,
+		other: fault.NotFound} {
 		if _, err := w.requests.Reject(t.Context(), w.actorOf(subject), approved.ID, "no"); !fault.Is(err, kind) {
 			t.Errorf("%s: want %s, got %v", subject, kind, err)
 		}
@@ -327,7 +353,8 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 		t.Error("want a form with a no, and no second yes")
 	}
 	for _, r := range []request.Request{approved, allowed} {
-		if a := client.post("/approvals/"+string(r.ID)+"/reject", url.Values{"note": {"needed elsewhere"}}); a.status != http.StatusSeeOther {
+		if a := client.post("/approvals/"+string(r.ID)+"/reject",
+			url.Values{"note": {"needed elsewhere"}}); a.status != http.StatusSeeOther {
 			t.Fatalf("%s: want it turned down, got %d %s", r.Wish.Name, a.status, a.body)
 		}
 		now, err := w.store.Request(t.Context(), r.ID)
@@ -340,7 +367,8 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	}
 }
 
-// TestAResumeWaitsInTheSameLine: a stopped workload that is to run again stands in the line like a new one, once, and holds nothing until its turn.
+// TestAResumeWaitsInTheSameLine: a stopped workload that is to run again stands in the line like a new one, once, and
+// holds nothing until its turn.
 func TestAResumeWaitsInTheSameLine(t *testing.T) {
 	w := newWorld(t, queueing, func(c *config.Config) { c.LicencePools[0].Seats = 1 })
 	old, err := w.vgpu(developer, "old")
@@ -367,16 +395,20 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 		t.Fatalf("want the resume once, and then who came late, got %v, %v", line, err)
 	}
 	waits, err := w.store.Request(t.Context(), line[0].ID)
-	if err != nil || waits.Kind != request.ResumeKind || waits.Asker != old.Asker || waits.ExpiresAt.After(w.clock.now().Add(time.Hour)) {
+	if err != nil || waits.Kind != request.ResumeKind || waits.Asker != old.Asker ||
+		waits.ExpiresAt.After(w.clock.now().Add(time.Hour)) {
 		t.Errorf("want it to be its owner's and to end with the lease, got %+v, %v", waits, err)
 	}
-	if page := client.get(path); !strings.Contains(page.body, `data-test="waits-seat"`) || strings.Contains(page.body, `data-test="resume"`) {
+	if page := client.get(path); !strings.Contains(page.body, `data-test="waits-seat"`) ||
+		strings.Contains(page.body, `data-test="resume"`) {
 		t.Error("the page does not say that it waits")
 	}
-	if page := client.get("/requests/" + string(waits.ID)); page.status != http.StatusOK || !strings.Contains(page.body, "place 1") {
+	if page := client.get("/requests/" + string(waits.ID)); page.status != http.StatusOK ||
+		!strings.Contains(page.body, "place 1") {
 		t.Errorf("want its place, got %d", page.status)
 	}
-	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/workloads/"+string(old.Workload), nil); a.json(t)["waitsForSeatIn"] != string(waits.ID) || a.json(t)["desired"] != "stopped" {
+	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/workloads/"+string(old.Workload),
+		nil); a.json(t)["waitsForSeatIn"] != string(waits.ID) || a.json(t)["desired"] != "stopped" {
 		t.Errorf("want the API to tell, got %s", a.body)
 	}
 	if past, err := w.store.Past(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
@@ -418,7 +450,8 @@ func TestAResumeThatNeedsNoSeatAnyMore(t *testing.T) {
 		t.Fatalf("want it to take the seat, got %s, %v", taker.State, err)
 	}
 	for _, id := range []workload.ID{ended.Workload, back.Workload} {
-		if item, err := w.workloads.Start(t.Context(), w.actorOf(developer), id); err != nil || item.Desired != workload.WantStopped {
+		if item, err := w.workloads.Start(t.Context(), w.actorOf(developer), id); err != nil ||
+			item.Desired != workload.WantStopped {
 			t.Fatalf("want it in the line, got %s, %v", item.Desired, err)
 		}
 	}
@@ -426,7 +459,8 @@ func TestAResumeThatNeedsNoSeatAnyMore(t *testing.T) {
 	if err != nil || len(line) != 2 {
 		t.Fatalf("want both in the line, got %v, %v", line, err)
 	}
-	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), line[1].ID); err != nil || r.State != request.Withdrawn {
+	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), line[1].ID); err != nil ||
+		r.State != request.Withdrawn {
 		t.Errorf("want it taken back, got %s, %v", r.State, err)
 	}
 	if _, err := w.workloads.Delete(t.Context(), w.actorOf(developer), ended.Workload, true); err != nil {

@@ -13,7 +13,8 @@ func (a *App) newMarks() *health.Service {
 	for cluster, p := range a.clusters.metrics {
 		sources[cluster] = p
 	}
-	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.marksChanged, Recent: a.config.Health.News(), Now: a.now, Logger: a.log})
+	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.marksChanged,
+		Recent: a.config.Health.News(), Now: a.now, Logger: a.log})
 }
 
 // marksChanged: the inventory counts anew, and what waits for a place may find one, or has to look elsewhere.

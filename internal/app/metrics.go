@@ -23,8 +23,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// meters are the portal's own metrics. Rooms that count while they work have theirs in the same registry (serve, reconcile); here is what is counted by events, and
-// what is read when Prometheus asks. Labels are configured names (clusters, pools, sizes, rules) and closed lists: never an id, a person or a path.
+// meters are the portal's own metrics. Rooms that count while they work have theirs in the same registry (serve,
+// reconcile); here is what is counted by events, and what is read when Prometheus asks. Labels are configured names
+// (clusters, pools, sizes, rules) and closed lists: never an id, a person or a path.
 type meters struct {
 	registry  *prometheus.Registry
 	events    *prometheus.CounterVec
@@ -41,17 +42,21 @@ func newMeters(version string) *meters {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_events_total",
 			Help: "Events that this process wrote to the audit record."}, []string{"kind"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_decisions_total",
-			Help: "Requests that this process saw decided, by the rule that decided or asked for people."}, []string{"outcome", "rule"}),
+			Help: "Requests that this process saw decided, by the rule that decided or asked for people."},
+			[]string{"outcome", "rule"}),
 		gateway: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_gateway_requests_total",
-			Help: "Calls of notebooks and endpoints that went through the gateway, or were refused there."}, []string{"method", "code"}),
+			Help: "Calls of notebooks and endpoints that went through the gateway, or were refused there."},
+			[]string{"method", "code"}),
 		through: prometheus.NewGauge(prometheus.GaugeOpts{Name: "gpu_portal_gateway_requests_in_flight",
 			Help: "Calls of notebooks and endpoints under way in the gateway, web sockets included."}),
 	}
 	m.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "gpu_portal_late_writes_refused_total",
 		Help: "Writes of this process that were refused because another one had taken the lead."})
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gpu_portal_build_info", Help: "The running portal."}, []string{"version"})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "gpu_portal_build_info", Help: "The running portal."},
+		[]string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.events, m.decisions, m.gateway, m.through, m.late, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -79,7 +84,8 @@ func (m *meters) passed(gateway http.Handler) http.Handler {
 // handler serves the registry. What cannot be read now is absent; the rest is told.
 func (m *meters) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4,
+		ErrorHandling: promhttp.ContinueOnError}))
 	return mux
 }
 
@@ -113,7 +119,8 @@ func (a *App) serveMetrics(ctx context.Context) error {
 		return fmt.Errorf("metricsListen: %w", err)
 	}
 	a.log.Info("metrics are there", "listen", listener.Addr().String())
-	server := &http.Server{Handler: a.meters.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: a.meters.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -122,7 +129,8 @@ func (a *App) serveMetrics(ctx context.Context) error {
 	return nil
 }
 
-// gauges reads the state of the portal when it is asked for. It is a collector of its own, because most of it is in the database and true for all replicas.
+// gauges reads the state of the portal when it is asked for. It is a collector of its own, because most of it is in the
+// database and true for all replicas.
 type gauges struct {
 	app *App
 	out chan<- prometheus.Metric
@@ -145,19 +153,21 @@ var (
 	messages        = describe("messages", "Messages that wait, are on their way, or were given up.", "state")
 	messagesLag     = describe("messages_lag_seconds", "For how long the oldest message could have been sent.")
 	eventsUntold    = describe("events_untold", "Events that nobody has looked at yet for messages.")
-	outboxUnread    = describe("outbox_unread", "Changes that this process has not handed to open pages and the controller yet.")
-	outboxLag       = describe("outbox_lag_seconds", "Age of the oldest of them.")
-	pageStreams     = describe("page_streams", "Open pages that follow what happens (server-sent events).")
-	clusterUp       = describe("cluster_up", "1 while the API server of a cluster answers; told by the leader.", "cluster")
-	queueDepth      = describe("reconcile_queue_depth", "Workloads that wait for a pass; told by the leader.", "cluster")
-	inventoryAt     = describe("inventory_timestamp_seconds", "When a cluster last confirmed what it has.", "cluster")
-	devices         = describe("devices", "Devices by who has them. Devices of different units are never to be added.", "cluster", "resource", "unit", "model", "profile", "state")
-	readingsUp      = describe("readings_up", "1 while the Prometheus of a cluster answers.", "cluster")
-	readingsAt      = describe("readings_timestamp_seconds", "When it last answered.", "cluster")
-	signInUp        = describe("signin_provider_up", "1 while people can sign in, as far as is known.")
-	seats           = describe("licence_seats", "Licence seats that count now; absent where nobody knows.", "pool")
-	seatsTaken      = describe("licence_seats_taken", "Licence seats that workloads hold, by the portal's own count.", "pool")
-	unlicensed      = describe("licence_lost_nodes", "Nodes on which a vGPU lacks its licence.", "cluster")
+	outboxUnread    = describe("outbox_unread", "Changes that this process has not handed to open pages and the "+
+		"controller yet.")
+	outboxLag   = describe("outbox_lag_seconds", "Age of the oldest of them.")
+	pageStreams = describe("page_streams", "Open pages that follow what happens (server-sent events).")
+	clusterUp   = describe("cluster_up", "1 while the API server of a cluster answers; told by the leader.", "cluster")
+	queueDepth  = describe("reconcile_queue_depth", "Workloads that wait for a pass; told by the leader.", "cluster")
+	inventoryAt = describe("inventory_timestamp_seconds", "When a cluster last confirmed what it has.", "cluster")
+	devices     = describe("devices", "Devices by who has them. Devices of different units are never to be added.",
+		"cluster", "resource", "unit", "model", "profile", "state")
+	readingsUp = describe("readings_up", "1 while the Prometheus of a cluster answers.", "cluster")
+	readingsAt = describe("readings_timestamp_seconds", "When it last answered.", "cluster")
+	signInUp   = describe("signin_provider_up", "1 while people can sign in, as far as is known.")
+	seats      = describe("licence_seats", "Licence seats that count now; absent where nobody knows.", "pool")
+	seatsTaken = describe("licence_seats_taken", "Licence seats that workloads hold, by the portal's own count.", "pool")
+	unlicensed = describe("licence_lost_nodes", "Nodes on which a vGPU lacks its licence.", "cluster")
 )
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
@@ -193,7 +203,8 @@ func (g gauges) at(name string, t time.Time, labels ...string) {
 	}
 }
 
-// backlog tells what waits. Every state is told, also when there is nothing in it: an alert on a series that is not there does not fire.
+// backlog tells what waits. Every state is told, also when there is nothing in it: an alert on a series that is not
+// there does not fire.
 func (g gauges) backlog(ctx context.Context) error {
 	b, err := g.app.store.Backlog(ctx)
 	if err != nil {
@@ -202,7 +213,8 @@ func (g gauges) backlog(ctx context.Context) error {
 	for _, what := range []string{store.ForApproval, store.ForSeat} {
 		g.set(requestsPending, float64(b.Requests[what]), what)
 	}
-	for _, s := range []workload.State{workload.Queued, workload.Starting, workload.Running, workload.Stopping, workload.Stopped, workload.Failed} {
+	for _, s := range []workload.State{workload.Queued, workload.Starting, workload.Running, workload.Stopping,
+		workload.Stopped, workload.Failed} {
 		g.set(workloads, float64(b.Workloads[s]), string(s))
 	}
 	for _, s := range []notify.State{notify.Due, notify.Sending, notify.GaveUp} {
@@ -303,7 +315,8 @@ func sums(list []inventory.Total) []inventory.Total {
 			at[k], all = len(all), append(all, t)
 			continue
 		}
-		all[i].Ours, all[i].Foreign, all[i].Free, all[i].Broken = all[i].Ours+t.Ours, all[i].Foreign+t.Foreign, all[i].Free+t.Free, all[i].Broken+t.Broken
+		all[i].Ours, all[i].Foreign, all[i].Free, all[i].Broken = all[i].Ours+t.Ours, all[i].Foreign+t.Foreign,
+			all[i].Free+t.Free, all[i].Broken+t.Broken
 	}
 	return all
 }

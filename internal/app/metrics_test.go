@@ -70,7 +70,8 @@ func (w *world) wantMetric(want float64, name string, labels ...string) {
 	}
 }
 
-// TestMetricsTellTheStory: requests that were decided, refused and wait, a full pool, an open page and calls of the API are what is scraped.
+// TestMetricsTellTheStory: requests that were decided, refused and wait, a full pool, an open page and calls of the API
+// are what is scraped.
 func TestMetricsTellTheStory(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -82,7 +83,8 @@ func TestMetricsTellTheStory(t *testing.T) {
 	if _, err := w.requests.Reject(ctx, w.actorOf(approver), rejected.ID, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision", Size: "cpu", Image: "jupyterlab", Lease: "9999h"}); err == nil {
+	if _, err := w.requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
+		Size: "cpu", Image: "jupyterlab", Lease: "9999h"}); err == nil {
 		t.Fatal("want a refusal")
 	}
 	w.running(developer, "vision")
@@ -129,8 +131,10 @@ func TestMetricsOfTheController(t *testing.T) {
 		t.Error("a Prometheus that never answered has no time of its last answer")
 	}
 	now := w.clock.now().Truncate(time.Second)
-	h100 := inventory.Node{Name: "n", Ready: true, Model: "NVIDIA-H100-80GB-HBM3", Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8}}}
-	if err := w.store.SaveSnapshot(t.Context(), inventory.Snapshot{Cluster: "main", TakenAt: now, Nodes: []inventory.Node{h100}}); err != nil {
+	h100 := inventory.Node{Name: "n", Ready: true, Model: "NVIDIA-H100-80GB-HBM3",
+		Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8}}}
+	if err := w.store.SaveSnapshot(t.Context(), inventory.Snapshot{Cluster: "main", TakenAt: now,
+		Nodes: []inventory.Node{h100}}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantMetric(8, "gpu_portal_devices", "cluster=main", "resource=nvidia.com/gpu", "state=free", "unit=card")
@@ -157,7 +161,11 @@ func (stuck) ChangesAfter(context.Context, int64, int) ([]live.Change, error) {
 // TestMetricsTellTheLagOfTheOutbox: rows that were not handed out are counted, with the age of the oldest.
 func TestMetricsTellTheLagOfTheOutbox(t *testing.T) {
 	w := newWorld(t)
-	w.until("what is there was handed out", func() bool { v, ok := sample(w.scrape()["gpu_portal_outbox_unread"]); return ok && v == 0 })
+	w.until("what is there was handed out", func() bool {
+		v,
+			ok := sample(w.scrape()["gpu_portal_outbox_unread"])
+		return ok && v == 0
+	})
 	w.wantMetric(0, "gpu_portal_outbox_lag_seconds")
 	hub := live.NewHub(stuck{w.store}, time.Hour)
 	go func() { _ = hub.Run(t.Context()) }()
@@ -215,7 +223,8 @@ func TestMetricsAreForPrometheusOnly(t *testing.T) {
 	}
 }
 
-// TestMetricsFollowTheConventions of Prometheus: base units, _total for counters only, a help text, and no label that could grow without end.
+// TestMetricsFollowTheConventions of Prometheus: base units, _total for counters only, a help text, and no label that
+// could grow without end.
 func TestMetricsFollowTheConventions(t *testing.T) {
 	w := newWorld(t)
 	w.pending(developer, "vision")
@@ -256,4 +265,5 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 }
 
 // boundedLabels are all that our metrics may have; each is a configured name or of a closed list.
-var boundedLabels = []string{"outcome", "basis", "rule", "kind", "waits_for", "state", "cluster", "pool", "version", "method", "route", "code", "size", "resource", "unit", "model", "profile", "verb", "le"}
+var boundedLabels = []string{"outcome", "basis", "rule", "kind", "waits_for", "state", "cluster", "pool", "version",
+	"method", "route", "code", "size", "resource", "unit", "model", "profile", "verb", "le"}

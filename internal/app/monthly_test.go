@@ -20,7 +20,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// TestTheMonthIsToldOnce: the portal as it is put together writes one event for the team, by its own prices and catalogue, however often it looks and whoever else does.
+// TestTheMonthIsToldOnce: the portal as it is put together writes one event for the team, by its own prices and
+// catalogue, however often it looks and whoever else does.
 func TestTheMonthIsToldOnce(t *testing.T) {
 	w := newWorld(t)
 	id, now := w.running(developer, "vision").ID, w.clock.now()
@@ -29,7 +30,8 @@ func TestTheMonthIsToldOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := usage.Interval{Workload: string(id), Tenant: "vision", Size: item.Size.Name, PerHour: item.Size.PricePerHour, From: now, Until: until}
+		held := usage.Interval{Workload: string(id), Tenant: "vision", Size: item.Size.Name, PerHour: item.Size.PricePerHour,
+			From: now, Until: until}
 		if err := w.store.SaveObserved(t.Context(), item, nil, &held); err != nil {
 			t.Fatal(err)
 		}
@@ -57,8 +59,8 @@ func TestTheMonthIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestTheMonthIsMailed: the owner of the team, and nobody else, has one mail, whose total is that of the page it leads to, of the file and of the API, to the minor unit; and no second
-// one, however often it is looked.
+// TestTheMonthIsMailed: the owner of the team, and nobody else, has one mail, whose total is that of the page it leads
+// to, of the file and of the API, to the minor unit; and no second one, however often it is looked.
 func TestTheMonthIsMailed(t *testing.T) {
 	post, err := notifytest.NewPost()
 	if err != nil {
@@ -77,7 +79,8 @@ func TestTheMonthIsMailed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := usage.Interval{Workload: string(id), Tenant: "vision", Size: item.Size.Name, PerHour: usage.Money{Minor: 4321, Currency: "EUR"}, From: now, Until: until}
+		held := usage.Interval{Workload: string(id), Tenant: "vision", Size: item.Size.Name, PerHour: usage.Money{Minor: 4321,
+			Currency: "EUR"}, From: now, Until: until}
 		if err := w.store.SaveObserved(t.Context(), item, nil, &held); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +104,8 @@ func TestTheMonthIsMailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const total = "5.08" // 423 seconds at 43.21 an hour are 5.077
-	link := regexp.MustCompile(regexp.QuoteMeta(w.url) + `(/usage[^\s"<>]*)`).FindStringSubmatch(html.UnescapeString(string(text)))
+	link := regexp.MustCompile(regexp.QuoteMeta(w.url) + `(/usage[^\s"<>]*)`).FindStringSubmatch(
+		html.UnescapeString(string(text)))
 	if link == nil || !strings.Contains(string(text), total+" EUR") {
 		t.Fatalf("want %s EUR and a link to the statement in %s", total, text)
 	}
@@ -110,10 +114,12 @@ func TestTheMonthIsMailed(t *testing.T) {
 		t.Errorf("%s: want %s, got %q", link[1], total, got)
 	}
 	scope := "scope=team&month=" + month.String()
-	if a := w.call(w.token(owner), http.MethodGet, "/api/v1/usage?"+scope, nil); !strings.Contains(a.body, `"cost":[{"amount":"`+total+`","currency":"EUR"}]`) {
+	if a := w.call(w.token(owner), http.MethodGet, "/api/v1/usage?"+scope, nil); !strings.Contains(a.body,
+		`"cost":[{"amount":"`+total+`","currency":"EUR"}]`) {
 		t.Errorf("the API: %s", a.body)
 	}
-	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.signedIn(owner).get("/usage/export?"+scope).body, "\ufeff"))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.signedIn(owner).get("/usage/export?"+scope).body,
+		"\ufeff"))).ReadAll()
 	if err != nil || len(rows) != 2 || !slices.Contains(rows[1], total) {
 		t.Errorf("the file: %v %q", err, rows)
 	}

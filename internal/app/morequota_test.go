@@ -25,9 +25,11 @@ func small(c *config.Config) {
 	c.Tenants[0].Quota = map[string]int{"cpu": 1}
 }
 
-var oneMore = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}}
+var oneMore = url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
+	"lease": {"1h"}}
 
-// TestMoreQuota goes the whole way: the quota is full, somebody asks for more, an administrator says yes, and the start works.
+// TestMoreQuota goes the whole way: the quota is full, somebody asks for more, an administrator says yes, and the start
+// works.
 func TestMoreQuota(t *testing.T) {
 	w := newWorld(t, small)
 	dora, boss := w.signedIn(developer), w.signedIn(admin)
@@ -43,7 +45,9 @@ func TestMoreQuota(t *testing.T) {
 		t.Errorf("want one more than there are, got %q", v)
 	}
 	path, _, _ := strings.Cut(link, "?")
-	for name, form := range map[string]url.Values{"no reason": {"size": {"cpu"}, "amount": {"2"}}, "no more": {"size": {"cpu"}, "amount": {"1"}, "reason": {"x"}}, "no number": {"size": {"cpu"}, "amount": {"x"}, "reason": {"x"}}, "no such size": {"size": {"none"}, "amount": {"2"}, "reason": {"x"}}} {
+	for name, form := range map[string]url.Values{"no reason": {"size": {"cpu"}, "amount": {"2"}},
+		"no more": {"size": {"cpu"}, "amount": {"1"}, "reason": {"x"}}, "no number": {"size": {"cpu"}, "amount": {"x"},
+			"reason": {"x"}}, "no such size": {"size": {"none"}, "amount": {"2"}, "reason": {"x"}}} {
 		if a := dora.post(path, form); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", name, a.status)
 		}
@@ -68,19 +72,24 @@ func TestMoreQuota(t *testing.T) {
 	if a := dora.post("/start", oneMore); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("more than was granted: %d", a.status)
 	}
-	if got := w.events(audit.QuotaRaised); len(got) != 1 || got[0].Tenant != "vision" || got[0].Request != id || got[0].Name != "Adam Admin" {
+	if got := w.events(audit.QuotaRaised); len(got) != 1 || got[0].Tenant != "vision" || got[0].Request != id ||
+		got[0].Name != "Adam Admin" {
 		t.Errorf("want one event that says so, got %v", got)
 	} else if want := []audit.Change{{Field: "quota.cpu", Old: "1", New: "2"}}; !slices.Equal(got[0].Changes, want) {
 		t.Errorf("want %v, got %v", want, got[0].Changes)
 	}
 }
 
-// TestAStepThatEscalatesIsToldOfOnce: it is on record once for each step, and goes to those who are reached only then; the open page of an approver stays good.
+// TestAStepThatEscalatesIsToldOfOnce: it is on record once for each step, and goes to those who are reached only then;
+// the open page of an approver stays good.
 func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) {
-		c.Rules = []policy.Rule{{Name: "owners", When: "true", Outcome: policy.Approve, Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}}}
+		c.Rules = []policy.Rule{{Name: "owners", When: "true", Outcome: policy.Approve,
+			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: catalog.Duration(time.Hour),
+				Then: []identity.Party{{Role: identity.Admin}}}}}}
 	})
-	r, err := w.requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
+	r, err := w.requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
+		Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
 	if err != nil || r.State != request.Pending {
 		t.Fatal(r.State, err)
 	}
@@ -101,7 +110,8 @@ func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 	if err != nil || now.Version != saved.Version {
 		t.Errorf("want the request as it was, at version %d, got %d %v", saved.Version, now.Version, err)
 	}
-	if request.Reached(now, w.actorOf(owner), w.clock.now()) || !request.Reached(now, w.actorOf(admin), w.clock.now()) || request.Reached(now, w.actorOf(admin), r.CreatedAt) {
+	if request.Reached(now, w.actorOf(owner), w.clock.now()) || !request.Reached(now, w.actorOf(admin), w.clock.now()) ||
+		request.Reached(now, w.actorOf(admin), r.CreatedAt) {
 		t.Error("want the administrator alone to be reached by it")
 	}
 }
@@ -109,13 +119,17 @@ func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 // TestQuotaIsGivenByThoseWhomARuleNamesForIt, and a rule that is about starts allows none.
 func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 	w := newWorld(t, small, func(c *config.Config) {
-		c.Rules = []policy.Rule{{Name: "quota", When: `request.kind == "more-quota" && request.size == "cpu"`, Outcome: policy.Approve, By: "approver"},
-			{Name: "never", When: `request.kind == "more-quota" && request.size == "h100"`, Outcome: policy.Refuse, Sentence: "Buy one."}, {Name: "all", When: "true", Outcome: policy.Allow}}
+		c.Rules = []policy.Rule{{Name: "quota", When: `request.kind == "more-quota" && request.size == "cpu"`,
+			Outcome: policy.Approve, By: "approver"},
+			{Name: "never", When: `request.kind == "more-quota" && request.size == "h100"`, Outcome: policy.Refuse,
+				Sentence: "Buy one."}, {Name: "all", When: "true", Outcome: policy.Allow}}
 	})
 	ask := func(size string) (request.Request, error) {
-		return w.requests.AskQuota(t.Context(), w.actorOf(developer), request.QuotaDraft{Tenant: "vision", Size: size, Amount: 5, Reason: "x"})
+		return w.requests.AskQuota(t.Context(), w.actorOf(developer), request.QuotaDraft{Tenant: "vision", Size: size,
+			Amount: 5, Reason: "x"})
 	}
-	if _, err := ask("h100"); !fault.Is(err, fault.Forbidden) || !reflect.DeepEqual(fault.As(err).Sentence, i18n.Literal("Buy one.")) {
+	if _, err := ask("h100"); !fault.Is(err, fault.Forbidden) ||
+		!reflect.DeepEqual(fault.As(err).Sentence, i18n.Literal("Buy one.")) {
 		t.Errorf("want the rule's refusal, got %v", err)
 	}
 	other, err := ask("mig-1g.10gb")
@@ -141,7 +155,8 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 func TestTwoApprovalsOfQuotaAtOnce(t *testing.T) {
 	w := newWorld(t, small)
 	var ids []request.ID
-	for _, d := range []request.QuotaDraft{{Tenant: "vision", Size: "cpu", Amount: 9, Reason: "x"}, {Tenant: "vision", Size: "cpu", Amount: 4, Reason: "x"}, {Tenant: "vision", Size: "h100", Amount: 2, Reason: "x"}} {
+	for _, d := range []request.QuotaDraft{{Tenant: "vision", Size: "cpu", Amount: 9, Reason: "x"},
+		{Tenant: "vision", Size: "cpu", Amount: 4, Reason: "x"}, {Tenant: "vision", Size: "h100", Amount: 2, Reason: "x"}} {
 		r, err := w.requests.AskQuota(t.Context(), w.actorOf(developer), d)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
 
-// notifyEvery is how often each controller looks for events to tell of and messages to send; several share the work by claims.
+// notifyEvery is how often each controller looks for events to tell of and messages to send; several share the work by
+// claims.
 const notifyEvery = time.Second
 
 // newNotify puts together who is told of what. Addresses are sealed with a key of their own.
@@ -20,9 +21,11 @@ func (a *App) newNotify(bundle *i18n.Bundle, key []byte) (*notify.Service, error
 		return nil, err
 	}
 	own, c := derive(key, "notification addresses"), a.config.Notify
-	return notify.New(notify.Options{Store: a.store, Actor: a.actor, StandsFor: a.standIns.For, Words: words, Guard: c.Guard(), Mail: c.Server(), URL: a.config.URL, Language: cmp.Or(c.Language, notify.Languages()[0]),
-		Seal: func(id, text string) (string, error) { return oidc.SealToken(own, id, text) }, Open: func(id, sealed string) (string, error) { return oidc.OpenToken(own, id, sealed) },
-		Now: a.now, NewID: a.newID, Logger: a.log}), nil
+	return notify.New(notify.Options{Store: a.store, Actor: a.actor, StandsFor: a.standIns.For, Words: words,
+		Guard: c.Guard(), Mail: c.Server(), URL: a.config.URL, Language: cmp.Or(c.Language, notify.Languages()[0]),
+		Seal: func(id, text string) (string, error) { return oidc.SealToken(own, id, text) },
+		Open: func(id, sealed string) (string, error) { return oidc.OpenToken(own, id, sealed) },
+		Now:  a.now, NewID: a.newID, Logger: a.log}), nil
 }
 
 // tell composes and sends until the context ends.

@@ -41,7 +41,8 @@ func (p edgePages) Error(c echo.Context, d problem.Details) error {
 func (p edgePages) SignIn(c echo.Context, returnTo string, reason i18n.Text) error {
 	l := i18n.From(c.Request().Context())
 	m := layout.SignInModel{Lang: l.Lang(), Theme: theme(c),
-		Providers: []layout.ProviderModel{{Name: p.provider, Action: "/signin", Hidden: []ui.HiddenModel{{Name: "return", Value: returnTo}}}}}
+		Providers: []layout.ProviderModel{{Name: p.provider, Action: "/signin",
+			Hidden: []ui.HiddenModel{{Name: "return", Value: returnTo}}}}}
 	if !reason.IsZero() {
 		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: l.Say(reason)}
 	}
@@ -55,7 +56,8 @@ func (p edgePages) SignIn(c echo.Context, returnTo string, reason i18n.Text) err
 // Leave goes on by itself after no time, and has a link for where that is switched off.
 func (p edgePages) Leave(c echo.Context, target string) error {
 	l := i18n.From(c.Request().Context())
-	return write(c, http.StatusOK, l, layout.Leave(layout.LeaveModel{Lang: l.Lang(), Theme: theme(c), Href: target, Title: l.S("leave.title"), Link: l.S("leave.link")}))
+	return write(c, http.StatusOK, l, layout.Leave(layout.LeaveModel{Lang: l.Lang(), Theme: theme(c), Href: target,
+		Title: l.S("leave.title"), Link: l.S("leave.link")}))
 }
 
 // write renders to a buffer first, so that a failure while drawing still becomes an error.
@@ -78,6 +80,7 @@ func theme(c echo.Context) string {
 func docs(c echo.Context) error {
 	l := i18n.From(c.Request().Context())
 	return write(c, http.StatusOK, l, apidocs.Page(apidocs.PageModel{
-		Lang: l.Lang(), Title: l.S("apidocs.title"), Document: "/api/v1/openapi.json", Back: l.S("apidocs.back"), NoScript: l.S("apidocs.noscript"),
+		Lang: l.Lang(), Title: l.S("apidocs.title"), Document: "/api/v1/openapi.json", Back: l.S("apidocs.back"),
+		NoScript: l.S("apidocs.noscript"),
 	}))
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAQuotaIsTriedBeforeItCounts: one start inside the quota, one that the quota refused, and what another quota would have said to both.
+// TestAQuotaIsTriedBeforeItCounts: one start inside the quota, one that the quota refused, and what another quota would
+// have said to both.
 func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 	w := newWorld(t, small)
 	dora, boss := w.signedIn(developer), w.signedIn(admin)
@@ -40,10 +41,12 @@ func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 			t.Errorf("what was typed stays, got %q", typed)
 		}
 	}
-	if a := boss.post("/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"cpu"}}); a.status != http.StatusUnprocessableEntity {
+	if a := boss.post("/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"},
+		"quota": {"cpu"}}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("no quota at all: %d", a.status)
 	}
-	checked := w.call(w.token(admin), http.MethodPost, "/api/v1/tenants/vision/quota-check", map[string]any{"quota": map[string]any{"*": 2}})
+	checked := w.call(w.token(admin), http.MethodPost, "/api/v1/tenants/vision/quota-check",
+		map[string]any{"quota": map[string]any{"*": 2}})
 	allowed, _ := checked.json(t)["allowed"].([]any)
 	if checked.status != http.StatusOK || len(allowed) != 1 || allowed[0].(map[string]any)["request"] != "" {
 		t.Errorf("over the API: %d %s", checked.status, checked.body)
@@ -53,12 +56,15 @@ func TestAQuotaIsTriedBeforeItCounts(t *testing.T) {
 	}
 }
 
-// TestWhatARuleRefusedIsCompared: it used to leave nothing, so that a preview did not say whom a milder rule would let in.
+// TestWhatARuleRefusedIsCompared: it used to leave nothing, so that a preview did not say whom a milder rule would let
+// in.
 func TestWhatARuleRefusedIsCompared(t *testing.T) {
 	w := newWorld(t)
 	token := w.token(admin)
-	strict := "- name: nobody\n  when: request.size == 'cpu'\n  outcome: refuse\n  sentence: Not this month.\n- name: rest\n  when: 'true'\n  outcome: allow\n"
-	if a := w.call(token, http.MethodPut, "/api/v1/rules", map[string]any{"text": strict, "base": w.rulesVersion()}); a.status != http.StatusOK {
+	strict := "- name: nobody\n  when: request.size == 'cpu'\n  outcome: refuse\n  sentence: Not this month.\n- name: rest\n " +
+		" when: 'true'\n  outcome: allow\n"
+	if a := w.call(token, http.MethodPut, "/api/v1/rules",
+		map[string]any{"text": strict, "base": w.rulesVersion()}); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	body := map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab"}

@@ -34,8 +34,8 @@ func (b *browser) stream(t *testing.T) <-chan string {
 	return ended
 }
 
-// TestGroupsFollowTheProvider: what changes at the provider while somebody is signed in reaches their session, their token and their open page by the time that
-// groups are read again (T-OIDC-3, T-SESS-1).
+// TestGroupsFollowTheProvider: what changes at the provider while somebody is signed in reaches their session, their
+// token and their open page by the time that groups are read again (T-OIDC-3, T-SESS-1).
 func TestGroupsFollowTheProvider(t *testing.T) {
 	many := make([]string, 2000)
 	for i := range many {
@@ -50,19 +50,30 @@ func TestGroupsFollowTheProvider(t *testing.T) {
 		token  int
 		closed string // reason in the record
 	}{
-		"in no group any more": {change: func(p *oidctest.Provider) { p.SetGroups(developer) }, status: http.StatusOK, token: http.StatusOK},
-		"in another group":     {change: func(p *oidctest.Provider) { p.SetGroups(developer, "speech-devs") }, status: http.StatusOK, teams: "speech", token: http.StatusOK},
-		"in two thousand":      {change: func(p *oidctest.Provider) { p.SetGroups(developer, many...) }, status: http.StatusOK, teams: "speech", token: http.StatusOK},
-		"in too many for a token, told beside it": {change: func(p *oidctest.Provider) { p.SetGroups(developer, "speech-devs"); p.Tamper(oidctest.GroupsOverage) },
+		"in no group any more": {change: func(p *oidctest.Provider) { p.SetGroups(developer) }, status: http.StatusOK,
+			token: http.StatusOK},
+		"in another group": {change: func(p *oidctest.Provider) { p.SetGroups(developer, "speech-devs") },
 			status: http.StatusOK, teams: "speech", token: http.StatusOK},
-		"in groups named like roles": {change: func(p *oidctest.Provider) { p.SetGroups(developer, "admin", "role:admin", "owner", "auditor") }, status: http.StatusOK, token: http.StatusOK},
+		"in two thousand": {change: func(p *oidctest.Provider) { p.SetGroups(developer, many...) }, status: http.StatusOK,
+			teams: "speech", token: http.StatusOK},
+		"in too many for a token, told beside it": {change: func(p *oidctest.Provider) {
+			p.SetGroups(developer, "speech-devs")
+			p.Tamper(oidctest.GroupsOverage)
+		},
+			status: http.StatusOK, teams: "speech", token: http.StatusOK},
+		"in groups named like roles": {change: func(p *oidctest.Provider) {
+			p.SetGroups(developer, "admin", "role:admin", "owner", "auditor")
+		}, status: http.StatusOK, token: http.StatusOK},
 		"groups are not told": {change: func(p *oidctest.Provider) {
 			p.Tamper(oidctest.Drop("groups"))
 			p.UserInfo(func(claims map[string]any) { delete(claims, "groups") })
 		}, status: http.StatusSeeOther, teams: "vision", token: http.StatusOK, closed: "oidc.renewal_no_groups"},
-		"signed out there":   {change: func(p *oidctest.Provider) { p.EndSignIns() }, status: http.StatusSeeOther, teams: "vision", token: http.StatusOK, closed: "oidc.renewal_refused"},
-		"removed there":      {change: func(p *oidctest.Provider) { p.RemoveUser(developer) }, status: http.StatusSeeOther, teams: "vision", token: http.StatusOK, closed: "oidc.renewal_refused"},
-		"switched off there": {change: func(p *oidctest.Provider) { p.DisableUser(developer, true) }, status: http.StatusSeeOther, token: http.StatusUnauthorized, closed: "oidc.account_off"},
+		"signed out there": {change: func(p *oidctest.Provider) { p.EndSignIns() }, status: http.StatusSeeOther,
+			teams: "vision", token: http.StatusOK, closed: "oidc.renewal_refused"},
+		"removed there": {change: func(p *oidctest.Provider) { p.RemoveUser(developer) }, status: http.StatusSeeOther,
+			teams: "vision", token: http.StatusOK, closed: "oidc.renewal_refused"},
+		"switched off there": {change: func(p *oidctest.Provider) { p.DisableUser(developer, true) },
+			status: http.StatusSeeOther, token: http.StatusUnauthorized, closed: "oidc.account_off"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +150,8 @@ func TestASessionThatTheProviderEndedSaysSo(t *testing.T) {
 	}
 }
 
-// TestTheProviderIsAway: groups count for an hour, then nobody is let in by them until it is back. No session ends by it, and who wants to leave can.
+// TestTheProviderIsAway: groups count for an hour, then nobody is let in by them until it is back. No session ends by
+// it, and who wants to leave can.
 func TestTheProviderIsAway(t *testing.T) {
 	w := newWorld(t)
 	b, leaver := w.browser(), w.browser()
@@ -158,7 +170,8 @@ func TestTheProviderIsAway(t *testing.T) {
 		t.Error("the open page was not told")
 	}
 	refused := b.get("/storage")
-	if refused.status != http.StatusServiceUnavailable || !strings.Contains(refused.body, "too old to go by") || refused.header.Get("Retry-After") == "" {
+	if refused.status != http.StatusServiceUnavailable || !strings.Contains(refused.body, "too old to go by") ||
+		refused.header.Get("Retry-After") == "" {
 		t.Errorf("after the hour: want the plain sentence and when to come back, got %d", refused.status)
 	}
 	if got := b.get("/static/nothing").status; got != http.StatusNotFound {
@@ -187,14 +200,17 @@ func TestSessionWithoutRefreshToken(t *testing.T) {
 		overtime time.Duration
 		idle     time.Duration
 		ends     time.Duration
-	}{"with the token": {0, 0, time.Hour}, "some time after": {30 * time.Minute, 0, 90 * time.Minute}, "idle first": {0, 20 * time.Minute, 20 * time.Minute}} {
+	}{"with the token": {0, 0, time.Hour}, "some time after": {30 * time.Minute, 0, 90 * time.Minute},
+		"idle first": {0, 20 * time.Minute, 20 * time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(s *config.Config) {
-				s.OIDC.OfflineAccess, s.OIDC.Overtime, s.Session.Idle = "never", catalog.Duration(c.overtime), catalog.Duration(c.idle)
+				s.OIDC.OfflineAccess, s.OIDC.Overtime, s.Session.Idle = "never", catalog.Duration(c.overtime),
+					catalog.Duration(c.idle)
 			})
 			b := w.browser()
 			b.signIn(developer)
-			if age := time.Duration(b.cookies["__Host-gpu-portal"].MaxAge) * time.Second; age > time.Hour+c.overtime || age < time.Hour+c.overtime-time.Minute {
+			if age := time.Duration(b.cookies["__Host-gpu-portal"].MaxAge) * time.Second; age > time.Hour+c.overtime ||
+				age < time.Hour+c.overtime-time.Minute {
 				t.Errorf("the cookie lasts %s", age)
 			}
 			w.clock.pass(c.ends - time.Minute)

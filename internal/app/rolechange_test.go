@@ -8,7 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// TestAnotherRoleAnotherCookie: a cookie that somebody planted or got hold of does not become an owner's when its person does (T-SESS-2).
+// TestAnotherRoleAnotherCookie: a cookie that somebody planted or got hold of does not become an owner's when its
+// person does (T-SESS-2).
 func TestAnotherRoleAnotherCookie(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
@@ -22,7 +23,8 @@ func TestAnotherRoleAnotherCookie(t *testing.T) {
 	stale := w.browser()
 	stale.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: first}
 
-	if err := w.tenants.AddMember(t.Context(), w.actorOf(admin), "speech", w.person(developer).ID, identity.Owner); err != nil {
+	if err := w.tenants.AddMember(t.Context(), w.actorOf(admin), "speech", w.person(developer).ID,
+		identity.Owner); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get("/team/speech").status; got != http.StatusOK || b.session() == first || b.session() == "" {
@@ -39,7 +41,8 @@ func TestAnotherRoleAnotherCookie(t *testing.T) {
 	if got := b.get("/storage").status; got != http.StatusOK || b.session() != second {
 		t.Errorf("the new one lives on: %d", got)
 	}
-	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(admin), "speech", w.person(developer).ID, identity.Owner); err != nil {
+	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(admin), "speech", w.person(developer).ID,
+		identity.Owner); err != nil {
 		t.Fatal(err)
 	}
 	if b.get("/storage"); b.session() == second {

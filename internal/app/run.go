@@ -53,8 +53,9 @@ const grace = 10 * time.Second
 // Serve answers on the listener and runs hub, metrics and controller until the context ends.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
-	server := &http.Server{Handler: a.server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: a.server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -99,7 +100,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return group.Wait()
 }
 
-// lead runs the controller while this process is the leader: at once on SQLite, and on PostgreSQL when no other replica is.
+// lead runs the controller while this process is the leader: at once on SQLite, and on PostgreSQL when no other replica
+// is.
 func (a *App) lead(ctx context.Context) error {
 	for ctx.Err() == nil {
 		release, ok, lost := a.store.Lead(ctx)
@@ -174,7 +176,8 @@ func (a *App) closeSheets(ctx context.Context) error {
 	}
 }
 
-// tellMonths sends the statements of the last month to those who are not told yet. It looks only after a while, so that what happened while no portal ran is metered first.
+// tellMonths sends the statements of the last month to those who are not told yet. It looks only after a while, so that
+// what happened while no portal ran is metered first.
 func (a *App) tellMonths(ctx context.Context) {
 	for {
 		select {
@@ -204,7 +207,8 @@ func (a *App) countRefusals(ctx context.Context) error {
 	}
 }
 
-// closeDoors ends open connections to workloads as soon as a session or token has ended, instead of at the gateway's next look.
+// closeDoors ends open connections to workloads as soon as a session or token has ended, instead of at the gateway's
+// next look.
 func (a *App) closeDoors(ctx context.Context) error {
 	ended := a.hub.Follow(func(c live.Change) bool { return c.Topic == "session" })
 	defer ended.Close()

@@ -17,15 +17,20 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
-// TestNobodyGetsNothing calls every method of the services that takes an actor, as nobody and as somebody who was shut out: a page that forgot to ask
-// who is there must still show nothing.
+// TestNobodyGetsNothing calls every method of the services that takes an actor, as nobody and as somebody who was shut
+// out: a page that forgot to ask who is there must still show nothing.
 func TestNobodyGetsNothing(t *testing.T) {
 	w := newWorld(t)
 	item, pending, kept := w.running(developer, "vision"), w.pending(developer, "vision"), w.kept(developer, "vision")
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
-	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf", "Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version", "Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For", "Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"} // for the portal itself, or about what the caller was shown before
-	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle, w.notify, w.marks} {
+	// for the portal itself, or about what the caller was shown before
+	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf",
+		"Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
+		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
+		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"}
+	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle,
+		w.notify, w.marks} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)
@@ -60,7 +65,8 @@ func inputs(m reflect.Type) []reflect.Type {
 
 // argument makes one that means something, by its type.
 func argument(in reflect.Type, a identity.Actor, ids ...any) reflect.Value {
-	values := append([]any{a, request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab"}, request.ScopeMine, true}, ids...)
+	values := append([]any{a, request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab"},
+		request.ScopeMine, true}, ids...)
 	if in == reflect.TypeFor[context.Context]() {
 		return reflect.ValueOf(context.Background())
 	}
@@ -93,7 +99,8 @@ func refused(t *testing.T, what string, out []reflect.Value) {
 	}
 }
 
-// TestASwitchedOffTeamIsGrantedNothing: a request that waited, or a lease that ends, must not be granted after the team was switched off.
+// TestASwitchedOffTeamIsGrantedNothing: a request that waited, or a lease that ends, must not be granted after the team
+// was switched off.
 func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	w := newWorld(t)
 	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
@@ -101,10 +108,12 @@ func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending.ID, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("approve: want a conflict, got %v", err)
 	}
-	if _, err := w.requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err,
+		fault.Conflict) {
 		t.Errorf("extend: want a conflict, got %v", err)
 	}
-	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending.ID, "closed"); err != nil || r.State != request.Rejected {
+	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending.ID, "closed"); err != nil ||
+		r.State != request.Rejected {
 		t.Errorf("reject: want it rejected, got %s %v", r.State, err)
 	}
 }
@@ -156,10 +165,13 @@ func TestOneKeyIsOneRequest(t *testing.T) {
 		}
 	}
 	if len(ids) != 1 || len(w.events("request.approved")) != 1 || len(w.events("workload.created")) != 1 {
-		t.Errorf("want one request, one approval, one workload, got %v, %d, %d", ids, len(w.events("request.approved")), len(w.events("workload.created")))
+		t.Errorf("want one request, one approval, one workload, got %v, %d, %d", ids, len(w.events("request.approved")),
+			len(w.events("workload.created")))
 	}
 	// Somebody else's key is another key.
-	if a := w.call(w.token(other), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab"}, "Idempotency-Key", "once"); a.status != http.StatusCreated || ids[a.json(t)["id"].(string)] {
+	if a := w.call(w.token(other), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook",
+		"tenant": "speech", "size": "cpu", "image": "jupyterlab"}, "Idempotency-Key",
+		"once"); a.status != http.StatusCreated || ids[a.json(t)["id"].(string)] {
 		t.Errorf("another person, the same key: %d %s", a.status, a.body)
 	}
 }
@@ -179,7 +191,8 @@ func TestNothingIsGrantedTwice(t *testing.T) {
 			w := newWorld(t)
 			token := w.token(developer)
 			answers, err := beside(200, func(int) (answer, error) {
-				return w.send(token, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": c.size, "image": "jupyterlab"})
+				return w.send(token, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision",
+					"size": c.size, "image": "jupyterlab"})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -209,7 +222,10 @@ func TestDecisions(t *testing.T) {
 	path := func(r request.Request, verb string) string { return "/api/v1/requests/" + string(r.ID) + "/" + verb }
 
 	twice := w.pending(developer, "vision")
-	answers, err := beside(8, func(int) (answer, error) { return w.send(yes, http.MethodPost, path(twice, "approve"), nil) })
+	answers, err := beside(8, func(int) (answer, error) {
+		return w.send(yes, http.MethodPost, path(twice, "approve"),
+			nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +234,8 @@ func TestDecisions(t *testing.T) {
 	}
 
 	own := w.pending(both, "vision")
-	if a := w.call(w.token(both), http.MethodPost, path(own, "approve"), nil); a.status != 403 || !strings.Contains(a.body, "own") {
+	if a := w.call(w.token(both), http.MethodPost, path(own, "approve"), nil); a.status != 403 ||
+		!strings.Contains(a.body, "own") {
 		t.Errorf("one's own: want 403, got %d %s", a.status, a.body)
 	}
 
@@ -269,11 +286,13 @@ func TestAnAnswerIsMeantForOneVersion(t *testing.T) {
 	waits := w.pending(developer, "vision")
 	path := func(verb string) string { return "/api/v1/requests/" + string(waits.ID) + "/" + verb }
 	seen := w.call(yes, http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil).json(t)["version"]
-	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "3h", "seen": seen}); a.status != 200 || a.json(t)["lease"] != "3h" {
+	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "3h", "seen": seen}); a.status != 200 ||
+		a.json(t)["lease"] != "3h" {
 		t.Fatalf("edit: %d %s", a.status, a.body)
 	}
 	for _, verb := range []string{"approve", "reject"} {
-		if a := w.call(yes, http.MethodPost, path(verb), map[string]any{"seen": seen}); a.status != 409 || !strings.Contains(a.body, "has changed") {
+		if a := w.call(yes, http.MethodPost, path(verb), map[string]any{"seen": seen}); a.status != 409 ||
+			!strings.Contains(a.body, "has changed") {
 			t.Errorf("%s of the one before: want 409 and the reason, got %d %s", verb, a.status, a.body)
 		}
 	}
@@ -281,7 +300,8 @@ func TestAnAnswerIsMeantForOneVersion(t *testing.T) {
 		t.Errorf("an edit of the one before: want 409, got %d %s", a.status, a.body)
 	}
 	now := w.call(yes, http.MethodGet, "/api/v1/requests/"+string(waits.ID), nil).json(t)["version"]
-	if a := w.call(yes, http.MethodPost, path("approve"), map[string]any{"seen": now, "lease": "2h"}); a.status != 200 || a.json(t)["lease"] != "2h" {
+	if a := w.call(yes, http.MethodPost, path("approve"), map[string]any{"seen": now, "lease": "2h"}); a.status != 200 ||
+		a.json(t)["lease"] != "2h" {
 		t.Fatalf("approve what is there now: %d %s", a.status, a.body)
 	}
 	if a := w.call(mine, http.MethodPost, path("edit"), map[string]any{"lease": "1h"}); a.status != 409 {
@@ -320,7 +340,8 @@ func TestAnEditRacesAnApproval(t *testing.T) {
 	}
 }
 
-// TestAnotherAddressIsTheSamePerson: who signs in by the same subject with another e-mail address and another name is still the asker.
+// TestAnotherAddressIsTheSamePerson: who signs in by the same subject with another e-mail address and another name is
+// still the asker.
 func TestAnotherAddressIsTheSamePerson(t *testing.T) {
 	w := newWorld(t)
 	own := w.pending(both, "vision")
@@ -329,19 +350,22 @@ func TestAnotherAddressIsTheSamePerson(t *testing.T) {
 	if err := w.store.SavePerson(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.call(w.token(both), http.MethodPost, "/api/v1/requests/"+string(own.ID)+"/approve", nil); a.status != 403 || !strings.Contains(a.body, "own") {
+	if a := w.call(w.token(both), http.MethodPost, "/api/v1/requests/"+string(own.ID)+"/approve", nil); a.status != 403 ||
+		!strings.Contains(a.body, "own") {
 		t.Errorf("want 403, got %d %s", a.status, a.body)
 	}
 }
 
-// TestAStandInComesInByEveryWay: session and token both bring the rights of the other along, and lose them with that person or at the end.
+// TestAStandInComesInByEveryWay: session and token both bring the rights of the other along, and lose them with that
+// person or at the end.
 func TestAStandInComesInByEveryWay(t *testing.T) {
 	w := newWorld(t)
 	token, b := w.token(developer), w.signedIn(developer)
 	p := w.person(approver)
 	yes := w.token(approver)
 	until := w.clock.now().Add(2 * time.Hour)
-	made := w.call(yes, http.MethodPost, "/api/v1/stand-ins", map[string]any{"person": w.person(developer).ID, "until": until})
+	made := w.call(yes, http.MethodPost, "/api/v1/stand-ins", map[string]any{"person": w.person(developer).ID,
+		"until": until})
 	if made.status != http.StatusCreated {
 		t.Fatalf("%d %s", made.status, made.body)
 	}
@@ -349,7 +373,8 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 	if a := w.call(token, http.MethodPost, path(w.pending(other, "speech")), nil); a.status != 200 {
 		t.Errorf("by token: %d %s", a.status, a.body)
 	}
-	if a := b.post("/approvals/"+string(w.pending(other, "speech").ID)+"/approve", url.Values{"note": {"fine"}}); a.status != http.StatusSeeOther {
+	if a := b.post("/approvals/"+string(w.pending(other, "speech").ID)+"/approve",
+		url.Values{"note": {"fine"}}); a.status != http.StatusSeeOther {
 		t.Errorf("by session: %d %s", a.status, a.body)
 	}
 	if a := w.call(token, http.MethodPost, path(w.pending(developer, "vision")), nil); a.status != 403 {

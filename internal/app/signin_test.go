@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// TestSignInAndOut: a sign-in gives a fresh session each time and is recorded once, as are its end and its refusal (T-SESS-2, T-AUDIT-1).
+// TestSignInAndOut: a sign-in gives a fresh session each time and is recorded once, as are its end and its refusal
+// (T-SESS-2, T-AUDIT-1).
 func TestSignInAndOut(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
@@ -122,15 +123,18 @@ func TestTamperedCredentials(t *testing.T) {
 	good, token := w.signedIn(developer).session(), w.token(developer)
 	id, secret, _ := strings.Cut(good, ".")
 	foreign, _, _ := strings.Cut(w.signedIn(other).session(), ".")
-	for name, value := range map[string]string{"another secret": id + ".AAAA", "another session's id": foreign + "." + secret, "no secret": id + ".", "no id": "." + secret, "more": good + "A",
-		"hash as secret": id + "." + identity.HashSecret(secret), "SQL": "' OR 1=1 --.x", "long": strings.Repeat("a", 300) + ".b", "a token": strings.TrimPrefix(token, identity.TokenPrefix), "empty": ""} {
+	for name, value := range map[string]string{"another secret": id + ".AAAA", "another session's id": foreign + "." +
+		secret, "no secret": id + ".", "no id": "." + secret, "more": good + "A",
+		"hash as secret": id + "." + identity.HashSecret(secret), "SQL": "' OR 1=1 --.x", "long": strings.Repeat("a", 300) +
+			".b", "a token": strings.TrimPrefix(token, identity.TokenPrefix), "empty": ""} {
 		b := w.browser()
 		b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: value}
 		if got := b.get("/storage").status; got != http.StatusSeeOther {
 			t.Errorf("cookie, %s: want to be sent to sign in, got %d", name, got)
 		}
 	}
-	for name, value := range map[string]string{"a session": good, "a session with the prefix": identity.TokenPrefix + good, "no prefix": strings.TrimPrefix(token, identity.TokenPrefix), "more": token + "A",
+	for name, value := range map[string]string{"a session": good, "a session with the prefix": identity.TokenPrefix + good,
+		"no prefix": strings.TrimPrefix(token, identity.TokenPrefix), "more": token + "A",
 		"nothing": " ", "another secret": token[:len(token)-4] + "AAAA"} {
 		if got := w.call(value, http.MethodGet, "/api/v1/me", nil).status; got != http.StatusUnauthorized {
 			t.Errorf("token, %s: want 401, got %d", name, got)
@@ -138,7 +142,8 @@ func TestTamperedCredentials(t *testing.T) {
 	}
 	// A session of the gateway opens one workload and nothing of the portal.
 	p, credential := w.person(developer), identity.NewCredential()
-	child := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, Parent: id, Workload: "w-x", CreatedAt: time.Now(), SeenAt: time.Now(), EndsAt: time.Now().Add(time.Hour)}
+	child := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, Parent: id, Workload: "w-x",
+		CreatedAt: time.Now(), SeenAt: time.Now(), EndsAt: time.Now().Add(time.Hour)}
 	if err := w.store.CreateSession(t.Context(), child); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// newSite puts together what the services decide by, apart from the catalogue, which can change. All problems are in one error.
+// newSite puts together what the services decide by, apart from the catalogue, which can change. All problems are in
+// one error.
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
 	clusters := make([]string, len(c.Clusters))
@@ -28,7 +29,8 @@ func newSite(c config.Config) (request.Site, error) {
 		clusters[i] = k.Name
 	}
 	return request.Site{
-		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages}, Policy: rules, Pools: c.LicencePools,
+		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages},
+		Policy:    rules, Pools: c.LicencePools,
 		Clusters: clusters, Limits: c.Limits,
 	}, errors.Join(problems...)
 }
@@ -55,13 +57,15 @@ func firstCatalogue(c config.Config) (offer.First, error) {
 		problems = append(problems, fmt.Errorf("%s: %s", c.CatalogFile, p))
 	}
 	if is := first.Currency(); is != "" && is != c.Currency {
-		problems = append(problems, fmt.Errorf("currency: the catalogue's prices are in %s, the configuration says %s; amounts of different currencies are never added", is, c.Currency))
+		problems = append(problems, fmt.Errorf("currency: the catalogue's prices are in %s, the configuration says %s; "+
+			"amounts of different currencies are never added", is, c.Currency))
 	}
 	return first, errors.Join(problems...)
 }
 
-// takeUpCatalogue reads the newest revision, and looks whether quotas name sizes that there are. Once somebody has edited the catalogue such a quota is only a
-// warning: taking a size out on a page must not keep the portal from starting.
+// takeUpCatalogue reads the newest revision, and looks whether quotas name sizes that there are. Once somebody has
+// edited the catalogue such a quota is only a warning: taking a size out on a page must not keep the portal from
+// starting.
 func (a *App) takeUpCatalogue(ctx context.Context) error {
 	first := a.offer.Catalog()
 	if err := a.offer.Refresh(ctx); err != nil {
@@ -78,7 +82,8 @@ func (a *App) takeUpCatalogue(ctx context.Context) error {
 			if _, is := now.Size(size); is || was && edited {
 				continue
 			}
-			problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalogue does not have", t.Name, size))
+			problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalogue does not have",
+				t.Name, size))
 		}
 	}
 	if edited {

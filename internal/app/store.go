@@ -30,13 +30,15 @@ func OpenStore(ctx context.Context, c config.Config) (*store.Store, error) {
 	return st, nil
 }
 
-// secretKey reads the portal's key, or makes one beside an SQLite database. Workload secrets are derived from it, so every replica needs the same.
+// secretKey reads the portal's key, or makes one beside an SQLite database. Workload secrets are derived from it, so
+// every replica needs the same.
 func secretKey(c config.Config) ([]byte, error) {
 	file := c.SecretKeyFile
 	if file == "" {
 		path, embedded := strings.CutPrefix(c.Database, "sqlite:")
 		if !embedded {
-			return nil, errors.New("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: openssl rand -hex 32")
+			return nil, errors.New("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: " +
+				"openssl rand -hex 32")
 		}
 		file = filepath.Join(filepath.Dir(path), "portal.key")
 		if err := makeKey(file); err != nil {
@@ -73,8 +75,10 @@ func makeKey(file string) error {
 	return nil
 }
 
-// CreateToken makes an API token for a person from the command line; the person's row is made when they have never signed in.
-func CreateToken(ctx context.Context, st *store.Store, p identity.Person, label string, life time.Duration, now time.Time) (string, error) {
+// CreateToken makes an API token for a person from the command line; the person's row is made when they have never
+// signed in.
+func CreateToken(ctx context.Context, st *store.Store, p identity.Person, label string, life time.Duration,
+	now time.Time) (string, error) {
 	p.ID = identity.NewPersonID(p.Issuer, p.Subject)
 	known, err := st.Person(ctx, p.ID)
 	switch {
@@ -89,7 +93,8 @@ func CreateToken(ctx context.Context, st *store.Store, p identity.Person, label 
 		p = known
 	}
 	credential := identity.NewCredential()
-	token := identity.Token{ID: credential.ID, Name: label, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now, ExpiresAt: now.Add(life)}
+	token := identity.Token{ID: credential.ID, Name: label, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now,
+		ExpiresAt: now.Add(life)}
 	event := audit.By(identity.Actor{Person: p}, audit.TokenCreated, now)
 	if err := st.CreateToken(ctx, token, event); err != nil {
 		return "", err

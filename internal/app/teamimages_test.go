@@ -38,8 +38,10 @@ func (w *world) imageBody(name string) map[string]any {
 // teamImage is an image that a team has.
 func (w *world) teamImage(team string) string {
 	w.t.Helper()
-	d := tenant.ImageDraft{New: true, Image: tenant.Image{Name: "kept", Title: "Kept", Reference: "registry.example.org/" + team + "/train" + oneDigest, Like: "jupyterlab"}}
-	if _, err := w.tenants.SaveImage(w.t.Context(), w.actorOf(admin), team, d); err != nil && !fault.Is(err, fault.Invalid) {
+	d := tenant.ImageDraft{New: true, Image: tenant.Image{Name: "kept", Title: "Kept", Reference: "registry.example.org/" +
+		team + "/train" + oneDigest, Like: "jupyterlab"}}
+	if _, err := w.tenants.SaveImage(w.t.Context(), w.actorOf(admin), team, d); err != nil &&
+		!fault.Is(err, fault.Invalid) {
 		w.t.Fatal(err)
 	}
 	return d.Name
@@ -47,10 +49,12 @@ func (w *world) teamImage(team string) string {
 
 // asks is a start of the developer with an image.
 func (w *world) asks(size, image string) (request.Request, error) {
-	return w.requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision", Size: size, Image: image, Lease: "1h", Reason: "a test"})
+	return w.requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
+		Size: size, Image: image, Lease: "1h", Reason: "a test"})
 }
 
-// TestATeamsOwnImage goes the whole way: an owner adds an image, a member starts it by its digest, nobody else sees it, and when it is retired it starts nothing new.
+// TestATeamsOwnImage goes the whole way: an owner adds an image, a member starts it by its digest, nobody else sees it,
+// and when it is retired it starts nothing new.
 func TestATeamsOwnImage(t *testing.T) {
 	w := newWorld(t)
 	olga, dora := w.signedIn(owner), w.signedIn(developer)
@@ -60,16 +64,19 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "Train 1.4 (team’s own)") {
 		t.Error("a member is not offered the image")
 	}
-	started := dora.post("/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"vision.train-1-4"}, "lease": {"1h"}})
+	started := dora.post("/start", url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"},
+		"image": {"vision.train-1-4"}, "lease": {"1h"}})
 	if started.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", started.status, started.body)
 	}
 	r, err := w.asks("cpu", "vision.train-1-4")
-	if err != nil || r.Wish.Image.Reference != visionImage(oneDigest) || r.Wish.Image.Home == "" || r.Wish.Image.TokenEnv != "JUPYTER_TOKEN" {
+	if err != nil || r.Wish.Image.Reference != visionImage(oneDigest) || r.Wish.Image.Home == "" ||
+		r.Wish.Image.TokenEnv != "JUPYTER_TOKEN" {
 		t.Fatalf("want the digest, started like JupyterLab: %+v %v", r.Wish.Image, err)
 	}
 
-	for name, path := range map[string]string{"the page": "/team/vision/images", "the API": "/api/v1/tenants/vision/images"} {
+	for name, path := range map[string]string{"the page": "/team/vision/images",
+		"the API": "/api/v1/tenants/vision/images"} {
 		if a := w.signedIn(other).get(path); a.status != http.StatusNotFound && a.status != http.StatusUnauthorized {
 			t.Errorf("%s shows it to another team: %d", name, a.status)
 		}
@@ -77,10 +84,12 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := w.call(w.token(other), http.MethodGet, "/api/v1/images", nil); strings.Contains(a.body, "vision.") {
 		t.Error("another team is told of the image")
 	}
-	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/images", nil); !strings.Contains(a.body, `"vision.train-1-4"`) {
+	if a := w.call(w.token(developer), http.MethodGet, "/api/v1/images", nil); !strings.Contains(a.body,
+		`"vision.train-1-4"`) {
 		t.Error("the API does not tell a member of the image")
 	}
-	foreign := w.call(w.token(other), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "vision.train-1-4"})
+	foreign := w.call(w.token(other), http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook",
+		"tenant": "speech", "size": "cpu", "image": "vision.train-1-4"})
 	if foreign.status != http.StatusUnprocessableEntity || strings.Contains(foreign.body, "Train 1.4") {
 		t.Errorf("another team's image: %d %s", foreign.status, foreign.body)
 	}
@@ -91,7 +100,8 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := dora.get("/start?tenant=vision"); strings.Contains(a.body, "Train 1.4") {
 		t.Error("a retired image is offered")
 	}
-	if _, err := w.asks("cpu", "vision.train-1-4"); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "no_longer") && !strings.Contains(err.Error(), "no longer") {
+	if _, err := w.asks("cpu", "vision.train-1-4"); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(err.Error(), "no_longer") && !strings.Contains(err.Error(), "no longer") {
 		t.Errorf("want the reason, got %v", err)
 	}
 	if a := dora.get(started.header.Get("Location")); a.status != http.StatusOK {
@@ -100,21 +110,26 @@ func TestATeamsOwnImage(t *testing.T) {
 	saved := w.events(audit.TenantSaved)
 	want := [][]audit.Change{
 		{{Field: "images.train-1-4.retired", New: "true"}},
-		{{Field: "images.train-1-4.like", New: "jupyterlab"}, {Field: "images.train-1-4.name", New: "train-1-4"}, {Field: "images.train-1-4.reference", New: visionImage(oneDigest)}, {Field: "images.train-1-4.title", New: "Train 1.4"}},
+		{{Field: "images.train-1-4.like", New: "jupyterlab"}, {Field: "images.train-1-4.name", New: "train-1-4"},
+			{Field: "images.train-1-4.reference", New: visionImage(oneDigest)},
+			{Field: "images.train-1-4.title", New: "Train 1.4"}},
 	}
 	if diff := cmp.Diff(want, [][]audit.Change{saved[0].Changes, saved[1].Changes}); diff != "" {
 		t.Error(diff)
 	}
 	// It was never in the catalogue, so that an administrator who saves that is not warned of losing it.
-	if c, err := w.offer.Check(t.Context(), w.actorOf(admin), string(catalog.DefaultYAML())); err != nil || len(c.Removals) > 0 || len(c.Problems) > 0 {
+	if c, err := w.offer.Check(t.Context(), w.actorOf(admin), string(catalog.DefaultYAML())); err != nil ||
+		len(c.Removals) > 0 || len(c.Problems) > 0 {
 		t.Error(c.Removals, c.Problems, err)
 	}
 }
 
-// TestAnApprovalHoldsTheDigest: what was asked for is what is granted, whatever the owners wrote meanwhile; an image that they retired is granted no more.
+// TestAnApprovalHoldsTheDigest: what was asked for is what is granted, whatever the owners wrote meanwhile; an image
+// that they retired is granted no more.
 func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	w := newWorld(t)
-	image := tenant.ImageDraft{New: true, Image: tenant.Image{Name: "train", Title: "Train", Reference: visionImage(oneDigest), Like: "jupyterlab"}}
+	image := tenant.ImageDraft{New: true, Image: tenant.Image{Name: "train", Title: "Train",
+		Reference: visionImage(oneDigest), Like: "jupyterlab"}}
 	save := func() {
 		t.Helper()
 		if _, err := w.tenants.SaveImage(t.Context(), w.actorOf(owner), "vision", image); err != nil {
@@ -136,13 +151,15 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if item, err := w.store.Workload(t.Context(), granted.Workload); err != nil || item.Image.Reference != visionImage(oneDigest) {
+	if item, err := w.store.Workload(t.Context(), granted.Workload); err != nil ||
+		item.Image.Reference != visionImage(oneDigest) {
 		t.Errorf("want the digest that was approved, got %s %v", item.Image.Reference, err)
 	}
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second.ID, ""); !fault.Is(err, fault.Conflict) || fault.As(err).Sentence.ID != "request.image_retired" {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second.ID, ""); !fault.Is(err, fault.Conflict) ||
+		fault.As(err).Sentence.ID != "request.image_retired" {
 		t.Errorf("want a conflict that says the image was retired, got %v", err)
 	}
 	if r, err := w.requests.Get(t.Context(), w.actorOf(developer), second.ID); err != nil || r.State != request.Pending {
@@ -163,9 +180,11 @@ func TestAnImageIsCheckedAsTheCatalogues(t *testing.T) {
 	for name, c := range map[string]struct {
 		field, value, says string
 	}{
-		"a tag alone":           {"reference", "registry.example.org/vision/train:1.4", "digest"},
-		"another team's":        {"reference", "registry.example.org/speech/train" + oneDigest, "registry.example.org/vision/*"},
-		"another registry":      {"reference", "registry.example.org.evil.org/vision/train" + oneDigest, "registry.example.org/vision/*"},
+		"a tag alone": {"reference", "registry.example.org/vision/train:1.4", "digest"},
+		"another team's": {"reference", "registry.example.org/speech/train" + oneDigest,
+			"registry.example.org/vision/*"},
+		"another registry": {"reference", "registry.example.org.evil.org/vision/train" + oneDigest,
+			"registry.example.org/vision/*"},
 		"like nothing":          {"like", "nothing", "Choose an image of the catalogue"},
 		"like a team's":         {"like", "vision.train", "Choose an image of the catalogue"},
 		"no title":              {"title", " ", "Give it a title"},
@@ -175,7 +194,8 @@ func TestAnImageIsCheckedAsTheCatalogues(t *testing.T) {
 	} {
 		form := w.imageForm("Train")
 		form.Set(c.field, c.value)
-		if a := olga.post("/team/vision/images", form); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, c.says) || c.field == "reference" && !strings.Contains(a.body, c.value) {
+		if a := olga.post("/team/vision/images", form); a.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, c.says) || c.field == "reference" && !strings.Contains(a.body, c.value) {
 			t.Errorf("%s: want it back with %q, got %d", name, c.says, a.status)
 		}
 	}

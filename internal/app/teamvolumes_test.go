@@ -19,7 +19,8 @@ import (
 // share makes storage that a team shares.
 func (w *world) share(team, name string) {
 	w.t.Helper()
-	if _, err := w.workloads.ShareVolume(w.t.Context(), w.actorOf(admin), workload.ShareDraft{Team: team, Name: name, Cluster: "main", Class: "nfs", GiB: 10}); err != nil {
+	if _, err := w.workloads.ShareVolume(w.t.Context(), w.actorOf(admin), workload.ShareDraft{Team: team, Name: name,
+		Cluster: "main", Class: "nfs", GiB: 10}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -36,21 +37,26 @@ func (w *world) lastVolume() string { return fmt.Sprintf("data-%d", w.number) }
 
 // with is a start of the developer with shared storage.
 func (w *world) with(size string, mounts ...string) (request.Request, error) {
-	return w.requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision", Size: size, Image: "jupyterlab", Lease: "1h", Reason: "a test", Mounts: mounts})
+	return w.requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
+		Size: size, Image: "jupyterlab", Lease: "1h", Reason: "a test", Mounts: mounts})
 }
 
-// TestSharedStorage goes the whole way: an owner makes it, a member's workload has it, the summary shows the claim, it is metered, and it goes only when no workload has it.
+// TestSharedStorage goes the whole way: an owner makes it, a member's workload has it, the summary shows the claim, it
+// is metered, and it goes only when no workload has it.
 func TestSharedStorage(t *testing.T) {
 	w := newWorld(t)
 	olga, dora := w.signedIn(owner), w.signedIn(developer)
-	if a := olga.post("/team/vision/volumes", url.Values{"name": {"data"}, "class": {"main/nfs"}, "gib": {"20"}, "readOnly": {"on"}}); a.status != http.StatusSeeOther {
+	if a := olga.post("/team/vision/volumes", url.Values{"name": {"data"}, "class": {"main/nfs"}, "gib": {"20"},
+		"readOnly": {"on"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "/shared/data") {
 		t.Error("a member is not offered the storage")
 	}
-	wish := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}, "mounts": {"data"}}
-	if a := dora.post("/start/summary", wish); !strings.Contains(a.body, "claimName: vision.data") || !strings.Contains(a.body, "mountPath: /shared/data") {
+	wish := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
+		"lease": {"1h"}, "mounts": {"data"}}
+	if a := dora.post("/start/summary", wish); !strings.Contains(a.body, "claimName: vision.data") ||
+		!strings.Contains(a.body, "mountPath: /shared/data") {
 		t.Error("the summary's objects do not have the claim")
 	}
 	started := dora.post("/start", wish)
@@ -59,35 +65,43 @@ func TestSharedStorage(t *testing.T) {
 	}
 	id := workload.ID(strings.TrimPrefix(started.header.Get("Location"), "/workloads/"))
 	item, err := w.store.Workload(t.Context(), id)
-	if err != nil || len(item.Mounts) != 1 || item.Mounts[0].Claim != "vision.data" || item.Mounts[0].GiB != 20 || !item.Mounts[0].ReadOnly {
+	if err != nil || len(item.Mounts) != 1 || item.Mounts[0].Claim != "vision.data" || item.Mounts[0].GiB != 20 ||
+		!item.Mounts[0].ReadOnly {
 		t.Fatal(item.Mounts, err)
 	}
 	if a := dora.get("/workloads/" + string(id)); !strings.Contains(a.body, "/shared/data") {
 		t.Error("the workload's page does not say that it has it")
 	}
 
-	for path, form := range map[string]url.Values{"/team/vision/volumes/data/delete": {"confirm": {"data"}}, "/storage/vision.data/delete": {}} {
-		if a := olga.post(path, form); a.status != http.StatusConflict || strings.Contains(path, "team") && !strings.Contains(a.body, item.Name+" (Dora Dev)") {
+	for path, form := range map[string]url.Values{"/team/vision/volumes/data/delete": {"confirm": {"data"}},
+		"/storage/vision.data/delete": {}} {
+		if a := olga.post(path, form); a.status != http.StatusConflict || strings.Contains(path, "team") &&
+			!strings.Contains(a.body, item.Name+" (Dora Dev)") {
 			t.Errorf("%s: want a refusal that names who has it, got %d", path, a.status)
 		}
 	}
-	if _, err := w.requests.Submit(t.Context(), w.actorOf(owner), request.Draft{Kind: "notebook", Tenant: "vision", Size: "cpu", Image: "jupyterlab", Lease: "1h", Volume: "vision.data"}); !fault.Is(err, fault.Invalid) {
+	if _, err := w.requests.Submit(t.Context(), w.actorOf(owner), request.Draft{Kind: "notebook", Tenant: "vision",
+		Size: "cpu", Image: "jupyterlab", Lease: "1h", Volume: "vision.data"}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("somebody takes it for storage of their own: %v", err)
 	}
-	if _, err := w.requests.Submit(t.Context(), w.actorOf(other), request.Draft{Kind: "notebook", Tenant: "speech", Size: "cpu", Image: "jupyterlab", Lease: "1h", Mounts: []string{"data"}}); !fault.Is(err, fault.Invalid) {
+	if _, err := w.requests.Submit(t.Context(), w.actorOf(other), request.Draft{Kind: "notebook", Tenant: "speech",
+		Size: "cpu", Image: "jupyterlab", Lease: "1h", Mounts: []string{"data"}}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("another team has it: %v", err)
 	}
 	w.share("speech", "data") // another team's of the same name is another one
-	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1), Until: w.clock.now().AddDate(0, 0, 1)}})
+	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
+		Until: w.clock.now().AddDate(0, 0, 1)}})
 	if err != nil || len(kept) != 2 || kept[1].Volume != "vision.data" || kept[1].GiB != 20 || kept[1].Tenant != "vision" {
 		t.Errorf("want it metered for the team, got %+v %v", kept, err)
 	}
 
 	w.end(id)
-	if a := olga.post("/team/vision/volumes/data/delete", url.Values{"confirm": {"dat"}}); a.status != http.StatusUnprocessableEntity {
+	if a := olga.post("/team/vision/volumes/data/delete",
+		url.Values{"confirm": {"dat"}}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("want its whole name, got %d", a.status)
 	}
-	if a := olga.post("/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
+	if a := olga.post("/team/vision/volumes/data/delete",
+		url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if a := olga.get("/team/vision/volumes"); !strings.Contains(a.body, "Take back") {
@@ -99,12 +113,14 @@ func TestSharedStorage(t *testing.T) {
 	if _, err := w.with("cpu", "data"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("something starts with what is being deleted: %v", err)
 	}
-	if shared, ending := w.events(audit.VolumeShared), w.events(audit.VolumeEnding); len(shared) != 2 || len(ending) != 1 || ending[0].Tenant != "vision" {
+	if shared, ending := w.events(audit.VolumeShared), w.events(audit.VolumeEnding); len(shared) != 2 ||
+		len(ending) != 1 || ending[0].Tenant != "vision" {
 		t.Errorf("on record: %v %v", shared, ending)
 	}
 }
 
-// TestDeletedSharedStorageHasATimeOfGrace: until it is over one click brings it back; then the leader removes it, once, and only where the cluster answers.
+// TestDeletedSharedStorageHasATimeOfGrace: until it is over one click brings it back; then the leader removes it, once,
+// and only where the cluster answers.
 func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	w := newWorld(t)
 	w.share("vision", "data")
@@ -115,7 +131,8 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	}
 	remove := func() {
 		t.Helper()
-		if a := olga.post("/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
+		if a := olga.post("/team/vision/volumes/data/delete",
+			url.Values{"confirm": {"data"}}); a.status != http.StatusSeeOther {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
@@ -147,7 +164,8 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	if a := dora.post("/team/vision/volumes/data/restore", nil); a.status != http.StatusForbidden {
 		t.Errorf("a member takes it back: %d", a.status)
 	}
-	if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {"10"}, "gib": {"20"}}); a.status != http.StatusConflict {
+	if a := olga.post("/team/vision/volumes/data/grow",
+		url.Values{"from": {"10"}, "gib": {"20"}}); a.status != http.StatusConflict {
 		t.Errorf("what goes grows: %d", a.status)
 	}
 	for range 2 {
@@ -171,7 +189,8 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	if v := volume(); !v.Deleted {
 		t.Errorf("want it left to the controller, got %+v", v)
 	}
-	if _, err := w.workloads.RestoreVolume(t.Context(), w.actorOf(owner), "vision", "data"); !fault.Is(err, fault.Conflict) {
+	if _, err := w.workloads.RestoreVolume(t.Context(), w.actorOf(owner), "vision", "data"); !fault.Is(err,
+		fault.Conflict) {
 		t.Errorf("want it said that it is too late, got %v", err)
 	}
 	for kind, want := range map[audit.Kind]int{audit.VolumeEnding: 2, audit.VolumeRestored: 1, audit.VolumeDeleted: 1} {
@@ -181,7 +200,8 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	}
 }
 
-// TestSharedStorageGrows: only larger, only as large as it may, only by who saw how large it is; and what the cluster refuses is taken back with its words.
+// TestSharedStorageGrows: only larger, only as large as it may, only by who saw how large it is; and what the cluster
+// refuses is taken back with its words.
 func TestSharedStorageGrows(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) {
 		c.Clusters[0].SharedStorage[0].VolumeGiB, c.Clusters[0].SharedStorage[0].TeamGiB = 60, 100
@@ -201,20 +221,26 @@ func TestSharedStorageGrows(t *testing.T) {
 		"somebody else was faster":  {"9", "20", http.StatusConflict, "it has 10 GiB now"},
 		"what was seen is not told": {"", "20", http.StatusConflict, "it has 10 GiB now"},
 	} {
-		if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
+		if a := olga.post("/team/vision/volumes/data/grow",
+			url.Values{"from": {c.from}, "gib": {c.gib}}); a.status != c.status || !strings.Contains(a.body, c.says) {
 			t.Errorf("%s: want %d with %q, got %d", name, c.status, c.says, a.status)
 		}
 	}
-	if a := olga.post("/team/vision/volumes/data/grow", url.Values{"from": {"10"}, "gib": {"60"}}); a.status != http.StatusSeeOther {
+	if a := olga.post("/team/vision/volumes/data/grow",
+		url.Values{"from": {"10"}, "gib": {"60"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := olga.post("/team/vision/volumes/other/grow", url.Values{"from": {"10"}, "gib": {"41"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "70 of 100 GiB") {
+	if a := olga.post("/team/vision/volumes/other/grow",
+		url.Values{"from": {"10"}, "gib": {"41"}}); a.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(a.body, "70 of 100 GiB") {
 		t.Errorf("more than the team may have in all: %d", a.status)
 	}
-	if a := olga.post("/team/vision/volumes", url.Values{"name": {"third"}, "class": {"main/nfs"}, "gib": {"31"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "30 GiB are left") {
+	if a := olga.post("/team/vision/volumes", url.Values{"name": {"third"}, "class": {"main/nfs"},
+		"gib": {"31"}}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "30 GiB are left") {
 		t.Errorf("a new one of more than is left: %d", a.status)
 	}
-	if a := w.call(w.token(owner), http.MethodPost, "/api/v1/tenants/vision/volumes/other/grow", map[string]any{"from": 10, "gib": 40}); a.status != http.StatusOK || !strings.Contains(a.body, `"storage":"40Gi"`) {
+	if a := w.call(w.token(owner), http.MethodPost, "/api/v1/tenants/vision/volumes/other/grow",
+		map[string]any{"from": 10, "gib": 40}); a.status != http.StatusOK || !strings.Contains(a.body, `"storage":"40Gi"`) {
 		t.Errorf("exactly what is left: %d %s", a.status, a.body)
 	}
 	seen, err := w.store.Volume(t.Context(), "vision.other")
@@ -222,7 +248,8 @@ func TestSharedStorageGrows(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	for range 2 { // after a crash it is told twice
-		if err := w.workloads.NotGrown(t.Context(), seen, 10, "volume.refused_class", "the class must support resize"); err != nil {
+		if err := w.workloads.NotGrown(t.Context(), seen, 10, "volume.refused_class",
+			"the class must support resize"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,14 +260,17 @@ func TestSharedStorageGrows(t *testing.T) {
 		}
 	}
 	a := w.call(w.token(developer), http.MethodGet, "/api/v1/tenants/vision/volumes", nil)
-	if !strings.Contains(a.body, `"notGrown":{"gib":40`) || !strings.Contains(a.body, `"storage":"10Gi"`) || !strings.Contains(a.body, `"phase":"unknown"`) {
+	if !strings.Contains(a.body, `"notGrown":{"gib":40`) || !strings.Contains(a.body, `"storage":"10Gi"`) ||
+		!strings.Contains(a.body, `"phase":"unknown"`) {
 		t.Errorf("over the API: %s", a.body)
 	}
-	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1), Until: w.clock.now().AddDate(0, 0, 1)}})
+	kept, err := w.store.Kept(t.Context(), usage.Filter{Span: usage.Span{From: w.clock.now().AddDate(0, 0, -1),
+		Until: w.clock.now().AddDate(0, 0, 1)}})
 	if err != nil || len(kept) == 0 || kept[len(kept)-1].Volume != "vision.other" || kept[len(kept)-1].GiB != 10 {
 		t.Errorf("want it metered as large as it stayed, got %+v %v", kept, err)
 	}
-	if a := olga.post("/team/vision/volumes/other/grow", url.Values{"from": {"10"}, "gib": {"11"}}); a.status != http.StatusSeeOther {
+	if a := olga.post("/team/vision/volumes/other/grow",
+		url.Values{"from": {"10"}, "gib": {"11"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if again, err := w.store.Volume(t.Context(), "vision.other"); err != nil || again.Refused.GiB != 0 {
@@ -259,7 +289,8 @@ func (w *world) end(id workload.ID) {
 		w.t.Fatal(err)
 	}
 	item.State = workload.Ended
-	if err := w.store.ChangeExclusively(w.t.Context(), func(tx workload.Tx) error { return tx.SaveWorkload(w.t.Context(), item) }); err != nil {
+	if err := w.store.ChangeExclusively(w.t.Context(),
+		func(tx workload.Tx) error { return tx.SaveWorkload(w.t.Context(), item) }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -275,7 +306,8 @@ func TestSharedStorageThatGoesWhileSomebodyDecides(t *testing.T) {
 	if err := w.workloads.EndVolume(t.Context(), w.actorOf(owner), "vision", "data", "data"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), r.ID, ""); !fault.Is(err, fault.Conflict) || fault.As(err).Sentence.ID != "request.mount_gone" {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), r.ID, ""); !fault.Is(err, fault.Conflict) ||
+		fault.As(err).Sentence.ID != "request.mount_gone" {
 		t.Errorf("want the reason, got %v", err)
 	}
 	if now, err := w.requests.Get(t.Context(), w.actorOf(developer), r.ID); err != nil || now.State != request.Pending {
@@ -300,7 +332,8 @@ func TestSharedStorageIsChecked(t *testing.T) {
 	} {
 		form := url.Values{"name": {"fresh"}, "class": {"main/nfs"}, "gib": {"10"}}
 		form.Set(c.field, c.value)
-		if a := olga.post("/team/vision/volumes", form); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, c.says) {
+		if a := olga.post("/team/vision/volumes", form); a.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(a.body, c.says) {
 			t.Errorf("%s: want it back with %q, got %d", name, c.says, a.status)
 		}
 	}

@@ -42,7 +42,8 @@ func (w *world) tenantVersion(name string) int64 {
 func (w *world) membership(given bool) url.Values {
 	w.t.Helper()
 	subject := fmt.Sprintf("member-%d", w.next())
-	p := identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), subject), Issuer: w.provider.Issuer(), Subject: subject, Name: "A Member", SeenAt: w.clock.now()}
+	p := identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), subject), Issuer: w.provider.Issuer(),
+		Subject: subject, Name: "A Member", SeenAt: w.clock.now()}
 	if err := w.store.SavePerson(w.t.Context(), p); err != nil {
 		w.t.Fatal(err)
 	}
@@ -56,11 +57,13 @@ func (w *world) membership(given bool) url.Values {
 	return url.Values{"person": {string(p.ID)}, "role": {string(identity.Developer)}}
 }
 
-// TestATeamMadeByHand goes the whole way: an administrator makes a team, its owner adds somebody, who starts something; switched off it starts nothing and keeps what runs.
+// TestATeamMadeByHand goes the whole way: an administrator makes a team, its owner adds somebody, who starts something;
+// switched off it starts nothing and keeps what runs.
 func TestATeamMadeByHand(t *testing.T) {
 	w := newWorld(t)
 	boss, dora := w.token(admin), w.signedIn(developer)
-	made := w.call(boss, http.MethodPost, "/api/v1/tenants", map[string]any{"name": "robots", "title": "Robots", "groups": map[string]any{"owner": []string{"gpu-*-leads"}}, "quota": map[string]int{"cpu": 2}})
+	made := w.call(boss, http.MethodPost, "/api/v1/tenants", map[string]any{"name": "robots", "title": "Robots",
+		"groups": map[string]any{"owner": []string{"gpu-*-leads"}}, "quota": map[string]int{"cpu": 2}})
 	if made.status != http.StatusCreated {
 		t.Fatalf("%d %s", made.status, made.body)
 	}
@@ -76,12 +79,14 @@ func TestATeamMadeByHand(t *testing.T) {
 	if err := w.tenants.AddMember(t.Context(), leader, "robots", w.person(developer).ID, identity.Developer); err != nil {
 		t.Fatal(err)
 	}
-	started := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}})
+	started := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"},
+		"image": {"jupyterlab"}, "lease": {"1h"}})
 	if started.status != http.StatusSeeOther || !strings.HasPrefix(started.header.Get("Location"), "/workloads/") {
 		t.Fatalf("a new member starts nothing: %d %s", started.status, started.body)
 	}
 	w.switchOff("robots")
-	refused := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"}, "lease": {"1h"}})
+	refused := dora.post("/start", url.Values{"tenant": {"robots"}, "kind": {"notebook"}, "size": {"cpu"},
+		"image": {"jupyterlab"}, "lease": {"1h"}})
 	if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Robots is switched off") {
 		t.Errorf("want the reason, got %d", refused.status)
 	}
@@ -96,15 +101,18 @@ func TestATeamMadeByHand(t *testing.T) {
 			t.Errorf("%s: want %d events of the team, got %v", kind, want, got)
 		}
 	}
-	if err := w.tenants.RemoveMember(t.Context(), leader, "robots", w.person(developer).ID, identity.Developer); err != nil {
+	if err := w.tenants.RemoveMember(t.Context(), leader, "robots", w.person(developer).ID,
+		identity.Developer); err != nil {
 		t.Fatal(err)
 	}
 	member := string(w.person(developer).ID)
 	for what, c := range map[string]struct{ got, want []audit.Change }{
-		"made":         {w.events(audit.TenantSaved)[1].Changes, []audit.Change{{Field: "groups.owner", New: "gpu-*-leads"}, {Field: "quota.cpu", New: "2"}, {Field: "title", New: "Robots"}}},
-		"switched off": {w.events(audit.TenantSaved)[0].Changes, []audit.Change{{Field: "disabled", Old: "false", New: "true"}}},
-		"a member":     {w.events(audit.MemberAdded)[0].Changes, []audit.Change{{Field: "member.developer", New: member}}},
-		"one less":     {w.events(audit.MemberRemoved)[0].Changes, []audit.Change{{Field: "member.developer", Old: member}}},
+		"made": {w.events(audit.TenantSaved)[1].Changes, []audit.Change{{Field: "groups.owner", New: "gpu-*-leads"},
+			{Field: "quota.cpu", New: "2"}, {Field: "title", New: "Robots"}}},
+		"switched off": {w.events(audit.TenantSaved)[0].Changes,
+			[]audit.Change{{Field: "disabled", Old: "false", New: "true"}}},
+		"a member": {w.events(audit.MemberAdded)[0].Changes, []audit.Change{{Field: "member.developer", New: member}}},
+		"one less": {w.events(audit.MemberRemoved)[0].Changes, []audit.Change{{Field: "member.developer", Old: member}}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s: %s", what, diff)
@@ -112,15 +120,19 @@ func TestATeamMadeByHand(t *testing.T) {
 	}
 }
 
-// TestATeamOfTheConfigurationIsChangedInParts: what is left as it is goes on following the configuration, and comes back when it is taken out.
+// TestATeamOfTheConfigurationIsChangedInParts: what is left as it is goes on following the configuration, and comes
+// back when it is taken out.
 func TestATeamOfTheConfigurationIsChangedInParts(t *testing.T) {
 	w := newWorld(t)
 	a := w.actorOf(admin)
-	e, err := w.tenants.Save(t.Context(), a, tenant.Draft{Name: "vision", Title: "Vision", Groups: map[identity.Role][]string{identity.Developer: {"vision-devs"}, identity.Owner: {"new-owners"}}, Quota: map[string]int{"cpu": 1}})
+	e, err := w.tenants.Save(t.Context(), a, tenant.Draft{Name: "vision", Title: "Vision",
+		Groups: map[identity.Role][]string{identity.Developer: {"vision-devs"}, identity.Owner: {"new-owners"}},
+		Quota:  map[string]int{"cpu": 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.QuotaOf("cpu") != 1 || e.QuotaOf("h100") != 1000 || w.actorOf(owner).Member("vision") || !w.actorOf(developer).Member("vision") {
+	if e.QuotaOf("cpu") != 1 || e.QuotaOf("h100") != 1000 || w.actorOf(owner).Member("vision") ||
+		!w.actorOf(developer).Member("vision") {
 		t.Errorf("got %+v, and the owner of before is %v", e.Tenant, w.actorOf(owner).Tenants)
 	}
 	if _, listed := e.Newest.Saved.Groups[identity.Developer]; listed || e.Newest.Saved.Title != nil {
@@ -129,7 +141,8 @@ func TestATeamOfTheConfigurationIsChangedInParts(t *testing.T) {
 	if _, err := w.tenants.Save(t.Context(), a, tenant.Draft{Name: "vision", Base: 0}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want a conflict for an old version, got %v", err)
 	}
-	if e, err = w.tenants.Save(t.Context(), a, tenant.Draft{Name: "vision", Title: "Vision", Base: 1}); err != nil || e.QuotaOf("cpu") != 1000 || !w.actorOf(owner).Member("vision") {
+	if e, err = w.tenants.Save(t.Context(), a, tenant.Draft{Name: "vision", Title: "Vision", Base: 1}); err != nil ||
+		e.QuotaOf("cpu") != 1000 || !w.actorOf(owner).Member("vision") {
 		t.Errorf("want the configuration's back, got %+v, %v", e.Tenant, err)
 	}
 }
@@ -147,7 +160,8 @@ func TestARoleThatIsTakenIsGoneAtOnce(t *testing.T) {
 	if a := page.get("/workloads/" + string(item.ID)); a.status != http.StatusOK {
 		t.Fatalf("an owner by hand sees nothing: %d", a.status)
 	}
-	if a := page.post("/team/vision/members/"+string(clara)+"/owner/remove", url.Values{}); a.status != http.StatusSeeOther || a.header.Get("Location") != "/team" {
+	if a := page.post("/team/vision/members/"+string(clara)+"/owner/remove",
+		url.Values{}); a.status != http.StatusSeeOther || a.header.Get("Location") != "/team" {
 		t.Fatalf("one cannot leave: %d %s", a.status, a.header.Get("Location"))
 	}
 	if a := page.post("/workloads/"+string(item.ID)+"/stop", url.Values{}); a.status != http.StatusNotFound {
@@ -156,7 +170,8 @@ func TestARoleThatIsTakenIsGoneAtOnce(t *testing.T) {
 	if a := w.call(token, http.MethodGet, "/api/v1/workloads/"+string(item.ID), nil); a.status != http.StatusNotFound {
 		t.Errorf("the token still reads: %d", a.status)
 	}
-	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(owner), "vision", clara, identity.Owner); !fault.Is(err, fault.NotFound) {
+	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(owner), "vision", clara, identity.Owner); !fault.Is(err,
+		fault.NotFound) {
 		t.Errorf("twice: want not found, got %v", err)
 	}
 }
@@ -194,13 +209,15 @@ func TestTokensOfMembersAreEndedByOwnersOnly(t *testing.T) {
 		return name
 	}
 	b := w.signedIn(owner)
-	if page := b.get("/team/vision").body; !strings.Contains(page, id(mine)) || strings.Contains(page, id(foreign)) || strings.Contains(page, mine) {
+	if page := b.get("/team/vision").body; !strings.Contains(page, id(mine)) || strings.Contains(page, id(foreign)) ||
+		strings.Contains(page, mine) {
 		t.Error("want the member's token without its secret, and no other team's")
 	}
 	if a := b.post("/team/vision/tokens/"+id(foreign)+"/revoke", url.Values{}); a.status != http.StatusNotFound {
 		t.Errorf("a foreign token: %d", a.status)
 	}
-	if a := w.signedIn(developer).post("/team/vision/tokens/"+id(mine)+"/revoke", url.Values{}); a.status != http.StatusForbidden {
+	if a := w.signedIn(developer).post("/team/vision/tokens/"+id(mine)+"/revoke",
+		url.Values{}); a.status != http.StatusForbidden {
 		t.Errorf("a developer: %d", a.status)
 	}
 	if a := b.post("/team/vision/tokens/"+id(mine)+"/revoke", url.Values{}); a.status != http.StatusSeeOther {
@@ -220,7 +237,8 @@ func TestDefaultsOfATeamFillTheForm(t *testing.T) {
 	if a := b.post("/team/vision/defaults", url.Values{"size": {"nothing"}}); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown size: %d", a.status)
 	}
-	if a := b.post("/team/vision/defaults", url.Values{"size": {"h100"}, "lease": {"5h"}}); a.status != http.StatusSeeOther {
+	if a := b.post("/team/vision/defaults", url.Values{"size": {"h100"},
+		"lease": {"5h"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	form := w.signedIn(developer).get("/start").page(t)

@@ -13,14 +13,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// TestTraceOfAStart: the call, and in it the decision with its rule, are one trace, which the workload keeps for the controller; a refusal names its trace to the
-// caller and in the log. What a caller says of traces is not believed.
+// TestTraceOfAStart: the call, and in it the decision with its rule, are one trace, which the workload keeps for the
+// controller; a refusal names its trace to the caller and in the log. What a caller says of traces is not believed.
 func TestTraceOfAStart(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	w := newWorldWith(t, []Option{WithTraces(trace.By(sdk.NewTracerProvider(sdk.WithSyncer(spans))))})
 	token := w.token(developer)
 	const theirs = "0af7651916cd43dd8448eb211c80319c"
-	reply := w.call(token, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab", "name": "traced"},
+	reply := w.call(token, http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision",
+		"size": "cpu", "image": "jupyterlab", "name": "traced"},
 		"Traceparent", "00-"+theirs+"-b7ad6b7169203331-01")
 	if reply.status/100 != 2 {
 		t.Fatalf("%d: %s", reply.status, reply.body)
@@ -28,7 +29,8 @@ func TestTraceOfAStart(t *testing.T) {
 	call := w.span(spans, "POST /api/v1/requests")
 	decide := w.span(spans, "decide")
 	id := call.SpanContext.TraceID().String()
-	if id == theirs || decide.SpanContext.TraceID() != call.SpanContext.TraceID() || decide.Parent.SpanID() != call.SpanContext.SpanID() {
+	if id == theirs || decide.SpanContext.TraceID() != call.SpanContext.TraceID() ||
+		decide.Parent.SpanID() != call.SpanContext.SpanID() {
 		t.Errorf("want a trace of our own with the decision in the call, got %s and %s", id, decide.SpanContext.TraceID())
 	}
 	kinds := ""

@@ -31,7 +31,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// world is a whole portal on SQLite with a working sign-in provider and a cluster that does not answer: two teams and a third that is disabled.
+// world is a whole portal on SQLite with a working sign-in provider and a cluster that does not answer: two teams and a
+// third that is disabled.
 type world struct {
 	*App
 	t        *testing.T
@@ -154,16 +155,21 @@ func (w *world) config(dir, listen string) config.Config {
 	}
 	return config.Config{
 		Listen: listen, URL: w.url, Database: "sqlite:" + filepath.Join(dir, "portal.db"),
-		OIDC:     config.OIDC{Issuer: w.provider.Issuer(), ClientID: w.provider.ClientID(), ClientSecret: w.provider.ClientSecret()},
-		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1", SharedStorage: []workload.Class{{Name: "nfs", Access: workload.ManyNodes}}}},
+		OIDC: config.OIDC{Issuer: w.provider.Issuer(), ClientID: w.provider.ClientID(),
+			ClientSecret: w.provider.ClientSecret()},
+		Clusters: []config.Cluster{{Name: "main", Kubeconfig: kubeconfig, Prometheus: "http://127.0.0.1:1",
+			SharedStorage: []workload.Class{{Name: "nfs", Access: workload.ManyNodes}}}},
 		Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}, identity.Auditor: {"auditors"}},
 		Tenants: []tenant.Tenant{
-			{Name: "vision", Title: "Vision", Quota: quota, Groups: map[identity.Role][]string{identity.Developer: {"vision-devs"}, identity.Owner: {"vision-owners"}}},
+			{Name: "vision", Title: "Vision", Quota: quota,
+				Groups: map[identity.Role][]string{identity.Developer: {"vision-devs"}, identity.Owner: {"vision-owners"}}},
 			{Name: "speech", Quota: quota, Groups: map[identity.Role][]string{identity.Developer: {"speech-devs"}}},
-			{Name: "closed", Quota: quota, Disabled: true, Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
+			{Name: "closed", Quota: quota, Disabled: true,
+				Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
 		},
-		TeamImages:   []string{"registry.example.org/{team}/*"},
-		LicencePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 5}},
+		TeamImages: []string{"registry.example.org/{team}/*"},
+		LicencePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
+			Seats: 5}},
 	}
 }
 
@@ -180,7 +186,8 @@ current-context: c
 func (w *world) person(subject string) identity.Person {
 	for _, u := range everybody {
 		if u.Subject == subject {
-			return identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), u.Subject), Issuer: w.provider.Issuer(), Subject: u.Subject, Name: u.Name, Email: u.Email, Groups: u.Groups}
+			return identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), u.Subject), Issuer: w.provider.Issuer(),
+				Subject: u.Subject, Name: u.Name, Email: u.Email, Groups: u.Groups}
 		}
 	}
 	w.t.Fatalf("nobody is called %s", subject)
@@ -210,8 +217,10 @@ func (w *world) running(subject, team string) workload.Workload {
 	p, now, name := w.person(subject), w.clock.now(), fmt.Sprintf("nb-%s-%d", subject, w.next())
 	size, _ := w.offer.Catalog().Size("cpu")
 	image, _ := w.offer.Catalog().Image("jupyterlab")
-	item := workload.Workload{ID: workload.ID(newID("w-")), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: p.ID, OwnerName: p.Name, Size: size, Image: image,
-		Cluster: "main", Namespace: "gpu-" + team, Volume: name + "-home", StorageGiB: 10, Desired: workload.WantRunning, Generation: 1, State: workload.Running,
+	item := workload.Workload{ID: workload.ID(newID("w-")), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: p.ID,
+		OwnerName: p.Name, Size: size, Image: image,
+		Cluster: "main", Namespace: "gpu-" + team, Volume: name + "-home", StorageGiB: 10, Desired: workload.WantRunning,
+		Generation: 1, State: workload.Running,
 		Lease: workload.Lease{From: now, Until: now.Add(4 * time.Hour)}, CreatedAt: now, UpdatedAt: now}
 	w.save(func(tx request.Tx) error {
 		if err := tx.SaveWorkload(w.t.Context(), item); err != nil {
@@ -231,8 +240,10 @@ func (w *world) away(subject, stand string) standin.Period {
 			w.t.Fatal(err)
 		}
 	}
-	p := standin.Period{ID: newID("i-"), Person: person.ID, StandIn: other.ID, From: now.AddDate(0, 0, 10), Until: now.AddDate(0, 0, 11), CreatedAt: now}
-	if err := w.store.CreateStandIn(w.t.Context(), p, audit.By(identity.Actor{Person: person}, audit.StandInCreated, now)); err != nil {
+	p := standin.Period{ID: newID("i-"), Person: person.ID, StandIn: other.ID, From: now.AddDate(0, 0, 10),
+		Until: now.AddDate(0, 0, 11), CreatedAt: now}
+	if err := w.store.CreateStandIn(w.t.Context(), p, audit.By(identity.Actor{Person: person}, audit.StandInCreated,
+		now)); err != nil {
 		w.t.Fatal(err)
 	}
 	return p
@@ -242,21 +253,24 @@ func (w *world) away(subject, stand string) standin.Period {
 func (w *world) kept(subject, team string) workload.Volume {
 	w.t.Helper()
 	p, now := w.person(subject), w.clock.now()
-	v := workload.Volume{Name: fmt.Sprintf("kept-%s-%d", subject, w.next()), Tenant: team, Owner: p.ID, OwnerName: p.Name, Cluster: "main", Namespace: "gpu-" + team, GiB: 10,
+	v := workload.Volume{Name: fmt.Sprintf("kept-%s-%d", subject, w.next()), Tenant: team, Owner: p.ID, OwnerName: p.Name,
+		Cluster: "main", Namespace: "gpu-" + team, GiB: 10,
 		CreatedAt: now, UpdatedAt: now}
 	w.save(func(tx request.Tx) error { return tx.SaveVolume(w.t.Context(), v) })
 	return v
 }
 
 func volumeOf(item workload.Workload, by workload.ID) workload.Volume {
-	return workload.Volume{Name: item.Volume, Tenant: item.Tenant, Owner: item.Owner, OwnerName: item.OwnerName, Cluster: item.Cluster, Namespace: item.Namespace,
+	return workload.Volume{Name: item.Volume, Tenant: item.Tenant, Owner: item.Owner, OwnerName: item.OwnerName,
+		Cluster: item.Cluster, Namespace: item.Namespace,
 		GiB: item.StorageGiB, Workload: by, CreatedAt: item.CreatedAt, UpdatedAt: item.CreatedAt}
 }
 
 // pending is a request for a whole GPU, which waits for an approver.
 func (w *world) pending(subject, team string) request.Request {
 	w.t.Helper()
-	r, err := w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: team, Size: "h100", Image: "jupyterlab", Reason: "training",
+	r, err := w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: team,
+		Size: "h100", Image: "jupyterlab", Reason: "training",
 		Name: fmt.Sprintf("big-%s-%d", subject, w.next())})
 	if err != nil {
 		w.t.Fatal(err)
@@ -301,7 +315,10 @@ type browser struct {
 
 func (w *world) browser() *browser {
 	b := &browser{w: w, cookies: map[string]*http.Cookie{}, headers: map[string]string{}}
-	b.client = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	b.client = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	return b
 }
 
@@ -313,7 +330,8 @@ func (w *world) signedIn(subject string) *browser {
 	if err := w.store.SavePerson(w.t.Context(), p); err != nil {
 		w.t.Fatal(err)
 	}
-	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now, SeenAt: now, EndsAt: now.Add(24 * time.Hour)}
+	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now,
+		SeenAt: now, EndsAt: now.Add(24 * time.Hour)}
 	if err := w.store.CreateSession(w.t.Context(), session); err != nil {
 		w.t.Fatal(err)
 	}
@@ -465,7 +483,8 @@ func (w *world) send(token, method, path string, body any, headers ...string) (a
 	return read(w.t, reply), nil
 }
 
-var noRedirect = &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var noRedirect = &http.Client{Timeout: time.Minute,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // json reads an answer's body.
 func (a answer) json(t *testing.T) map[string]any {

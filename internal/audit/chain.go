@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// Record is an event as it is stored and exported: what its link is taken over. All fields are texts and numbers that no program rewrites on the way.
+// Record is an event as it is stored and exported: what its link is taken over. All fields are texts and numbers that
+// no program rewrites on the way.
 type Record struct {
 	Seq      int64  `json:"seq"`
 	At       int64  `json:"at"` // microseconds since 1970, UTC
@@ -36,9 +37,10 @@ type Record struct {
 	Changes        string `json:"changes,omitempty"` // JSON of the changes, as stored
 }
 
-// Next is the link that an event must have when the one before it has the link previous: SHA-256 in hexadecimal over the previous link and every field. Each
-// field goes in with its length first, so that nothing can be moved from one field into the next. The fields that came later go in, all of them, when one of them says
-// something: so the links of before still hold, and to empty such a field, or to fill one of an old event, is as much of a change as any.
+// Next is the link that an event must have when the one before it has the link previous: SHA-256 in hexadecimal over
+// the previous link and every field. Each field goes in with its length first, so that nothing can be moved from one
+// field into the next. The fields that came later go in, all of them, when one of them says something: so the links of
+// before still hold, and to empty such a field, or to fill one of an old event, is as much of a change as any.
 func (r Record) Next(previous string) string {
 	h := sha256.New()
 	number := func(n int64) {
@@ -48,11 +50,13 @@ func (r Record) Next(previous string) string {
 	}
 	number(r.Seq)
 	number(r.At)
-	for _, text := range []string{previous, r.Kind, r.Actor, r.Name, r.Address, r.Tenant, r.Request, r.Workload, r.Volume, r.Rule, r.Detail} {
+	for _, text := range []string{previous, r.Kind, r.Actor, r.Name, r.Address, r.Tenant, r.Request, r.Workload, r.Volume,
+		r.Rule, r.Detail} {
 		number(int64(len(text)))
 		io.WriteString(h, text) //nolint:errcheck // a hash takes everything
 	}
-	if later := []string{r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes}; slices.ContainsFunc(later, func(s string) bool { return s != "" }) {
+	if later := []string{r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes}; slices.ContainsFunc(
+		later, func(s string) bool { return s != "" }) {
 		for _, text := range later {
 			number(int64(len(text)))
 			io.WriteString(h, text) //nolint:errcheck // a hash takes everything
@@ -79,8 +83,8 @@ type Break struct {
 // Error is the break in one line.
 func (b *Break) Error() string { return fmt.Sprintf("event %d: %s", b.Seq, b.Reason) }
 
-// Add takes the next record. The error is a *Break when it does not follow from those before. An extract that begins later than event 1 is trusted in its
-// first record, for what was before is not at hand.
+// Add takes the next record. The error is a *Break when it does not follow from those before. An extract that begins
+// later than event 1 is trusted in its first record, for what was before is not at hand.
 func (c *Chain) Add(r Record) error {
 	switch {
 	case c.Count > 0 && r.Seq != c.Last+1:
@@ -101,7 +105,8 @@ func (c *Chain) Add(r Record) error {
 	return nil
 }
 
-// Verify reads a dump, one record a line, and checks it as a whole. The error is a *Break, or says what could not be read.
+// Verify reads a dump, one record a line, and checks it as a whole. The error is a *Break, or says what could not be
+// read.
 func Verify(dump io.Reader) (Chain, error) {
 	var c Chain
 	lines := bufio.NewScanner(dump)

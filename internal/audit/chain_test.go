@@ -16,10 +16,12 @@ func chained(n int) []Record {
 	records := make([]Record, n)
 	head := ""
 	for i := range records {
-		r := Record{Seq: int64(i + 1), At: int64(1_700_000_000_000_000 + i), Kind: "request.approved", Actor: "p-1", Name: "Ada", Address: "192.0.2.7", Tenant: "vision",
+		r := Record{Seq: int64(i + 1), At: int64(1_700_000_000_000_000 + i), Kind: "request.approved", Actor: "p-1",
+			Name: "Ada", Address: "192.0.2.7", Tenant: "vision",
 			Request: "r-1", Workload: "w-1", Volume: "v", Rule: "whole-gpus", Detail: `{"id":"note","args":{"Note":"<ok>"}}`}
 		if i%2 == 1 { // every other one is from before these were recorded
-			r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes = "p-2", "Eve", "token", "gpp_1", "nightly", `[{"field":"shared","new":"true"}]`
+			r.Behalf, r.BehalfName, r.Via, r.Credential, r.CredentialName, r.Changes = "p-2", "Eve", "token", "gpp_1", "nightly",
+				`[{"field":"shared","new":"true"}]`
 		}
 		r.Link = r.Next(head)
 		head, records[i] = r.Link, r
@@ -49,7 +51,8 @@ func TestVerifyHolds(t *testing.T) {
 	}
 }
 
-// Whatever field of whatever record is changed, and whichever record is missing, doubled or moved, the first broken place is named.
+// Whatever field of whatever record is changed, and whichever record is missing, doubled or moved, the first broken
+// place is named.
 func TestEveryChangeBreaksTheChain(t *testing.T) {
 	const n = 12
 	fields := reflect.TypeFor[Record]().NumField()
@@ -92,7 +95,8 @@ func TestFieldsDoNotRunTogether(t *testing.T) {
 
 // The link of an event without any of the fields that came later, as the first version of the chain made it.
 func TestLinksOfBeforeHold(t *testing.T) {
-	r := Record{Seq: 7, At: 1_700_000_000_000_000, Kind: "request.approved", Actor: "p-1", Name: "Ada", Address: "192.0.2.7", Tenant: "vision", Request: "r-1", Workload: "w-1",
+	r := Record{Seq: 7, At: 1_700_000_000_000_000, Kind: "request.approved", Actor: "p-1", Name: "Ada",
+		Address: "192.0.2.7", Tenant: "vision", Request: "r-1", Workload: "w-1",
 		Volume: "v", Rule: "whole-gpus", Detail: `{"id":""}`}
 	if got, want := r.Next("before"), "5e46f4f9efb087c391540235d00e2d4446379aa326fe759c7e1636e2b76ebf67"; got != want {
 		t.Errorf("want %s, got %s", want, got)

@@ -18,10 +18,12 @@ const StandIn = "standIn"
 // HandedTo is the field of a Change in which an event names the approver to whom a request was given.
 const HandedTo = "handedTo"
 
-// SeatPool is the field of a Change in which an approval names the pool of licence seats that it has to wait for. The event that it was queued stands beside it.
+// SeatPool is the field of a Change in which an approval names the pool of licence seats that it has to wait for. The
+// event that it was queued stands beside it.
 const SeatPool = "seatPool"
 
-// Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or is none.
+// Change is one value that an event changed, by its path: "whole-gpus.outcome". Old and New are "" where there was or
+// is none.
 type Change struct {
 	Field string `json:"field"`
 	Old   string `json:"old,omitempty"`
@@ -34,8 +36,8 @@ const (
 	masked     = "…" // stands for what nobody may read
 )
 
-// Diff tells what differs between two values, by the names of their JSON, in order. It is bounded, for the record is kept for good: what exceeds it is counted. What is
-// called a secret is masked.
+// Diff tells what differs between two values, by the names of their JSON, in order. It is bounded, for the record is
+// kept for good: what exceeds it is counted. What is called a secret is masked.
 func Diff(old, new any) []Change {
 	before, after := values(old), values(new)
 	paths := map[string]bool{}
@@ -58,7 +60,8 @@ func Bounded(changes []Change) []Change {
 	if len(changes) <= maxChanges {
 		return changes
 	}
-	return append(slices.Clone(changes[:maxChanges-1]), Change{Field: "…", New: fmt.Sprintf("+%d", len(changes)-maxChanges+1)})
+	return append(slices.Clone(changes[:maxChanges-1]),
+		Change{Field: "…", New: fmt.Sprintf("+%d", len(changes)-maxChanges+1)})
 }
 
 // Changed is one change, nothing where both are the same.
@@ -86,7 +89,8 @@ func changeOf(field, old, new string) Change {
 // secret names what must not be in the record, whoever changes it.
 func secret(field string) bool {
 	field = strings.ToLower(field)
-	return slices.ContainsFunc([]string{"secret", "password", "token", "credential"}, func(word string) bool { return strings.Contains(field, word) })
+	return slices.ContainsFunc([]string{"secret", "password", "token", "credential"},
+		func(word string) bool { return strings.Contains(field, word) })
 }
 
 func short(text string) string {

@@ -19,15 +19,20 @@ func TestDiff(t *testing.T) {
 		old, new any
 		want     []Change
 	}{
-		"nothing":               {item{Name: "a"}, item{Name: "a"}, nil},
-		"one value":             {item{Name: "a"}, item{Name: "b"}, []Change{{"name", "a", "b"}}},
-		"what came and went":    {item{Quota: map[string]int{"cpu": 1}}, item{Quota: map[string]int{"h100": 2}}, []Change{{"quota.cpu", "1", ""}, {"quota.h100", "", "2"}}},
-		"a list":                {item{Groups: []string{"a"}}, item{Groups: []string{"a", "b"}}, []Change{{"groups[2]", "", "b"}}},
-		"a secret is never in":  {item{Hook: map[string]string{"clientSecret": "hush"}}, item{Hook: map[string]string{"clientSecret": "hush2"}}, []Change{{"hook.clientSecret", "…", "…"}}},
-		"a new one is seen":     {item{}, item{Hook: map[string]string{"password": "hush"}}, []Change{{"hook.password", "", "…"}}},
-		"out of nothing":        {nil, item{Name: "a"}, []Change{{"name", "", "a"}}},
-		"what has no JSON":      {func() {}, item{Name: "a"}, []Change{{"name", "", "a"}}},
-		"a value of any length": {item{}, item{Name: strings.Repeat("ü", 1000)}, []Change{{"name", "", strings.Repeat("ü", 299) + "…"}}},
+		"nothing":   {item{Name: "a"}, item{Name: "a"}, nil},
+		"one value": {item{Name: "a"}, item{Name: "b"}, []Change{{"name", "a", "b"}}},
+		"what came and went": {item{Quota: map[string]int{"cpu": 1}}, item{Quota: map[string]int{"h100": 2}},
+			[]Change{{"quota.cpu", "1", ""}, {"quota.h100", "", "2"}}},
+		"a list": {item{Groups: []string{"a"}}, item{Groups: []string{"a", "b"}},
+			[]Change{{"groups[2]", "", "b"}}},
+		"a secret is never in": {item{Hook: map[string]string{"clientSecret": "hush"}},
+			item{Hook: map[string]string{"clientSecret": "hush2"}}, []Change{{"hook.clientSecret", "…", "…"}}},
+		"a new one is seen": {item{}, item{Hook: map[string]string{"password": "hush"}},
+			[]Change{{"hook.password", "", "…"}}},
+		"out of nothing":   {nil, item{Name: "a"}, []Change{{"name", "", "a"}}},
+		"what has no JSON": {func() {}, item{Name: "a"}, []Change{{"name", "", "a"}}},
+		"a value of any length": {item{}, item{Name: strings.Repeat("ü", 1000)},
+			[]Change{{"name", "", strings.Repeat("ü", 299) + "…"}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,5 @@
-// Package audit is the record of who did what: one Event for each change and each refusal, written in the same transaction as the change.
+// Package audit is the record of who did what: one Event for each change and each refusal, written in the same
+// transaction as the change.
 package audit
 
 import (
@@ -87,10 +88,17 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack, RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised, ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
-		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded, IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
-		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept, VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved, LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded, StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored}
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack,
+		RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised,
+		ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
+		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
+		IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
+		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
+		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved,
+		LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
+		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
+		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved,
+		DeliveryRetried, AdviceDismissed, AdviceRestored}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.
@@ -101,7 +109,8 @@ type Event struct {
 	Actor   identity.PersonID
 	Name    string // of the actor, as it was then
 	Address string
-	// Via says how the actor came in, Credential is the id of their session or token, never the secret, and CredentialName what they called the token.
+	// Via says how the actor came in, Credential is the id of their session or token, never the secret, and CredentialName
+	// what they called the token.
 	Via            identity.Via
 	Credential     string
 	CredentialName string
@@ -118,7 +127,8 @@ type Event struct {
 
 // By begins an event with who did it.
 func By(a identity.Actor, kind Kind, at time.Time) Event {
-	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via, Credential: a.Session, CredentialName: a.Credential}
+	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via,
+		Credential: a.Session, CredentialName: a.Credential}
 	if a.Behind != nil {
 		e.Actor, e.Name, e.Behalf, e.BehalfName = a.Behind.ID, a.Behind.Name, a.Person.ID, a.Person.Name
 	}

@@ -21,8 +21,8 @@ type Reader interface {
 // exportPage is how much is read at once; it bounds the memory of an export, not its length.
 const exportPage = 500
 
-// ExportRecords writes the whole record, one JSON object a line, oldest first: what Verify reads. It checks the chain on the way and gives what it saw; a *Break
-// does not stop the export, for then it is needed most.
+// ExportRecords writes the whole record, one JSON object a line, oldest first: what Verify reads. It checks the chain
+// on the way and gives what it saw; a *Break does not stop the export, for then it is needed most.
 func ExportRecords(ctx context.Context, from Reader, to io.Writer) (Chain, error) {
 	var c Chain
 	var broken error
@@ -64,10 +64,12 @@ func changesOf(changes []Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// ExportCSV writes the events that a filter chooses as comma-separated values for a spreadsheet, newest first, in the words of say.
+// ExportCSV writes the events that a filter chooses as comma-separated values for a spreadsheet, newest first, in the
+// words of say.
 func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) string, to io.Writer) error {
 	out := sheet.NewWriter(to)
-	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request", "workload", "volume", "rule", "detail", "on behalf of", "via", "credential", "changes"}); err != nil {
+	if err := out.Write([]string{"seq", "time", "kind", "what", "person", "name", "address", "tenant", "request",
+		"workload", "volume", "rule", "detail", "on behalf of", "via", "credential", "changes"}); err != nil {
 		return err
 	}
 	f.Limit, f.Cursor = exportPage, ""
@@ -77,8 +79,10 @@ func ExportCSV(ctx context.Context, from Reader, f Filter, say func(i18n.Text) s
 			return err
 		}
 		for _, e := range events {
-			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind), say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
-				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail), e.BehalfName, string(e.Via), e.CredentialOf(), changesOf(e.Changes)}
+			row := []string{strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), string(e.Kind),
+				say(i18n.T("audit." + string(e.Kind))), string(e.Actor), e.Name, e.Address,
+				e.Tenant, e.Request, e.Workload, e.Volume, e.Rule, say(e.Detail), e.BehalfName, string(e.Via), e.CredentialOf(),
+				changesOf(e.Changes)}
 			if err := out.Write(row); err != nil {
 				return err
 			}

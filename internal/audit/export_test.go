@@ -65,7 +65,8 @@ func TestABrokenRecordIsExportedWhole(t *testing.T) {
 func TestExportCSV(t *testing.T) {
 	var events []Event
 	for i := range 1_001 {
-		events = append(events, Event{Seq: int64(i), At: time.Unix(1_700_000_000, 0), Kind: RequestRejected, Name: `=HYPERLINK("https://evil.example")`, Detail: i18n.Literal("a,\n\"b\"")})
+		events = append(events, Event{Seq: int64(i), At: time.Unix(1_700_000_000, 0), Kind: RequestRejected,
+			Name: `=HYPERLINK("https://evil.example")`, Detail: i18n.Literal("a,\n\"b\"")})
 	}
 	var b bytes.Buffer
 	say := func(t i18n.Text) string { return t.ID }
@@ -89,7 +90,8 @@ func TestExportSaysWhenTheStoreIsAway(t *testing.T) {
 	if _, err := ExportRecords(context.Background(), shelf{fail: gone}, &bytes.Buffer{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	if err := ExportCSV(context.Background(), shelf{fail: gone}, Filter{}, func(i18n.Text) string { return "" }, &bytes.Buffer{}); !errors.Is(err, gone) {
+	if err := ExportCSV(context.Background(), shelf{fail: gone}, Filter{}, func(i18n.Text) string { return "" },
+		&bytes.Buffer{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 }

@@ -20,9 +20,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
-// BenchmarkPages answers pages and API calls from a full portal, without the network: edge, session, rights, services, database, rendering. Some clients ask at
-// the same time. req/s/core is calls by the processor time that this process took, so that neighbours on the machine and the other core do not count; what a PostgreSQL server takes
-// is not in it. p95-ms is what a caller waits, neighbours included.
+// BenchmarkPages answers pages and API calls from a full portal, without the network: edge, session, rights, services,
+// database, rendering. Some clients ask at the same time. req/s/core is calls by the processor time that this process
+// took, so that neighbours on the machine and the other core do not count; what a PostgreSQL server takes is not in it.
+// p95-ms is what a caller waits, neighbours included.
 func BenchmarkPages(b *testing.B) {
 	l, bounds := scenario(b, "pages")
 	for _, database := range slices.Sorted(maps.Keys(databases)) {
@@ -31,12 +32,16 @@ func BenchmarkPages(b *testing.B) {
 			p.fill(b, l)
 			developer, approver, admin := l.person(3), l.person(9999), l.person(9998)
 			approver.Groups, admin.Groups = []string{"gpu-approvers"}, []string{"gpu-admins"}
-			cookies := map[string]string{"developer": p.signIn(b, developer), "approver": p.signIn(b, approver), "admin": p.signIn(b, admin)}
+			cookies := map[string]string{"developer": p.signIn(b, developer), "approver": p.signIn(b, approver),
+				"admin": p.signIn(b, admin)}
 			token := p.token(b, developer)
 			for _, page := range []struct{ name, path, who string }{
-				{"home", "/", "developer"}, {"start", "/start", "developer"}, {"workload", "/workloads/w-00003", "developer"}, {"requests", "/requests", "developer"},
-				{"approvals", "/approvals", "approver"}, {"fleet", "/fleet", "developer"}, {"fleet-admin", "/fleet", "admin"}, {"audit", "/audit", "admin"},
-				{"home-all", "/?scope=all", "admin"}, {"api-sizes", "/api/v1/sizes", "token"}, {"api-workloads", "/api/v1/workloads?limit=50", "token"},
+				{"home", "/", "developer"}, {"start", "/start", "developer"}, {"workload", "/workloads/w-00003", "developer"},
+				{"requests", "/requests", "developer"},
+				{"approvals", "/approvals", "approver"}, {"fleet", "/fleet", "developer"}, {"fleet-admin", "/fleet", "admin"},
+				{"audit", "/audit", "admin"},
+				{"home-all", "/?scope=all", "admin"}, {"api-sizes", "/api/v1/sizes", "token"},
+				{"api-workloads", "/api/v1/workloads?limit=50", "token"},
 			} {
 				b.Run(page.name, func(b *testing.B) {
 					ask := func() *http.Request {
@@ -60,8 +65,10 @@ func BenchmarkPages(b *testing.B) {
 func (p *portal) token(b *testing.B, who identity.Person) string {
 	b.Helper()
 	c := identity.NewCredential()
-	t := identity.Token{ID: c.ID, Name: "bench", SecretHash: c.Hash(), Person: who.ID, CreatedAt: p.began, ExpiresAt: p.began.Add(24 * time.Hour), LastUsedAt: p.began.Add(time.Hour)}
-	if err := p.store.CreateToken(context.Background(), t, audit.By(identity.Actor{Person: who}, audit.TokenCreated, p.began)); err != nil {
+	t := identity.Token{ID: c.ID, Name: "bench", SecretHash: c.Hash(), Person: who.ID, CreatedAt: p.began,
+		ExpiresAt: p.began.Add(24 * time.Hour), LastUsedAt: p.began.Add(time.Hour)}
+	if err := p.store.CreateToken(context.Background(), t, audit.By(identity.Actor{Person: who}, audit.TokenCreated,
+		p.began)); err != nil {
 		b.Fatal(err)
 	}
 	return identity.TokenPrefix + c.String()
@@ -139,7 +146,8 @@ func (s *sink) Write(data []byte) (int, error) {
 
 func (s *sink) WriteHeader(status int) { s.status = status }
 
-// BenchmarkMemory says what is kept of a full portal while 200 pages are open on it: the heap after a collection. The controller's caches are not in it.
+// BenchmarkMemory says what is kept of a full portal while 200 pages are open on it: the heap after a collection. The
+// controller's caches are not in it.
 func BenchmarkMemory(b *testing.B) {
 	l, _ := scenario(b, "pages")
 	p := newPortal(b, databases["SQLite"](b), l, store.Options{})

@@ -29,9 +29,11 @@ import (
 
 const workers = 16
 
-// BenchmarkSubmitToObjects measures the time from approved workloads in the database to all their objects in the cluster, with their status back in the
-// database, beside a bare client-go program that only writes the same objects with as many workers and the same client. Both run in the same iteration, taking
-// turns at being first. ratio is the median of the bare time by ours, for a busy machine slows now the one and now the other down; at least 0.8 is asked for.
+// BenchmarkSubmitToObjects measures the time from approved workloads in the database to all their objects in the
+// cluster, with their status back in the database, beside a bare client-go program that only writes the same objects
+// with as many workers and the same client. Both run in the same iteration, taking turns at being first. ratio is the
+// median of the bare time by ours, for a busy machine slows now the one and now the other down; at least 0.8 is asked
+// for.
 //
 // Needs a running devstack (DEVSTACK_READY).
 func BenchmarkSubmitToObjects(b *testing.B) {
@@ -60,8 +62,8 @@ func BenchmarkSubmitToObjects(b *testing.B) {
 	}
 }
 
-// namespaceOf is a fresh namespace that is gone, with everything in it, before the function that it gives back returns: what one run leaves must not slow the
-// next one down.
+// namespaceOf is a fresh namespace that is gone, with everything in it, before the function that it gives back returns:
+// what one run leaves must not slow the next one down.
 func namespaceOf(b *testing.B, d reconciletest.Devstack) (string, func()) {
 	name := fmt.Sprintf("gpu-bench-%d", time.Now().UnixNano()%1e12)
 	return name, func() {
@@ -115,7 +117,8 @@ func bareWriter(b *testing.B, d reconciletest.Devstack, n int) time.Duration {
 	for range workers {
 		wg.Go(func() {
 			for w := range queue {
-				objects, err := kube.Objects(kube.Input{Workload: w, Tenant: tenant, Site: kube.Site{Cluster: reconciletest.Cluster, Instance: "test"}, Token: "t"})
+				objects, err := kube.Objects(kube.Input{Workload: w, Tenant: tenant, Site: kube.Site{Cluster: reconciletest.Cluster,
+					Instance: "test"}, Token: "t"})
 				if err != nil {
 					b.Error(err)
 				}
@@ -140,7 +143,8 @@ func write(b *testing.B, c kubernetes.Interface, o kube.Object) {
 	if err != nil {
 		b.Error(err)
 	}
-	ctx, ns, name, as := context.Background(), o.GetNamespace(), o.GetName(), metav1.PatchOptions{FieldManager: "bare", Force: new(true)}
+	ctx, ns, name, as := context.Background(), o.GetNamespace(), o.GetName(), metav1.PatchOptions{FieldManager: "bare",
+		Force: new(true)}
 	switch kind := o.GetObjectKind().GroupVersionKind().Kind; kind {
 	case "Namespace":
 		_, err = c.CoreV1().Namespaces().Patch(ctx, name, types.ApplyPatchType, body, as)
@@ -174,7 +178,8 @@ type counted struct {
 	done    chan struct{}
 }
 
-func (c *counted) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
+func (c *counted) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval,
+	starts ...forecast.Start) error {
 	err := c.Store.SaveObserved(ctx, w, events, meter, starts...)
 	if err == nil && created(w) {
 		c.mu.Lock()

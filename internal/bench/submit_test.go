@@ -18,9 +18,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
-// BenchmarkSubmit2000 has two thousand people send one wish each by the API, evenly over some seconds and then all at the same moment; it waits for no answer before it
-// sends the next. Every second one names a size that does not exist and has to hear so; everybody else gets a workload. p95-ms is what they wait, and
-// calls/s how many are answered when all come at once.
+// BenchmarkSubmit2000 has two thousand people send one wish each by the API, evenly over some seconds and then all at
+// the same moment; it waits for no answer before it sends the next. Every second one names a size that does not exist
+// and has to hear so; everybody else gets a workload. p95-ms is what they wait, and calls/s how many are answered when
+// all come at once.
 func BenchmarkSubmit2000(b *testing.B) {
 	l, bounds := scenario(b, "submit")
 	for _, database := range slices.Sorted(maps.Keys(databases)) {
@@ -51,7 +52,8 @@ func BenchmarkSubmit2000(b *testing.B) {
 	}
 }
 
-func (p *portal) submit(b *testing.B, l load, tokens []string, within time.Duration, round int) (took []time.Duration, all time.Duration) {
+func (p *portal) submit(b *testing.B, l load, tokens []string, within time.Duration,
+	round int) (took []time.Duration, all time.Duration) {
 	took = make([]time.Duration, len(tokens))
 	var group sync.WaitGroup
 	var wrong atomic.Int64
@@ -63,7 +65,8 @@ func (p *portal) submit(b *testing.B, l load, tokens []string, within time.Durat
 		if i%2 > 0 {
 			size, want = "mig-9g.1tb", http.StatusUnprocessableEntity
 		}
-		body, _ := json.Marshal(map[string]string{"kind": "notebook", "tenant": teamName(i % l.Tenants), "size": size, "image": "jupyterlab", "lease": "8h", "storage": "10Gi",
+		body, _ := json.Marshal(map[string]string{"kind": "notebook", "tenant": teamName(i % l.Tenants), "size": size,
+			"image": "jupyterlab", "lease": "8h", "storage": "10Gi",
 			"reason": "a course", "name": fmt.Sprintf("course-%d-%04d", round, i)})
 		group.Go(func() {
 			r := httptest.NewRequest(http.MethodPost, "/api/v1/requests", bytes.NewReader(body))

@@ -18,15 +18,17 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// TestWatchingCostsNothing opens one page and then 500, and counts the statements that the database gets while fresh metrics come every second and another team
-// works. Only looking for changes may cost something, and that once for all pages.
+// TestWatchingCostsNothing opens one page and then 500, and counts the statements that the database gets while fresh
+// metrics come every second and another team works. Only looking for changes may cost something, and that once for all
+// pages.
 func TestWatchingCostsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for some seconds")
 	}
 	l := load{Tenants: 6, People: 600, Workloads: 120, Requests: 40, AuditRows: 500, Nodes: 10}
 	var statements atomic.Int64
-	p := newPortal(t, "sqlite:"+filepath.Join(t.TempDir(), "portal.db"), l, store.Options{OnStatement: func() { statements.Add(1) }})
+	p := newPortal(t, "sqlite:"+filepath.Join(t.TempDir(), "portal.db"), l,
+		store.Options{OnStatement: func() { statements.Add(1) }})
 	p.fill(t, l)
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -38,7 +40,8 @@ func TestWatchingCostsNothing(t *testing.T) {
 	open := func(i int) {
 		who := l.person(i - i%l.Tenants) // the first team
 		cookie := p.signIn(t, who)
-		query := []string{"page=home", fmt.Sprintf("page=workload&id=w-%05d", (i-i%l.Tenants)%l.Workloads), "page=requests", "page=storage"}[i%4]
+		query := []string{"page=home", fmt.Sprintf("page=workload&id=w-%05d", (i-i%l.Tenants)%l.Workloads), "page=requests",
+			"page=storage"}[i%4]
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/live?"+query, nil)
 		r.AddCookie(&http.Cookie{Name: "__Host-gpu-portal", Value: cookie})
 		out := &streamSink{opened: func() { opened.Add(1) }}

@@ -51,7 +51,8 @@ type load struct {
 	Pages, MorePages                                                             int
 }
 
-// portal is everything between a call and the database, put together as app does, without a cluster and without a sign-in provider.
+// portal is everything between a call and the database, put together as app does, without a cluster and without a
+// sign-in provider.
 type portal struct {
 	store     *store.Store
 	hub       *live.Hub
@@ -79,7 +80,8 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	if err := s.Migrate(ctx); err != nil {
 		t.Fatal(err)
 	}
-	p := &portal{store: s, hub: live.NewHub(s, 500*time.Millisecond), site: newSite(t, l), began: time.Now().UTC().Truncate(time.Second)}
+	p := &portal{store: s, hub: live.NewHub(s, 500*time.Millisecond), site: newSite(t, l),
+		began: time.Now().UTC().Truncate(time.Second)}
 	s.OnCommit(p.hub.Wake)
 	standing := live.NewStanding(p.hub)
 	now := time.Now
@@ -91,24 +93,33 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	if err != nil {
 		t.Fatal(err)
 	}
-	advisor := advice.New(advice.Options{Store: s, Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return nil, time.Time{} },
+	advisor := advice.New(advice.Options{Store: s, Rule: advice.DefaultRule(), Now: now,
+		Days:  func(string) ([]advice.Day, time.Time) { return nil, time.Time{} },
 		Offer: func(string) []catalog.Size { return p.site.Catalog.Sizes }})
 	apps := func(name string) string { return "http://" + name + ".localhost:8080" }
-	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads, Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s, Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site, Tokens: s, Events: s,
-		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000, SessionAlive: func(ctx context.Context) bool {
+	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads,
+		Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s,
+		Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
+		Tokens: s, Events: s,
+		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000,
+		SessionAlive: func(ctx context.Context) bool {
 			a := identity.ActorFrom(ctx)
-			return standing.Holds(live.Reader{Credential: a.Session, Person: string(a.Person.ID)}, now(), func() (time.Time, bool) {
-				session, err := s.Session(ctx, a.Session)
-				return session.EndsAt, err == nil && p.server.Alive(session)
-			})
+			return standing.Holds(live.Reader{Credential: a.Session, Person: string(a.Person.ID)}, now(),
+				func() (time.Time, bool) {
+					session, err := s.Session(ctx, a.Session)
+					return session.EndsAt, err == nil && p.server.Alive(session)
+				})
 		}})
 	var routes []serve.Route
 	for _, r := range pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
 	}
-	mounts := map[string]http.Handler{"/api/v1/": api.New(api.Deps{Requests: p.requests, Workloads: p.workloads, Metrics: metrics{}, Events: s, AppURL: apps, Now: now, Version: "bench"})}
-	p.server, err = serve.New(serve.Options{URL: "http://localhost:8080", Idle: 12 * time.Hour, Absolute: 7 * 24 * time.Hour, Store: s, Provider: nobody{},
-		Actor: p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Ready: s.Ping}, routes, mounts)
+	mounts := map[string]http.Handler{"/api/v1/": api.New(api.Deps{Requests: p.requests, Workloads: p.workloads,
+		Metrics: metrics{}, Events: s, AppURL: apps, Now: now, Version: "bench"})}
+	p.server, err = serve.New(serve.Options{URL: "http://localhost:8080", Idle: 12 * time.Hour,
+		Absolute: 7 * 24 * time.Hour, Store: s, Provider: nobody{},
+		Actor: p.actor, Pages: bare{}, Bundle: bundle, Key: make([]byte, 32), Now: now,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Ready: s.Ping}, routes, mounts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +141,14 @@ func newSite(t testing.TB, l load) request.Site {
 		quota[s.Name] = 1000
 	}
 	site := request.Site{Catalog: sizes, Policy: rules, Clusters: []string{clusterName}, Limits: request.DefaultLimits(),
-		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 100_000}}}
-	site.Directory.Platform = tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"}, identity.Auditor: {"auditors"}}
+		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
+			Seats: 100_000}}}
+	site.Directory.Platform = tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"},
+		identity.Auditor: {"auditors"}}
 	for i := range l.Tenants {
 		name := teamName(i)
-		site.Directory.Tenants = append(site.Directory.Tenants, tenant.Tenant{Name: name, Title: fmt.Sprintf("Team %d", i), Quota: quota,
+		site.Directory.Tenants = append(site.Directory.Tenants, tenant.Tenant{Name: name, Title: fmt.Sprintf("Team %d", i),
+			Quota:  quota,
 			Groups: map[identity.Role][]string{identity.Developer: {name + "-dev"}, identity.Owner: {name + "-lead"}}})
 	}
 	return site
@@ -164,7 +178,8 @@ func ids() func(string) string {
 type manifests struct{}
 
 func (manifests) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
-	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: kube.Site{Cluster: w.Cluster, Instance: "default"}, Token: "unused"})
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: kube.Site{Cluster: w.Cluster,
+		Instance: "default"}, Token: "unused"})
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +194,8 @@ func (metrics) Live(_, _, pod string) gpumetrics.Live {
 	value := func(v float64) gpumetrics.Reading {
 		return gpumetrics.Reading{Value: v, At: now, Source: gpumetrics.Measured}
 	}
-	return gpumetrics.Live{At: now, Devices: []gpumetrics.Device{{UUID: "GPU-" + pod, Model: "NVIDIA H100 80GB HBM3", Profile: "1g.10gb", Node: "gpu-0001", Engine: value(63),
+	return gpumetrics.Live{At: now, Devices: []gpumetrics.Device{{UUID: "GPU-" + pod, Model: "NVIDIA H100 80GB HBM3",
+		Profile: "1g.10gb", Node: "gpu-0001", Engine: value(63),
 		MemoryUsed: value(7000), MemoryTotal: value(10240), Power: value(312), Temperature: value(58), CardShared: true}}}
 }
 
@@ -187,7 +203,8 @@ func (metrics) History(context.Context, string, string, string) []gpumetrics.Poi
 	points := make([]gpumetrics.Point, 60)
 	now := time.Now()
 	for i := range points {
-		points[i] = gpumetrics.Point{At: now.Add(time.Duration(i-60) * time.Minute), Value: 45 + 30*math.Sin(float64(i)/5), Known: true}
+		points[i] = gpumetrics.Point{At: now.Add(time.Duration(i-60) * time.Minute), Value: 45 + 30*math.Sin(float64(i)/5),
+			Known: true}
 	}
 	return points
 }
@@ -222,8 +239,10 @@ func (bare) Leave(c echo.Context, _ string) error { return c.String(http.StatusO
 // person is someone of a team; five belong to each.
 func (l load) person(i int) identity.Person {
 	subject := fmt.Sprintf("person-%04d", i)
-	return identity.Person{ID: identity.NewPersonID("https://id.example.org", subject), Issuer: "https://id.example.org", Subject: subject,
-		Name: fmt.Sprintf("Person %d", i), Email: subject + "@example.org", Groups: []string{teamName(i%l.Tenants) + "-dev", "everybody"}}
+	return identity.Person{ID: identity.NewPersonID("https://id.example.org", subject), Issuer: "https://id.example.org",
+		Subject: subject,
+		Name:    fmt.Sprintf("Person %d", i), Email: subject + "@example.org",
+		Groups: []string{teamName(i%l.Tenants) + "-dev", "everybody"}}
 }
 
 // signIn saves someone and gives the cookie of a session of theirs.
@@ -233,7 +252,8 @@ func (p *portal) signIn(t testing.TB, who identity.Person) string {
 	if err := p.store.SavePerson(ctx, who); err != nil {
 		t.Fatal(err)
 	}
-	err := p.store.CreateSession(ctx, identity.Session{ID: c.ID, SecretHash: c.Hash(), Person: who.ID, CreatedAt: p.began, SeenAt: p.began.Add(time.Hour), EndsAt: p.began.Add(24 * time.Hour)})
+	err := p.store.CreateSession(ctx, identity.Session{ID: c.ID, SecretHash: c.Hash(), Person: who.ID, CreatedAt: p.began,
+		SeenAt: p.began.Add(time.Hour), EndsAt: p.began.Add(24 * time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +294,8 @@ func (p *portal) fill(t testing.TB, l load) {
 			continue
 		}
 		w.Version = 1
-		meter := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour, From: w.PlacedAt}
+		meter := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour,
+			From: w.PlacedAt}
 		if err := p.store.SaveObserved(ctx, w, nil, &meter); err != nil {
 			t.Fatal(err)
 		}
@@ -283,8 +304,10 @@ func (p *portal) fill(t testing.TB, l load) {
 		var events []audit.Event
 		for n := range min(500, l.AuditRows-i) {
 			who := l.person((i + n) % l.People)
-			events = append(events, audit.Event{At: p.began, Kind: audit.WorkloadStopped, Actor: who.ID, Name: who.Name, Address: "192.0.2.1", Tenant: teamName((i + n) % l.Tenants),
-				Workload: fmt.Sprintf("w-%05d", (i+n)%l.Workloads), Rule: "small-sizes", Detail: i18n.T("workload.stopped_by", "Name", who.Name)})
+			events = append(events, audit.Event{At: p.began, Kind: audit.WorkloadStopped, Actor: who.ID, Name: who.Name,
+				Address: "192.0.2.1", Tenant: teamName((i + n) % l.Tenants),
+				Workload: fmt.Sprintf("w-%05d", (i+n)%l.Workloads), Rule: "small-sizes", Detail: i18n.T("workload.stopped_by",
+					"Name", who.Name)})
 		}
 		if err := p.store.Append(ctx, events...); err != nil {
 			t.Fatal(err)
@@ -301,16 +324,21 @@ func (p *portal) workload(l load, i int) workload.Workload {
 	who := l.person(i % l.People)
 	team := teamName(i % l.Tenants)
 	begun := p.began.Add(-time.Duration(i) * time.Minute)
-	w := workload.Workload{ID: workload.ID(fmt.Sprintf("w-%05d", i)), Name: fmt.Sprintf("work-%05d", i), Kind: catalog.Notebook, Tenant: team, Owner: who.ID, OwnerName: who.Name,
-		Size: p.size(i / 10), Image: p.site.Catalog.Images[0], Cluster: clusterName, Namespace: "gpu-" + team, Volume: fmt.Sprintf("work-%05d-home", i), StorageGiB: 10,
-		Desired: workload.WantRunning, Generation: 1, State: workload.Running, Request: fmt.Sprintf("r-%05d", i), CreatedAt: begun, UpdatedAt: begun,
+	w := workload.Workload{ID: workload.ID(fmt.Sprintf("w-%05d", i)), Name: fmt.Sprintf("work-%05d", i),
+		Kind: catalog.Notebook, Tenant: team, Owner: who.ID, OwnerName: who.Name,
+		Size: p.size(i / 10), Image: p.site.Catalog.Images[0], Cluster: clusterName, Namespace: "gpu-" + team,
+		Volume: fmt.Sprintf("work-%05d-home", i), StorageGiB: 10,
+		Desired: workload.WantRunning, Generation: 1, State: workload.Running, Request: fmt.Sprintf("r-%05d", i),
+		CreatedAt: begun, UpdatedAt: begun,
 		Lease: workload.Lease{From: begun, Until: begun.Add(7 * 24 * time.Hour)}}
 	switch {
 	case i%10 < 7:
 		w.PlacedAt = begun.Add(time.Second)
-		w.Observed = workload.Observation{At: p.began, Generation: 1, PodPresent: true, Pod: w.Name + "-0", PodIP: "10.64.0.9", Node: nodeName(i % max(1, l.Nodes)), Ready: true,
-			Steps:    []workload.Step{{Name: workload.StepDecided, At: begun}, {Name: workload.StepReady, At: begun}},
-			Activity: &workload.Activity{At: p.began, LastActivity: p.began, Connections: 1, Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: p.began, Connections: 1}}}}
+		w.Observed = workload.Observation{At: p.began, Generation: 1, PodPresent: true, Pod: w.Name + "-0",
+			PodIP: "10.64.0.9", Node: nodeName(i % max(1, l.Nodes)), Ready: true,
+			Steps: []workload.Step{{Name: workload.StepDecided, At: begun}, {Name: workload.StepReady, At: begun}},
+			Activity: &workload.Activity{At: p.began, LastActivity: p.began, Connections: 1,
+				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: p.began, Connections: 1}}}}
 	case i%10 < 9:
 		w.State, w.Desired = workload.Stopped, workload.WantStopped
 	default:
@@ -321,15 +349,19 @@ func (p *portal) workload(l load, i int) workload.Workload {
 
 func (p *portal) request(l load, i int) request.Request {
 	w := p.workload(l, i%max(1, l.Workloads))
-	r := request.Request{ID: request.ID(fmt.Sprintf("r-%05d", i)), Kind: request.StartKind, Asker: w.Owner, AskerName: w.OwnerName, State: request.Approved, Workload: w.ID,
-		Wish: request.Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Lease: w.Size.DefaultLease, StorageGiB: 10,
+	r := request.Request{ID: request.ID(fmt.Sprintf("r-%05d", i)), Kind: request.StartKind, Asker: w.Owner,
+		AskerName: w.OwnerName, State: request.Approved, Workload: w.ID,
+		Wish: request.Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+			Lease: w.Size.DefaultLease, StorageGiB: 10,
 			Reason: "Fine-tuning the detector on the new street scenes."},
-		Decision: request.Decision{Rule: "small-sizes", Sentence: i18n.T("policy.small")}, Estimate: usage.Money{Minor: 440, Currency: "EUR"},
+		Decision:  request.Decision{Rule: "small-sizes", Sentence: i18n.T("policy.small")},
+		Estimate:  usage.Money{Minor: 440, Currency: "EUR"},
 		CreatedAt: w.CreatedAt, ExpiresAt: p.began.Add(24 * time.Hour), DecidedAt: w.CreatedAt}
 	if i%40 == 0 {
 		r.State, r.Workload, r.DecidedAt = request.Pending, "", time.Time{}
 		r.Wish.Name = fmt.Sprintf("wish-%05d", i)
-		r.Decision = request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")), Needs: identity.Approver}
+		r.Decision = request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
+			Needs: identity.Approver}
 	}
 	return r
 }
@@ -343,15 +375,21 @@ func (p *portal) snapshot(l load, works []workload.Workload) inventory.Snapshot 
 		model, resource, config string
 		count                   int64
 	}{
-		{"NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-1g.10gb", "all-1g.10gb", 28}, {"NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-3g.40gb", "all-3g.40gb", 8},
-		{"NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu", "all-disabled", 4}, {"NVIDIA-L40S", "nvidia.com/gpu.shared", "", 16}, {"NVIDIA-A40-12Q", "nvidia.com/gpu", "", 16},
+		{"NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-1g.10gb", "all-1g.10gb", 28},
+		{"NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-3g.40gb", "all-3g.40gb", 8},
+		{"NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu", "all-disabled", 4}, {"NVIDIA-L40S", "nvidia.com/gpu.shared", "", 16},
+		{"NVIDIA-A40-12Q", "nvidia.com/gpu", "", 16},
 	}
 	for i := range l.Nodes {
 		k := kinds[i%len(kinds)]
-		n := inventory.Node{Name: nodeName(i), Ready: i%97 != 0, Cordoned: i%89 == 0, Model: k.model, CPU: inventory.Amount{Allocatable: 128_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
-			Labels: map[string]string{"kubernetes.io/hostname": nodeName(i), "nvidia.com/gpu.product": k.model, "nvidia.com/gpu.count": "4", "nvidia.com/gpu.replicas": "1",
-				"nvidia.com/gpu.memory": "81559", "nvidia.com/mig.config": k.config, "nvidia.com/mig.config.state": "success", "nvidia.com/mig.strategy": "mixed",
-				"nvidia.com/vgpu.present": fmt.Sprint(k.model == "NVIDIA-A40-12Q"), "nvidia.com/gpu.sharing-strategy": "time-slicing"},
+		n := inventory.Node{Name: nodeName(i), Ready: i%97 != 0, Cordoned: i%89 == 0, Model: k.model,
+			CPU: inventory.Amount{Allocatable: 128_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
+			Labels: map[string]string{"kubernetes.io/hostname": nodeName(i), "nvidia.com/gpu.product": k.model,
+				"nvidia.com/gpu.count": "4", "nvidia.com/gpu.replicas": "1",
+				"nvidia.com/gpu.memory": "81559", "nvidia.com/mig.config": k.config, "nvidia.com/mig.config.state": "success",
+				"nvidia.com/mig.strategy":         "mixed",
+				"nvidia.com/vgpu.present":         fmt.Sprint(k.model == "NVIDIA-A40-12Q"),
+				"nvidia.com/gpu.sharing-strategy": "time-slicing"},
 			Taints:    []inventory.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}},
 			Resources: []inventory.Resource{{Name: k.resource, Capacity: k.count, Allocatable: k.count}}}
 		s.Nodes = append(s.Nodes, n)
@@ -368,7 +406,8 @@ func (p *portal) snapshot(l load, works []workload.Workload) inventory.Snapshot 
 		}
 	}
 	for i := range l.ForeignPods {
-		hold(i*7+i/1000, inventory.Holder{Namespace: fmt.Sprintf("batch-%d", i%50), Pod: fmt.Sprintf("job-%05d", i), Count: 1})
+		hold(i*7+i/1000, inventory.Holder{Namespace: fmt.Sprintf("batch-%d", i%50), Pod: fmt.Sprintf("job-%05d", i),
+			Count: 1})
 	}
 	return s
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Unit is what a budget counts: a currency by its ISO 4217 code, or GPUHours. Amounts are whole numbers of its smallest part: minor units of the currency,
-// thousandths of a GPU-hour.
+// Unit is what a budget counts: a currency by its ISO 4217 code, or GPUHours. Amounts are whole numbers of its smallest
+// part: minor units of the currency, thousandths of a GPU-hour.
 type Unit string
 
 // GPUHours are hours of a whole card: a seventh of one for seven hours is one of them.
@@ -23,11 +23,13 @@ const GPUHours Unit = "gpu-hours"
 // perGPUHour is how many of its smallest parts a GPU-hour has.
 const perGPUHour = 1000
 
-// PerHour is what an hour of a size takes. A price in another currency than the budget's cannot be compared with it and takes nothing; a catalogue has one currency.
+// PerHour is what an hour of a size takes. A price in another currency than the budget's cannot be compared with it and
+// takes nothing; a catalogue has one currency.
 func (u Unit) PerHour(s catalog.Size) usage.Money {
 	switch {
 	case u == GPUHours:
-		return usage.Money{Minor: int64(math.Round(perGPUHour * s.Accelerator.Share * float64(s.Devices()))), Currency: string(u)}
+		return usage.Money{Minor: int64(math.Round(perGPUHour * s.Accelerator.Share * float64(s.Devices()))),
+			Currency: string(u)}
 	case s.PricePerHour.Currency != string(u):
 		return usage.Money{Currency: string(u)}
 	}
@@ -89,7 +91,8 @@ type Budget struct {
 	Version int64 // optimistic lock; 0: not saved yet
 }
 
-// Claim is what a workload, or storage, takes or would take, as far as a budget is concerned. A start that makes new storage is one claim of both until it is granted.
+// Claim is what a workload, or storage, takes or would take, as far as a budget is concerned. A start that makes new
+// storage is one claim of both until it is granted.
 type Claim struct {
 	Workload  string // its id, or the VolumeID of storage
 	Tenant    string
@@ -119,7 +122,8 @@ func (c Claim) WithStorage(gib int64) Claim {
 
 const volumePrefix = "volume:"
 
-// VolumeID is what storage is called where claims are. A name is free again when its storage is gone, and then another team can have it.
+// VolumeID is what storage is called where claims are. A name is free again when its storage is gone, and then another
+// team can have it.
 func VolumeID(tenant, volume string) string { return volumePrefix + tenant + "/" + volume }
 
 // VolumeOf is what VolumeID was made of; false for the id of a workload.
@@ -129,7 +133,8 @@ func VolumeOf(id string) (tenant, volume string, ok bool) {
 	return tenant, volume, is && cut
 }
 
-// SettleEvery is how often what a running workload has used is moved from held to spent. What is left of the budget does not depend on it.
+// SettleEvery is how often what a running workload has used is moved from held to spent. What is left of the budget
+// does not depend on it.
 const SettleEvery = time.Hour
 
 // Share is what one workload has of a month's budget.
@@ -141,9 +146,11 @@ type Share struct {
 // Sum is what is taken from the budget.
 func (s Share) Sum() int64 { return s.Held + s.Spent }
 
-// Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes within the month, each stretch at what the price list
-// says of it. Storage is held for until the end of the month: it costs until somebody removes it. The share is the same however often, and however late, it is asked, and
-// whether or not the meter has seen yet that a price has changed. What is settled up to the last full hour stays so: a price begins now or later.
+// Wanted is what the share of a workload should be now: spent by the meter, and held what the rest of its lease takes
+// within the month, each stretch at what the price list says of it. Storage is held for until the end of the month: it
+// costs until somebody removes it. The share is the same however often, and however late, it is asked, and whether or
+// not the meter has seen yet that a price has changed. What is settled up to the last full hour stays so: a price
+// begins now or later.
 func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.Time) Share {
 	upTo := now
 	if c.Holds {
@@ -164,7 +171,8 @@ func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.
 	return Share{Spent: spent, Held: max(0, c.cost(u, prices, used, later(month.Until, upTo), month)-spent)}
 }
 
-// used is the meter up to a moment, at what the unit says. Money is what each stretch is priced at; cards are those of the size.
+// used is the meter up to a moment, at what the unit says. Money is what each stretch is priced at; cards are those of
+// the size.
 func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Interval {
 	var list []usage.Interval
 	for _, i := range c.Intervals {
@@ -191,7 +199,8 @@ func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Inte
 func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usage.Interval {
 	size := c.Size
 	size.PricePerHour = prices.PerHour(size.Ware(), c.Tenant, from)
-	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size), Seats: c.Seats, From: from}}
+	list := []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: size.Name, PerHour: u.PerHour(size),
+		Seats: c.Seats, From: from}}
 	if u != GPUHours && size.PricePerHour.Currency == string(u) {
 		list = prices.Cut(list[0], c.Size.Ware(), until)
 	}
@@ -199,8 +208,10 @@ func (c Claim) rest(u Unit, prices usage.PriceList, from, until time.Time) []usa
 	return list
 }
 
-// cost is what stretches and the storage up to a moment come to in a span, seats with them, line by line as a statement has it. GPU-hours are those of stretches alone.
-func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, keptTo time.Time, span usage.Span) (sum int64) {
+// cost is what stretches and the storage up to a moment come to in a span, seats with them, line by line as a statement
+// has it. GPU-hours are those of stretches alone.
+func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, keptTo time.Time,
+	span usage.Span) (sum int64) {
 	for _, use := range usage.Uses(stretches, span) {
 		sum += use.Cost().Minor
 	}
@@ -226,7 +237,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Standing is what a team's budget says at a moment. The zero Standing is that of a team without one: nothing is limited.
+// Standing is what a team's budget says at a moment. The zero Standing is that of a team without one: nothing is
+// limited.
 type Standing struct {
 	Budget  Budget
 	Balance Balance
@@ -238,7 +250,8 @@ type Standing struct {
 // Set reports whether there is a budget.
 func (s Standing) Set() bool { return s.Budget.Tenant != "" }
 
-// Used is the share of the month's amount that is spent or held, in per cent, rounded down. All of an amount of nothing is used.
+// Used is the share of the month's amount that is spent or held, in per cent, rounded down. All of an amount of nothing
+// is used.
 func (s Standing) Used() int {
 	if s.Budget.Amount <= 0 {
 		return 100

@@ -21,23 +21,28 @@ import (
 
 var (
 	noon  = time.Date(2026, 11, 21, 12, 20, 0, 0, time.UTC)
-	slice = catalog.Size{Name: "slice", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Count: 2, Share: 0.25}, PricePerHour: usage.Money{Minor: 100, Currency: "EUR"}}
-	boss  = identity.Actor{Person: identity.Person{ID: "p-boss", Name: "Boss"}, Global: []identity.Role{identity.Admin}, Via: identity.ViaSession}
-	dana  = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
+	slice = catalog.Size{Name: "slice", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Count: 2, Share: 0.25},
+		PricePerHour: usage.Money{Minor: 100, Currency: "EUR"}}
+	boss = identity.Actor{Person: identity.Person{ID: "p-boss", Name: "Boss"}, Global: []identity.Role{identity.Admin},
+		Via: identity.ViaSession}
+	dana = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
 )
 
 const eur budget.Unit = "EUR"
 
 // claim is a workload that was granted at noon for so many hours and has no place yet.
 func claim(id string, hours int) budget.Claim {
-	return budget.Claim{Workload: id, Tenant: "vision", Size: slice, Holds: true, Wanted: true, From: noon, Until: noon.Add(time.Duration(hours) * time.Hour)}
+	return budget.Claim{Workload: id, Tenant: "vision", Size: slice, Holds: true, Wanted: true, From: noon,
+		Until: noon.Add(time.Duration(hours) * time.Hour)}
 }
 
 // placed is the claim with a place since a moment.
 func placed(c budget.Claim, at time.Time) budget.Claim {
 	c.Until = at.Add(c.Until.Sub(c.From))
 	c.From, c.Placed = at, true
-	c.Intervals = []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour, From: at}}
+	c.Intervals = []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name,
+		PerHour: c.Size.PricePerHour, From: at}}
 	return c
 }
 
@@ -63,17 +68,26 @@ func TestWantedIsWhatTheMeterAndTheRestOfTheLeaseTake(t *testing.T) {
 		at    time.Time
 		want  budget.Share
 	}{
-		"a grant without a place holds its whole lease":         {claim("w", 8), eur, month, noon, budget.Share{Held: 800}},
-		"and still does when it waits":                          {claim("w", 8), eur, month, hours(3), budget.Share{Held: 800}},
-		"what runs is settled by the hour":                      {placed(claim("w", 8), noon), eur, month, hours(2), budget.Share{Held: 633, Spent: 167}},
-		"what is over is settled to the second":                 {gone(placed(claim("w", 8), noon), hours(1.5)), eur, month, hours(2), budget.Share{Spent: 150}},
-		"what was never placed costs nothing":                   {gone(claim("w", 8), hours(1)), eur, month, hours(2), budget.Share{}},
-		"GPU-hours count the share of each card":                {claim("w", 8), budget.GPUHours, month, noon, budget.Share{Held: 4000}},
-		"a lease over the end of the month holds this month's":  {long, eur, month, noon, budget.Share{Held: 100*24*9 + 100*11 + 67}},
-		"and the rest is held in the next":                      {placed(long, noon), eur, december, december.From, budget.Share{Held: 100*24*10 + 100*12 + 33}},
-		"a month that is over holds nothing":                    {placed(long, noon), eur, month, december.From.Add(time.Hour), budget.Share{Spent: 100*24*9 + 100*11 + 67}},
-		"a price in another currency takes nothing":             {claim("w", 8), "USD", month, noon, budget.Share{}},
-		"a pod that stays beyond its lease costs and holds not": {placed(claim("w", 1), noon), eur, month, hours(3), budget.Share{Spent: 267}},
+		"a grant without a place holds its whole lease": {claim("w", 8), eur, month, noon, budget.Share{Held: 800}},
+		"and still does when it waits": {claim("w", 8), eur, month, hours(3),
+			budget.Share{Held: 800}},
+		"what runs is settled by the hour": {placed(claim("w", 8), noon), eur, month, hours(2),
+			budget.Share{Held: 633, Spent: 167}},
+		"what is over is settled to the second": {gone(placed(claim("w", 8), noon), hours(1.5)), eur, month,
+			hours(2), budget.Share{Spent: 150}},
+		"what was never placed costs nothing": {gone(claim("w", 8), hours(1)), eur, month, hours(2),
+			budget.Share{}},
+		"GPU-hours count the share of each card": {claim("w", 8), budget.GPUHours, month, noon,
+			budget.Share{Held: 4000}},
+		"a lease over the end of the month holds this month's": {long, eur, month, noon,
+			budget.Share{Held: 100*24*9 + 100*11 + 67}},
+		"and the rest is held in the next": {placed(long, noon), eur, december, december.From,
+			budget.Share{Held: 100*24*10 + 100*12 + 33}},
+		"a month that is over holds nothing": {placed(long, noon), eur, month,
+			december.From.Add(time.Hour), budget.Share{Spent: 100*24*9 + 100*11 + 67}},
+		"a price in another currency takes nothing": {claim("w", 8), "USD", month, noon, budget.Share{}},
+		"a pod that stays beyond its lease costs and holds not": {placed(claim("w", 1), noon), eur, month, hours(3),
+			budget.Share{Spent: 267}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +117,8 @@ func newWorld() *world {
 		return list
 	})
 	n := 0
-	w.service = &budget.Service{Store: w, Zone: time.UTC, Now: func() time.Time { return w.now }, NewID: func(prefix string) string { n++; return fmt.Sprint(prefix, n) },
+	w.service = &budget.Service{Store: w, Zone: time.UTC, Now: func() time.Time { return w.now },
+		NewID:  func(prefix string) string { n++; return fmt.Sprint(prefix, n) },
 		Tenant: func(name string) (string, bool) { return name, name == "vision" }, Money: func() budget.Unit { return eur }}
 	return w
 }
@@ -147,7 +162,8 @@ func (w *world) set(t *testing.T, unit budget.Unit, amount int64, limit budget.L
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		t.Fatal(err)
 	}
-	b, err := w.service.Set(t.Context(), boss, "vision", budget.Draft{Unit: unit, Amount: amount, AtLimit: limit, Version: was.Version})
+	b, err := w.service.Set(t.Context(), boss, "vision", budget.Draft{Unit: unit, Amount: amount, AtLimit: limit,
+		Version: was.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +199,8 @@ func TestAMonthOfOneWorkload(t *testing.T) {
 	w.set(t, eur, 1000, budget.Stop)
 	want := func(left, held, spent int64) {
 		t.Helper()
-		if diff := cmp.Diff(budget.Amounts{Left: left, Held: held, Spent: spent, Platform: -1000}, w.balance(t, eur)); diff != "" {
+		if diff := cmp.Diff(budget.Amounts{Left: left, Held: held, Spent: spent, Platform: -1000},
+			w.balance(t, eur)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -263,7 +280,8 @@ func TestTheNextMonthBeginsWithWhatRuns(t *testing.T) {
 		t.Errorf("want the rest of the lease held beside the new one, got %d", held)
 	}
 	w.settle(t)
-	november, _ := w.BudgetBalance(t.Context(), budget.Book{Tenant: "vision", Month: usage.Month{Year: 2026, Month: 11}, Unit: eur})
+	november, _ := w.BudgetBalance(t.Context(), budget.Book{Tenant: "vision", Month: usage.Month{Year: 2026, Month: 11},
+		Unit: eur})
 	if november.Held != 0 || november.Spent != 100*24*9+100*11+67 {
 		t.Errorf("want November settled, got %+v", november)
 	}
@@ -291,7 +309,8 @@ func TestABudgetThatChanges(t *testing.T) {
 	if got := w.balance(t, eur); got.Left != 200 || got.Held != 800 {
 		t.Errorf("want the first book to go on, got %+v", got)
 	}
-	if _, err := w.service.Set(t.Context(), boss, "vision", budget.Draft{Unit: eur, Amount: 1, AtLimit: budget.Stop, Version: b.Version - 1}); !fault.Is(err, fault.Conflict) {
+	if _, err := w.service.Set(t.Context(), boss, "vision", budget.Draft{Unit: eur, Amount: 1, AtLimit: budget.Stop,
+		Version: b.Version - 1}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want the slower of two to hear of it, got %v", err)
 	}
 	if err := w.service.Remove(t.Context(), boss, "vision", b.Version); err != nil {
@@ -327,7 +346,8 @@ func TestRefundsGiveBackWhatWasChargedAndNotMore(t *testing.T) {
 	w.claims["w-1"] = gone(placed(claim("w-1", 8), noon), noon.Add(2*time.Hour))
 	w.now = noon.Add(3 * time.Hour)
 	w.settle(t)
-	hour := budget.Refund{Workload: "w-1", From: noon.Add(90 * time.Minute), Until: noon.Add(4 * time.Hour), Note: "the card was broken"}
+	hour := budget.Refund{Workload: "w-1", From: noon.Add(90 * time.Minute), Until: noon.Add(4 * time.Hour),
+		Note: "the card was broken"}
 	line, err := w.service.Refund(t.Context(), boss, "vision", hour)
 	if err != nil || line.Amounts != (budget.Amounts{Left: 50, Refunded: -50}) {
 		t.Fatalf("want half an hour given back, got %+v %v", line, err)
@@ -336,7 +356,8 @@ func TestRefundsGiveBackWhatWasChargedAndNotMore(t *testing.T) {
 	if line, err = w.service.Refund(t.Context(), boss, "vision", all); err != nil || line.Amounts.Left != 150 {
 		t.Fatalf("want what is not given back yet, got %+v %v", line, err)
 	}
-	for name, r := range map[string]budget.Refund{"again": all, "of nobody's": {Workload: "w-9", From: noon, Until: w.now, Note: "x"}, "without a reason": {Workload: "w-1", From: noon, Until: w.now},
+	for name, r := range map[string]budget.Refund{"again": all, "of nobody's": {Workload: "w-9", From: noon, Until: w.now,
+		Note: "x"}, "without a reason": {Workload: "w-1", From: noon, Until: w.now},
 		"backwards": {Workload: "w-1", From: w.now, Until: noon, Note: "x"}} {
 		if _, err := w.service.Refund(t.Context(), boss, "vision", r); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: want it refused, got %v", name, err)
@@ -359,7 +380,8 @@ func TestOnlyAdministratorsChangeBudgets(t *testing.T) {
 	if _, err := w.service.Set(t.Context(), boss, "speech", d); !fault.Is(err, fault.NotFound) {
 		t.Errorf("want no budget for a team that is not there, got %v", err)
 	}
-	for name, wrong := range map[string]budget.Draft{"unit": {Unit: "USD", Amount: 1, AtLimit: budget.Stop}, "amount": {Unit: eur, Amount: -1, AtLimit: budget.Stop}, "limit": {Unit: eur, Amount: 1}} {
+	for name, wrong := range map[string]budget.Draft{"unit": {Unit: "USD", Amount: 1, AtLimit: budget.Stop},
+		"amount": {Unit: eur, Amount: -1, AtLimit: budget.Stop}, "limit": {Unit: eur, Amount: 1}} {
 		if _, err := w.service.Set(t.Context(), boss, "vision", wrong); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: want it refused, got %v", name, err)
 		}
@@ -368,13 +390,14 @@ func TestOnlyAdministratorsChangeBudgets(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// story is a life of several workloads by chance: starts, places, evictions, ends, settlements, changes of the budget, months that go by. It gives the moves, so that the same story can be
-// told with and without accidents.
+// story is a life of several workloads by chance: starts, places, evictions, ends, settlements, changes of the budget,
+// months that go by. It gives the moves, so that the same story can be told with and without accidents.
 func story(seed uint64) []func(w *world) error {
 	r := rand.New(rand.NewPCG(seed, 7))
 	var moves []func(w *world) error
 	for i := range 60 {
-		id, hours, limit := fmt.Sprint("w-", r.IntN(8)), 1+r.IntN(200), []budget.Limit{budget.Stop, budget.Approval}[r.IntN(2)]
+		id, hours, limit := fmt.Sprint("w-", r.IntN(8)), 1+r.IntN(200),
+			[]budget.Limit{budget.Stop, budget.Approval}[r.IntN(2)]
 		amount, minutes, agreed := int64(r.IntN(60_000)), r.IntN(60*40), r.IntN(3) == 0
 		unit := []budget.Unit{eur, eur, eur, budget.GPUHours}[r.IntN(4)]
 		what := r.IntN(10)
@@ -386,7 +409,8 @@ func story(seed uint64) []func(w *world) error {
 			switch {
 			case what == 0:
 				was, _ := w.Budget(context.Background(), "vision")
-				_, err := w.service.Set(context.Background(), boss, "vision", budget.Draft{Unit: unit, Amount: amount, AtLimit: limit, Version: was.Version})
+				_, err := w.service.Set(context.Background(), boss, "vision", budget.Draft{Unit: unit, Amount: amount,
+					AtLimit: limit, Version: was.Version})
 				return err
 			case what < 4 && !there:
 				c = claim(id, hours)
@@ -430,7 +454,8 @@ func (w *world) state(t *testing.T) map[budget.Book]budget.Balance {
 	return w.Balances()
 }
 
-// TestKilledAnywhereItEndsTheSame tells stories twice: once undisturbed, and once with the process killed before writes that chance picks, and started again.
+// TestKilledAnywhereItEndsTheSame tells stories twice: once undisturbed, and once with the process killed before writes
+// that chance picks, and started again.
 func TestKilledAnywhereItEndsTheSame(t *testing.T) {
 	for seed := range uint64(100) {
 		calm, wild := newWorld(), newWorld()

@@ -14,9 +14,11 @@ type Book struct {
 	Unit   Unit
 }
 
-// Amounts is one number for each account. A transaction's numbers sum to zero, and so do the balances; the database refuses what does not.
+// Amounts is one number for each account. A transaction's numbers sum to zero, and so do the balances; the database
+// refuses what does not.
 type Amounts struct {
-	Left     int64 // the team's budget that is neither held nor spent; below zero where more was used, or agreed to, than there was
+	// the team's budget that is neither held nor spent; below zero where more was used, or agreed to, than there was
+	Left     int64
 	Held     int64 // put aside for leases that have been granted; never below zero
 	Spent    int64 // by the meter
 	Refunded int64 // what the platform failed to give, and gave back; its balance is below zero
@@ -25,7 +27,8 @@ type Amounts struct {
 
 // Add sums account by account.
 func (a Amounts) Add(b Amounts) Amounts {
-	return Amounts{Left: a.Left + b.Left, Held: a.Held + b.Held, Spent: a.Spent + b.Spent, Refunded: a.Refunded + b.Refunded, Platform: a.Platform + b.Platform}
+	return Amounts{Left: a.Left + b.Left, Held: a.Held + b.Held, Spent: a.Spent + b.Spent, Refunded: a.Refunded +
+		b.Refunded, Platform: a.Platform + b.Platform}
 }
 
 // Sum is over all accounts: zero.
@@ -82,7 +85,8 @@ func grant(b Balance, amount int64) (Amounts, bool) {
 	return Amounts{Left: more, Platform: -more}, more != 0
 }
 
-// move is the transaction that turns the share which a workload has into the one it should have; ok is false when that is no change.
+// move is the transaction that turns the share which a workload has into the one it should have; ok is false when that
+// is no change.
 func move(has, want Share) (kind Kind, a Amounts, ok bool) {
 	a = Amounts{Held: want.Held - has.Held, Spent: want.Spent - has.Spent}
 	a.Left = -a.Held - a.Spent

@@ -22,7 +22,8 @@ func (w *world) priced() *usage.PriceList {
 
 // costs is a price for the size slice, in minor units.
 func costs(id string, minor int64, tenant string, from time.Time) usage.Price {
-	return usage.Price{ID: id, Kind: usage.PriceSize, Subject: slice.Name, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from, At: from}
+	return usage.Price{ID: id, Kind: usage.PriceSize, Subject: slice.Name, Tenant: tenant, Rate: usage.Mills(1000 * minor),
+		From: from, At: from}
 }
 
 // perMonth is a price of a seat, or of a GiB of storage, for a month of 730 hours, in minor units.
@@ -31,7 +32,8 @@ func perMonth(id string, kind usage.PriceKind, minor int64, tenant string, from 
 	if kind == usage.PriceSeat {
 		subject = seats.Pool
 	}
-	return usage.Price{ID: id, Kind: kind, Subject: subject, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from, At: from}
+	return usage.Price{ID: id, Kind: kind, Subject: subject, Tenant: tenant, Rate: usage.Mills(1000 * minor), From: from,
+		At: from}
 }
 
 var seats = usage.Seats{Pool: "vws", Count: 2}
@@ -48,13 +50,16 @@ func seated(c budget.Claim) budget.Claim {
 // stored is the claim of storage that there is since a moment.
 func stored(gib int64, since time.Time) budget.Claim {
 	id := budget.VolumeID("vision", "home")
-	return budget.Claim{Workload: id, Tenant: "vision", Holds: true, Wanted: true, Kept: []usage.Kept{{Volume: "home", Tenant: "vision", GiB: gib, From: since}}}
+	return budget.Claim{Workload: id, Tenant: "vision", Holds: true, Wanted: true,
+		Kept: []usage.Kept{{Volume: "home", Tenant: "vision", GiB: gib, From: since}}}
 }
 
-// TestSeatsAndStorageTakeOfABudget: what is charged is held. A seat for the lease, storage until the month ends or somebody removes it; hours of a GPU are not touched by either.
+// TestSeatsAndStorageTakeOfABudget: what is charged is held. A seat for the lease, storage until the month ends or
+// somebody removes it; hours of a GPU are not touched by either.
 func TestSeatsAndStorageTakeOfABudget(t *testing.T) {
 	month := usage.Month{Year: 2026, Month: 11}.Span(time.UTC)
-	list := usage.PriceList{perMonth("p-1", usage.PriceSeat, 730_00, "", noon), perMonth("p-2", usage.PriceStorage, 73, "", noon)}
+	list := usage.PriceList{perMonth("p-1", usage.PriceSeat, 730_00, "", noon), perMonth("p-2", usage.PriceStorage, 73, "",
+		noon)}
 	start := seated(claim("", 8)) // 16 parts for 8 h of 2 EUR: 800 of the size, 1600 of the seats
 	start.Size.PricePerHour.Minor = 100
 	toEnd := int64(month.Until.Sub(noon) / time.Hour) // 227 whole hours, and 40 minutes
@@ -67,16 +72,21 @@ func TestSeatsAndStorageTakeOfABudget(t *testing.T) {
 		at    time.Time
 		want  budget.Share
 	}{
-		"size and seats":             {start, eur, noon, budget.Share{Held: 800 + 1600}},
-		"in GPU-hours":               {start, budget.GPUHours, noon, budget.Share{Held: 4000}},
-		"with storage":               {start.WithStorage(10), eur, noon, budget.Share{Held: 2400 + toEnd + 1}}, // a cent an hour, and the last 40 minutes rounded up
-		"no storage is none":         {start.WithStorage(0), eur, noon, budget.Share{Held: 2400}},
-		"storage alone":              {stored(1000, noon), eur, noon, budget.Share{Held: toEnd*100 + 67}},
-		"storage in GPU-hours":       {stored(1000, noon), budget.GPUHours, noon, budget.Share{}},
-		"storage, an hour later":     {stored(1000, noon), eur, noon.Add(time.Hour), budget.Share{Spent: 67, Held: toEnd * 100}}, // settled up to the full hour
-		"storage that is to go":      {removed, eur, lapse, budget.Share{}},
-		"seats that run":             {seated(placed(claim("w", 8), noon)), eur, noon.Add(time.Hour), budget.Share{Spent: 67 + 133, Held: 2400 - 200}},
-		"seats that were given back": {gone(seated(placed(claim("w", 8), noon)), noon.Add(2*time.Hour)), eur, noon.Add(3 * time.Hour), budget.Share{Spent: 200 + 400}},
+		"size and seats": {start, eur, noon, budget.Share{Held: 800 + 1600}},
+		"in GPU-hours":   {start, budget.GPUHours, noon, budget.Share{Held: 4000}},
+		// a cent an hour, and the last 40 minutes rounded up
+		"with storage":         {start.WithStorage(10), eur, noon, budget.Share{Held: 2400 + toEnd + 1}},
+		"no storage is none":   {start.WithStorage(0), eur, noon, budget.Share{Held: 2400}},
+		"storage alone":        {stored(1000, noon), eur, noon, budget.Share{Held: toEnd*100 + 67}},
+		"storage in GPU-hours": {stored(1000, noon), budget.GPUHours, noon, budget.Share{}},
+		// settled up to the full hour
+		"storage, an hour later": {stored(1000, noon), eur, noon.Add(time.Hour),
+			budget.Share{Spent: 67, Held: toEnd * 100}},
+		"storage that is to go": {removed, eur, lapse, budget.Share{}},
+		"seats that run": {seated(placed(claim("w", 8), noon)), eur, noon.Add(time.Hour),
+			budget.Share{Spent: 67 + 133, Held: 2400 - 200}},
+		"seats that were given back": {gone(seated(placed(claim("w", 8), noon)), noon.Add(2*time.Hour)), eur,
+			noon.Add(3 * time.Hour), budget.Share{Spent: 200 + 400}},
 	} {
 		if got := budget.Wanted(c.claim, c.unit, list, month, c.at); got != c.want {
 			t.Errorf("%s: want %+v, got %+v", name, c.want, got)
@@ -84,7 +94,8 @@ func TestSeatsAndStorageTakeOfABudget(t *testing.T) {
 	}
 }
 
-// TestASeatThatCostsMoreThanIsLeft is refused, and no part of it is held; what is left for the size alone is not enough.
+// TestASeatThatCostsMoreThanIsLeft is refused, and no part of it is held; what is left for the size alone is not
+// enough.
 func TestASeatThatCostsMoreThanIsLeft(t *testing.T) {
 	w := newWorld()
 	*w.priced() = usage.PriceList{perMonth("p-1", usage.PriceSeat, 730_00, "", noon)}
@@ -108,7 +119,8 @@ func (w *world) look(id string, list usage.PriceList, placed bool) {
 	if n := len(intervals); n > 0 && intervals[n-1].Until.IsZero() {
 		open = &intervals[n-1]
 	}
-	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour, Prices: list, Ware: c.Size.Ware(), Seats: c.Seats, Placed: placed}, w.now)
+	change := usage.Meter(open, usage.Held{Workload: id, Tenant: c.Tenant, Size: c.Size.Name, PerHour: c.Size.PricePerHour,
+		Prices: list, Ware: c.Size.Ware(), Seats: c.Seats, Placed: placed}, w.now)
 	if change != nil && open != nil {
 		*open, change = *change, change.Then
 		open.Then = nil
@@ -122,8 +134,8 @@ func (w *world) look(id string, list usage.PriceList, placed bool) {
 	w.claims[id] = c
 }
 
-// TestTheHoldFollowsThePriceList: a price that changes in the middle of a lease is held from the beginning, settled at its moment however late the meter comes by, and what a price that ends
-// makes cheaper is released.
+// TestTheHoldFollowsThePriceList: a price that changes in the middle of a lease is held from the beginning, settled at
+// its moment however late the meter comes by, and what a price that ends makes cheaper is released.
 func TestTheHoldFollowsThePriceList(t *testing.T) {
 	w := newWorld()
 	list := w.priced()
@@ -132,7 +144,8 @@ func TestTheHoldFollowsThePriceList(t *testing.T) {
 	want := func(when string, held, spent int64) {
 		t.Helper()
 		got := w.balance(t, eur)
-		if diff := cmp.Diff(budget.Amounts{Left: 2000 - held - spent, Held: held, Spent: spent, Platform: -2000}, got); diff != "" {
+		if diff := cmp.Diff(budget.Amounts{Left: 2000 - held - spent, Held: held, Spent: spent, Platform: -2000},
+			got); diff != "" {
 			t.Errorf("%s: %s", when, diff)
 		}
 	}
@@ -165,7 +178,8 @@ func TestTheHoldFollowsThePriceList(t *testing.T) {
 	want("over", 0, 1000)
 }
 
-// TestARefundIsAtThePricesThatWereCharged: each stretch is given back at what it cost, also one that the meter has not cut yet.
+// TestARefundIsAtThePricesThatWereCharged: each stretch is given back at what it cost, also one that the meter has not
+// cut yet.
 func TestARefundIsAtThePricesThatWereCharged(t *testing.T) {
 	w := newWorld()
 	list := w.priced()
@@ -174,14 +188,17 @@ func TestARefundIsAtThePricesThatWereCharged(t *testing.T) {
 	w.claims["w-1"] = placed(claim("w-1", 8), noon)
 	w.now = noon.Add(4 * time.Hour)
 	w.settle(t)
-	line, err := w.service.Refund(t.Context(), boss, "vision", budget.Refund{Workload: "w-1", From: noon.Add(time.Hour), Until: noon.Add(3 * time.Hour), Note: "a broken card"})
+	line, err := w.service.Refund(t.Context(), boss, "vision", budget.Refund{Workload: "w-1", From: noon.Add(time.Hour),
+		Until: noon.Add(3 * time.Hour), Note: "a broken card"})
 	if err != nil || line.Amounts.Left != 300 {
 		t.Errorf("want an hour at each price given back, got %+v %v", line, err)
 	}
 }
 
-// TestEveryStretchIsSettledOnce: prices of the size, of its seats and of storage come, change and end by chance, the meter and the chore come by when they like. At any moment what is held and
-// spent is what a chore that came only now would have made of it, nothing that was settled is taken back, and in the end the book has spent what the statement says.
+// TestEveryStretchIsSettledOnce: prices of the size, of its seats and of storage come, change and end by chance, the
+// meter and the chore come by when they like. At any moment what is held and spent is what a chore that came only now
+// would have made of it, nothing that was settled is taken back, and in the end the book has spent what the statement
+// says.
 func TestEveryStretchIsSettledOnce(t *testing.T) {
 	month := usage.Month{Year: 2026, Month: 11}.Span(time.UTC)
 	home := budget.VolumeID("vision", "home")
@@ -206,7 +223,8 @@ func TestEveryStretchIsSettledOnce(t *testing.T) {
 			case 0:
 				from := w.now.Add(time.Duration(r.IntN(3)*r.IntN(600)) * time.Minute)
 				id, minor, tenant := fmt.Sprint("p-", step), int64(r.IntN(500)), []string{"", "vision", "speech"}[r.IntN(3)]
-				*list = append(*list, []usage.Price{costs(id, minor, tenant, from), perMonth(id, usage.PriceSeat, 100*minor, tenant, from), perMonth(id, usage.PriceStorage, minor, tenant, from)}[r.IntN(3)])
+				*list = append(*list, []usage.Price{costs(id, minor, tenant, from), perMonth(id, usage.PriceSeat, 100*minor, tenant,
+					from), perMonth(id, usage.PriceStorage, minor, tenant, from)}[r.IntN(3)])
 			case 1:
 				if n := len(*list); n > 0 {
 					if p := &(*list)[r.IntN(n)]; p.Until.IsZero() {
@@ -267,7 +285,8 @@ func (w *world) statement(list usage.PriceList, month usage.Span) (sum int64) {
 	for _, c := range w.claims {
 		intervals, kept = append(intervals, c.Intervals...), append(kept, c.Kept...)
 		for _, i := range c.Intervals {
-			held = append(held, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From, Until: i.Until})
+			held = append(held, usage.Seated{Workload: i.Workload, Tenant: i.Tenant, Seats: i.Seats, From: i.From,
+				Until: i.Until})
 		}
 	}
 	for _, use := range usage.Uses(intervals, month) {

@@ -25,8 +25,8 @@ type Reader interface {
 	BudgetBalance(ctx context.Context, b Book) (Balance, error)
 	// BudgetShares gives what each workload has of a book; those without anything are missing.
 	BudgetShares(ctx context.Context, b Book) (map[string]Share, error)
-	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were metered since a time, and those that have something
-	// held in any of the team's books.
+	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were
+	// metered since a time, and those that have something held in any of the team's books.
 	BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]Claim, error)
 	// BudgetClaim gives that of one workload, or of the storage with that VolumeID.
 	BudgetClaim(ctx context.Context, id string) (Claim, error)
@@ -44,7 +44,8 @@ type Tx interface {
 	// SaveBudget inserts at Version 0, else updates that version or answers Conflict.
 	SaveBudget(ctx context.Context, b Budget) error
 	RemoveBudget(ctx context.Context, b Budget) error
-	// PostBudget writes a transaction, adds it to the balances and marks its book as opened. Within: Conflict, and nothing written, when it takes more than is left.
+	// PostBudget writes a transaction, adds it to the balances and marks its book as opened. Within: Conflict, and nothing
+	// written, when it takes more than is left.
 	PostBudget(ctx context.Context, t Transaction, within bool) error
 	// WarnBudget notes that a level was announced; false when it, or a higher one, had been.
 	WarnBudget(ctx context.Context, b Book, level int) (first bool, err error)
@@ -79,7 +80,8 @@ func (s *Service) prices() usage.PriceList {
 	return s.Prices()
 }
 
-// Standing is what a team's budget says now; the zero Standing where none is set. Whoever reads it for a decision does so in that decision's transaction, with Open.
+// Standing is what a team's budget says now; the zero Standing where none is set. Whoever reads it for a decision does
+// so in that decision's transaction, with Open.
 func (s *Service) Standing(ctx context.Context, from Reader, tenant string) (Standing, error) {
 	b, err := from.Budget(ctx, tenant)
 	if fault.Is(err, fault.NotFound) {
@@ -131,7 +133,8 @@ func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, err
 	if err != nil || !st.Set() || st.Balance.Opened {
 		return st, err
 	}
-	if err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: Amounts{Left: st.Budget.Amount, Platform: -st.Budget.Amount}}, false); err != nil {
+	if err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: Amounts{Left: st.Budget.Amount,
+		Platform: -st.Budget.Amount}}, false); err != nil {
 		return st, err
 	}
 	claims, err := tx.BudgetClaims(ctx, tenant, st.Span.From)
@@ -146,7 +149,8 @@ func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, err
 	return s.Standing(ctx, tx, tenant)
 }
 
-// Hold puts aside in a decision's transaction what a claim takes now. Within: Conflict when that is more than is left; else somebody has agreed to it.
+// Hold puts aside in a decision's transaction what a claim takes now. Within: Conflict when that is more than is left;
+// else somebody has agreed to it.
 func (s *Service) Hold(ctx context.Context, tx Tx, c Claim, within bool) error {
 	st, err := s.open(ctx, tx, c.Tenant)
 	if err != nil || !st.Set() {
@@ -169,7 +173,8 @@ func (s *Service) settle(ctx context.Context, tx Tx, st Standing, c Claim, withi
 	return s.post(ctx, tx, Transaction{Book: book, Kind: kind, Workload: c.Workload, Amounts: amounts}, within)
 }
 
-// post writes a transaction and warns when it brings the month's use to a level that has not been announced. Several levels at once are announced as the highest.
+// post writes a transaction and warns when it brings the month's use to a level that has not been announced. Several
+// levels at once are announced as the highest.
 func (s *Service) post(ctx context.Context, tx Tx, t Transaction, within bool) error {
 	t.ID, t.At = s.NewID("b-"), s.Now()
 	if err := tx.PostBudget(ctx, t, within && t.Amounts.Left < 0); err != nil {
@@ -196,12 +201,14 @@ func (s *Service) post(ctx context.Context, tx Tx, t Transaction, within bool) e
 	}
 	e := audit.By(identity.System(), audit.BudgetWarned, t.At)
 	e.Tenant = t.Book.Tenant
-	e.Detail = i18n.T("budget.warned", "Level", level, "Month", t.Book.Month.String(), "Left", b.Unit.Say(balance.Left), "Amount", b.Unit.Say(b.Amount))
+	e.Detail = i18n.T("budget.warned", "Level", level, "Month", t.Book.Month.String(), "Left", b.Unit.Say(balance.Left),
+		"Amount", b.Unit.Say(b.Amount))
 	return tx.Append(ctx, e)
 }
 
-// Settle compares every share with lease and meter and posts what is missing: of this month, and of those before in which something is still held or was metered late. It
-// can be killed anywhere and called again at any time: what is posted is always the difference.
+// Settle compares every share with lease and meter and posts what is missing: of this month, and of those before in
+// which something is still held or was metered late. It can be killed anywhere and called again at any time: what is
+// posted is always the difference.
 func (s *Service) Settle(ctx context.Context) error {
 	budgets, err := s.Store.Budgets(ctx)
 	if err != nil {
@@ -252,7 +259,8 @@ func (s *Service) settleTeam(ctx context.Context, b Budget) error {
 	return nil
 }
 
-// settleBook looks at every claim without a lock, and once more, with one, at those that look different from what the book says.
+// settleBook looks at every claim without a lock, and once more, with one, at those that look different from what the
+// book says.
 func (s *Service) settleBook(ctx context.Context, book Book, claims []Claim) error {
 	balance, err := s.Store.BudgetBalance(ctx, book)
 	if err != nil || !balance.Opened {
@@ -269,7 +277,8 @@ func (s *Service) settleBook(ctx context.Context, book Book, claims []Claim) err
 		}
 	}
 	// What gives back goes first, or a warning could come of a use that there never was.
-	order := slices.SortedFunc(maps.Keys(moves), func(a, b string) int { return cmp.Or(cmp.Compare(moves[b], moves[a]), cmp.Compare(a, b)) })
+	order := slices.SortedFunc(maps.Keys(moves),
+		func(a, b string) int { return cmp.Or(cmp.Compare(moves[b], moves[a]), cmp.Compare(a, b)) })
 	for _, id := range order {
 		if err := s.settleOne(ctx, book, id); err != nil {
 			return err
@@ -278,7 +287,8 @@ func (s *Service) settleBook(ctx context.Context, book Book, claims []Claim) err
 	return nil
 }
 
-// wanted is the share of a book that a claim should have. In a book of a unit that does not count any more nothing is held.
+// wanted is the share of a book that a claim should have. In a book of a unit that does not count any more nothing is
+// held.
 func (s *Service) wanted(c Claim, book Book) Share {
 	return Wanted(c, book.Unit, s.prices(), book.Month.Span(s.Zone), s.Now())
 }
@@ -327,7 +337,8 @@ func (s *Service) Set(ctx context.Context, a identity.Actor, tenant string, d Dr
 	if fields := s.check(d); len(fields) > 0 {
 		return Budget{}, fault.InvalidFields(fields)
 	}
-	b := Budget{Tenant: tenant, Unit: d.Unit, Amount: d.Amount, AtLimit: d.AtLimit, By: a.Person.ID, ByName: a.Person.Name, SetAt: s.Now(), Version: d.Version}
+	b := Budget{Tenant: tenant, Unit: d.Unit, Amount: d.Amount, AtLimit: d.AtLimit, By: a.Person.ID, ByName: a.Person.Name,
+		SetAt: s.Now(), Version: d.Version}
 	err := s.Store.BudgetExclusively(ctx, func(tx Tx) error {
 		was, err := s.current(ctx, tx, tenant)
 		if err != nil {
@@ -395,7 +406,8 @@ func (s *Service) closeBooks(ctx context.Context, tx Tx, b Budget) error {
 			if share.Held == 0 {
 				continue
 			}
-			t := Transaction{Book: book, Kind: Released, Workload: workload, Amounts: Amounts{Held: -share.Held, Left: share.Held}}
+			t := Transaction{Book: book, Kind: Released, Workload: workload, Amounts: Amounts{Held: -share.Held,
+				Left: share.Held}}
 			if err := s.post(ctx, tx, t, false); err != nil {
 				return err
 			}
@@ -411,7 +423,8 @@ func setEvent(a identity.Actor, was, b Budget) audit.Event {
 	if was.Version > 0 {
 		before = was.Unit.Say(was.Amount)
 	}
-	e.Detail = i18n.T("budget.set_to", "Before", before, "After", b.Unit.Say(b.Amount), "Limit", i18n.T("budget.limit."+string(b.AtLimit)))
+	e.Detail = i18n.T("budget.set_to", "Before", before, "After", b.Unit.Say(b.Amount), "Limit",
+		i18n.T("budget.limit."+string(b.AtLimit)))
 	e.Changes = audit.Diff(was.recorded(), b.recorded())
 	return e
 }
@@ -427,7 +440,8 @@ func (b Budget) recorded() any {
 func (s *Service) check(d Draft) []fault.Field {
 	var fields []fault.Field
 	if d.Unit != GPUHours && d.Unit != s.Money() {
-		fields = append(fields, fault.Field{Name: "unit", Reason: i18n.T("budget.unit_unknown", "Currency", string(s.Money()))})
+		fields = append(fields, fault.Field{Name: "unit", Reason: i18n.T("budget.unit_unknown", "Currency",
+			string(s.Money()))})
 	}
 	if d.Amount < 0 || d.Amount > most {
 		fields = append(fields, fault.Field{Name: "amount", Reason: i18n.T("budget.amount_wrong")})
@@ -474,15 +488,16 @@ type Refund struct {
 
 const maxNote = 300 // characters
 
-// Refund gives back what a workload was charged for a stretch of the running month, and not more than it was charged in that month and has not been given back yet. What
-// was not charged, because it had no place, is nothing to give back.
+// Refund gives back what a workload was charged for a stretch of the running month, and not more than it was charged in
+// that month and has not been given back yet. What was not charged, because it had no place, is nothing to give back.
 func (s *Service) Refund(ctx context.Context, a identity.Actor, tenant string, r Refund) (Transaction, error) {
 	if err := s.permit(a, tenant, identity.ChangeBudget); err != nil {
 		return Transaction{}, err
 	}
 	r.Note = strings.TrimSpace(r.Note)
 	if n := utf8.RuneCountInString(r.Note); n == 0 || n > maxNote || !utf8.ValidString(r.Note) {
-		return Transaction{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: i18n.T("budget.note_wrong", "Most", maxNote)}})
+		return Transaction{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: i18n.T("budget.note_wrong", "Most",
+			maxNote)}})
 	}
 	var out Transaction
 	err := s.Store.BudgetExclusively(ctx, func(tx Tx) error {
@@ -494,13 +509,15 @@ func (s *Service) Refund(ctx context.Context, a identity.Actor, tenant string, r
 		if err != nil {
 			return err
 		}
-		out = Transaction{Book: s.book(st), Kind: Refunded, Workload: r.Workload, Amounts: Amounts{Left: amount, Refunded: -amount}, By: a.Person.ID, ByName: a.Person.Name, Note: r.Note}
+		out = Transaction{Book: s.book(st), Kind: Refunded, Workload: r.Workload,
+			Amounts: Amounts{Left: amount, Refunded: -amount}, By: a.Person.ID, ByName: a.Person.Name, Note: r.Note}
 		if err := s.post(ctx, tx, out, false); err != nil {
 			return err
 		}
 		e := audit.By(a, audit.BudgetRefunded, s.Now())
 		e.Tenant, e.Workload = tenant, r.Workload
-		e.Detail = i18n.T("budget.refunded", "Amount", st.Budget.Unit.Say(amount), "From", r.From.UTC().Format(time.RFC3339), "Until", r.Until.UTC().Format(time.RFC3339), "Note", i18n.Literal(r.Note))
+		e.Detail = i18n.T("budget.refunded", "Amount", st.Budget.Unit.Say(amount), "From", r.From.UTC().Format(time.RFC3339),
+			"Until", r.Until.UTC().Format(time.RFC3339), "Note", i18n.Literal(r.Note))
 		return tx.Append(ctx, e)
 	})
 	return out, err
@@ -592,7 +609,8 @@ func (s *Service) All(ctx context.Context, a identity.Actor) ([]Standing, error)
 }
 
 // Ledger is a page of the book of a team's running or past month, newest first, with its balances.
-func (s *Service) Ledger(ctx context.Context, a identity.Actor, tenant string, m usage.Month, cursor string, limit int) (Standing, []Transaction, string, error) {
+func (s *Service) Ledger(ctx context.Context, a identity.Actor, tenant string, m usage.Month, cursor string,
+	limit int) (Standing, []Transaction, string, error) {
 	if err := s.permit(a, tenant, identity.ReadBudget); err != nil {
 		return Standing{}, nil, "", err
 	}

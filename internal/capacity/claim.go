@@ -27,8 +27,9 @@ type option struct {
 	count     int
 }
 
-// classes are the selectors of the device classes that the vendors' charts install. A snapshot holds no DeviceClass, so of another class nothing is known but what
-// its name tells: many drivers call their class as they are called. Sources: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1; ROCm/k8s-gpu-dra-driver.
+// classes are the selectors of the device classes that the vendors' charts install. A snapshot holds no DeviceClass, so
+// of another class nothing is known but what its name tells: many drivers call their class as they are called. Sources:
+// kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1; ROCm/k8s-gpu-dra-driver.
 var classes = map[string]string{
 	"gpu.nvidia.com":      `device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'`,
 	"mig.nvidia.com":      `device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'mig'`,
@@ -38,7 +39,8 @@ var classes = map[string]string{
 	"gaudi.intel.com":     `device.driver == 'gaudi.intel.com'`,
 }
 
-// claimOf is not ok for a claim that cannot be matched against devices: a class that is not known, or an expression that does not compile.
+// claimOf is not ok for a claim that cannot be matched against devices: a class that is not known, or an expression
+// that does not compile.
 func claimOf(c *catalog.Claim) (*claim, bool) {
 	ready := &claim{constraints: c.Constraints}
 	for _, r := range c.Requests {
@@ -87,8 +89,8 @@ func (o option) matches(d *inventory.Device) (bool, error) {
 	return true, nil
 }
 
-// allocator gives out the devices of one node, claim after claim, as the scheduler's does: requests in their order, alternatives in theirs, devices in that in which they
-// are published, and back again where that leads nowhere.
+// allocator gives out the devices of one node, claim after claim, as the scheduler's does: requests in their order,
+// alternatives in theirs, devices in that in which they are published, and back again where that leads nowhere.
 type allocator struct {
 	claim      *claim
 	devices    []inventory.Device
@@ -105,12 +107,15 @@ type choice struct {
 	request, option, device int
 }
 
-// mostAttempts bounds the search for one claim. The scheduler has a time limit in the same place; with what sites publish a few dozen attempts do.
+// mostAttempts bounds the search for one claim. The scheduler has a time limit in the same place; with what sites
+// publish a few dozen attempts do.
 const mostAttempts = 20_000
 
-// allocatorFor matches every device once. It is not ok where an expression fails on a device: then the scheduler allocates nothing there.
+// allocatorFor matches every device once. It is not ok where an expression fails on a device: then the scheduler
+// allocates nothing there.
 func allocatorFor(n *inventory.Node, c *claim) (*allocator, bool) {
-	a := &allocator{claim: c, devices: n.Devices, taken: make([]bool, len(n.Devices)), costs: make([][]cost, len(n.Devices)), candidates: make([][][]int, len(c.requests))}
+	a := &allocator{claim: c, devices: n.Devices, taken: make([]bool, len(n.Devices)),
+		costs: make([][]cost, len(n.Devices)), candidates: make([][][]int, len(c.requests))}
 	a.costsOf(n)
 	for i, r := range c.requests {
 		a.candidates[i] = make([][]int, len(r.options))
@@ -129,7 +134,8 @@ func allocatorFor(n *inventory.Node, c *claim) (*allocator, bool) {
 	return a, true
 }
 
-// count says how many claims can be met one after another, at most most of them. With empty, devices that are held count as free: what the node has, not what is left.
+// count says how many claims can be met one after another, at most most of them. With empty, devices that are held
+// count as free: what the node has, not what is left.
 func (a *allocator) count(empty bool, most int64) int64 {
 	a.left = append(a.left[:0], a.budget...)
 	for i := range a.devices {
@@ -163,7 +169,8 @@ func (a *allocator) allocate(i int) bool {
 	return false
 }
 
-// pick takes count more devices for an option, each further on in the list than the last, and then goes on with the next request.
+// pick takes count more devices for an option, each further on in the list than the last, and then goes on with the
+// next request.
 func (a *allocator) pick(request, option, count, from int) bool {
 	if count == 0 {
 		return a.allocate(request + 1)
@@ -190,7 +197,8 @@ func (a *allocator) pick(request, option, count, from int) bool {
 	return false
 }
 
-// agrees: under each constraint on the request the device has the attribute, and with the value that those chosen before it have.
+// agrees: under each constraint on the request the device has the attribute, and with the value that those chosen
+// before it have.
 func (a *allocator) agrees(c choice) bool {
 	for _, k := range a.claim.constraints {
 		if !a.bound(k, c) {
@@ -245,7 +253,8 @@ type cost struct {
 	amount  int64
 }
 
-// costsOf numbers the counters of a node and says what each device takes from them. A counter that the pool does not publish has nothing to give.
+// costsOf numbers the counters of a node and says what each device takes from them. A counter that the pool does not
+// publish has nothing to give.
 func (a *allocator) costsOf(n *inventory.Node) {
 	numbers := map[string]int{}
 	number := func(driver, pool, set, counter string) int {

@@ -16,7 +16,8 @@ func release(s string) inventory.Attribute { return inventory.Attribute{Version:
 func dra(i int, change ...func(*inventory.Device)) inventory.Device {
 	d := inventory.Device{Driver: "gpu.nvidia.com", Pool: "n1", Name: fmt.Sprintf("gpu-%d", i),
 		Attributes: map[string]inventory.Attribute{
-			"gpu.nvidia.com/type": text("gpu"), "gpu.nvidia.com/productName": text("NVIDIA H100 80GB HBM3"), "gpu.nvidia.com/driverVersion": release("580.105.8"),
+			"gpu.nvidia.com/type": text("gpu"), "gpu.nvidia.com/productName": text("NVIDIA H100 80GB HBM3"),
+			"gpu.nvidia.com/driverVersion":    release("580.105.8"),
 			"resource.kubernetes.io/pcieRoot": text(fmt.Sprintf("pci0000:%02x", 0x10+16*(i/2))),
 		},
 		Capacity: map[string]string{"gpu.nvidia.com/memory": "81559Mi"}}
@@ -26,7 +27,8 @@ func dra(i int, change ...func(*inventory.Device)) inventory.Device {
 	return d
 }
 
-// part is a MIG slice of card i, beginning at a memory slice, as dynamic MIG publishes it: it takes its memory slices from the card's counters.
+// part is a MIG slice of card i, beginning at a memory slice, as dynamic MIG publishes it: it takes its memory slices
+// from the card's counters.
 func part(i int, profile string, start, size int) inventory.Device {
 	return dra(i, func(d *inventory.Device) {
 		d.Name = fmt.Sprintf("gpu-%d-mig-%s-%d", i, profile, start)
@@ -53,7 +55,8 @@ func dynamic(i int) ([]inventory.Device, inventory.CounterSet) {
 		devices = append(devices, part(i, "1g.10gb", start, 1))
 	}
 	devices = append(devices, part(i, "3g.40gb", 0, 4), part(i, "3g.40gb", 4, 4))
-	return devices, inventory.CounterSet{Driver: "gpu.nvidia.com", Pool: "n1", Name: fmt.Sprintf("gpu-%d-counter-set", i), Counters: slots(0, 8)}
+	return devices, inventory.CounterSet{Driver: "gpu.nvidia.com", Pool: "n1", Name: fmt.Sprintf("gpu-%d-counter-set", i),
+		Counters: slots(0, 8)}
 }
 
 func hold(devices []inventory.Device, name string) []inventory.Device {
@@ -64,7 +67,8 @@ func hold(devices []inventory.Device, name string) []inventory.Device {
 }
 
 func claiming(requests ...catalog.DeviceRequest) catalog.Size {
-	return catalog.Size{Name: "claim", Technology: catalog.DRA, CPU: "1", Memory: "1Gi", Accelerator: catalog.Accelerator{Claim: &catalog.Claim{Requests: requests}}}
+	return catalog.Size{Name: "claim", Technology: catalog.DRA, CPU: "1", Memory: "1Gi",
+		Accelerator: catalog.Accelerator{Claim: &catalog.Claim{Requests: requests}}}
 }
 
 func TestFitOfClaims(t *testing.T) {
@@ -84,7 +88,8 @@ func TestFitOfClaims(t *testing.T) {
 		return s
 	}
 	cardOrTwoSlices := claiming(catalog.DeviceRequest{Name: "gpu", FirstAvailable: []catalog.DeviceRequest{
-		{Name: "big", DeviceClass: "gpu.nvidia.com"}, {Name: "small", DeviceClass: "mig.nvidia.com", Selectors: []string{`device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`}, Count: 2}}})
+		{Name: "big", DeviceClass: "gpu.nvidia.com"}, {Name: "small", DeviceClass: "mig.nvidia.com",
+			Selectors: []string{`device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`}, Count: 2}}})
 	known := func(total, free int) inventory.Fit { return inventory.Fit{Total: total, Free: free, Known: true} }
 	cases := map[string]struct {
 		devices  []inventory.Device
@@ -92,36 +97,60 @@ func TestFitOfClaims(t *testing.T) {
 		size     catalog.Size
 		want     inventory.Fit
 	}{
-		"whole cards":                           {cards(4), nil, one("gpu.nvidia.com"), known(4, 4)},
-		"what a claim has":                      {hold(cards(4), "gpu-2"), nil, one("gpu.nvidia.com"), known(4, 3)},
-		"an ill device is none":                 {append(cards(3), dra(3, func(d *inventory.Device) { d.Tainted = true })), nil, one("gpu.nvidia.com"), known(3, 3)},
-		"one that is published no more":         {append(cards(3), dra(3, func(d *inventory.Device) { d.Gone, d.Claim = true, "t-vision/someone" })), nil, one("gpu.nvidia.com"), known(3, 3)},
-		"one for several claims":                {cards(2, func(d *inventory.Device) { d.Multiple = true }), nil, one("gpu.nvidia.com", `device.allowMultipleAllocations`), known(2, 2)},
-		"no slices among cards":                 {cards(4), nil, one("mig.nvidia.com"), known(0, 0)},
-		"at least 40 GB":                        {append(cards(1), part(1, "1g.10gb", 0, 1)), nil, one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0`), known(1, 1)},
-		"more than there is":                    {cards(4), nil, one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('100Gi'))`), known(0, 0)},
-		"a product":                             {cards(4), nil, one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].productName.lowerAscii().contains('h100')`), known(4, 4)},
-		"another product":                       {cards(4), nil, one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].productName.lowerAscii().contains('h200')`), known(0, 0)},
-		"a version of the driver":               {cards(4), nil, one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].driverVersion.isGreaterThan(semver('575.0.0'))`), known(4, 4)},
-		"all selectors must hold":               {cards(4), nil, one("gpu.nvidia.com", `true`, `false`), known(0, 0)},
-		"what may be absent is asked for first": {cards(4), nil, one("gpu.nvidia.com", `!has(device.attributes['gpu.nvidia.com'].profile)`), known(4, 4)},
-		"an unknown domain is empty":            {cards(4), nil, one("gpu.nvidia.com", `has(device.attributes['example.org'].fast)`), known(0, 0)},
+		"whole cards":      {cards(4), nil, one("gpu.nvidia.com"), known(4, 4)},
+		"what a claim has": {hold(cards(4), "gpu-2"), nil, one("gpu.nvidia.com"), known(4, 3)},
+		"an ill device is none": {append(cards(3), dra(3, func(d *inventory.Device) { d.Tainted = true })),
+			nil, one("gpu.nvidia.com"), known(3, 3)},
+		"one that is published no more": {append(cards(3),
+			dra(3, func(d *inventory.Device) { d.Gone, d.Claim = true, "t-vision/someone" })), nil, one("gpu.nvidia.com"),
+			known(3, 3)},
+		"one for several claims": {cards(2, func(d *inventory.Device) { d.Multiple = true }), nil,
+			one("gpu.nvidia.com", `device.allowMultipleAllocations`), known(2, 2)},
+		"no slices among cards": {cards(4), nil, one("mig.nvidia.com"), known(0, 0)},
+		"at least 40 GB": {append(cards(1), part(1, "1g.10gb", 0, 1)), nil,
+			one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0`), known(1, 1)},
+		"more than there is": {cards(4), nil,
+			one("gpu.nvidia.com", `device.capacity['gpu.nvidia.com'].memory.isGreaterThan(quantity('100Gi'))`), known(0, 0)},
+		"a product": {cards(4), nil,
+			one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].productName.lowerAscii().contains('h100')`), known(4, 4)},
+		"another product": {cards(4), nil,
+			one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].productName.lowerAscii().contains('h200')`), known(0, 0)},
+		"a version of the driver": {cards(4), nil,
+			one("gpu.nvidia.com", `device.attributes['gpu.nvidia.com'].driverVersion.isGreaterThan(semver('575.0.0'))`),
+			known(4, 4)},
+		"all selectors must hold": {cards(4), nil, one("gpu.nvidia.com", `true`, `false`), known(0, 0)},
+		"what may be absent is asked for first": {cards(4), nil,
+			one("gpu.nvidia.com", `!has(device.attributes['gpu.nvidia.com'].profile)`), known(4, 4)},
+		"an unknown domain is empty": {cards(4), nil, one("gpu.nvidia.com", `has(device.attributes['example.org'].fast)`),
+			known(0, 0)},
 		// The scheduler gives the whole attempt up, also for the devices that would do.
 		"an error on one device ends the attempt": {append(cards(1), part(1, "1g.10gb", 0, 1)), nil,
-			claiming(catalog.DeviceRequest{Name: "gpu", DeviceClass: "gpu.nvidia.com", Selectors: []string{`device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`}}), known(0, 0)},
-		"two at a time":                        {cards(5), nil, several(2, one("gpu.nvidia.com")), known(2, 2)},
-		"two behind one PCIe root":             {hold(cards(4), "gpu-0"), nil, sameRoot(several(2, one("gpu.nvidia.com"))), known(2, 1)},
-		"two behind one root, back and forth":  {hold(hold(cards(6), "gpu-0"), "gpu-2"), nil, sameRoot(several(2, one("gpu.nvidia.com"))), known(3, 1)},
-		"a device without the attribute":       {cards(2, func(d *inventory.Device) { delete(d.Attributes, "resource.kubernetes.io/pcieRoot") }), nil, sameRoot(several(2, one("gpu.nvidia.com"))), known(0, 0)},
-		"every slice of a card":                {cut, []inventory.CounterSet{counters}, one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`), known(7, 7)},
-		"the larger slices of a card":          {cut, []inventory.CounterSet{counters}, one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '3g.40gb'`), known(2, 2)},
-		"a slice takes the card":               {hold(cut, "gpu-0-mig-1g.10gb-3"), []inventory.CounterSet{counters}, one("gpu.nvidia.com"), known(1, 0)},
-		"the card takes the slices":            {hold(cut, "gpu-0"), []inventory.CounterSet{counters}, one("mig.nvidia.com"), known(7, 0)},
-		"a slice takes what it overlaps":       {hold(cut, "gpu-0-mig-1g.10gb-3"), []inventory.CounterSet{counters}, one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '3g.40gb'`), known(2, 1)},
-		"counters that nobody published":       {cut, nil, one("gpu.nvidia.com"), known(0, 0)},
-		"the first alternative, else the next": {append(cards(2), part(2, "1g.10gb", 0, 1), part(2, "1g.10gb", 1, 1), part(2, "1g.10gb", 2, 1)), []inventory.CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-2-counter-set", Counters: slots(0, 8)}}, cardOrTwoSlices, known(3, 3)},
-		"an unknown class":                     {cards(4), nil, one("portal-h200-full"), inventory.Fit{}},
-		"an expression that does not compile":  {cards(4), nil, one("gpu.nvidia.com", `device.`), inventory.Fit{}},
+			claiming(catalog.DeviceRequest{Name: "gpu", DeviceClass: "gpu.nvidia.com",
+				Selectors: []string{`device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`}}), known(0, 0)},
+		"two at a time": {cards(5), nil, several(2, one("gpu.nvidia.com")), known(2, 2)},
+		"two behind one PCIe root": {hold(cards(4), "gpu-0"), nil, sameRoot(several(2, one("gpu.nvidia.com"))),
+			known(2, 1)},
+		"two behind one root, back and forth": {hold(hold(cards(6), "gpu-0"), "gpu-2"), nil,
+			sameRoot(several(2, one("gpu.nvidia.com"))), known(3, 1)},
+		"a device without the attribute": {cards(2, func(d *inventory.Device) {
+			delete(d.Attributes, "resource.kubernetes.io/pcieRoot")
+		}), nil, sameRoot(several(2, one("gpu.nvidia.com"))), known(0, 0)},
+		"every slice of a card": {cut, []inventory.CounterSet{counters},
+			one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`), known(7, 7)},
+		"the larger slices of a card": {cut, []inventory.CounterSet{counters},
+			one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '3g.40gb'`), known(2, 2)},
+		"a slice takes the card": {hold(cut, "gpu-0-mig-1g.10gb-3"), []inventory.CounterSet{counters},
+			one("gpu.nvidia.com"), known(1, 0)},
+		"the card takes the slices": {hold(cut, "gpu-0"), []inventory.CounterSet{counters}, one("mig.nvidia.com"),
+			known(7, 0)},
+		"a slice takes what it overlaps": {hold(cut, "gpu-0-mig-1g.10gb-3"), []inventory.CounterSet{counters},
+			one("mig.nvidia.com", `device.attributes['gpu.nvidia.com'].profile == '3g.40gb'`), known(2, 1)},
+		"counters that nobody published": {cut, nil, one("gpu.nvidia.com"), known(0, 0)},
+		"the first alternative, else the next": {append(cards(2), part(2, "1g.10gb", 0, 1), part(2, "1g.10gb", 1, 1),
+			part(2, "1g.10gb", 2, 1)), []inventory.CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-2-counter-set",
+			Counters: slots(0, 8)}}, cardOrTwoSlices, known(3, 3)},
+		"an unknown class":                    {cards(4), nil, one("portal-h200-full"), inventory.Fit{}},
+		"an expression that does not compile": {cards(4), nil, one("gpu.nvidia.com", `device.`), inventory.Fit{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -177,8 +206,9 @@ func TestSelectorsKnowKubernetesFunctions(t *testing.T) {
 			t.Errorf("%s: want %v, got %v, %v", expression, want, got, err)
 		}
 	}
-	for _, expression := range []string{`device.attributes['gpu.nvidia.com'].profile == 'x'`, `device.driver`, `[1,2,3].all(a, [1,2,3].all(b, ` +
-		`device.attributes['gpu.nvidia.com'].missing == a))`} {
+	for _, expression := range []string{`device.attributes['gpu.nvidia.com'].profile == 'x'`, `device.driver`,
+		`[1,2,3].all(a, [1,2,3].all(b, ` +
+			`device.attributes['gpu.nvidia.com'].missing == a))`} {
 		s, err := compile(expression)
 		if err != nil {
 			t.Errorf("%s: %v", expression, err)
@@ -200,7 +230,8 @@ func BenchmarkFitOfClaims(b *testing.B) {
 		nodes = append(nodes, n)
 	}
 	snapshot := inventory.Snapshot{Nodes: nodes}
-	s := claiming(catalog.DeviceRequest{Name: "gpu", DeviceClass: "gpu.nvidia.com", Selectors: []string{`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0`}})
+	s := claiming(catalog.DeviceRequest{Name: "gpu", DeviceClass: "gpu.nvidia.com",
+		Selectors: []string{`device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0`}})
 	for b.Loop() {
 		Fit(snapshot, s)
 	}

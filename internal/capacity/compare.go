@@ -23,18 +23,20 @@ const (
 
 // Finding is one place where the catalogue and the nodes do not agree.
 type Finding struct {
-	Kind     FindingKind   `json:"kind"`
-	Cluster  string        `json:"cluster"`            // "" for a size that is offered everywhere and runs nowhere
-	Size     string        `json:"size,omitempty"`     // never-runs: its name
-	Resource string        `json:"resource,omitempty"` // extended resource, or the driver of devices that are claimed
-	Model    string        `json:"model,omitempty"`    // what people call the card: "H100 80GB HBM3"
-	Count    int64         `json:"count"`              // unoffered: how many the nodes can give out
-	Reason   i18n.Text     `json:"reason"`
-	Proposal *catalog.Size `json:"proposal,omitempty"` // unoffered: a size that would offer them; nil where Reason says why none can be written
+	Kind     FindingKind `json:"kind"`
+	Cluster  string      `json:"cluster"`            // "" for a size that is offered everywhere and runs nowhere
+	Size     string      `json:"size,omitempty"`     // never-runs: its name
+	Resource string      `json:"resource,omitempty"` // extended resource, or the driver of devices that are claimed
+	Model    string      `json:"model,omitempty"`    // what people call the card: "H100 80GB HBM3"
+	Count    int64       `json:"count"`              // unoffered: how many the nodes can give out
+	Reason   i18n.Text   `json:"reason"`
+	// unoffered: a size that would offer them; nil where Reason says why none can be written
+	Proposal *catalog.Size `json:"proposal,omitempty"`
 }
 
-// Compare holds the catalogue against what clusters have. A hidden size counts as an offer: an administrator has taken it back on purpose. Devices that only virtual
-// machines can take are no finding, and neither is a node that is being changed.
+// Compare holds the catalogue against what clusters have. A hidden size counts as an offer: an administrator has taken
+// it back on purpose. Devices that only virtual machines can take are no finding, and neither is a node that is being
+// changed.
 func Compare(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 	var findings []Finding
 	for i := range snapshots {
@@ -100,7 +102,8 @@ func offerable(n *inventory.Node) []offer {
 	}
 	for i := range n.Devices {
 		if u, ok := deviceUnit(&n.Devices[i]); ok {
-			list = append(list, offer{unit: u, count: 1, device: &n.Devices[i], part: len(n.Devices[i].Consumes) > 0 && u.share < 1})
+			list = append(list, offer{unit: u, count: 1, device: &n.Devices[i], part: len(n.Devices[i].Consumes) > 0 &&
+				u.share < 1})
 		}
 	}
 	return list
@@ -109,7 +112,8 @@ func offerable(n *inventory.Node) []offer {
 // offers reports whether some size chooses it on this node.
 func offers(c catalog.Catalog, cluster string, n *inventory.Node, o offer) bool {
 	return slices.ContainsFunc(c.Sizes, func(s catalog.Size) bool {
-		return s.OfferedOn(cluster) && chooses(s.Placement, n.Labels) && tolerates(s.Placement.Tolerations, lasting(n.Taints)) && takes(s, o)
+		return s.OfferedOn(cluster) && chooses(s.Placement, n.Labels) &&
+			tolerates(s.Placement.Tolerations, lasting(n.Taints)) && takes(s, o)
 	})
 }
 
@@ -139,7 +143,9 @@ func claims(c catalog.Claim, d *inventory.Device) bool {
 
 func gather(groups map[string]*group, cluster string, n *inventory.Node, o offer) {
 	u := o.unit
-	key := fmt.Sprint(cluster, "|", u.resource, "|", u.model, "|", u.technology, "|", u.profile, "|", u.problem.ID, "|", u.selector) // fmt sorts maps by key
+	// fmt sorts maps by key
+	key := fmt.Sprint(cluster, "|", u.resource, "|", u.model, "|", u.technology, "|", u.profile, "|", u.problem.ID, "|",
+		u.selector)
 	g := groups[key]
 	if g == nil {
 		g = &group{cluster: cluster, unit: u}
@@ -155,7 +161,8 @@ func gather(groups map[string]*group, cluster string, n *inventory.Node, o offer
 }
 
 func (g *group) finding(c catalog.Catalog) Finding {
-	f := Finding{Kind: Unoffered, Cluster: g.cluster, Resource: g.unit.resource, Model: g.unit.model, Count: g.count, Reason: g.unit.problem}
+	f := Finding{Kind: Unoffered, Cluster: g.cluster, Resource: g.unit.resource, Model: g.unit.model, Count: g.count,
+		Reason: g.unit.problem}
 	if !f.Reason.IsZero() {
 		return f
 	}
@@ -167,7 +174,8 @@ func (g *group) finding(c catalog.Catalog) Finding {
 	return f
 }
 
-// name gives each proposal a name that neither the catalogue nor another proposal has. The same unit in two clusters is two sizes: each names its own.
+// name gives each proposal a name that neither the catalogue nor another proposal has. The same unit in two clusters is
+// two sizes: each names its own.
 func name(c catalog.Catalog, findings []Finding) {
 	taken := map[string]bool{}
 	for _, s := range c.Sizes {
@@ -210,8 +218,8 @@ func (r room) atMost(o room) room {
 // spare is the part of a node that sizes leave to what else runs on it.
 const spare = 0.1
 
-// roomOf divides what the node has by its cards, so that all of a node can be taken. Cards are counted by the shares that the node advertises: sixteen
-// slices of a seventh, eight of two and eight of three are eight cards.
+// roomOf divides what the node has by its cards, so that all of a node can be taken. Cards are counted by the shares
+// that the node advertises: sixteen slices of a seventh, eight of two and eight of three are eight cards.
 func roomOf(n *inventory.Node, share float64) room {
 	cards := 0.0
 	for _, o := range offerable(n) {

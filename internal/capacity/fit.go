@@ -7,13 +7,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// Fit counts how many of a size exist on nodes that may take it, and how many could start now. It looks at what the scheduler
-// looks at: node labels, taints, cordons, readiness, free devices, CPU and memory.
+// Fit counts how many of a size exist on nodes that may take it, and how many could start now. It looks at what the
+// scheduler looks at: node labels, taints, cordons, readiness, free devices, CPU and memory.
 //
-// It is not Known where the numbers would mean nothing: of technologies that nodes do not count, of claims for classes that are not known. Claims are given out one after
-// another as the scheduler does; another order might fit one more.
+// It is not Known where the numbers would mean nothing: of technologies that nodes do not count, of claims for classes
+// that are not known. Claims are given out one after another as the scheduler does; another order might fit one more.
 //
-// A node whose CPU or memory ends before its devices do has as many as CPU and memory allow: what cannot start does not exist for a person.
+// A node whose CPU or memory ends before its devices do has as many as CPU and memory allow: what cannot start does not
+// exist for a person.
 func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	n, ok := needOf(size)
 	if !ok || n.uncountable {
@@ -31,8 +32,8 @@ func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	return fit
 }
 
-// Marked are the nodes that could take one of a size now if an administrator had not marked them, or all of their cards, as bad; where a size is on marked nodes only, those
-// as well that are full.
+// Marked are the nodes that could take one of a size now if an administrator had not marked them, or all of their
+// cards, as bad; where a size is on marked nodes only, those as well that are full.
 func Marked(s inventory.Snapshot, size catalog.Size) []string {
 	n, ok := needOf(size)
 	if !ok || n.uncountable || s.Cluster != "" && !size.OfferedOn(s.Cluster) {

@@ -17,9 +17,11 @@ const slice = "nvidia.com/mig-1g.10gb"
 func node(change ...func(*inventory.Node)) inventory.Node {
 	n := inventory.Node{
 		Name: "n1", Ready: true, Labels: map[string]string{"nvidia.com/gpu.product": "H100"},
-		Taints:    []inventory.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}},
-		Resources: []inventory.Resource{{Name: slice, Capacity: 7, Allocatable: 7, Holders: []inventory.Holder{{Count: 2}, {Count: 1}}}},
-		CPU:       inventory.Amount{Allocatable: 64_000, Requested: 12_000}, Memory: inventory.Amount{Allocatable: 512 << 30, Requested: 48 << 30},
+		Taints: []inventory.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}},
+		Resources: []inventory.Resource{{Name: slice, Capacity: 7, Allocatable: 7, Holders: []inventory.Holder{{Count: 2},
+			{Count: 1}}}},
+		CPU: inventory.Amount{Allocatable: 64_000, Requested: 12_000}, Memory: inventory.Amount{Allocatable: 512 << 30,
+			Requested: 48 << 30},
 	}
 	for _, c := range change {
 		c(&n)
@@ -31,7 +33,8 @@ func size(change ...func(*catalog.Size)) catalog.Size {
 	s := catalog.Size{
 		Name: "slice", Technology: catalog.MIG, CPU: "4", Memory: "16Gi", Accelerator: catalog.Accelerator{Resource: slice},
 		Placement: catalog.Placement{
-			NodeSelector: map[string]string{"nvidia.com/gpu.product": "H100"}, Tolerations: []catalog.Toleration{{Key: "nvidia.com/gpu", Operator: "Exists", Effect: "NoSchedule"}},
+			NodeSelector: map[string]string{"nvidia.com/gpu.product": "H100"},
+			Tolerations:  []catalog.Toleration{{Key: "nvidia.com/gpu", Operator: "Exists", Effect: "NoSchedule"}},
 		},
 	}
 	for _, c := range change {
@@ -47,42 +50,69 @@ func TestFit(t *testing.T) {
 		size  catalog.Size
 		want  inventory.Fit
 	}{
-		"what is not held is free":           {[]inventory.Node{node()}, size(), inventory.Fit{Total: 7, Free: 4, Known: true}},
-		"nodes add up":                       {[]inventory.Node{node(), node()}, size(), inventory.Fit{Total: 14, Free: 8, Known: true}},
-		"no nodes":                           {nil, size(), inventory.Fit{Known: true}},
-		"not ready":                          {onNode(func(n *inventory.Node) { n.Ready = false }), size(), inventory.Fit{Known: true}},
-		"cordoned":                           {onNode(func(n *inventory.Node) { n.Cordoned = true }), size(), inventory.Fit{Known: true}},
-		"another product":                    {onNode(func(n *inventory.Node) { n.Labels = nil }), size(), inventory.Fit{Known: true}},
-		"a label with an empty value counts": {onNode(func(n *inventory.Node) { n.Labels["pool"] = "" }), size(func(s *catalog.Size) { s.Placement.NodeSelector["pool"] = "" }), inventory.Fit{Total: 7, Free: 4, Known: true}},
-		"an absent label is not an empty one": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Placement.NodeSelector["pool"] = "" }),
+		"what is not held is free": {[]inventory.Node{node()}, size(),
+			inventory.Fit{Total: 7, Free: 4, Known: true}},
+		"nodes add up": {[]inventory.Node{node(), node()}, size(),
+			inventory.Fit{Total: 14, Free: 8, Known: true}},
+		"no nodes": {nil, size(), inventory.Fit{Known: true}},
+		"not ready": {onNode(func(n *inventory.Node) { n.Ready = false }), size(),
+			inventory.Fit{Known: true}},
+		"cordoned": {onNode(func(n *inventory.Node) { n.Cordoned = true }), size(),
+			inventory.Fit{Known: true}},
+		"another product": {onNode(func(n *inventory.Node) { n.Labels = nil }), size(),
+			inventory.Fit{Known: true}},
+		"a label with an empty value counts": {onNode(func(n *inventory.Node) { n.Labels["pool"] = "" }),
+			size(func(s *catalog.Size) { s.Placement.NodeSelector["pool"] = "" }),
+			inventory.Fit{Total: 7, Free: 4, Known: true}},
+		"an absent label is not an empty one": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Placement.NodeSelector["pool"] = "" }),
 			inventory.Fit{Known: true}},
 		"a taint that nobody bears": {onNode(func(n *inventory.Node) {
 			n.Taints = append(n.Taints, inventory.Taint{Key: "maintenance", Effect: "NoExecute"})
 		}), size(), inventory.Fit{Known: true}},
-		"a toleration for another effect": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Placement.Tolerations[0].Effect = "NoExecute" }), inventory.Fit{Known: true}},
-		"a toleration for any effect":     {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Placement.Tolerations[0].Effect = "" }), inventory.Fit{Total: 7, Free: 4, Known: true}},
+		"a toleration for another effect": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Placement.Tolerations[0].Effect = "NoExecute" }), inventory.Fit{Known: true}},
+		"a toleration for any effect": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Placement.Tolerations[0].Effect = "" }),
+			inventory.Fit{Total: 7, Free: 4, Known: true}},
 		"a toleration for the value": {[]inventory.Node{node()}, size(func(s *catalog.Size) {
 			s.Placement.Tolerations[0] = catalog.Toleration{Key: "nvidia.com/gpu", Operator: "Equal", Value: "present"}
 		}), inventory.Fit{Total: 7, Free: 4, Known: true}},
 		"a toleration for another value": {[]inventory.Node{node()}, size(func(s *catalog.Size) {
 			s.Placement.Tolerations[0] = catalog.Toleration{Key: "nvidia.com/gpu", Operator: "Equal", Value: "other"}
 		}), inventory.Fit{Known: true}},
-		"an operator that is not told means Exists": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Placement.Tolerations[0].Operator = "" }), inventory.Fit{Total: 7, Free: 4, Known: true}},
-		"no such resource":                          {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Accelerator.Resource = "nvidia.com/gpu" }), inventory.Fit{Known: true}},
-		"several at once":                           {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Accelerator.Count = 3 }), inventory.Fit{Total: 2, Free: 1, Known: true}},
-		"several do not come from two nodes":        {[]inventory.Node{node(), node()}, size(func(s *catalog.Size) { s.Accelerator.Count = 5 }), inventory.Fit{Total: 2, Free: 0, Known: true}},
-		"unhealthy devices do not count":            {onNode(func(n *inventory.Node) { n.Resources[0].Allocatable = 4 }), size(), inventory.Fit{Total: 4, Free: 1, Known: true}},
-		"more held than there is":                   {onNode(func(n *inventory.Node) { n.Resources[0].Allocatable = 2 }), size(), inventory.Fit{Total: 2, Free: 0, Known: true}},
-		"no processors left":                        {onNode(func(n *inventory.Node) { n.CPU.Requested = 57_000 }), size(), inventory.Fit{Total: 7, Free: 1, Known: true}},
-		"processors overcommitted":                  {onNode(func(n *inventory.Node) { n.CPU.Requested = 90_000 }), size(), inventory.Fit{Total: 7, Free: 0, Known: true}},
-		"memory ends first":                         {onNode(func(n *inventory.Node) { n.Memory.Requested = 512<<30 - 33<<30 }), size(), inventory.Fit{Total: 7, Free: 2, Known: true}},
-		"a node too small for one":                  {onNode(func(n *inventory.Node) { n.Memory.Allocatable = 8 << 30 }), size(), inventory.Fit{Known: true}},
-		"CPU only": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Technology, s.Accelerator = catalog.CPUOnly, catalog.Accelerator{} }),
+		"an operator that is not told means Exists": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Placement.Tolerations[0].Operator = "" }),
+			inventory.Fit{Total: 7, Free: 4, Known: true}},
+		"no such resource": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Accelerator.Resource = "nvidia.com/gpu" }), inventory.Fit{Known: true}},
+		"several at once": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Accelerator.Count = 3 }), inventory.Fit{Total: 2, Free: 1, Known: true}},
+		"several do not come from two nodes": {[]inventory.Node{node(), node()},
+			size(func(s *catalog.Size) { s.Accelerator.Count = 5 }), inventory.Fit{Total: 2, Free: 0, Known: true}},
+		"unhealthy devices do not count": {onNode(func(n *inventory.Node) { n.Resources[0].Allocatable = 4 }), size(),
+			inventory.Fit{Total: 4, Free: 1, Known: true}},
+		"more held than there is": {onNode(func(n *inventory.Node) { n.Resources[0].Allocatable = 2 }), size(),
+			inventory.Fit{Total: 2, Free: 0, Known: true}},
+		"no processors left": {onNode(func(n *inventory.Node) { n.CPU.Requested = 57_000 }), size(),
+			inventory.Fit{Total: 7, Free: 1, Known: true}},
+		"processors overcommitted": {onNode(func(n *inventory.Node) { n.CPU.Requested = 90_000 }), size(),
+			inventory.Fit{Total: 7, Free: 0, Known: true}},
+		"memory ends first": {onNode(func(n *inventory.Node) { n.Memory.Requested = 512<<30 - 33<<30 }), size(),
+			inventory.Fit{Total: 7, Free: 2, Known: true}},
+		"a node too small for one": {onNode(func(n *inventory.Node) { n.Memory.Allocatable = 8 << 30 }), size(),
+			inventory.Fit{Known: true}},
+		"CPU only": {[]inventory.Node{node()}, size(func(s *catalog.Size) {
+			s.Technology, s.Accelerator = catalog.CPUOnly,
+				catalog.Accelerator{}
+		}),
 			inventory.Fit{Total: 16, Free: 13, Known: true}},
-		"not offered on this cluster": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Clusters = []string{"other"} }), inventory.Fit{Known: true}},
-		"a claim cannot be counted":   {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.Technology, s.Accelerator.Resource = catalog.DRA, "" }), inventory.Fit{}},
-		"an unreadable quantity":      {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.CPU = "four" }), inventory.Fit{}},
-		"a quantity of zero":          {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.CPU = "0" }), inventory.Fit{}},
+		"not offered on this cluster": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Clusters = []string{"other"} }), inventory.Fit{Known: true}},
+		"a claim cannot be counted": {[]inventory.Node{node()},
+			size(func(s *catalog.Size) { s.Technology, s.Accelerator.Resource = catalog.DRA, "" }), inventory.Fit{}},
+		"an unreadable quantity": {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.CPU = "four" }), inventory.Fit{}},
+		"a quantity of zero":     {[]inventory.Node{node()}, size(func(s *catalog.Size) { s.CPU = "0" }), inventory.Fit{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,18 +9,22 @@ import (
 )
 
 // byLabels are the technologies of which a node's labels tell how a resource is shared out.
-var byLabels = []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU, catalog.TimeSlicing, catalog.MPS}
+var byLabels = []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU, catalog.TimeSlicing,
+	catalog.MPS}
 
-// Isolation is what a person may be told of a size: what the catalogue says, unless some node that the size may run on says less, or contradicts itself. Then it is
-// unknown, for nobody can tell on which node a pod will land; it is never better than what the catalogue says. Nodes without any of the resource say nothing.
+// Isolation is what a person may be told of a size: what the catalogue says, unless some node that the size may run on
+// says less, or contradicts itself. Then it is unknown, for nobody can tell on which node a pod will land; it is never
+// better than what the catalogue says. Nodes without any of the resource say nothing.
 func Isolation(s inventory.Snapshot, size catalog.Size) catalog.Isolation {
 	resource := size.Accelerator.Resource
-	if size.Isolation == catalog.IsolationUnknown || !strings.HasPrefix(resource, "nvidia.com/") || !slices.Contains(byLabels, size.Technology) {
+	if size.Isolation == catalog.IsolationUnknown || !strings.HasPrefix(resource, "nvidia.com/") ||
+		!slices.Contains(byLabels, size.Technology) {
 		return size.Isolation
 	}
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
-		if find(node, resource).Capacity <= 0 || !chooses(size.Placement, node.Labels) || !tolerates(size.Placement.Tolerations, lasting(node.Taints)) {
+		if find(node, resource).Capacity <= 0 || !chooses(size.Placement, node.Labels) ||
+			!tolerates(size.Placement.Tolerations, lasting(node.Taints)) {
 			continue
 		}
 		if !inventory.Confirms(*node, resource, size.Isolation) {

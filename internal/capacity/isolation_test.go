@@ -10,14 +10,17 @@ import (
 func TestIsolationIsNeverBetterThanTheNodesSay(t *testing.T) {
 	const product = "nvidia.com/gpu.product"
 	card := func(labels map[string]string) inventory.Node {
-		l := map[string]string{product: "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.replicas": "1", "nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/mps.capable": "false",
+		l := map[string]string{product: "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "1", "nvidia.com/gpu.replicas": "1",
+			"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/mps.capable": "false",
 			"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.capable": "true", "nvidia.com/vgpu.present": "false"}
 		for k, v := range labels {
 			l[k] = v
 		}
-		return inventory.Node{Name: "n", Ready: true, Model: l[product], Labels: l, Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1}}}
+		return inventory.Node{Name: "n", Ready: true, Model: l[product], Labels: l,
+			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1}}}
 	}
-	whole := catalog.Size{Technology: catalog.Full, Isolation: catalog.IsolationHard, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}}
+	whole := catalog.Size{Technology: catalog.Full, Isolation: catalog.IsolationHard,
+		Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}}
 	with := func(change func(*catalog.Size)) catalog.Size {
 		s := whole
 		change(&s)
@@ -40,12 +43,18 @@ func TestIsolationIsNeverBetterThanTheNodesSay(t *testing.T) {
 		"a node that is not chosen": {[]inventory.Node{card(nil), card(shared)}, with(func(s *catalog.Size) {
 			s.Placement.NodeSelector = map[string]string{"nvidia.com/gpu.sharing-strategy": "none"}
 		}), catalog.IsolationHard},
-		"labels of an older version":   {[]inventory.Node{bare}, whole, catalog.IsolationHard},
-		"the catalogue promises less":  {[]inventory.Node{card(nil)}, with(func(s *catalog.Size) { s.Isolation = catalog.IsolationNone }), catalog.IsolationNone},
-		"the catalogue does not know":  {[]inventory.Node{card(nil)}, with(func(s *catalog.Size) { s.Isolation = catalog.IsolationUnknown }), catalog.IsolationUnknown},
-		"labels do not tell of claims": {[]inventory.Node{card(shared)}, with(func(s *catalog.Size) { s.Technology, s.Accelerator.Resource = catalog.DRA, "" }), catalog.IsolationHard},
-		"others say it themselves":     {[]inventory.Node{card(shared)}, with(func(s *catalog.Size) { s.Technology, s.Isolation = "hami", catalog.IsolationMemory }), catalog.IsolationMemory},
-		"a layout that is changing":    {[]inventory.Node{card(map[string]string{"nvidia.com/mig.config.state": "pending"})}, whole, catalog.IsolationUnknown},
+		"labels of an older version": {[]inventory.Node{bare}, whole, catalog.IsolationHard},
+		"the catalogue promises less": {[]inventory.Node{card(nil)},
+			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationNone }), catalog.IsolationNone},
+		"the catalogue does not know": {[]inventory.Node{card(nil)},
+			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationUnknown }), catalog.IsolationUnknown},
+		"labels do not tell of claims": {[]inventory.Node{card(shared)},
+			with(func(s *catalog.Size) { s.Technology, s.Accelerator.Resource = catalog.DRA, "" }), catalog.IsolationHard},
+		"others say it themselves": {[]inventory.Node{card(shared)},
+			with(func(s *catalog.Size) { s.Technology, s.Isolation = "hami", catalog.IsolationMemory }),
+			catalog.IsolationMemory},
+		"a layout that is changing": {[]inventory.Node{card(map[string]string{"nvidia.com/mig.config.state": "pending"})},
+			whole, catalog.IsolationUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Isolation(inventory.Snapshot{Nodes: c.nodes}, c.size); got != c.want {

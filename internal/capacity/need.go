@@ -21,8 +21,8 @@ type need struct {
 	any         []string // of an uncountable one: patterns of what a node must advertise one of; none: anything
 }
 
-// needOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing that nodes advertise, or its claim names a class or has an
-// expression that is not known here.
+// needOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing that nodes
+// advertise, or its claim names a class or has an expression that is not known here.
 func needOf(size catalog.Size) (need, bool) {
 	cpu, err := resource.ParseQuantity(size.CPU)
 	memory, err2 := resource.ParseQuantity(size.Memory)
@@ -64,6 +64,7 @@ func (n need) advertised(node *inventory.Node) bool {
 		}
 	}
 	return len(n.any) == 0 || slices.ContainsFunc(node.Resources, func(r inventory.Resource) bool {
-		return r.Capacity > 0 && slices.ContainsFunc(n.any, func(pattern string) bool { ok, _ := path.Match(pattern, r.Name); return ok })
+		return r.Capacity > 0 && slices.ContainsFunc(n.any,
+			func(pattern string) bool { ok, _ := path.Match(pattern, r.Name); return ok })
 	})
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// neverRuns finds sizes that no node could take even when it is empty. A size that is offered everywhere is a finding when it runs nowhere; one that names clusters, for each
-// of them. A cluster without nodes says nothing: its picture is still being taken.
+// neverRuns finds sizes that no node could take even when it is empty. A size that is offered everywhere is a finding
+// when it runs nowhere; one that names clusters, for each of them. A cluster without nodes says nothing: its picture is
+// still being taken.
 func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 	var findings []Finding
 	for _, size := range c.Sizes {
@@ -30,7 +31,8 @@ func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 				runs = true
 				continue
 			}
-			f := Finding{Kind: NeverRuns, Cluster: s.Cluster, Size: size.Name, Resource: resourceOf(size), Model: size.Accelerator.Model, Reason: reason}
+			f := Finding{Kind: NeverRuns, Cluster: s.Cluster, Size: size.Name, Resource: resourceOf(size),
+				Model: size.Accelerator.Model, Reason: reason}
 			if len(size.Clusters) > 0 {
 				findings = append(findings, f)
 			}
@@ -60,8 +62,8 @@ func resourceOf(size catalog.Size) string {
 	return strings.Join(slices.Sorted(maps.Keys(size.Accelerator.Extra)), ", ")
 }
 
-// whyNever follows the size from gate to gate and names the last at which nodes were turned back; zero when some node comes through. Readiness and cordons pass, so
-// they are no reason here.
+// whyNever follows the size from gate to gate and names the last at which nodes were turned back; zero when some node
+// comes through. Readiness and cordons pass, so they are no reason here.
 func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
 	n, ok := needOf(size)
 	if !ok {
@@ -75,7 +77,8 @@ func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
 		nodes = append(nodes, &s.Nodes[i])
 	}
 	for _, gate := range gates {
-		passed := slices.DeleteFunc(slices.Clone(nodes), func(node *inventory.Node) bool { return !gate.passes(node, n, size) })
+		passed := slices.DeleteFunc(slices.Clone(nodes),
+			func(node *inventory.Node) bool { return !gate.passes(node, n, size) })
 		if len(passed) == 0 {
 			return gate.reason(nodes, n, size)
 		}
@@ -90,7 +93,8 @@ func changing(n *inventory.Node) bool {
 	return state == "pending" || state == "rebooting"
 }
 
-// gates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of it.
+// gates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of
+// it.
 var gates = []struct {
 	passes func(*inventory.Node, need, catalog.Size) bool
 	reason func([]*inventory.Node, need, catalog.Size) i18n.Text
@@ -103,12 +107,14 @@ var gates = []struct {
 		return tolerates(s.Placement.Tolerations, lasting(node.Taints))
 	}, unborne},
 	{func(node *inventory.Node, n need, _ catalog.Size) bool { return enough(node, n) }, tooFew},
-	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.CPU.Allocatable >= n.milliCPU }, func([]*inventory.Node, need, catalog.Size) i18n.Text {
-		return i18n.T("capacity.little_cpu")
-	}},
-	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.Memory.Allocatable >= n.bytes }, func([]*inventory.Node, need, catalog.Size) i18n.Text {
-		return i18n.T("capacity.little_memory")
-	}},
+	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.CPU.Allocatable >= n.milliCPU },
+		func([]*inventory.Node, need, catalog.Size) i18n.Text {
+			return i18n.T("capacity.little_cpu")
+		}},
+	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.Memory.Allocatable >= n.bytes },
+		func([]*inventory.Node, need, catalog.Size) i18n.Text {
+			return i18n.T("capacity.little_memory")
+		}},
 	{allocates, func([]*inventory.Node, need, catalog.Size) i18n.Text { return i18n.T("capacity.no_device") }},
 }
 
@@ -160,7 +166,8 @@ func differing(labels map[string]string, p catalog.Placement) []difference {
 	}
 	for _, m := range p.NodeMatch {
 		if !matches(m, labels) {
-			list = append(list, difference{m.Key, strings.TrimSpace(m.Operator + " " + strings.Join(m.Values, ", ")), labels[m.Key]})
+			list = append(list, difference{m.Key, strings.TrimSpace(m.Operator + " " + strings.Join(m.Values, ", ")),
+				labels[m.Key]})
 		}
 	}
 	return list

@@ -11,7 +11,8 @@ import (
 
 // chooses reports whether the labels are those that a placement asks for.
 func chooses(place catalog.Placement, labels map[string]string) bool {
-	return selects(place.NodeSelector, labels) && !slices.ContainsFunc(place.NodeMatch, func(m catalog.NodeMatch) bool { return !matches(m, labels) })
+	return selects(place.NodeSelector, labels) &&
+		!slices.ContainsFunc(place.NodeMatch, func(m catalog.NodeMatch) bool { return !matches(m, labels) })
 }
 
 func selects(selector, labels map[string]string) bool {
@@ -23,7 +24,8 @@ func selects(selector, labels map[string]string) bool {
 	return true
 }
 
-// matches follows the node affinity of Kubernetes: NotIn holds for a node without the label, Gt and Lt compare whole numbers and hold for nothing else.
+// matches follows the node affinity of Kubernetes: NotIn holds for a node without the label, Gt and Lt compare whole
+// numbers and hold for nothing else.
 func matches(m catalog.NodeMatch, labels map[string]string) bool {
 	value, has := labels[m.Key]
 	switch m.Operator {
@@ -69,15 +71,18 @@ func tolerates(tolerations []catalog.Toleration, taints []inventory.Taint) bool 
 
 func borne(taint inventory.Taint, tolerations []catalog.Toleration) bool {
 	for _, t := range tolerations {
-		if t.Key == taint.Key && (t.Effect == "" || t.Effect == taint.Effect) && (t.Operator != "Equal" || t.Value == taint.Value) {
+		if t.Key == taint.Key && (t.Effect == "" || t.Effect == taint.Effect) &&
+			(t.Operator != "Equal" || t.Value == taint.Value) {
 			return true
 		}
 	}
 	return false
 }
 
-// passing are taints that Kubernetes and autoscalers put on a node for a while: they say how the node is, not whom it is for.
-var passing = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupted"}
+// passing are taints that Kubernetes and autoscalers put on a node for a while: they say how the node is, not whom it
+// is for.
+var passing = []string{"node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler",
+	"DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupted"}
 
 // lasting are the taints that say whom a node is for.
 func lasting(taints []inventory.Taint) []inventory.Taint {
@@ -98,7 +103,8 @@ func find(node *inventory.Node, name string) inventory.Resource {
 		}
 	}
 	if pages, ok := node.HugePages[name]; ok {
-		return inventory.Resource{Name: name, Capacity: pages.Allocatable, Allocatable: pages.Allocatable, Holders: []inventory.Holder{{Count: pages.Requested}}}
+		return inventory.Resource{Name: name, Capacity: pages.Allocatable, Allocatable: pages.Allocatable,
+			Holders: []inventory.Holder{{Count: pages.Requested}}}
 	}
 	return inventory.Resource{}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// propose writes the size that offers a group: a draft that passes the catalogue's checks, for an administrator to look over. Nil where a node has no whole
-// share of CPU or memory left to go with it.
+// propose writes the size that offers a group: a draft that passes the catalogue's checks, for an administrator to look
+// over. Nil where a node has no whole share of CPU or memory left to go with it.
 func propose(c catalog.Catalog, g *group) *catalog.Size {
 	u := g.unit
 	cpu, memory, ok := g.room.quantities()
@@ -21,11 +21,15 @@ func propose(c catalog.Catalog, g *group) *catalog.Size {
 		return nil
 	}
 	s := catalog.Size{
-		Name: slug(nameOf(u)), Title: titleOf(u), Clusters: []string{g.cluster}, Technology: u.technology, Isolation: u.isolation,
-		Accelerator: catalog.Accelerator{Vendor: u.vendor, Model: u.model, Profile: u.profile, MemoryGiB: u.memoryGiB, Share: u.share, Extra: u.extra, Claim: u.claim},
-		CPU:         cpu, Memory: memory, SharedMem: sharedMemory(g.room.bytes), PricePerHour: priceOf(c, u), LicencePool: licenceOf(c, u), Preemptible: u.preemptible,
+		Name: slug(nameOf(u)), Title: titleOf(u), Clusters: []string{g.cluster}, Technology: u.technology,
+		Isolation: u.isolation,
+		Accelerator: catalog.Accelerator{Vendor: u.vendor, Model: u.model, Profile: u.profile, MemoryGiB: u.memoryGiB,
+			Share: u.share, Extra: u.extra, Claim: u.claim},
+		CPU: cpu, Memory: memory, SharedMem: sharedMemory(g.room.bytes), PricePerHour: priceOf(c, u),
+		LicencePool: licenceOf(c, u), Preemptible: u.preemptible,
 		Placement:    catalog.Placement{NodeSelector: u.selector, SchedulerName: u.scheduler, Tolerations: tolerationsFor(g)},
-		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(7 * 24 * time.Hour), Order: lastOrder(c) + 10,
+		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(7 * 24 * time.Hour), Order: lastOrder(c) +
+			10,
 	}
 	if u.claim == nil {
 		s.Accelerator.Count, s.Accelerator.Resource = 1, u.resource
@@ -80,7 +84,8 @@ func tolerationsFor(g *group) []catalog.Toleration {
 }
 
 func nameOf(u unit) string {
-	word := map[catalog.Technology]string{catalog.TimeSlicing: "shared-", catalog.MPS: "mps-", catalog.VGPU: "vgpu-", catalog.MIG: "mig-", catalog.DRA: "dra-"}[u.technology]
+	word := map[catalog.Technology]string{catalog.TimeSlicing: "shared-", catalog.MPS: "mps-", catalog.VGPU: "vgpu-",
+		catalog.MIG: "mig-", catalog.DRA: "dra-"}[u.technology]
 	what := u.profile
 	switch {
 	case what == "" || u.technology == catalog.Full:
@@ -95,8 +100,10 @@ func nameOf(u unit) string {
 }
 
 func titleOf(u unit) string {
-	title := map[catalog.Technology]string{catalog.TimeSlicing: "Shared " + u.model, catalog.MPS: "Shared " + u.model + " (MPS)", catalog.VGPU: "vGPU " + u.profile,
-		catalog.MIG: "MIG " + u.profile + " of " + u.model, catalog.DRA: strings.TrimSpace("Claimed " + u.model + " " + u.profile)}[u.technology]
+	title := map[catalog.Technology]string{catalog.TimeSlicing: "Shared " + u.model, catalog.MPS: "Shared " + u.model +
+		" (MPS)", catalog.VGPU: "vGPU " + u.profile,
+		catalog.MIG: "MIG " + u.profile + " of " + u.model, catalog.DRA: strings.TrimSpace("Claimed " + u.model + " " +
+			u.profile)}[u.technology]
 	if title == "" {
 		title = "Whole " + u.model
 	}
@@ -116,7 +123,8 @@ func slug(text string) string {
 
 func clip(text string, most int) string { return text[:min(len(text), most)] }
 
-// priceOf goes by what the catalogue asks for the same card, else for a GiB of GPU memory of any card; 0 in its currency where it asks for none.
+// priceOf goes by what the catalogue asks for the same card, else for a GiB of GPU memory of any card; 0 in its
+// currency where it asks for none.
 func priceOf(c catalog.Catalog, u unit) usage.Money {
 	var same, any rate
 	money := usage.Money{Currency: "EUR"}

@@ -14,13 +14,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// selector is a compiled CEL expression over one device, as the scheduler evaluates them (resource.k8s.io/v1, CELDeviceSelector).
+// selector is a compiled CEL expression over one device, as the scheduler evaluates them (resource.k8s.io/v1,
+// CELDeviceSelector).
 type selector struct{ program cel.Program }
 
 // mostCost is what the scheduler lets one evaluation cost (k8s.io/api/resource/v1, CELSelectorExpressionMaxCost).
 const mostCost = 1_000_000
 
-// selectors remembers what was compiled: a catalogue has a few dozen expressions and each is asked of thousands of devices.
+// selectors remembers what was compiled: a catalogue has a few dozen expressions and each is asked of thousands of
+// devices.
 var selectors = struct {
 	sync.Mutex
 	known map[string]*selector
@@ -55,7 +57,8 @@ func compile(expression string) (*selector, error) {
 	return s, nil
 }
 
-// matches evaluates the expression for a device. An error ends the whole attempt of the scheduler, not only the look at this device; so it is no plain "no".
+// matches evaluates the expression for a device. An error ends the whole attempt of the scheduler, not only the look at
+// this device; so it is no plain "no".
 func (s *selector) matches(d *device) (bool, error) {
 	out, _, err := s.program.Eval(d)
 	if err != nil {
@@ -68,17 +71,19 @@ func (s *selector) matches(d *device) (bool, error) {
 	return yes, nil
 }
 
-// deviceEnv has what selectors may use: the variable device and, of the functions that Kubernetes adds to CEL, those on quantities and versions
-// (k8s.io/apiserver/pkg/cel/library, v0.36).
+// deviceEnv has what selectors may use: the variable device and, of the functions that Kubernetes adds to CEL, those on
+// quantities and versions (k8s.io/apiserver/pkg/cel/library, v0.36).
 var deviceEnv = sync.OnceValues(func() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.Variable("device", cel.DynType), cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true),
-		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Bindings(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
+		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Bindings(), ext.Lists(ext.ListsVersion(3)),
+		ext.TwoVarComprehensions(),
 	}
 	return cel.NewEnv(append(options, functions()...)...)
 })
 
-// device is one device as CEL sees it. Nothing is built in advance: an expression looks at two or three of some fifteen values.
+// device is one device as CEL sees it. Nothing is built in advance: an expression looks at two or three of some fifteen
+// values.
 type device struct{ *inventory.Device }
 
 // ResolveName gives the variable device.

@@ -41,7 +41,8 @@ const (
 	workloadLabel = "nvidia.com/gpu.workload.config" // GPU Operator: container, vm-passthrough, vm-vgpu
 )
 
-// unitOf is not ok for what nobody asks for by itself: companions of another resource, and devices that only virtual machines can take.
+// unitOf is not ok for what nobody asks for by itself: companions of another resource, and devices that only virtual
+// machines can take.
 func unitOf(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	if r.NotForPods {
 		return unit{}, false
@@ -62,7 +63,8 @@ func unitOf(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	return unit{}, false
 }
 
-// kinds is the table of resource names, the more special before the more general. Names: shared facts of the vendors' device plugins, see package inventory.
+// kinds is the table of resource names, the more special before the more general. Names: shared facts of the vendors'
+// device plugins, see package inventory.
 var kinds = []struct {
 	prefix string
 	read   func(*inventory.Node, inventory.Resource) (unit, bool)
@@ -88,14 +90,16 @@ var kinds = []struct {
 
 func companion(*inventory.Node, inventory.Resource) (unit, bool) { return unit{}, false }
 
-// byHand is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact of the node.
+// byHand is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact
+// of the node.
 func byHand(n *inventory.Node, _ inventory.Resource) (unit, bool) {
 	return unit{model: display(n.Model), problem: i18n.T("capacity.by_hand")}, true
 }
 
 func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	product := n.Labels[productLabel]
-	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product}, memoryGiB: labelGiB(n, memoryLabel), share: 1}
+	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product},
+		memoryGiB: labelGiB(n, memoryLabel), share: 1}
 	plain, shared := strings.CutSuffix(product, "-SHARED")
 	base, profile, single := strings.Cut(plain, "-MIG-")
 	switch {
@@ -123,7 +127,8 @@ func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	return known(u), true
 }
 
-// agrees: more units than cards means that another system has multiplied them, as HAMi does, and that one of them is no whole card.
+// agrees: more units than cards means that another system has multiplied them, as HAMi does, and that one of them is no
+// whole card.
 func agrees(n *inventory.Node, r inventory.Resource) bool {
 	count, err := strconv.ParseInt(n.Labels["nvidia.com/gpu.count"], 10, 32)
 	return err != nil || r.Capacity <= count
@@ -133,7 +138,8 @@ func migUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	name, shared := strings.CutSuffix(r.Name, ".shared")
 	prefix := name
 	product := n.Labels[productLabel]
-	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product}, share: 1, memoryGiB: labelGiB(n, prefix+".memory")}
+	u := unit{vendor: "nvidia", model: card(product), selector: map[string]string{productLabel: product}, share: 1,
+		memoryGiB: labelGiB(n, prefix+".memory")}
 	u = sliced(u, strings.TrimPrefix(name, "nvidia.com/mig-"))
 	if product == "" {
 		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
@@ -143,7 +149,8 @@ func migUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	return known(u), true
 }
 
-// resourceProfile finds what comes after the memory in a profile as resource names spell it: "1g.5gb.me" for nvidia-smi's "1g.5gb+me".
+// resourceProfile finds what comes after the memory in a profile as resource names spell it: "1g.5gb.me" for
+// nvidia-smi's "1g.5gb+me".
 var resourceProfile = regexp.MustCompile(`^([0-9]+)g\.([0-9]+)gb(?:\.(.+))?$`)
 
 func sliced(u unit, spelled string) unit {
@@ -165,7 +172,8 @@ func sliced(u unit, spelled string) unit {
 	return u
 }
 
-// computeSlices is how many parts the compute of a card has. Four on A30 and the RTX PRO Blackwell cards, seven on all others (NVIDIA MIG user guide).
+// computeSlices is how many parts the compute of a card has. Four on A30 and the RTX PRO Blackwell cards, seven on all
+// others (NVIDIA MIG user guide).
 func computeSlices(model string) float64 {
 	if strings.HasPrefix(model, "A30") || strings.HasPrefix(model, "RTX PRO") {
 		return 4
@@ -173,7 +181,8 @@ func computeSlices(model string) float64 {
 	return 7
 }
 
-// sharedUnit is a turn on a card or slice. Time-slicing lets each see all the memory and keeps nobody from it; MPS gives each an equal part.
+// sharedUnit is a turn on a card or slice. Time-slicing lets each see all the memory and keeps nobody from it; MPS
+// gives each an equal part.
 func sharedUnit(n *inventory.Node, u unit, prefix string) unit {
 	replicas, err := strconv.ParseFloat(n.Labels[prefix+".replicas"], 64)
 	strategy := n.Labels[prefix+".sharing-strategy"]
@@ -214,14 +223,18 @@ func vgpuUnit(u unit, product string) unit {
 	return u
 }
 
-// boards is the memory in GB of the cards behind vGPU types, by the board's name in the type (NVIDIA AI Enterprise, vGPU types).
+// boards is the memory in GB of the cards behind vGPU types, by the board's name in the type (NVIDIA AI Enterprise,
+// vGPU types).
 var boards = map[string]float64{
 	"T4": 16, "V100": 16, "V100D": 32, "V100X": 16, "V100DX": 32, "A2": 16, "A10": 24, "A16": 16, "A30": 24, "A40": 48,
-	"A100": 40, "A100X": 40, "A100D": 80, "A100DX": 80, "L4": 24, "L40": 48, "L40S": 48, "H100": 80, "H100XM": 80, "H100L": 94, "H100XL": 94,
-	"H20": 96, "H200": 141, "H200X": 141, "GH200": 96, "GH200L": 144, "B200X": 180, "RTXA5000": 24, "RTXA5500": 24, "RTXA6000": 48, "RTX6000-Ada": 48,
+	"A100": 40, "A100X": 40, "A100D": 80, "A100DX": 80, "L4": 24, "L40": 48, "L40S": 48, "H100": 80, "H100XM": 80,
+	"H100L": 94, "H100XL": 94,
+	"H20": 96, "H200": 141, "H200X": 141, "GH200": 96, "GH200L": 144, "B200X": 180, "RTXA5000": 24, "RTXA5500": 24,
+	"RTXA6000": 48, "RTX6000-Ada": 48,
 }
 
-// amdUnit is a whole Instinct; a partitioned one shows under the same name, and then each is a part of it (ROCm k8s-device-plugin).
+// amdUnit is a whole Instinct; a partitioned one shows under the same name, and then each is a part of it (ROCm
+// k8s-device-plugin).
 func amdUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	product, partition := n.Labels["amd.com/gpu.product-name"], n.Labels["amd.com/compute-memory-partition"]
 	u := unit{vendor: "amd", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product), share: 1,
@@ -243,13 +256,15 @@ func gaudiUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 }
 
 func intelUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
-	return labelled(n, r, "gpu.intel.com/product", map[string]float64{"Max_1100": 48, "Max_1550": 128, "Flex_140": 12, "Flex_170": 16})
+	return labelled(n, r, "gpu.intel.com/product", map[string]float64{"Max_1100": 48, "Max_1550": 128, "Flex_140": 12,
+		"Flex_170": 16})
 }
 
 // labelled is a whole card whose memory only its name tells.
 func labelled(n *inventory.Node, r inventory.Resource, label string, memory map[string]float64) (unit, bool) {
 	product := n.Labels[label]
-	u := unit{vendor: "intel", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product), share: 1, selector: map[string]string{label: product}}
+	u := unit{vendor: "intel", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product),
+		share: 1, selector: map[string]string{label: product}}
 	if strings.HasPrefix(r.Name, "habana.ai/") {
 		u.vendor = "habana"
 	}
@@ -274,7 +289,8 @@ func known(u unit) unit {
 
 // pools are the labels by which clouds mark nodes that can be taken away, with the value that says so.
 var pools = []struct{ label, value string }{
-	{"cloud.google.com/gke-spot", "true"}, {"cloud.google.com/gke-preemptible", "true"}, {"eks.amazonaws.com/capacityType", "SPOT"},
+	{"cloud.google.com/gke-spot", "true"}, {"cloud.google.com/gke-preemptible", "true"}, {"eks.amazonaws.com/capacityType",
+		"SPOT"},
 	{"karpenter.sh/capacity-type", "spot"}, {"kubernetes.azure.com/scalesetpriority", "spot"},
 }
 
@@ -310,7 +326,8 @@ func labelGiB(n *inventory.Node, label string) float64 {
 
 func round6(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// deviceUnit says what a device of a DRA driver is. It is not ok for devices that are no accelerators for pods: channels between nodes, cards for virtual machines.
+// deviceUnit says what a device of a DRA driver is. It is not ok for devices that are no accelerators for pods:
+// channels between nodes, cards for virtual machines.
 func deviceUnit(d *inventory.Device) (unit, bool) {
 	read := driversOf[d.Driver]
 	if read == nil || d.Tainted && d.Claim == "" {
@@ -348,13 +365,15 @@ func nvidiaDevice(d *inventory.Device) (unit, bool) {
 		return u, false
 	}
 	u.technology, u.isolation, u.memoryGiB = catalog.DRA, catalog.IsolationHard, capacityGiB(d, "gpu.nvidia.com/memory")
-	u.claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: class, Count: 1, Selectors: selectors}}}
+	u.claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: class, Count: 1,
+		Selectors: selectors}}}
 	return known(u), true
 }
 
 // otherDevice is one of which the portal knows the driver, not the parts it may be cut into.
 func otherDevice(d *inventory.Device, vendor string) unit {
-	u := unit{vendor: vendor, technology: catalog.DRA, isolation: catalog.IsolationUnknown, share: 1, memoryGiB: capacityGiB(d, d.Driver+"/memory")}
+	u := unit{vendor: vendor, technology: catalog.DRA, isolation: catalog.IsolationUnknown, share: 1,
+		memoryGiB: capacityGiB(d, d.Driver+"/memory")}
 	request := catalog.DeviceRequest{Name: "gpu", DeviceClass: d.Driver, Count: 1}
 	for _, name := range []string{"productName", "model"} {
 		if product := textOf(d, d.Driver+"/"+name); product != "" && u.model == "" {

@@ -112,20 +112,30 @@ func (v semver) ConvertToType(t ref.Type) ref.Val {
 // functions are those on quantities and versions.
 func functions() []cel.EnvOption {
 	return []cel.EnvOption{
-		cel.Function("quantity", cel.Overload("string_to_quantity", []*cel.Type{cel.StringType}, quantityType, ofText(parseQuantity))),
-		cel.Function("isQuantity", cel.Overload("is_quantity_string", []*cel.Type{cel.StringType}, cel.BoolType, ofText(isGood(parseQuantity)))),
-		cel.Function("semver", cel.Overload("string_to_semver", []*cel.Type{cel.StringType}, semverType, ofText(parseSemver))),
-		cel.Function("isSemver", cel.Overload("is_semver_string", []*cel.Type{cel.StringType}, cel.BoolType, ofText(isGood(parseSemver)))),
+		cel.Function("quantity", cel.Overload("string_to_quantity", []*cel.Type{cel.StringType}, quantityType,
+			ofText(parseQuantity))),
+		cel.Function("isQuantity", cel.Overload("is_quantity_string", []*cel.Type{cel.StringType}, cel.BoolType,
+			ofText(isGood(parseQuantity)))),
+		cel.Function("semver", cel.Overload("string_to_semver", []*cel.Type{cel.StringType}, semverType,
+			ofText(parseSemver))),
+		cel.Function("isSemver", cel.Overload("is_semver_string", []*cel.Type{cel.StringType}, cel.BoolType,
+			ofText(isGood(parseSemver)))),
 		comparison("compareTo", cel.IntType, func(order int) ref.Val { return types.Int(order) }),
 		comparison("isGreaterThan", cel.BoolType, func(order int) ref.Val { return types.Bool(order > 0) }),
 		comparison("isLessThan", cel.BoolType, func(order int) ref.Val { return types.Bool(order < 0) }),
 		arithmetic("add", func(a *resource.Quantity, b resource.Quantity) { a.Add(b) }),
 		arithmetic("sub", func(a *resource.Quantity, b resource.Quantity) { a.Sub(b) }),
 		ofQuantity("sign", cel.IntType, func(q resource.Quantity) ref.Val { return types.Int(q.Sign()) }),
-		ofQuantity("isInteger", cel.BoolType, func(q resource.Quantity) ref.Val { _, ok := q.AsInt64(); return types.Bool(ok) }),
+		ofQuantity("isInteger", cel.BoolType, func(q resource.Quantity) ref.Val {
+			_,
+				ok := q.AsInt64()
+			return types.Bool(ok)
+		}),
 		ofQuantity("asInteger", cel.IntType, asInteger),
-		ofQuantity("asApproximateFloat", cel.DoubleType, func(q resource.Quantity) ref.Val { return types.Double(q.AsApproximateFloat64()) }),
-		ofVersion("major", (*version.Version).Major), ofVersion("minor", (*version.Version).Minor), ofVersion("patch", (*version.Version).Patch),
+		ofQuantity("asApproximateFloat", cel.DoubleType,
+			func(q resource.Quantity) ref.Val { return types.Double(q.AsApproximateFloat64()) }),
+		ofVersion("major", (*version.Version).Major), ofVersion("minor", (*version.Version).Minor),
+		ofVersion("patch", (*version.Version).Patch),
 	}
 }
 
@@ -147,7 +157,8 @@ func comparison(name string, result *cel.Type, of func(order int) ref.Val) cel.E
 		}
 		return types.MaybeNoSuchOverloadErr(b)
 	})
-	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType, quantityType}, result, binding),
+	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType, quantityType}, result,
+		binding),
 		cel.MemberOverload("semver_"+name, []*cel.Type{semverType, semverType}, result, binding))
 }
 
@@ -168,18 +179,20 @@ func arithmetic(name string, do func(*resource.Quantity, resource.Quantity)) cel
 		}
 		return quantity{sum}
 	})
-	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType, quantityType}, quantityType, binding),
+	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType, quantityType}, quantityType,
+		binding),
 		cel.MemberOverload("quantity_"+name+"_int", []*cel.Type{quantityType, cel.IntType}, quantityType, binding))
 }
 
 func ofQuantity(name string, result *cel.Type, f func(resource.Quantity) ref.Val) cel.EnvOption {
-	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType}, result, cel.UnaryBinding(func(v ref.Val) ref.Val {
-		q, ok := v.(quantity)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(v)
-		}
-		return f(q.Quantity)
-	})))
+	return cel.Function(name, cel.MemberOverload("quantity_"+name, []*cel.Type{quantityType}, result,
+		cel.UnaryBinding(func(v ref.Val) ref.Val {
+			q, ok := v.(quantity)
+			if !ok {
+				return types.MaybeNoSuchOverloadErr(v)
+			}
+			return f(q.Quantity)
+		})))
 }
 
 func asInteger(q resource.Quantity) ref.Val {
@@ -191,11 +204,12 @@ func asInteger(q resource.Quantity) ref.Val {
 }
 
 func ofVersion(name string, f func(*version.Version) uint) cel.EnvOption {
-	return cel.Function(name, cel.MemberOverload("semver_"+name, []*cel.Type{semverType}, cel.IntType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-		s, ok := v.(semver)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(v)
-		}
-		return types.Int(f(s.Version))
-	})))
+	return cel.Function(name, cel.MemberOverload("semver_"+name, []*cel.Type{semverType}, cel.IntType,
+		cel.UnaryBinding(func(v ref.Val) ref.Val {
+			s, ok := v.(semver)
+			if !ok {
+				return types.MaybeNoSuchOverloadErr(v)
+			}
+			return types.Int(f(s.Version))
+		})))
 }

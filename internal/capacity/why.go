@@ -8,8 +8,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// Why says in a sentence why none of a size could start now, or why that cannot be told. It is zero when some could. Where several things are in the way it names the one
-// that somebody can do most about: processors beside free devices, then nodes that are closed, then waiting.
+// Why says in a sentence why none of a size could start now, or why that cannot be told. It is zero when some could.
+// Where several things are in the way it names the one that somebody can do most about: processors beside free devices,
+// then nodes that are closed, then waiting.
 func Why(s inventory.Snapshot, size catalog.Size) i18n.Text {
 	n, ok := needOf(size)
 	switch {
@@ -69,7 +70,8 @@ func (t *tally) add(node *inventory.Node, n need, place catalog.Placement) {
 	}
 }
 
-// devices says for how many workloads a node has devices, and for how many now; more than anyone asks for where none are needed.
+// devices says for how many workloads a node has devices, and for how many now; more than anyone asks for where none
+// are needed.
 func devices(node *inventory.Node, n need) (all, now int64, ok bool) {
 	all, now = math.MaxInt32, math.MaxInt32
 	for name, count := range n.resources {

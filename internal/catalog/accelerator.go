@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
-// vendors are the makers of cards by the domain of their resources and device classes. Systems that share the cards of others are not among them.
+// vendors are the makers of cards by the domain of their resources and device classes. Systems that share the cards of
+// others are not among them.
 var vendors = map[string]string{
-	"nvidia.com": "nvidia", "amd.com": "amd", "gpu.intel.com": "intel", "gaudi.intel.com": "intel", "habana.ai": "intel", "cambricon.com": "cambricon",
-	"hygon.com": "hygon", "metax-tech.com": "metax", "huawei.com": "huawei", "kunlunxin.com": "kunlunxin", "enflame.com": "enflame", "mthreads.com": "mthreads",
+	"nvidia.com": "nvidia", "amd.com": "amd", "gpu.intel.com": "intel", "gaudi.intel.com": "intel", "habana.ai": "intel",
+	"cambricon.com": "cambricon",
+	"hygon.com":     "hygon", "metax-tech.com": "metax", "huawei.com": "huawei", "kunlunxin.com": "kunlunxin",
+	"enflame.com": "enflame", "mthreads.com": "mthreads",
 	"birentech.com": "biren", "iluvatar.ai": "iluvatar", "vastaitech.com": "vastai", "aws.amazon.com": "aws",
 }
 
@@ -38,9 +41,11 @@ func (k *checker) vendor(at string, a Accelerator) {
 	}
 }
 
-// cards are names of devices that one pod gets of one kind only. What else a domain has, such as the network cards of nvidia.com, may stand beside them.
+// cards are names of devices that one pod gets of one kind only. What else a domain has, such as the network cards of
+// nvidia.com, may stand beside them.
 var cards = []string{
-	"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/mig-*", "amd.com/gpu",
+	"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores",
+	"nvidia.com/mig-*", "amd.com/gpu",
 	"amd.com/*px_nps*", "gpu.intel.com/*", "habana.ai/*",
 }
 

@@ -1,5 +1,5 @@
-// Package catalog is what is on offer: the sizes a person can ask for and the images they can start. It is data: read from YAML, checked as a
-// whole (every problem is listed, with its place), and then an immutable value.
+// Package catalog is what is on offer: the sizes a person can ask for and the images they can start. It is data: read
+// from YAML, checked as a whole (every problem is listed, with its place), and then an immutable value.
 package catalog
 
 import (
@@ -14,7 +14,8 @@ import (
 // Technology is how the share of a GPU is made; design.md section 5 lists them.
 type Technology string
 
-// The technologies that the portal itself knows something of. Others (HAMi, Volcano, KAI and what a site invents) are data: see TechnologyRule.
+// The technologies that the portal itself knows something of. Others (HAMi, Volcano, KAI and what a site invents) are
+// data: see TechnologyRule.
 const (
 	Full        Technology = "full"
 	Passthrough Technology = "passthrough" // a whole card of a virtual machine that is a node
@@ -53,9 +54,10 @@ type Size struct {
 	LicencePool  string      `json:"licencePool,omitempty"` // takes one seat of this pool while it runs
 	DefaultLease Duration    `json:"defaultLease"`
 	MaxLease     Duration    `json:"maxLease"`
-	AutoExtend   bool        `json:"autoExtend,omitempty"` // a lease becomes longer by itself, by DefaultLease up to MaxLease, while nobody waits for the size
-	Tenants      []string    `json:"tenants,omitempty"`    // who may see it; empty: everyone
-	Order        int         `json:"order,omitempty"`
+	// a lease becomes longer by itself, by DefaultLease up to MaxLease, while nobody waits for the size
+	AutoExtend bool     `json:"autoExtend,omitempty"`
+	Tenants    []string `json:"tenants,omitempty"` // who may see it; empty: everyone
+	Order      int      `json:"order,omitempty"`
 
 	Preemptible bool         `json:"preemptible,omitempty"` // the node can be taken away at any time: spot, preemptible
 	Hidden      bool         `json:"hidden,omitempty"`      // not on offer; what runs goes on
@@ -68,8 +70,8 @@ type Deprecation struct {
 	Successor string `json:"successor,omitempty"` // name of the entry to take instead
 }
 
-// Accelerator is the GPU part of a size. The zero value means CPU only. The device is an extended resource, or a claim, or, with schedulers that read
-// annotations, neither.
+// Accelerator is the GPU part of a size. The zero value means CPU only. The device is an extended resource, or a claim,
+// or, with schedulers that read annotations, neither.
 type Accelerator struct {
 	Vendor    string  `json:"vendor,omitempty"`    // "nvidia"
 	Model     string  `json:"model,omitempty"`     // what people call the card: "H100 80GB"
@@ -79,7 +81,8 @@ type Accelerator struct {
 	MemoryGiB float64 `json:"memoryGiB,omitempty"` // of GPU memory, all devices together
 	Share     float64 `json:"share,omitempty"`     // of one card, 0..1; for several whole cards 1
 
-	// Extra are extended resources that a pod takes beside Resource, with quantities: HAMi's nvidia.com/gpumem: "8000", rdma/hca_a: "1".
+	// Extra are extended resources that a pod takes beside Resource, with quantities: HAMi's nvidia.com/gpumem: "8000",
+	// rdma/hca_a: "1".
 	Extra map[string]string `json:"extra,omitempty"`
 	Claim *Claim            `json:"claim,omitempty"` // technology dra: what a ResourceClaimTemplate asks for
 }
@@ -92,10 +95,11 @@ type Claim struct {
 
 // DeviceRequest asks for devices of a class, or for the first of several alternatives that can be had.
 type DeviceRequest struct {
-	Name           string          `json:"name"`                  // DNS label, unique in the claim
-	DeviceClass    string          `json:"deviceClass,omitempty"` // "gpu.nvidia.com", "mig.nvidia.com"; "" with FirstAvailable
-	Count          int             `json:"count,omitempty"`       // 1 where empty
-	Selectors      []string        `json:"selectors,omitempty"`   // CEL over device, all of them must hold
+	Name string `json:"name"` // DNS label, unique in the claim
+	// "gpu.nvidia.com", "mig.nvidia.com"; "" with FirstAvailable
+	DeviceClass    string          `json:"deviceClass,omitempty"`
+	Count          int             `json:"count,omitempty"`     // 1 where empty
+	Selectors      []string        `json:"selectors,omitempty"` // CEL over device, all of them must hold
 	FirstAvailable []DeviceRequest `json:"firstAvailable,omitempty"`
 }
 
@@ -110,7 +114,8 @@ func (r DeviceRequest) Devices() int { return max(1, r.Count) }
 
 // IsZero reports whether there is no accelerator at all.
 func (a Accelerator) IsZero() bool {
-	return a.Vendor == "" && a.Model == "" && a.Profile == "" && a.Resource == "" && a.Count == 0 && a.MemoryGiB == 0 && a.Share == 0 &&
+	return a.Vendor == "" && a.Model == "" && a.Profile == "" && a.Resource == "" && a.Count == 0 && a.MemoryGiB == 0 &&
+		a.Share == 0 &&
 		len(a.Extra) == 0 && a.Claim == nil
 }
 
@@ -124,10 +129,12 @@ type Placement struct {
 	PriorityClass  string            `json:"priorityClass,omitempty"`
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 	PodLabels      map[string]string `json:"podLabels,omitempty"` // as KAI's queue; the portal's own labels cannot be set
-	Env            map[string]string `json:"env,omitempty"`       // of the container, as OrionX's ORION_GMEM; $(POD_UID) in a value is the pod's UID
+	// of the container, as OrionX's ORION_GMEM; $(POD_UID) in a value is the pod's UID
+	Env map[string]string `json:"env,omitempty"`
 }
 
-// NodeMatch is one required term of a node affinity, for what a selector cannot say: "memory above 40000", "one of these zones".
+// NodeMatch is one required term of a node affinity, for what a selector cannot say: "memory above 40000", "one of
+// these zones".
 type NodeMatch struct {
 	Key      string   `json:"key"`
 	Operator string   `json:"operator"` // In, NotIn, Exists, DoesNotExist, Gt, Lt
@@ -142,10 +149,12 @@ type Toleration struct {
 	Effect   string `json:"effect,omitempty"`
 }
 
-// CPUOnly reports whether the size has no GPU. A size may have one without naming a resource: a claim, or an annotation that another scheduler reads.
+// CPUOnly reports whether the size has no GPU. A size may have one without naming a resource: a claim, or an annotation
+// that another scheduler reads.
 func (s Size) CPUOnly() bool { return s.Technology == CPUOnly }
 
-// Devices is how many devices or shares of one a workload takes; 0 for CPU only. Of alternatives in a claim the first counts.
+// Devices is how many devices or shares of one a workload takes; 0 for CPU only. Of alternatives in a claim the first
+// counts.
 func (s Size) Devices() int {
 	if s.CPUOnly() {
 		return 0
@@ -164,7 +173,8 @@ func (s Size) Devices() int {
 	return n
 }
 
-// SharesDevice reports whether others may be handed the very device that one of this size holds, so that what the device does is not its holder's doing alone.
+// SharesDevice reports whether others may be handed the very device that one of this size holds, so that what the
+// device does is not its holder's doing alone.
 func (s Size) SharesDevice() bool {
 	switch s.Technology {
 	case CPUOnly, Full, Passthrough, MIG, VGPU:
@@ -196,23 +206,26 @@ const (
 
 // Image is one entry of the image catalogue: what a container starts and where it answers.
 type Image struct {
-	Name       string            `json:"name"`
-	Title      string            `json:"title"`
-	Kind       WorkloadKind      `json:"kind"`
-	Reference  string            `json:"reference"` // with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"
-	Command    []string          `json:"command,omitempty"`
-	Args       []string          `json:"args,omitempty"`
-	Env        map[string]string `json:"env,omitempty"`
-	TokenEnv   string            `json:"tokenEnv,omitempty"` // the variable that receives the workload's own secret: JUPYTER_TOKEN
-	Auth       string            `json:"auth,omitempty"`     // how the gateway shows that secret: "token" (Jupyter), "bearer", or "" for none
-	Port       int32             `json:"port"`
-	HealthPath string            `json:"healthPath"`
-	OpenPath   string            `json:"openPath,omitempty"` // where "Open" leads, "/lab"
-	Home       string            `json:"home,omitempty"`     // where storage is mounted; "" mounts none
-	RunAsUser  *int64            `json:"runAsUser,omitempty"`
-	FSGroup    *int64            `json:"fsGroup,omitempty"`
-	Tenants    []string          `json:"tenants,omitempty"` // allow list; empty: everyone
-	Order      int               `json:"order,omitempty"`
+	Name  string       `json:"name"`
+	Title string       `json:"title"`
+	Kind  WorkloadKind `json:"kind"`
+	// with tag and digest: "quay.io/jupyter/pytorch-notebook:cuda12-2025@sha256:…"
+	Reference string            `json:"reference"`
+	Command   []string          `json:"command,omitempty"`
+	Args      []string          `json:"args,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	// the variable that receives the workload's own secret: JUPYTER_TOKEN
+	TokenEnv string `json:"tokenEnv,omitempty"`
+	// how the gateway shows that secret: "token" (Jupyter), "bearer", or "" for none
+	Auth       string   `json:"auth,omitempty"`
+	Port       int32    `json:"port"`
+	HealthPath string   `json:"healthPath"`
+	OpenPath   string   `json:"openPath,omitempty"` // where "Open" leads, "/lab"
+	Home       string   `json:"home,omitempty"`     // where storage is mounted; "" mounts none
+	RunAsUser  *int64   `json:"runAsUser,omitempty"`
+	FSGroup    *int64   `json:"fsGroup,omitempty"`
+	Tenants    []string `json:"tenants,omitempty"` // allow list; empty: everyone
+	Order      int      `json:"order,omitempty"`
 
 	Hidden     bool         `json:"hidden,omitempty"`
 	Deprecated *Deprecation `json:"deprecated,omitempty"`
@@ -223,29 +236,33 @@ func (i Image) OfferedTo(tenant string) bool {
 	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
 }
 
-// TeamImage is the name of a team's own image among all images. Names in the catalogue are DNS labels and have no dot, so that the two never meet.
+// TeamImage is the name of a team's own image among all images. Names in the catalogue are DNS labels and have no dot,
+// so that the two never meet.
 func TeamImage(team, name string) string { return team + "." + name }
 
 // OfTeam reports whether the image is a team's own, which the catalogue does not have.
 func (i Image) OfTeam() bool { return strings.Contains(i.Name, ".") }
 
-// TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a catalogue adds its own, so that a
-// technology which is "a resource name and annotations" needs no program.
+// TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a
+// catalogue adds its own, so that a technology which is "a resource name and annotations" needs no program.
 type TechnologyRule struct {
-	Name        Technology  `json:"name"`
-	Title       string      `json:"title"`                 // what people read: "HAMi"
-	Isolation   []Isolation `json:"isolation"`             // the levels that its sizes may claim
-	Resources   []string    `json:"resources,omitempty"`   // the extended resources it uses, path.Match patterns; none: annotations only
-	Needs       []string    `json:"needs,omitempty"`       // resources, annotations, labels or variables that each size must set, patterns too; "a|b": one of the two
-	Scheduler   string      `json:"scheduler,omitempty"`   // the scheduler that a size must name; "": kube-scheduler will do
-	Single      bool        `json:"single,omitempty"`      // a workload gets one
-	Uncountable bool        `json:"uncountable,omitempty"` // what is free cannot be told from what nodes advertise
-	Source      string      `json:"source,omitempty"`      // where this is documented
+	Name      Technology  `json:"name"`
+	Title     string      `json:"title"`     // what people read: "HAMi"
+	Isolation []Isolation `json:"isolation"` // the levels that its sizes may claim
+	// the extended resources it uses, path.Match patterns; none: annotations only
+	Resources []string `json:"resources,omitempty"`
+	// resources, annotations, labels or variables that each size must set, patterns too; "a|b": one of the two
+	Needs       []string `json:"needs,omitempty"`
+	Scheduler   string   `json:"scheduler,omitempty"`   // the scheduler that a size must name; "": kube-scheduler will do
+	Single      bool     `json:"single,omitempty"`      // a workload gets one
+	Uncountable bool     `json:"uncountable,omitempty"` // what is free cannot be told from what nodes advertise
+	Source      string   `json:"source,omitempty"`      // where this is documented
 }
 
 // Catalog is the whole offer, in the order in which people shall see it.
 type Catalog struct {
-	Technologies []TechnologyRule `json:"technologies,omitempty"` // the site's own; those that the portal brings are not repeated
+	// the site's own; those that the portal brings are not repeated
+	Technologies []TechnologyRule `json:"technologies,omitempty"`
 	Sizes        []Size           `json:"sizes"`
 	Images       []Image          `json:"images"`
 }
@@ -268,7 +285,8 @@ func (c Catalog) Image(name string) (Image, bool) {
 	return c.Images[i], true
 }
 
-// Resources lists every extended resource that some size turns into, sorted and without doubles: each needs a quota line, "0" where forbidden.
+// Resources lists every extended resource that some size turns into, sorted and without doubles: each needs a quota
+// line, "0" where forbidden.
 func (c Catalog) Resources() []string {
 	var names []string
 	for _, s := range c.Sizes {

@@ -17,14 +17,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// checker asks of a catalogue that has been read whether it makes sense. Problems go to the reader, which knows the lines.
+// checker asks of a catalogue that has been read whether it makes sense. Problems go to the reader, which knows the
+// lines.
 type checker struct {
 	*reader
 	pools []license.Pool
 	own   []TechnologyRule // technologies that the catalogue adds
 }
 
-// sizeName is a DNS label that may also hold dots, as slices are called: mig-1g.10gb. It is a label value too, so it ends as it begins.
+// sizeName is a DNS label that may also hold dots, as slices are called: mig-1g.10gb. It is a label value too, so it
+// ends as it begins.
 var sizeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
 
 func (k *checker) catalog(c Catalog) {
@@ -57,7 +59,8 @@ func (k *checker) sizes(c Catalog) {
 			money = s.PricePerHour.Currency
 		}
 		if s.PricePerHour.Currency != money {
-			k.at(at+".pricePerHour.currency", "all prices must be in one currency, this one is not in %s: amounts of different currencies are never added", money)
+			k.at(at+".pricePerHour.currency", "all prices must be in one currency, this one is not in %s: amounts of "+
+				"different currencies are never added", money)
 		}
 		entries[i] = entry{at, s.Name, s.Hidden, s.Deprecated}
 	}
@@ -136,7 +139,8 @@ func leadsBack(byName map[string]entry, e entry) bool {
 
 func (k *checker) size(at string, s Size) {
 	if !sizeName.MatchString(s.Name) {
-		k.at(at+".name", "%q is not a name: small letters, digits, dots and dashes, at most 63, begun and ended by a letter or digit", s.Name)
+		k.at(at+".name", "%q is not a name: small letters, digits, dots and dashes, at most 63, begun and ended by a "+
+			"letter or digit", s.Name)
 	}
 	k.title(at, s.Title)
 	cpu := k.quantity(at+".cpu", s.CPU, true)
@@ -205,10 +209,11 @@ func (k *checker) labels(at string, names []string) {
 	}
 }
 
-// reference is an image at a registry that is named, without user, pinned by digest: what was approved is what runs. The grammar is that of the
-// distribution project, narrower where it would allow a host to be guessed.
-var reference = regexp.MustCompile(`^(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
-	`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64}$`)
+// reference is an image at a registry that is named, without user, pinned by digest: what was approved is what runs.
+// The grammar is that of the distribution project, narrower where it would allow a host to be guessed.
+var reference = regexp.MustCompile(
+	`^(localhost|[a-z0-9]+([.-][a-z0-9]+)*\.[a-z0-9]+|[a-z0-9]+([.-][a-z0-9]+)*:[0-9]{1,5})(:[0-9]{1,5})?` +
+		`(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?@sha256:[0-9a-f]{64}$`)
 
 // Pinned reports whether a text names an image with registry and digest.
 func Pinned(text string) bool { return len(text) <= 400 && reference.MatchString(text) }
@@ -233,7 +238,8 @@ func (k *checker) image(at string, i Image) {
 		k.at(at+".kind", "%q is none of notebook, endpoint", i.Kind)
 	}
 	if !Pinned(i.Reference) {
-		k.at(at+".reference", "%q does not name an image with registry and digest, such as quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
+		k.at(at+".reference", "%q does not name an image with registry and digest, such as "+
+			"quay.io/jupyter/base-notebook:tag@sha256:…", i.Reference)
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Env)) {
 		k.variable(at+".env."+name, name)
@@ -260,7 +266,8 @@ func (k *checker) image(at string, i Image) {
 	k.labels(at+".tenants", i.Tenants)
 }
 
-// variable refuses those by which an image reaches past its share: what the NVIDIA runtime injects, and what the loader loads first.
+// variable refuses those by which an image reaches past its share: what the NVIDIA runtime injects, and what the loader
+// loads first.
 func (k *checker) variable(at, name string) {
 	upper := strings.ToUpper(name)
 	switch {
@@ -283,18 +290,23 @@ func (k *checker) answers(at string, i Image) {
 	}
 }
 
-// localPath is a path on the same host: it begins with one slash, and neither it nor a browser that reads it can lead elsewhere.
+// localPath is a path on the same host: it begins with one slash, and neither it nor a browser that reads it can lead
+// elsewhere.
 func localPath(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil && len(text) <= 200 && strings.HasPrefix(text, "/") &&
-		!strings.HasPrefix(text, "//") && !strings.Contains(text, "..") && !strings.ContainsAny(text, "\\ ") && !strings.ContainsFunc(text, unicode.IsControl)
+	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil && len(text) <= 200 &&
+		strings.HasPrefix(text, "/") &&
+		!strings.HasPrefix(text, "//") && !strings.Contains(text, "..") && !strings.ContainsAny(text, "\\ ") &&
+		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // taken are directories that belong to the system or that the portal mounts itself.
-var taken = []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/boot", "/run", "/var", "/shared"}
+var taken = []string{"/dev", "/proc", "/sys", "/etc", "/tmp", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/boot",
+	"/run", "/var", "/shared"}
 
 func homeAllowed(dir string) bool {
-	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, ": ") || strings.ContainsFunc(dir, unicode.IsControl) {
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, ": ") ||
+		strings.ContainsFunc(dir, unicode.IsControl) {
 		return false
 	}
 	return !slices.ContainsFunc(taken, func(t string) bool { return dir == t || strings.HasPrefix(dir, t+"/") })

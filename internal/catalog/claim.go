@@ -106,7 +106,8 @@ func (k *checker) firstAvailable(at string, r DeviceRequest) (devices int) {
 	for _, f := range []struct {
 		field string
 		set   bool
-	}{{".deviceClass", r.DeviceClass != ""}, {".count", k.lines[at+".count"] > 0 || r.Count != 0}, {".selectors", len(r.Selectors) > 0}} {
+	}{{".deviceClass", r.DeviceClass != ""}, {".count", k.lines[at+".count"] > 0 || r.Count != 0},
+		{".selectors", len(r.Selectors) > 0}} {
 		if f.set {
 			k.at(at+f.field, "a request with firstAvailable leaves this to the alternatives")
 		}
@@ -131,8 +132,10 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (k *checker) constraint(at string, c Claim, constraint DeviceConstraint) {
 	domain, name, qualified := strings.Cut(constraint.MatchAttribute, "/")
-	if !qualified || len(validation.IsDNS1123Subdomain(domain)) > 0 || len(domain) > 63 || !identifier.MatchString(name) || len(name) > maxAttribute {
-		k.at(at+".matchAttribute", "%q is not an attribute with its domain, such as resource.kubernetes.io/pcieRoot", constraint.MatchAttribute)
+	if !qualified || len(validation.IsDNS1123Subdomain(domain)) > 0 || len(domain) > 63 || !identifier.MatchString(name) ||
+		len(name) > maxAttribute {
+		k.at(at+".matchAttribute", "%q is not an attribute with its domain, such as resource.kubernetes.io/pcieRoot",
+			constraint.MatchAttribute)
 	}
 	seen := map[string]bool{}
 	for i, request := range constraint.Requests {
@@ -151,11 +154,12 @@ func (k *checker) constraint(at string, c Claim, constraint DeviceConstraint) {
 func (c Claim) hasRequest(name string) bool {
 	main, sub, nested := strings.Cut(name, "/")
 	i := slices.IndexFunc(c.Requests, func(r DeviceRequest) bool { return r.Name == main })
-	return i >= 0 && (!nested || slices.ContainsFunc(c.Requests[i].FirstAvailable, func(r DeviceRequest) bool { return r.Name == sub }))
+	return i >= 0 && (!nested || slices.ContainsFunc(c.Requests[i].FirstAvailable,
+		func(r DeviceRequest) bool { return r.Name == sub }))
 }
 
-// selectorMistake says why a selector would be refused by an API server, as far as its types tell; "" where nothing is wrong. What an expression costs is not
-// estimated here.
+// selectorMistake says why a selector would be refused by an API server, as far as its types tell; "" where nothing is
+// wrong. What an expression costs is not estimated here.
 func selectorMistake(expression string) string {
 	if strings.TrimSpace(expression) == "" || len(expression) > maxSelector {
 		return fmt.Sprintf("a selector is a CEL expression of at most %d bytes", maxSelector)
@@ -167,7 +171,8 @@ func selectorMistake(expression string) string {
 	ast, issues := env.Compile(expression)
 	if err := issues.Err(); err != nil {
 		first := issues.Errors()[0]
-		return fmt.Sprintf("not a CEL expression over device: %s (column %d); known are device.driver, device.attributes['<domain>'].<name>, "+
+		return fmt.Sprintf("not a CEL expression over device: %s (column %d); known are device.driver, "+
+			"device.attributes['<domain>'].<name>, "+
 			"device.capacity['<domain>'].<name>, device.allowMultipleAllocations", first.Message, first.Location.Column()+1)
 	}
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
@@ -176,8 +181,9 @@ func selectorMistake(expression string) string {
 	return ""
 }
 
-// selectorEnv declares what selectors may use, for checking types only: nothing is evaluated here. The functions are those that Kubernetes adds to CEL
-// (k8s.io/apiserver/pkg/cel/library) and a DeviceClass may use (k8s.io/dynamic-resource-allocation/cel), v0.36.
+// selectorEnv declares what selectors may use, for checking types only: nothing is evaluated here. The functions are
+// those that Kubernetes adds to CEL (k8s.io/apiserver/pkg/cel/library) and a DeviceClass may use
+// (k8s.io/dynamic-resource-allocation/cel), v0.36.
 var selectorEnv = sync.OnceValues(func() (*cel.Env, error) {
 	quantity, semver := cel.OpaqueType("kubernetes.Quantity"), cel.OpaqueType("kubernetes.Semver")
 	byDomain := func(t *cel.Type) *cel.Type { return cel.MapType(cel.StringType, cel.MapType(cel.StringType, t)) }
@@ -195,7 +201,8 @@ var selectorEnv = sync.OnceValues(func() (*cel.Env, error) {
 			cel.MemberOverload("quantity_"+name+"_int", []*cel.Type{quantity, cel.IntType}, quantity))
 	}
 	return cel.NewEnv(
-		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Bindings(), ext.TwoVarComprehensions(),
+		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings(ext.StringsVersion(2)), ext.Sets(),
+		ext.Bindings(), ext.TwoVarComprehensions(),
 		ext.Lists(ext.ListsVersion(3)),
 		cel.Variable("device.driver", cel.StringType), cel.Variable("device.attributes", byDomain(cel.DynType)),
 		cel.Variable("device.capacity", byDomain(quantity)), cel.Variable("device.allowMultipleAllocations", cel.BoolType),
@@ -205,10 +212,13 @@ var selectorEnv = sync.OnceValues(func() (*cel.Env, error) {
 			cel.Overload("string_bool_to_semver", []*cel.Type{cel.StringType, cel.BoolType}, semver)),
 		cel.Function("isSemver", cel.Overload("is_semver_string", []*cel.Type{cel.StringType}, cel.BoolType),
 			cel.Overload("is_semver_string_bool", []*cel.Type{cel.StringType, cel.BoolType}, cel.BoolType)),
-		overloads("compareTo", compare(cel.IntType)), overloads("isGreaterThan", compare(cel.BoolType)), overloads("isLessThan", compare(cel.BoolType)),
-		arithmetic("add"), arithmetic("sub"), member("sign", quantity, cel.IntType), member("isInteger", quantity, cel.BoolType),
+		overloads("compareTo", compare(cel.IntType)), overloads("isGreaterThan", compare(cel.BoolType)),
+		overloads("isLessThan", compare(cel.BoolType)),
+		arithmetic("add"), arithmetic("sub"), member("sign", quantity, cel.IntType),
+		member("isInteger", quantity, cel.BoolType),
 		member("asInteger", quantity, cel.IntType), member("asApproximateFloat", quantity, cel.DoubleType),
 		member("major", semver, cel.IntType), member("minor", semver, cel.IntType), member("patch", semver, cel.IntType),
-		member("find", cel.StringType, cel.StringType, cel.StringType), member("findAll", cel.StringType, cel.ListType(cel.StringType), cel.StringType),
+		member("find", cel.StringType, cel.StringType, cel.StringType), member("findAll", cel.StringType,
+			cel.ListType(cel.StringType), cel.StringType),
 	)
 })

@@ -13,10 +13,12 @@ var everyYAML []byte
 
 // EveryPools are the licence pools that EveryRow names.
 func EveryPools() []license.Pool {
-	return append(DefaultPools(), license.Pool{Name: "nvidia-ai-enterprise", Title: "NVIDIA AI Enterprise", Feature: "NVIDIA Virtual Compute Server"})
+	return append(DefaultPools(), license.Pool{Name: "nvidia-ai-enterprise", Title: "NVIDIA AI Enterprise",
+		Feature: "NVIDIA Virtual Compute Server"})
 }
 
-// EveryRow has a size for every technology that the portal renders. It is what tests and demonstrations walk over, and no offer of a site.
+// EveryRow has a size for every technology that the portal renders. It is what tests and demonstrations walk over, and
+// no offer of a site.
 func EveryRow() Catalog {
 	c, problems := Parse(everyYAML, EveryPools()...)
 	if len(problems) > 0 {

@@ -17,8 +17,9 @@ type migCard struct {
 	profiles string
 }
 
-// migCards: NVIDIA MIG user guide (r580 to r610), "Supported MIG Profiles"; mig-parted v0.15.0, config-default.yaml; output of nvidia-smi mig -lgip where the
-// guide has no table (GB200, GB300, RTX PRO). The H100 with 64 GB is read off its vGPU types, for no other source was found.
+// migCards: NVIDIA MIG user guide (r580 to r610), "Supported MIG Profiles"; mig-parted v0.15.0, config-default.yaml;
+// output of nvidia-smi mig -lgip where the guide has no table (GB200, GB300, RTX PRO). The H100 with 64 GB is read off
+// its vGPU types, for no other source was found.
 var migCards = []migCard{
 	{[]string{"A30"}, 24, "1g.6gb 1g.6gb+me 2g.12gb 2g.12gb+me 4g.24gb"},
 	{[]string{"A100", "A800"}, 40, "1g.5gb 1g.5gb+me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb"},
@@ -33,16 +34,20 @@ var migCards = []migCard{
 	{[]string{"GB200"}, 186, "1g.23gb 1g.23gb+me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb"},
 	{[]string{"B300"}, 269, "1g.34gb 1g.34gb+me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb"},
 	{[]string{"GB300"}, 278, "1g.35gb 1g.35gb+me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb"},
-	{[]string{"RTX PRO 6000"}, 96, "1g.24gb 1g.24gb+me 1g.24gb+gfx 1g.24gb+me.all 1g.24gb-me 2g.48gb 2g.48gb+gfx 2g.48gb+me.all 2g.48gb-me 4g.96gb 4g.96gb+gfx"},
+	{[]string{"RTX PRO 6000"}, 96, "1g.24gb 1g.24gb+me 1g.24gb+gfx 1g.24gb+me.all 1g.24gb-me 2g.48gb 2g.48gb+gfx " +
+		"2g.48gb+me.all 2g.48gb-me 4g.96gb 4g.96gb+gfx"},
 	{[]string{"RTX PRO 5000"}, 48, "1g.24gb 1g.24gb+me 1g.24gb+gfx 1g.24gb+me.all 1g.24gb-me 2g.48gb 2g.48gb+gfx"},
 	{[]string{"RTX PRO 4500"}, 32, "1g.16gb 1g.16gb+gfx 1g.16gb+me.all 1g.16gb-me 2g.32gb 2g.32gb+gfx"},
 }
 
-// uncut are cards of NVIDIA that people meet in data centres and that have no MIG: NVIDIA MIG user guide, "Supported GPUs".
-var uncut = []string{"T4", "V100", "P100", "A2", "A10", "A10G", "A16", "A40", "L2", "L4", "L20", "L40", "L40S", "RTX A5000", "RTX A5500", "RTX A6000", "RTX 6000 Ada"}
+// uncut are cards of NVIDIA that people meet in data centres and that have no MIG: NVIDIA MIG user guide, "Supported
+// GPUs".
+var uncut = []string{"T4", "V100", "P100", "A2", "A10", "A10G", "A16", "A40", "L2", "L4", "L20", "L40", "L40S",
+	"RTX A5000", "RTX A5500", "RTX A6000", "RTX 6000 Ada"}
 
-// vgpuBoards are boards by the name that they have in vGPU types, and what may follow it: "4CQ" is -4C and -4Q, "1-6CME" is -1-6CME, on a MIG slice of one.
-// Source: vGPU device manager of GPU Operator v26.7.0; series C and Q. The series A and B are not offered for pods and not listed.
+// vgpuBoards are boards by the name that they have in vGPU types, and what may follow it: "4CQ" is -4C and -4Q,
+// "1-6CME" is -1-6CME, on a MIG slice of one. Source: vGPU device manager of GPU Operator v26.7.0; series C and Q. The
+// series A and B are not offered for pods and not listed.
 var vgpuBoards = []struct{ boards, types string }{
 	{"T4 V100 V100X V100L A2 A16", "1Q 2Q 4CQ 8CQ 16CQ"},
 	{"V100D V100DX V100S RTX5000-Ada", "1Q 2Q 4CQ 8CQ 16CQ 32CQ"},
@@ -63,14 +68,17 @@ var vgpuBoards = []struct{ boards, types string }{
 	{"B300X", "269C 1-34C 1-34CME 1-67C 2-67C 3-135C 4-135C 7-269C"},
 	{"6000D", "84CQ 1-42CQ 1-42CQGFX 2-84CQ 2-84CQGFX"},
 	// RTX PRO 6000 and RTX PRO 4500, which share the code.
-	{"DC", "3Q 4Q 6Q 8CQ 12CQ 16CQ 24CQ 32CQ 48CQ 96CQ 1-2Q 1-2QGFX 1-3Q 1-3QGFX 1-4Q 1-4QGFX 1-6Q 1-6QGFX 1-8CQ 1-8CQGFX 1-12CQ 1-12CQGFX 1-16CQ " +
+	{"DC", "3Q 4Q 6Q 8CQ 12CQ 16CQ 24CQ 32CQ 48CQ 96CQ 1-2Q 1-2QGFX 1-3Q 1-3QGFX 1-4Q 1-4QGFX 1-6Q 1-6QGFX 1-8CQ " +
+		"1-8CQGFX 1-12CQ 1-12CQGFX 1-16CQ " +
 		"1-24CQ 1-24CQGFX 2-8CQ 2-12CQ 2-12CQGFX 2-16CQ 2-16CQGFX 2-24CQ 2-24CQGFX 2-32CQ 2-48CQ 2-48CQGFX " +
 		"4-24CQ 4-24CQGFX 4-32CQ 4-32CQGFX 4-48CQ 4-48CQGFX 4-96CQ 4-96CQGFX"},
 }
 
 // boardCards are the cards behind boards whose code is not the beginning of the card's name.
-var boardCards = map[string]string{"DC": "RTX PRO", "6000D": "RTX 6000D", "RTXA5000": "RTX A5000", "RTXA5500": "RTX A5500", "RTXA6000": "RTX A6000",
-	"RTX5000-Ada": "RTX 5000 Ada", "RTX5880-Ada": "RTX 5880 Ada", "RTX6000-Ada": "RTX 6000 Ada", "RTX6000P": "RTX 6000", "RTX8000P": "RTX 8000"}
+var boardCards = map[string]string{"DC": "RTX PRO", "6000D": "RTX 6000D", "RTXA5000": "RTX A5000",
+	"RTXA5500": "RTX A5500", "RTXA6000": "RTX A6000",
+	"RTX5000-Ada": "RTX 5000 Ada", "RTX5880-Ada": "RTX 5880 Ada", "RTX6000-Ada": "RTX 6000 Ada", "RTX6000P": "RTX 6000",
+	"RTX8000P": "RTX 8000"}
 
 // hardware asks whether the card has what the size says of it. Cards that are not in the tables are believed.
 func (k *checker) hardware(at string, s Size) {
@@ -102,7 +110,8 @@ func (k *checker) slice(at, card, profile string) {
 		for _, c := range fits {
 			names = append(names, c.profiles)
 		}
-		k.at(at+".profile", "%s has no slice %s; it has %s", card, profile, strings.ReplaceAll(strings.Join(names, ", or "), " ", ", "))
+		k.at(at+".profile", "%s has no slice %s; it has %s", card, profile, strings.ReplaceAll(strings.Join(names, ", or "),
+			" ", ", "))
 	}
 }
 
@@ -146,7 +155,10 @@ func uncutCard(name string) string {
 
 // wordsOf splits the name of a card at everything that is neither letter nor digit.
 func wordsOf(name string) []string {
-	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+	return strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool {
+		return (r < 'A' || r > 'Z') &&
+			(r < '0' || r > '9')
+	})
 }
 
 // holds reports whether the words of one name stand in another, one after the other.
@@ -159,7 +171,8 @@ func holds(said, name []string) bool {
 	return false
 }
 
-// has: drivers differ by a little in the memory that a slice is named after (3g.39gb for 3g.40gb under driver 535), so 1 GB or 3 % more or less is the same.
+// has: drivers differ by a little in the memory that a slice is named after (3g.39gb for 3g.40gb under driver 535), so
+// 1 GB or 3 % more or less is the same.
 func (c migCard) has(profile string) bool {
 	slice, gb, kind := profileParts(profile)
 	return slices.ContainsFunc(strings.Fields(c.profiles), func(p string) bool {
@@ -176,7 +189,8 @@ func profileParts(profile string) (slice string, gb float64, kind string) {
 	return slice, gb, strings.Replace(kind, "+", ".", 1)
 }
 
-// vgpuType is a type of series C or Q: board, compute slices of the MIG slice behind it (none for one that takes turns), memory in GB, series, variant.
+// vgpuType is a type of series C or Q: board, compute slices of the MIG slice behind it (none for one that takes
+// turns), memory in GB, series, variant.
 var vgpuType = regexp.MustCompile(`^(.+?)-(?:([1-7])-)?([0-9]+)([CQ])(ME|GFX)?$`)
 
 // otherVGPU are the series that are not in the table.
@@ -227,7 +241,8 @@ func typesOf(board string) (types []string, known bool) {
 	return nil, false
 }
 
-// cardOf is the card behind a board, as the words that its name begins with: a code goes on with letters for the form, A100DX for the A100 SXM4 80GB.
+// cardOf is the card behind a board, as the words that its name begins with: a code goes on with letters for the form,
+// A100DX for the A100 SXM4 80GB.
 func cardOf(board string) string {
 	if card, found := boardCards[board]; found {
 		return card
@@ -254,7 +269,8 @@ func otherCard(model, board string) string {
 	return ""
 }
 
-// ownSlice reports whether a vGPU has a MIG slice to itself. On RTX PRO cards (DC) several may take turns in one slice: those with less memory than the slice.
+// ownSlice reports whether a vGPU has a MIG slice to itself. On RTX PRO cards (DC) several may take turns in one slice:
+// those with less memory than the slice.
 func ownSlice(profile string) bool {
 	m := vgpuType.FindStringSubmatch(profile)
 	if m == nil || m[2] == "" {
@@ -265,7 +281,8 @@ func ownSlice(profile string) bool {
 	return m[1] != "DC" || gb == 24*n || gb == 16*n && n < 4
 }
 
-// SlicesOf is into how many compute slices a card can be cut: as many as its largest slice has. Cards that are not in the table are taken for the usual seven.
+// SlicesOf is into how many compute slices a card can be cut: as many as its largest slice has. Cards that are not in
+// the table are taken for the usual seven.
 func SlicesOf(card string) int {
 	most := 0
 	cards, _ := cardsOf(card)

@@ -151,7 +151,8 @@ func TestCardsThatCannotBeCut(t *testing.T) {
 		}
 		_, cuttable := cardsOf(gpu.GFD)
 		if cuttable != gpu.MIG.Supported || (uncutCard(gpu.GFD) == "") != gpu.MIG.Supported {
-			t.Errorf("%s: want MIG=%v, got a row %v, cannot be cut: %q", gpu.GFD, gpu.MIG.Supported, cuttable, uncutCard(gpu.GFD))
+			t.Errorf("%s: want MIG=%v, got a row %v, cannot be cut: %q", gpu.GFD, gpu.MIG.Supported, cuttable,
+				uncutCard(gpu.GFD))
 		}
 	}
 }

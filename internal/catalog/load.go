@@ -28,8 +28,8 @@ func (p Problem) Error() string {
 	return text
 }
 
-// Parse reads a catalogue and lists everything that is wrong with it, in the order of the file. Pools are the licence pools that the site has: a size may
-// only name one of them. With problems the catalogue is not to be used.
+// Parse reads a catalogue and lists everything that is wrong with it, in the order of the file. Pools are the licence
+// pools that the site has: a size may only name one of them. With problems the catalogue is not to be used.
 func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
 	var c Catalog
 	k := checker{reader: newReader(), pools: pools}
@@ -49,10 +49,12 @@ var defaultYAML []byte
 
 // DefaultPools are the licence pools that the first set names. Their seats are the site's to set.
 func DefaultPools() []license.Pool {
-	return []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA RTX Virtual Workstation", Feature: "NVIDIA RTX Virtual Workstation"}}
+	return []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA RTX Virtual Workstation",
+		Feature: "NVIDIA RTX Virtual Workstation"}}
 }
 
-// Default is the first set of sizes and images, for a site that has none of its own yet. A test keeps it free of problems.
+// Default is the first set of sizes and images, for a site that has none of its own yet. A test keeps it free of
+// problems.
 func Default() Catalog {
 	c, problems := Parse(defaultYAML, DefaultPools()...)
 	if len(problems) > 0 {

@@ -17,7 +17,8 @@ func TestDefaultIsFreeOfProblems(t *testing.T) {
 	}
 }
 
-// Each size of the first set against the labels of each kind of node that advertises the same resource: it may choose only its own.
+// Each size of the first set against the labels of each kind of node that advertises the same resource: it may choose
+// only its own.
 func TestDefaultSizesChooseOneKindOfNode(t *testing.T) {
 	gfd := func(product string, more ...string) map[string]string {
 		labels := map[string]string{"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": product,
@@ -28,11 +29,15 @@ func TestDefaultSizesChooseOneKindOfNode(t *testing.T) {
 		return labels
 	}
 	nodes := map[string]map[string]string{
-		"whole H100":       gfd("NVIDIA-H100-80GB-HBM3", "nvidia.com/mig.config", "all-disabled"),
-		"mixed H100":       gfd("NVIDIA-H100-80GB-HBM3", "nvidia.com/mig.config", "all-balanced", "nvidia.com/mig.strategy", "mixed"),
-		"single H100":      gfd("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "nvidia.com/mig.config", "all-1g.10gb", "nvidia.com/mig.strategy", "single"),
-		"shared H100":      gfd("NVIDIA-H100-80GB-HBM3-SHARED", "nvidia.com/mig.config", "all-disabled", "nvidia.com/gpu.sharing-strategy", "time-slicing"),
-		"mixed A100":       gfd("NVIDIA-A100-SXM4-40GB", "nvidia.com/mig.config", "all-balanced", "nvidia.com/mig.strategy", "mixed"),
+		"whole H100": gfd("NVIDIA-H100-80GB-HBM3", "nvidia.com/mig.config", "all-disabled"),
+		"mixed H100": gfd("NVIDIA-H100-80GB-HBM3", "nvidia.com/mig.config", "all-balanced", "nvidia.com/mig.strategy",
+			"mixed"),
+		"single H100": gfd("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "nvidia.com/mig.config", "all-1g.10gb",
+			"nvidia.com/mig.strategy", "single"),
+		"shared H100": gfd("NVIDIA-H100-80GB-HBM3-SHARED", "nvidia.com/mig.config", "all-disabled",
+			"nvidia.com/gpu.sharing-strategy", "time-slicing"),
+		"mixed A100": gfd("NVIDIA-A100-SXM4-40GB", "nvidia.com/mig.config", "all-balanced", "nvidia.com/mig.strategy",
+			"mixed"),
 		"time-sliced L40S": gfd("NVIDIA-L40S", "nvidia.com/gpu.sharing-strategy", "time-slicing"),
 		"MPS L40S":         gfd("NVIDIA-L40S", "nvidia.com/gpu.sharing-strategy", "mps"),
 		"vGPU A40":         gfd("NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true"),
@@ -89,13 +94,15 @@ func TestDefaultIsWhatItSays(t *testing.T) {
 	for _, i := range c.Images {
 		images = append(images, i.Name)
 	}
-	if diff := cmp.Diff([]string{"cpu", "mig-1g.10gb", "mig-3g.40gb", "gpu-shared", "vgpu-12q", "h100"}, sizes); diff != "" {
+	if diff := cmp.Diff([]string{"cpu", "mig-1g.10gb", "mig-3g.40gb", "gpu-shared", "vgpu-12q", "h100"},
+		sizes); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"jupyterlab", "pytorch", "jupyter-notebook", "vllm", "model-demo"}, images); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"}, c.Resources()); diff != "" {
+	if diff := cmp.Diff([]string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb",
+		"nvidia.com/mig-3g.40gb"}, c.Resources()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -136,16 +143,20 @@ func TestValidCatalogueParses(t *testing.T) {
 func TestProblemsHaveLineAndPath(t *testing.T) {
 	const digest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	cases := map[string]struct{ old, new, want string }{
-		"unknown name":                     {"  cpu: 4", "  cpus: 4", "line 7: sizes[0].cpus: unknown name"},
-		"doubled name":                     {"  cpu: 4", "  cpu: 4\n  cpu: 5", "line 8: sizes[0].cpu: the name stands here twice"},
-		"null":                             {"  cpu: 4", "  cpu:", "line 7: sizes[0].cpu: the value is missing"},
-		"list for text":                    {"  cpu: 4", "  cpu: [4]", "line 7: sizes[0].cpu: a single value"},
-		"boolean for text":                 {"  title: A slice", "  title: true", `line 3: sizes[0].title: text is wanted: write "true" in quotes`},
-		"quantity below zero":              {"  cpu: 4", `  cpu: "-4"`, "line 7: sizes[0].cpu: \"-4\" is not a quantity"},
-		"quantity with a slip":             {"16Gi", "16Gib", "line 8: sizes[0].memory"},
-		"shared memory beyond memory":      {"  memory: 16Gi", "  memory: 16Gi\n  sharedMemory: 17Gi", "line 9: sizes[0].sharedMemory"},
-		"price below zero":                 {"minor: 10", "minor: -1", "line 9: sizes[0].pricePerHour.minor"},
-		"price with decimals":              {"minor: 10", "minor: 1.5", "line 9: sizes[0].pricePerHour.minor: a whole number"},
+		"unknown name": {"  cpu: 4", "  cpus: 4", "line 7: sizes[0].cpus: unknown name"},
+		"doubled name": {"  cpu: 4", "  cpu: 4\n  cpu: 5",
+			"line 8: sizes[0].cpu: the name stands here twice"},
+		"null":          {"  cpu: 4", "  cpu:", "line 7: sizes[0].cpu: the value is missing"},
+		"list for text": {"  cpu: 4", "  cpu: [4]", "line 7: sizes[0].cpu: a single value"},
+		"boolean for text": {"  title: A slice", "  title: true",
+			`line 3: sizes[0].title: text is wanted: write "true" in quotes`},
+		"quantity below zero":  {"  cpu: 4", `  cpu: "-4"`, "line 7: sizes[0].cpu: \"-4\" is not a quantity"},
+		"quantity with a slip": {"16Gi", "16Gib", "line 8: sizes[0].memory"},
+		"shared memory beyond memory": {"  memory: 16Gi", "  memory: 16Gi\n  sharedMemory: 17Gi",
+			"line 9: sizes[0].sharedMemory"},
+		"price below zero": {"minor: 10", "minor: -1", "line 9: sizes[0].pricePerHour.minor"},
+		"price with decimals": {"minor: 10", "minor: 1.5",
+			"line 9: sizes[0].pricePerHour.minor: a whole number"},
 		"unknown currency":                 {"EUR", "EURO", "line 9: sizes[0].pricePerHour.currency"},
 		"currency in small letters":        {"EUR", "eur", "line 9: sizes[0].pricePerHour.currency"},
 		"default lease beyond the longest": {"8h", "8d", "line 10: sizes[0].defaultLease: 8d is longer"},
@@ -156,44 +167,58 @@ func TestProblemsHaveLineAndPath(t *testing.T) {
 		"unknown technology":               {"technology: mig", "technology: magic", "line 4: sizes[0].technology"},
 		"isolation it does not give":       {"isolation: hard", "isolation: memory", "line 5: sizes[0].isolation"},
 		"unknown isolation":                {"isolation: hard", "isolation: perfect", "line 5: sizes[0].isolation"},
-		"profile spelled otherwise":        {"resource: nvidia.com/mig-1g.10gb", "resource: nvidia.com/mig-1g.20gb", "profile 1g.10gb is the resource nvidia.com/mig-1g.10gb"},
-		"plus in the resource":             {"profile: 1g.10gb, resource: nvidia.com/mig-1g.10gb", "profile: 1g.10gb+me, resource: nvidia.com/mig-1g.10gb+me", "is the resource nvidia.com/mig-1g.10gb.me"},
-		"two slices":                       {"share: 0.14", "share: 0.14, count: 2", "line 6: sizes[0].accelerator.count"},
-		"count zero":                       {"share: 0.14", "share: 0.14, count: 0", "line 6: sizes[0].accelerator.count"},
-		"count below zero":                 {"share: 0.14", "share: 0.14, count: -1", "line 6: sizes[0].accelerator.count"},
-		"half a device":                    {"share: 0.14", "share: 0.14, count: 0.5", "line 6: sizes[0].accelerator.count: a whole number"},
-		"share above one":                  {"share: 0.14", "share: 1.4", "line 6: sizes[0].accelerator.share"},
-		"share that is no number":          {"share: 0.14", "share: .nan", "line 6: sizes[0].accelerator.share"},
-		"a shared slice called mig":        {"nvidia.com/mig-1g.10gb,", "nvidia.com/mig-1g.10gb.shared,", "a slice that is shared again"},
-		"strategy single without selector": {"resource: nvidia.com/mig-1g.10gb", "resource: nvidia.com/gpu", "ending in -MIG-1g.10gb"},
-		"foreign vendor":                   {"vendor: nvidia", "vendor: amd", "sizes[0].accelerator.vendor"},
-		"unknown licence pool":             {"  cpu: 4", "  cpu: 4\n  licencePool: other", `line 8: sizes[0].licencePool: there is no licence pool "other"; known are: vws`},
-		"toleration of everything":         {"  cpu: 4", "  cpu: 4\n  placement: {tolerations: [{operator: Exists}]}", "line 8: sizes[0].placement.tolerations[0].key"},
-		"annotation of ours":               {"  cpu: 4", "  cpu: 4\n  placement: {podAnnotations: {gpu-portal.github.io/workload: w-1}}", "line 8: sizes[0].placement.podAnnotations"},
-		"selector that is a boolean":       {"  cpu: 4", "  cpu: 4\n  placement: {nodeSelector: {nvidia.com/vgpu.present: true}}", `write "true" in quotes`},
-		"image by tag":                     {digest, "", "line 16: images[0].reference"},
-		"image with a short digest":        {digest, "@sha256:0123", "line 16: images[0].reference"},
-		"image with user":                  {"quay.io/", "user:pass@quay.io/", "line 16: images[0].reference"},
-		"image without registry":           {"quay.io/jupyter/", "jupyter/", "line 16: images[0].reference"},
-		"image that climbs":                {"quay.io/jupyter/", "quay.io/../", "line 16: images[0].reference"},
-		"image with a blank":               {"quay.io/jupyter/", `quay.io/jup yter/`, "line 16: images[0].reference"},
-		"image with foreign letters":       {"quay.io/jupyter/", "quay.io/jupytеr/", "line 16: images[0].reference"},
-		"NVIDIA variable":                  {"  port: 8888", "  port: 8888\n  env: {NVIDIA_VISIBLE_DEVICES: all}", "line 20: images[0].env.NVIDIA_VISIBLE_DEVICES"},
-		"loader variable":                  {"  port: 8888", "  port: 8888\n  env: {ld_preload: /x.so}", "line 20: images[0].env.ld_preload"},
-		"secret in a loader variable":      {"JUPYTER_TOKEN", "LD_AUDIT", "line 17: images[0].tokenEnv"},
-		"secret set twice":                 {"  port: 8888", "  port: 8888\n  env: {JUPYTER_TOKEN: x}", "line 20: images[0].env.JUPYTER_TOKEN"},
-		"auth without secret":              {"  tokenEnv: JUPYTER_TOKEN\n", "", "line 17: images[0].auth"},
-		"port zero":                        {"port: 8888", "port: 0", "line 19: images[0].port"},
-		"port too high":                    {"port: 8888", "port: 65536", "line 19: images[0].port"},
-		"port beyond 32 bits":              {"port: 8888", "port: 4294967297", "line 19: images[0].port: a whole number"},
-		"health elsewhere":                 {"healthPath: /api", "healthPath: //evil.example/api", "line 20: images[0].healthPath"},
-		"health with scheme":               {"healthPath: /api", "healthPath: http://evil.example/", "line 20: images[0].healthPath"},
-		"open path with backslash":         {"  port: 8888", "  port: 8888\n  openPath: '/\\evil.example'", "line 20: images[0].openPath"},
-		"home of the system":               {"  port: 8888", "  port: 8888\n  home: /etc/jupyter", "line 20: images[0].home"},
-		"home that climbs":                 {"  port: 8888", "  port: 8888\n  home: /home/../etc", "line 20: images[0].home"},
-		"root":                             {"  port: 8888", "  port: 8888\n  runAsUser: 0", "line 20: images[0].runAsUser"},
-		"second document":                  {"images:\n", "---\nimages:\n", "here begins a second"},
-		"not YAML":                         {"sizes:", "sizes: [", "not readable as YAML"},
+		"profile spelled otherwise": {"resource: nvidia.com/mig-1g.10gb", "resource: nvidia.com/mig-1g.20gb",
+			"profile 1g.10gb is the resource nvidia.com/mig-1g.10gb"},
+		"plus in the resource": {"profile: 1g.10gb, resource: nvidia.com/mig-1g.10gb",
+			"profile: 1g.10gb+me, resource: nvidia.com/mig-1g.10gb+me", "is the resource nvidia.com/mig-1g.10gb.me"},
+		"two slices":       {"share: 0.14", "share: 0.14, count: 2", "line 6: sizes[0].accelerator.count"},
+		"count zero":       {"share: 0.14", "share: 0.14, count: 0", "line 6: sizes[0].accelerator.count"},
+		"count below zero": {"share: 0.14", "share: 0.14, count: -1", "line 6: sizes[0].accelerator.count"},
+		"half a device": {"share: 0.14", "share: 0.14, count: 0.5",
+			"line 6: sizes[0].accelerator.count: a whole number"},
+		"share above one":         {"share: 0.14", "share: 1.4", "line 6: sizes[0].accelerator.share"},
+		"share that is no number": {"share: 0.14", "share: .nan", "line 6: sizes[0].accelerator.share"},
+		"a shared slice called mig": {"nvidia.com/mig-1g.10gb,", "nvidia.com/mig-1g.10gb.shared,",
+			"a slice that is shared again"},
+		"strategy single without selector": {"resource: nvidia.com/mig-1g.10gb", "resource: nvidia.com/gpu",
+			"ending in -MIG-1g.10gb"},
+		"foreign vendor": {"vendor: nvidia", "vendor: amd", "sizes[0].accelerator.vendor"},
+		"unknown licence pool": {"  cpu: 4", "  cpu: 4\n  licencePool: other",
+			`line 8: sizes[0].licencePool: there is no licence pool "other"; known are: vws`},
+		"toleration of everything": {"  cpu: 4", "  cpu: 4\n  placement: {tolerations: [{operator: Exists}]}",
+			"line 8: sizes[0].placement.tolerations[0].key"},
+		"annotation of ours": {"  cpu: 4",
+			"  cpu: 4\n  placement: {podAnnotations: {gpu-portal.github.io/workload: w-1}}",
+			"line 8: sizes[0].placement.podAnnotations"},
+		"selector that is a boolean": {"  cpu: 4", "  cpu: 4\n  placement: {nodeSelector: {nvidia.com/vgpu.present: true}}",
+			`write "true" in quotes`},
+		"image by tag":               {digest, "", "line 16: images[0].reference"},
+		"image with a short digest":  {digest, "@sha256:0123", "line 16: images[0].reference"},
+		"image with user":            {"quay.io/", "user:pass@quay.io/", "line 16: images[0].reference"},
+		"image without registry":     {"quay.io/jupyter/", "jupyter/", "line 16: images[0].reference"},
+		"image that climbs":          {"quay.io/jupyter/", "quay.io/../", "line 16: images[0].reference"},
+		"image with a blank":         {"quay.io/jupyter/", `quay.io/jup yter/`, "line 16: images[0].reference"},
+		"image with foreign letters": {"quay.io/jupyter/", "quay.io/jupytеr/", "line 16: images[0].reference"},
+		"NVIDIA variable": {"  port: 8888", "  port: 8888\n  env: {NVIDIA_VISIBLE_DEVICES: all}",
+			"line 20: images[0].env.NVIDIA_VISIBLE_DEVICES"},
+		"loader variable": {"  port: 8888", "  port: 8888\n  env: {ld_preload: /x.so}",
+			"line 20: images[0].env.ld_preload"},
+		"secret in a loader variable": {"JUPYTER_TOKEN", "LD_AUDIT", "line 17: images[0].tokenEnv"},
+		"secret set twice": {"  port: 8888", "  port: 8888\n  env: {JUPYTER_TOKEN: x}",
+			"line 20: images[0].env.JUPYTER_TOKEN"},
+		"auth without secret": {"  tokenEnv: JUPYTER_TOKEN\n", "", "line 17: images[0].auth"},
+		"port zero":           {"port: 8888", "port: 0", "line 19: images[0].port"},
+		"port too high":       {"port: 8888", "port: 65536", "line 19: images[0].port"},
+		"port beyond 32 bits": {"port: 8888", "port: 4294967297", "line 19: images[0].port: a whole number"},
+		"health elsewhere":    {"healthPath: /api", "healthPath: //evil.example/api", "line 20: images[0].healthPath"},
+		"health with scheme":  {"healthPath: /api", "healthPath: http://evil.example/", "line 20: images[0].healthPath"},
+		"open path with backslash": {"  port: 8888", "  port: 8888\n  openPath: '/\\evil.example'",
+			"line 20: images[0].openPath"},
+		"home of the system": {"  port: 8888", "  port: 8888\n  home: /etc/jupyter", "line 20: images[0].home"},
+		"home that climbs":   {"  port: 8888", "  port: 8888\n  home: /home/../etc", "line 20: images[0].home"},
+		"root":               {"  port: 8888", "  port: 8888\n  runAsUser: 0", "line 20: images[0].runAsUser"},
+		"second document":    {"images:\n", "---\nimages:\n", "here begins a second"},
+		"not YAML":           {"sizes:", "sizes: [", "not readable as YAML"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +238,8 @@ func TestProblemsHaveLineAndPath(t *testing.T) {
 }
 
 func TestEveryProblemIsListed(t *testing.T) {
-	text := strings.NewReplacer("cpu: 4", "cpu: x", "8h", "x", "EUR", "X", "port: 8888", "port: 0", "kind: notebook", "kind: x").Replace(valid)
+	text := strings.NewReplacer("cpu: 4", "cpu: x", "8h", "x", "EUR", "X", "port: 8888", "port: 0", "kind: notebook",
+		"kind: x").Replace(valid)
 	_, problems := Parse([]byte(text))
 	if len(problems) != 5 {
 		t.Errorf("want 5 problems, got %v", problems)
@@ -231,7 +257,8 @@ func TestNamesAreUnique(t *testing.T) {
 	_, problems := Parse([]byte(sizes + strings.Replace(entry, "EUR", "USD", 1) + "images:\n" + images + images))
 	want := []Problem{
 		{12, "sizes[1].name", `"slice" is the name of another size`},
-		{19, "sizes[1].pricePerHour.currency", "all prices must be in one currency, this one is not in EUR: amounts of different currencies are never added"},
+		{19, "sizes[1].pricePerHour.currency", "all prices must be in one currency, this one is not in EUR: amounts of " +
+			"different currencies are never added"},
 		{31, "images[1].name", `"lab" is the name of another image`},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
@@ -249,28 +276,37 @@ func TestTechnologyAgreesWithResource(t *testing.T) {
 		selector   map[string]string
 		wrong      bool
 	}{
-		"whole, product selected":             {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-L40S"), false},
-		"whole, nothing selected":             {Full, "", "nvidia.com/gpu", nil, true},
-		"whole, shared product":               {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-L40S-SHARED"), true},
-		"whole, slice product":                {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-H100-MIG-1g.10gb"), true},
-		"whole, vGPU":                         {Full, "", "nvidia.com/gpu", select1(vgpuLabel, "true"), true},
-		"whole, of AMD":                       {Full, "", "amd.com/gpu", nil, false},
-		"whole, slice resource":               {Full, "", "nvidia.com/mig-1g.10gb", select1(productLabel, "x"), true},
-		"slice":                               {MIG, "1g.10gb", "nvidia.com/mig-1g.10gb", nil, false},
-		"slice with media engines":            {MIG, "1g.10gb+me", "nvidia.com/mig-1g.10gb.me", nil, false},
-		"slice without media engines":         {MIG, "1g.24gb-me", "nvidia.com/mig-1g.24gb-me", nil, false},
-		"slice with all media engines":        {MIG, "1g.24gb+me.all", "nvidia.com/mig-1g.24gb.me.all", nil, false},
-		"slice, strategy single":              {MIG, "1g.5gb", "nvidia.com/gpu", select1(productLabel, "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), false},
-		"slice, strategy single, other slice": {MIG, "1g.5gb", "nvidia.com/gpu", select1(productLabel, "NVIDIA-A100-SXM4-40GB-MIG-2g.10gb"), true},
-		"vGPU":                                {VGPU, "L40S-24Q", "nvidia.com/gpu", select1(vgpuLabel, "true"), false},
-		"vGPU, not selected":                  {VGPU, "L40S-24Q", "nvidia.com/gpu", select1(productLabel, "x"), true},
-		"time slices, renamed":                {TimeSlicing, "", "nvidia.com/gpu.shared", select1("nvidia.com/gpu.sharing-strategy", "time-slicing"), false},
-		"time slices, by product":             {TimeSlicing, "", "nvidia.com/gpu", map[string]string{productLabel: "Tesla-T4-SHARED", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, false},
-		"time slices of a slice":              {TimeSlicing, "3g.20gb", "nvidia.com/mig-3g.20gb.shared", select1("nvidia.com/mig-3g.20gb.sharing-strategy", "time-slicing"), false},
-		"time slices, strategy not told":      {TimeSlicing, "", "nvidia.com/gpu.shared", nil, true},
-		"time slices on whole cards":          {TimeSlicing, "", "nvidia.com/gpu", select1("nvidia.com/gpu.sharing-strategy", "time-slicing"), true},
-		"MPS":                                 {MPS, "", "nvidia.com/gpu.shared", select1("nvidia.com/gpu.sharing-strategy", "mps"), false},
-		"MPS on a slice":                      {MPS, "", "nvidia.com/mig-1g.10gb.shared", select1("nvidia.com/mig-1g.10gb.sharing-strategy", "mps"), true},
+		"whole, product selected": {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-L40S"), false},
+		"whole, nothing selected": {Full, "", "nvidia.com/gpu", nil, true},
+		"whole, shared product": {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-L40S-SHARED"),
+			true},
+		"whole, slice product": {Full, "", "nvidia.com/gpu", select1(productLabel, "NVIDIA-H100-MIG-1g.10gb"),
+			true},
+		"whole, vGPU":                  {Full, "", "nvidia.com/gpu", select1(vgpuLabel, "true"), true},
+		"whole, of AMD":                {Full, "", "amd.com/gpu", nil, false},
+		"whole, slice resource":        {Full, "", "nvidia.com/mig-1g.10gb", select1(productLabel, "x"), true},
+		"slice":                        {MIG, "1g.10gb", "nvidia.com/mig-1g.10gb", nil, false},
+		"slice with media engines":     {MIG, "1g.10gb+me", "nvidia.com/mig-1g.10gb.me", nil, false},
+		"slice without media engines":  {MIG, "1g.24gb-me", "nvidia.com/mig-1g.24gb-me", nil, false},
+		"slice with all media engines": {MIG, "1g.24gb+me.all", "nvidia.com/mig-1g.24gb.me.all", nil, false},
+		"slice, strategy single": {MIG, "1g.5gb", "nvidia.com/gpu",
+			select1(productLabel, "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), false},
+		"slice, strategy single, other slice": {MIG, "1g.5gb", "nvidia.com/gpu",
+			select1(productLabel, "NVIDIA-A100-SXM4-40GB-MIG-2g.10gb"), true},
+		"vGPU":               {VGPU, "L40S-24Q", "nvidia.com/gpu", select1(vgpuLabel, "true"), false},
+		"vGPU, not selected": {VGPU, "L40S-24Q", "nvidia.com/gpu", select1(productLabel, "x"), true},
+		"time slices, renamed": {TimeSlicing, "", "nvidia.com/gpu.shared",
+			select1("nvidia.com/gpu.sharing-strategy", "time-slicing"), false},
+		"time slices, by product": {TimeSlicing, "", "nvidia.com/gpu",
+			map[string]string{productLabel: "Tesla-T4-SHARED", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, false},
+		"time slices of a slice": {TimeSlicing, "3g.20gb", "nvidia.com/mig-3g.20gb.shared",
+			select1("nvidia.com/mig-3g.20gb.sharing-strategy", "time-slicing"), false},
+		"time slices, strategy not told": {TimeSlicing, "", "nvidia.com/gpu.shared", nil, true},
+		"time slices on whole cards": {TimeSlicing, "", "nvidia.com/gpu", select1("nvidia.com/gpu.sharing-strategy",
+			"time-slicing"), true},
+		"MPS": {MPS, "", "nvidia.com/gpu.shared", select1("nvidia.com/gpu.sharing-strategy", "mps"), false},
+		"MPS on a slice": {MPS, "", "nvidia.com/mig-1g.10gb.shared", select1("nvidia.com/mig-1g.10gb.sharing-strategy",
+			"mps"), true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

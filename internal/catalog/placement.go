@@ -15,7 +15,8 @@ const ownPrefix = "gpu-portal.github.io/"
 
 func (k *checker) placement(at string, p Placement) {
 	for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
-		if value := p.NodeSelector[key]; len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
+		if value := p.NodeSelector[key]; len(validation.IsQualifiedName(key)) > 0 ||
+			len(validation.IsValidLabelValue(value)) > 0 {
 			k.at(at+".nodeSelector."+key, "%s=%s is not a label", key, value)
 		}
 	}
@@ -43,14 +44,16 @@ func (k *checker) placement(at string, p Placement) {
 			k.at(at, "the toleration stands here twice")
 		}
 	}
-	for _, f := range []struct{ field, name string }{{".runtimeClass", p.RuntimeClass}, {".schedulerName", p.SchedulerName}, {".priorityClass", p.PriorityClass}} {
+	for _, f := range []struct{ field, name string }{{".runtimeClass", p.RuntimeClass},
+		{".schedulerName", p.SchedulerName}, {".priorityClass", p.PriorityClass}} {
 		if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
 			k.at(at+f.field, "%q is not the name of a Kubernetes object", f.name)
 		}
 	}
 }
 
-// podLabel keeps a catalogue from the labels by which the portal, and everything that reads the recommended ones, tells whose a pod is.
+// podLabel keeps a catalogue from the labels by which the portal, and everything that reads the recommended ones, tells
+// whose a pod is.
 func (k *checker) podLabel(at, key, value string) {
 	switch {
 	case len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0:
@@ -88,7 +91,8 @@ func (k *checker) nodeMatch(at string, m NodeMatch, selector map[string]string) 
 		}
 	}
 	value, set := selector[m.Key]
-	if set && (m.Operator == "DoesNotExist" || m.Operator == "In" && !slices.Contains(m.Values, value) || m.Operator == "NotIn" && slices.Contains(m.Values, value)) {
+	if set && (m.Operator == "DoesNotExist" || m.Operator == "In" && !slices.Contains(m.Values, value) ||
+		m.Operator == "NotIn" && slices.Contains(m.Values, value)) {
 		k.at(at, "no node has this and %s=%s, which the selector wants", m.Key, value)
 	}
 }
@@ -115,11 +119,14 @@ func (k *checker) toleration(at string, t Toleration) {
 
 // spotLabels are the labels by which clouds and autoscalers mark nodes that can be taken away at any time.
 var spotLabels = map[string]string{
-	"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-preemptible": "true", "cloud.google.com/gke-provisioning": "spot",
-	"eks.amazonaws.com/capacityType": "SPOT", "karpenter.sh/capacity-type": "spot", "kubernetes.azure.com/scalesetpriority": "spot",
+	"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-preemptible": "true",
+	"cloud.google.com/gke-provisioning": "spot",
+	"eks.amazonaws.com/capacityType":    "SPOT", "karpenter.sh/capacity-type": "spot",
+	"kubernetes.azure.com/scalesetpriority": "spot",
 }
 
-// preemptible: people are told when their node can be taken away, and such nodes are tainted, so that nobody lands there unasked.
+// preemptible: people are told when their node can be taken away, and such nodes are tainted, so that nobody lands
+// there unasked.
 func (k *checker) preemptible(at string, s Size) {
 	spot := ""
 	for _, selector := range s.Placement.selectors() {
@@ -134,7 +141,8 @@ func (k *checker) preemptible(at string, s Size) {
 	case spot != "" && !s.Preemptible:
 		k.at(at+".preemptible", "%s chooses nodes that can be taken away at any time: say preemptible: true", spot)
 	case s.Preemptible && !chosen:
-		k.at(at+".preemptible", "nothing selects the nodes that can be taken away: the workload would run on any other as well")
+		k.at(at+".preemptible", "nothing selects the nodes that can be taken away: the workload would run on any other as "+
+			"well")
 	case s.Preemptible && len(s.Placement.Tolerations) == 0:
 		k.at(at+".preemptible", "nodes that can be taken away are tainted: without a toleration the workload never starts")
 	}

@@ -14,8 +14,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// reader fills Go values from YAML nodes by their json tags. It differs from a decoder in that it goes on after a problem and knows the line of
-// everything it read. Unknown and doubled keys, nulls and values of another type are problems: bad input gives an error, never an empty value.
+// reader fills Go values from YAML nodes by their json tags. It differs from a decoder in that it goes on after a
+// problem and knows the line of everything it read. Unknown and doubled keys, nulls and values of another type are
+// problems: bad input gives an error, never an empty value.
 type reader struct {
 	problems []Problem
 	lines    map[string]int // by path
@@ -23,7 +24,8 @@ type reader struct {
 	left     int            // how many more values are read
 }
 
-// Limits of what is read: an alias may hold itself, or ten of another that hold ten of a third. A catalogue has a few thousand values, eleven deep.
+// Limits of what is read: an alias may hold itself, or ten of another that hold ten of a third. A catalogue has a few
+// thousand values, eleven deep.
 const (
 	maxDepth  = 12
 	maxValues = 100_000
@@ -35,8 +37,8 @@ func (r *reader) problem(line int, path, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// at is a problem with something that was read before; a value that is absent has the line of what it is missing from. What could not be read has been
-// told already.
+// at is a problem with something that was read before; a value that is absent has the line of what it is missing from.
+// What could not be read has been told already.
 func (r *reader) at(path, format string, args ...any) {
 	if slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Path == path }) {
 		return
@@ -211,7 +213,8 @@ func (r *reader) scalar(n *yaml.Node, v reflect.Value, path string) {
 		v.SetInt(i)
 	case v.CanFloat():
 		var f float64
-		if f, err = strconv.ParseFloat(n.Value, 64); err != nil || (n.Tag != "!!int" && n.Tag != "!!float") || f != f || f > 1e12 || f < -1e12 {
+		if f, err = strconv.ParseFloat(n.Value, 64); err != nil || (n.Tag != "!!int" && n.Tag != "!!float") || f != f ||
+			f > 1e12 || f < -1e12 {
 			f, err = 0, errors.New("a number is wanted")
 		}
 		v.SetFloat(f)

@@ -30,7 +30,8 @@ var brought = sync.OnceValue(func() []TechnologyRule {
 	return rules
 })
 
-// Rules are the technologies that the portal brings as data, in the order of technologies.yaml. Those of the constants above are not among them.
+// Rules are the technologies that the portal brings as data, in the order of technologies.yaml. Those of the constants
+// above are not among them.
 func Rules() []TechnologyRule { return slices.Clone(brought()) }
 
 // Rule finds a technology that the portal brings as data.
@@ -52,8 +53,8 @@ func ruleIn(rules []TechnologyRule, t Technology) (TechnologyRule, bool) {
 	return rules[i], true
 }
 
-// TechnologyWord is the name of a technology that people read. A technology that is data has a product name, the same in every language; one that only a
-// catalogue knows is called as the catalogue calls it: Catalog.TechnologyWord.
+// TechnologyWord is the name of a technology that people read. A technology that is data has a product name, the same
+// in every language; one that only a catalogue knows is called as the catalogue calls it: Catalog.TechnologyWord.
 func TechnologyWord(t Technology) i18n.Text { return Catalog{}.TechnologyWord(t) }
 
 // TechnologyWord is the name of a technology that people read, those of this catalogue among them.
@@ -115,13 +116,15 @@ func (k *checker) rule(at string, r TechnologyRule) {
 	}
 	for i, pattern := range r.Resources {
 		if _, err := path.Match(pattern, ""); err != nil || !isExtended(plain(pattern)) {
-			k.at(fmt.Sprintf("%s.resources[%d]", at, i), "%q is not the name of an extended resource, nor a pattern of such", pattern)
+			k.at(fmt.Sprintf("%s.resources[%d]", at, i), "%q is not the name of an extended resource, nor a pattern of such",
+				pattern)
 		}
 	}
 	for i, need := range r.Needs {
 		for pattern := range strings.SplitSeq(need, "|") {
 			if _, err := path.Match(pattern, ""); err != nil || len(validation.IsQualifiedName(plain(pattern))) > 0 {
-				k.at(fmt.Sprintf("%s.needs[%d]", at, i), "%q is not the name of a resource, an annotation, a label or a variable", pattern)
+				k.at(fmt.Sprintf("%s.needs[%d]", at, i), "%q is not the name of a resource, an annotation, a label or a variable",
+					pattern)
 			}
 		}
 	}
@@ -156,7 +159,8 @@ func plain(pattern string) string {
 // isExtended reports whether the name is that of an extended resource: with a domain that is not of Kubernetes itself.
 func isExtended(name string) bool {
 	domain, _, found := strings.Cut(name, "/")
-	return found && len(validation.IsQualifiedName(name)) == 0 && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") &&
+	return found && len(validation.IsQualifiedName(name)) == 0 && domain != "kubernetes.io" &&
+		!strings.HasSuffix(domain, ".kubernetes.io") &&
 		!strings.HasPrefix(name, "requests.") && len("requests."+name) <= validation.DNS1123SubdomainMaxLength
 }
 
@@ -174,13 +178,16 @@ func (k *checker) ruled(at string, s Size, r TechnologyRule) {
 		k.at(at+".accelerator.resource", "the resource of %s is one of %s", r.Name, strings.Join(r.Resources, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Extra)) {
-		if !matchesAny(r.Resources, name) && slices.ContainsFunc(r.Resources, func(p string) bool { return domainOf(p) == domainOf(name) }) {
-			k.at(at+".accelerator.extra."+name, "%s does not know %s; its resources are %s", r.Name, name, strings.Join(r.Resources, ", "))
+		if !matchesAny(r.Resources, name) && slices.ContainsFunc(r.Resources,
+			func(p string) bool { return domainOf(p) == domainOf(name) }) {
+			k.at(at+".accelerator.extra."+name, "%s does not know %s; its resources are %s", r.Name, name,
+				strings.Join(r.Resources, ", "))
 		}
 	}
 	var missing []string
 	for _, need := range r.Needs {
-		if !slices.ContainsFunc(slices.Collect(asks(s)), func(name string) bool { return matchesAny(strings.Split(need, "|"), name) }) {
+		if !slices.ContainsFunc(slices.Collect(asks(s)),
+			func(name string) bool { return matchesAny(strings.Split(need, "|"), name) }) {
 			missing = append(missing, strings.ReplaceAll(need, "|", " or "))
 		}
 	}
@@ -198,7 +205,8 @@ func asks(s Size) iter.Seq[string] {
 		if s.Accelerator.Resource != "" && !yield(s.Accelerator.Resource) {
 			return
 		}
-		for _, names := range []map[string]string{s.Accelerator.Extra, s.Placement.PodAnnotations, s.Placement.PodLabels, s.Placement.Env} {
+		for _, names := range []map[string]string{s.Accelerator.Extra, s.Placement.PodAnnotations, s.Placement.PodLabels,
+			s.Placement.Env} {
 			for name := range names {
 				if !yield(name) {
 					return

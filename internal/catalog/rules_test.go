@@ -78,25 +78,39 @@ func TestASiteAddsATechnologyWithoutAProgram(t *testing.T) {
 
 func TestWhatATechnologyAsksForIsChecked(t *testing.T) {
 	cases := map[string]struct{ old, new, want string }{
-		"foreign resource":            {"resource: slicer.example/card", "resource: nvidia.com/gpu", "line 15: sizes[0].accelerator.resource: the resource of slicer-3000 is one of"},
-		"resource with a slip":        {"{slicer.example/mem-gib: \"8\"}", "{slicer.example/men-gib: \"8\"}", "sizes[0].accelerator.extra.slicer.example/men-gib: slicer-3000 does not know"},
-		"needs":                       {"podAnnotations: {slicer.example/mode: fast}", "runtimeClass: x", "line 13: sizes[0].technology: slicer-3000: each size must set slicer.example/mode"},
-		"other scheduler":             {"schedulerName: slicer", "schedulerName: other", "line 16: sizes[0].placement.schedulerName: slicer-3000 is handed out by the scheduler slicer"},
-		"no scheduler":                {"{schedulerName: slicer, ", "{", "line 16: sizes[0].placement.schedulerName"},
-		"better isolation":            {"isolation: memory\n", "isolation: hard\n", `line 14: sizes[0].isolation: slicer-3000 does not give the isolation "hard"`},
-		"two of one":                  {"share: 0.1}", "share: 0.1, count: 2}", "line 15: sizes[0].accelerator.count"},
-		"name of ours":                {"- name: slicer-3000", "- name: mig", `line 2: technologies[0].name: there is a technology "mig" already`},
-		"name that is brought":        {"- name: slicer-3000", "- name: hami", `line 2: technologies[0].name: there is a technology "hami" already`},
-		"name that is none":           {"- name: slicer-3000", "- name: Slicer 3000", "line 2: technologies[0].name"},
-		"no title":                    {"  title: Slicer 3000\n", "", "line 2: technologies[0].title"},
-		"unknown isolation":           {"isolation: [memory]", "isolation: [perfect]", "line 4: technologies[0].isolation[0]"},
-		"no isolation":                {"  isolation: [memory]\n", "", "line 2: technologies[0].isolation"},
-		"pattern that is none":        {"slicer.example/mem-*]", "'slicer.example/[']", "line 5: technologies[0].resources[1]"},
-		"resource of Kubernetes":      {"slicer.example/mem-*]", "kubernetes.io/gpu]", "line 5: technologies[0].resources[1]"},
-		"need that is no name":        {"needs: [slicer.example/mem-gib,", "needs: ['a b',", "line 6: technologies[0].needs[0]"},
-		"scheduler that is no name":   {"scheduler: slicer\n", "scheduler: The Slicer\n", "line 7: technologies[0].scheduler"},
-		"text for true or false":      {"single: true", `single: "true"`, "line 8: technologies[0].single: true or false is wanted"},
-		"unknown technology of sizes": {"technology: slicer-3000", "technology: slicer-4000", `line 13: sizes[0].technology: "slicer-4000" is none of amd-partition`},
+		"foreign resource": {"resource: slicer.example/card", "resource: nvidia.com/gpu",
+			"line 15: sizes[0].accelerator.resource: the resource of slicer-3000 is one of"},
+		"resource with a slip": {"{slicer.example/mem-gib: \"8\"}", "{slicer.example/men-gib: \"8\"}",
+			"sizes[0].accelerator.extra.slicer.example/men-gib: slicer-3000 does not know"},
+		"needs": {"podAnnotations: {slicer.example/mode: fast}", "runtimeClass: x",
+			"line 13: sizes[0].technology: slicer-3000: each size must set slicer.example/mode"},
+		"other scheduler": {"schedulerName: slicer", "schedulerName: other",
+			"line 16: sizes[0].placement.schedulerName: slicer-3000 is handed out by the scheduler slicer"},
+		"no scheduler": {"{schedulerName: slicer, ", "{", "line 16: sizes[0].placement.schedulerName"},
+		"better isolation": {"isolation: memory\n", "isolation: hard\n",
+			`line 14: sizes[0].isolation: slicer-3000 does not give the isolation "hard"`},
+		"two of one": {"share: 0.1}", "share: 0.1, count: 2}", "line 15: sizes[0].accelerator.count"},
+		"name of ours": {"- name: slicer-3000", "- name: mig",
+			`line 2: technologies[0].name: there is a technology "mig" already`},
+		"name that is brought": {"- name: slicer-3000", "- name: hami",
+			`line 2: technologies[0].name: there is a technology "hami" already`},
+		"name that is none": {"- name: slicer-3000", "- name: Slicer 3000", "line 2: technologies[0].name"},
+		"no title":          {"  title: Slicer 3000\n", "", "line 2: technologies[0].title"},
+		"unknown isolation": {"isolation: [memory]", "isolation: [perfect]",
+			"line 4: technologies[0].isolation[0]"},
+		"no isolation": {"  isolation: [memory]\n", "", "line 2: technologies[0].isolation"},
+		"pattern that is none": {"slicer.example/mem-*]", "'slicer.example/[']",
+			"line 5: technologies[0].resources[1]"},
+		"resource of Kubernetes": {"slicer.example/mem-*]", "kubernetes.io/gpu]",
+			"line 5: technologies[0].resources[1]"},
+		"need that is no name": {"needs: [slicer.example/mem-gib,", "needs: ['a b',",
+			"line 6: technologies[0].needs[0]"},
+		"scheduler that is no name": {"scheduler: slicer\n", "scheduler: The Slicer\n",
+			"line 7: technologies[0].scheduler"},
+		"text for true or false": {"single: true", `single: "true"`,
+			"line 8: technologies[0].single: true or false is wanted"},
+		"unknown technology of sizes": {"technology: slicer-3000", "technology: slicer-4000",
+			`line 13: sizes[0].technology: "slicer-4000" is none of amd-partition`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +127,8 @@ func TestWhatATechnologyAsksForIsChecked(t *testing.T) {
 
 func TestTechnologiesHaveTheirNames(t *testing.T) {
 	c, _ := Parse([]byte(inventedCatalogue()))
-	want := map[Technology]string{"slicer-3000": "Slicer 3000", "hami": "HAMi", "vcuda": "Tencent vCUDA", MIG: "MIG", Passthrough: "Durchgereichte GPU", "gone": "gone"}
+	want := map[Technology]string{"slicer-3000": "Slicer 3000", "hami": "HAMi", "vcuda": "Tencent vCUDA", MIG: "MIG",
+		Passthrough: "Durchgereichte GPU", "gone": "gone"}
 	got := map[Technology]string{}
 	say := i18n.MustLoad().For("de")
 	for technology := range want {
@@ -184,12 +199,15 @@ func TestBroughtTechnologies(t *testing.T) {
 }
 
 func TestSelectorsFollowTheConditions(t *testing.T) {
-	p := Placement{NodeSelector: map[string]string{"a": "1"}, NodeMatch: []NodeMatch{{Key: "b", Operator: "In", Values: []string{"x", "y"}}, {Key: "a", Operator: "In", Values: []string{"1"}}, {Key: "c", Operator: "Exists"}}}
+	p := Placement{NodeSelector: map[string]string{"a": "1"},
+		NodeMatch: []NodeMatch{{Key: "b", Operator: "In", Values: []string{"x", "y"}},
+			{Key: "a", Operator: "In", Values: []string{"1"}}, {Key: "c", Operator: "Exists"}}}
 	want := []map[string]string{{"a": "1", "b": "x"}, {"a": "1", "b": "y"}}
 	if diff := cmp.Diff(want, p.selectors()); diff != "" {
 		t.Error(diff)
 	}
-	if !slices.EqualFunc((Placement{}).selectors(), []map[string]string{nil}, func(a, b map[string]string) bool { return len(a) == len(b) }) {
+	if !slices.EqualFunc((Placement{}).selectors(), []map[string]string{nil},
+		func(a, b map[string]string) bool { return len(a) == len(b) }) {
 		t.Error("no condition is one empty selector")
 	}
 }

@@ -20,62 +20,68 @@ type making struct {
 
 var isolations = []Isolation{IsolationHard, IsolationMemory, IsolationNone, IsolationUnknown}
 
-// technologies is the table of those that need more than a list of names; the others are in technologies.yaml. Sources: resource and label names of NVIDIA's
-// device plugin and GPU feature discovery v0.20.
+// technologies is the table of those that need more than a list of names; the others are in technologies.yaml. Sources:
+// resource and label names of NVIDIA's device plugin and GPU feature discovery v0.20.
 var technologies = map[Technology]making{
 	Full: {isolation: []Isolation{IsolationHard}, whole: true, mistake: wholeMistake},
-	// A card handed into a virtual machine whole. Inside, it looks as it does on bare metal; only the site knows which nodes are such machines.
-	Passthrough: {isolation: []Isolation{IsolationHard}, whole: true, mistake: func(a Accelerator, selector map[string]string) string {
-		if mistake := wholeMistake(a, selector); mistake != "" {
-			return mistake
-		}
-		if _, product := selector[productLabel]; len(selector) == 0 || product && len(selector) == 1 {
-			return "a card that is passed through looks like any other: select the label by which such nodes are told apart"
-		}
-		return ""
-	}},
-	MIG: {isolation: []Isolation{IsolationHard}, single: true, profile: true, mistake: func(a Accelerator, selector map[string]string) string {
-		spelled := strings.ReplaceAll(a.Profile, "+", ".")
-		switch {
-		case !migProfile.MatchString(a.Profile):
-			return "the profile is written as nvidia-smi does: 1g.10gb, 1g.10gb+me"
-		case strings.HasSuffix(a.Resource, ".shared") || strings.HasSuffix(selector[productLabel], "-SHARED"):
-			return "a slice that is shared again is of the technology time-slicing"
-		case a.Resource == "nvidia.com/gpu" && strings.HasSuffix(selector[productLabel], "-MIG-"+spelled):
-			return "" // strategy single: the product label carries the profile
-		case a.Resource == "nvidia.com/gpu":
-			return "under the strategy single the selector needs " + productLabel + " ending in -MIG-" + spelled
-		case a.Resource != "nvidia.com/mig-"+spelled:
-			return "profile " + a.Profile + " is the resource nvidia.com/mig-" + spelled
-		case strings.Contains(selector[productLabel], "-MIG-"):
-			return "under the strategy mixed the product is that of the card, without -MIG-"
-		}
-		return ""
-	}},
+	// A card handed into a virtual machine whole. Inside, it looks as it does on bare metal; only the site knows which
+	// nodes are such machines.
+	Passthrough: {isolation: []Isolation{IsolationHard}, whole: true,
+		mistake: func(a Accelerator, selector map[string]string) string {
+			if mistake := wholeMistake(a, selector); mistake != "" {
+				return mistake
+			}
+			if _, product := selector[productLabel]; len(selector) == 0 || product && len(selector) == 1 {
+				return "a card that is passed through looks like any other: select the label by which such nodes are told apart"
+			}
+			return ""
+		}},
+	MIG: {isolation: []Isolation{IsolationHard}, single: true, profile: true,
+		mistake: func(a Accelerator, selector map[string]string) string {
+			spelled := strings.ReplaceAll(a.Profile, "+", ".")
+			switch {
+			case !migProfile.MatchString(a.Profile):
+				return "the profile is written as nvidia-smi does: 1g.10gb, 1g.10gb+me"
+			case strings.HasSuffix(a.Resource, ".shared") || strings.HasSuffix(selector[productLabel], "-SHARED"):
+				return "a slice that is shared again is of the technology time-slicing"
+			case a.Resource == "nvidia.com/gpu" && strings.HasSuffix(selector[productLabel], "-MIG-"+spelled):
+				return "" // strategy single: the product label carries the profile
+			case a.Resource == "nvidia.com/gpu":
+				return "under the strategy single the selector needs " + productLabel + " ending in -MIG-" + spelled
+			case a.Resource != "nvidia.com/mig-"+spelled:
+				return "profile " + a.Profile + " is the resource nvidia.com/mig-" + spelled
+			case strings.Contains(selector[productLabel], "-MIG-"):
+				return "under the strategy mixed the product is that of the card, without -MIG-"
+			}
+			return ""
+		}},
 	// A vGPU's memory is its own, its compute is shared with the other virtual machines unless it is backed by MIG.
-	VGPU: {isolation: []Isolation{IsolationMemory, IsolationHard}, profile: true, mistake: func(a Accelerator, selector map[string]string) string {
-		product, selected := selector[productLabel]
-		switch {
-		case a.Resource != "nvidia.com/gpu":
-			return "a vGPU in a node is the resource nvidia.com/gpu"
-		case selector[vgpuLabel] != "true":
-			return `the selector needs ` + vgpuLabel + `: "true"`
-		case selected && !strings.HasSuffix(product, "-"+a.Profile):
-			return "inside the virtual machine the product ends in the type, -" + a.Profile
-		}
-		return ""
-	}},
-	TimeSlicing: {isolation: []Isolation{IsolationNone}, single: true, mistake: func(a Accelerator, selector map[string]string) string {
-		return sharedMistake(a, selector, "time-slicing")
-	}},
-	// Two sources differ: NVIDIA's MIG user guide lets CUDA MPS run inside a slice, and its DRA driver offers that behind a gate; the device plugin refuses MPS for
-	// MIG devices (README v0.20). This technology is the device plugin's.
-	MPS: {isolation: []Isolation{IsolationMemory, IsolationNone}, single: true, mistake: func(a Accelerator, selector map[string]string) string {
-		if strings.HasPrefix(a.Resource, "nvidia.com/mig-") || strings.Contains(selector[productLabel], "-MIG-") {
-			return "the device plugin does not offer MPS on MIG slices"
-		}
-		return sharedMistake(a, selector, "mps")
-	}},
+	VGPU: {isolation: []Isolation{IsolationMemory, IsolationHard}, profile: true,
+		mistake: func(a Accelerator, selector map[string]string) string {
+			product, selected := selector[productLabel]
+			switch {
+			case a.Resource != "nvidia.com/gpu":
+				return "a vGPU in a node is the resource nvidia.com/gpu"
+			case selector[vgpuLabel] != "true":
+				return `the selector needs ` + vgpuLabel + `: "true"`
+			case selected && !strings.HasSuffix(product, "-"+a.Profile):
+				return "inside the virtual machine the product ends in the type, -" + a.Profile
+			}
+			return ""
+		}},
+	TimeSlicing: {isolation: []Isolation{IsolationNone}, single: true,
+		mistake: func(a Accelerator, selector map[string]string) string {
+			return sharedMistake(a, selector, "time-slicing")
+		}},
+	// Two sources differ: NVIDIA's MIG user guide lets CUDA MPS run inside a slice, and its DRA driver offers that behind
+	// a gate; the device plugin refuses MPS for MIG devices (README v0.20). This technology is the device plugin's.
+	MPS: {isolation: []Isolation{IsolationMemory, IsolationNone}, single: true,
+		mistake: func(a Accelerator, selector map[string]string) string {
+			if strings.HasPrefix(a.Resource, "nvidia.com/mig-") || strings.Contains(selector[productLabel], "-MIG-") {
+				return "the device plugin does not offer MPS on MIG slices"
+			}
+			return sharedMistake(a, selector, "mps")
+		}},
 	// What a claim gives depends on the class and on what the administrator set behind it.
 	DRA:     {isolation: isolations, claim: true},
 	CPUOnly: {isolation: []Isolation{IsolationHard, IsolationNone, IsolationUnknown}},
@@ -88,11 +94,13 @@ const (
 
 var migProfile = regexp.MustCompile(`^[1-9]g\.[1-9][0-9]{0,2}gb([+-][a-z0-9]+(\.[a-z0-9]+)*)?$`)
 
-// wholeMistake: whole cards are alone in their memory; nvidia.com/gpu is also what slices, vGPUs and replicas are called, so the product must be selected.
+// wholeMistake: whole cards are alone in their memory; nvidia.com/gpu is also what slices, vGPUs and replicas are
+// called, so the product must be selected.
 func wholeMistake(a Accelerator, selector map[string]string) string {
 	product := selector[productLabel]
 	switch {
-	case strings.HasPrefix(a.Resource, "nvidia.com/mig-") || strings.HasSuffix(a.Resource, ".shared") || strings.HasSuffix(a.Resource, "_monitoring"):
+	case strings.HasPrefix(a.Resource, "nvidia.com/mig-") || strings.HasSuffix(a.Resource, ".shared") ||
+		strings.HasSuffix(a.Resource, "_monitoring"):
 		return "a whole card is not called " + a.Resource
 	case strings.HasSuffix(product, "-SHARED") || strings.Contains(product, "-MIG-") || selector[vgpuLabel] == "true":
 		return "the selector chooses nodes whose cards are shared"
@@ -115,8 +123,8 @@ func shareOf(resource string) (Technology, bool) {
 	return "", false
 }
 
-// sharedMistake: replicas are called nvidia.com/<what>.shared, or as the card is where they are not renamed; then the product ends in -SHARED. Time-slicing
-// and MPS look alike but for one label.
+// sharedMistake: replicas are called nvidia.com/<what>.shared, or as the card is where they are not renamed; then the
+// product ends in -SHARED. Time-slicing and MPS look alike but for one label.
 func sharedMistake(a Accelerator, selector map[string]string, strategy string) string {
 	renamed, marked := strings.HasSuffix(a.Resource, ".shared"), strings.HasSuffix(selector[productLabel], "-SHARED")
 	spelled := strings.ReplaceAll(a.Profile, "+", ".")
@@ -135,11 +143,13 @@ func sharedMistake(a Accelerator, selector map[string]string, strategy string) s
 			return ""
 		}
 	}
-	return "the selector needs nvidia.com/gpu.sharing-strategy: " + strategy + ", for time-slicing and MPS use the same names"
+	return "the selector needs nvidia.com/gpu.sharing-strategy: " + strategy +
+		", for time-slicing and MPS use the same names"
 }
 
-// selectors is what the labels of a chosen node may look like: the selector, once for each value that the conditions leave to a label. Beyond 64 the rest is
-// not looked at: the conditions of a size that is meant to be read do not get there.
+// selectors is what the labels of a chosen node may look like: the selector, once for each value that the conditions
+// leave to a label. Beyond 64 the rest is not looked at: the conditions of a size that is meant to be read do not get
+// there.
 func (p Placement) selectors() []map[string]string {
 	all := []map[string]string{p.NodeSelector}
 	for _, m := range p.NodeMatch {
@@ -182,7 +192,8 @@ func (k *checker) technology(at string, s Size) {
 	case s.Isolation != IsolationUnknown && !slices.Contains(m.isolation, s.Isolation):
 		k.at(at+".isolation", "%s does not give the isolation %q", s.Technology, s.Isolation)
 	case s.Technology == VGPU && s.Isolation == IsolationHard && !ownSlice(s.Accelerator.Profile):
-		k.at(at+".isolation", "%s takes turns with others in its compute: hard is only a vGPU that has a MIG slice to itself", s.Accelerator.Profile)
+		k.at(at+".isolation", "%s takes turns with others in its compute: hard is only a vGPU that has a MIG slice to itself",
+			s.Accelerator.Profile)
 	}
 	if m.mistake != nil {
 		for _, selector := range s.Placement.selectors() {
@@ -229,7 +240,8 @@ func (k *checker) accelerator(at string, s Size, m making, data bool) {
 	k.hardware(at, s)
 }
 
-// amounts: the zero Count is one. Shares below a card say how much of it; whole cards count as 1 or more, by which rules tell them from shares.
+// amounts: the zero Count is one. Shares below a card say how much of it; whole cards count as 1 or more, by which
+// rules tell them from shares.
 func (k *checker) amounts(at string, s Size, m making) {
 	a := s.Accelerator
 	switch {
@@ -238,7 +250,8 @@ func (k *checker) amounts(at string, s Size, m making) {
 	case a.Count < 0 || a.Count > 1024 || a.Count == 0 && k.lines[at+".count"] > 0:
 		k.at(at+".count", "%d is not a number of devices: 1 and up", a.Count)
 	case m.single && a.Count > 1:
-		// The device plugin refuses a second replica under failRequestsGreaterThanOne, and gives no more turns without it; of slices CUDA uses the first only.
+		// The device plugin refuses a second replica under failRequestsGreaterThanOne, and gives no more turns without it; of
+		// slices CUDA uses the first only.
 		k.at(at+".count", "a workload gets one of %s; more of it would not be more", s.Technology)
 	}
 	switch {
@@ -252,8 +265,8 @@ func (k *checker) amounts(at string, s Size, m making) {
 	}
 }
 
-// OwnReadings reports whether what a device of this technology is measured to do is its holder's own: a card, or a part with its own memory and counters. Of all others one value may
-// stand for several pods.
+// OwnReadings reports whether what a device of this technology is measured to do is its holder's own: a card, or a part
+// with its own memory and counters. Of all others one value may stand for several pods.
 func (t Technology) OwnReadings() bool {
 	return slices.Contains([]Technology{Full, Passthrough, MIG, VGPU, DRA}, t)
 }

@@ -8,7 +8,8 @@ import (
 
 // Ware is what a price list wants to know of a size.
 func (s Size) Ware() usage.Ware {
-	return usage.Ware{Size: s.Name, Model: s.Accelerator.Model, Share: s.Accelerator.Share, Count: s.Devices(), CPUs: quantity(s.CPU), MemoryGiB: quantity(s.Memory) / (1 << 30), Agreed: s.PricePerHour}
+	return usage.Ware{Size: s.Name, Model: s.Accelerator.Model, Share: s.Accelerator.Share, Count: s.Devices(),
+		CPUs: quantity(s.CPU), MemoryGiB: quantity(s.Memory) / (1 << 30), Agreed: s.PricePerHour}
 }
 
 // quantity is 0 for what cannot be read; a catalogue with such is not taken.

@@ -10,8 +10,9 @@ import (
 
 // Advice says how much must be known of what runs before another size is advised.
 type Advice struct {
-	Window catalog.Duration `json:"window,omitempty"` // that is looked at; default 14d, and no longer than Prometheus keeps its samples
-	After  catalog.Duration `json:"after,omitempty"`  // how much of it must be measured; default 3d
+	// that is looked at; default 14d, and no longer than Prometheus keeps its samples
+	Window catalog.Duration `json:"window,omitempty"`
+	After  catalog.Duration `json:"after,omitempty"` // how much of it must be measured; default 3d
 }
 
 // Rule is what counts, with the usual in place of what was not said.

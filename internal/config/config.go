@@ -1,5 +1,5 @@
-// Package config is the settings of the portal: one struct, filled by a file, then by PORTAL_* variables, then by flags. Zero values are usable.
-// Load reports every problem at once and changes nothing.
+// Package config is the settings of the portal: one struct, filled by a file, then by PORTAL_* variables, then by
+// flags. Zero values are usable. Load reports every problem at once and changes nothing.
 package config
 
 import (
@@ -30,57 +30,76 @@ import (
 
 // Config is every setting.
 type Config struct {
-	Listen         string          `json:"listen,omitempty"`         // address of portal and gateway; default 127.0.0.1:8080
-	MetricsListen  string          `json:"metricsListen,omitempty"`  // address of /metrics, without sign-in: for Prometheus only; none by default
-	TracesEndpoint string          `json:"tracesEndpoint,omitempty"` // where traces go by OTLP over HTTP, "http://collector:4318"; none by default
-	URL            string          `json:"url,omitempty"`            // how browsers reach the portal; default http://localhost:<port>
-	AppsDomain     string          `json:"appsDomain,omitempty"`     // workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
-	TrustedProxies []string        `json:"trustedProxies,omitempty"` // CIDRs whose X-Forwarded-* are believed; none by default
-	Database       string          `json:"database,omitempty"`       // sqlite:PATH or postgres://…; default sqlite:portal.db
-	SecretKeyFile  string          `json:"secretKeyFile,omitempty"`  // 32 random bytes, hex; made beside an SQLite database when absent
-	Roles          []string        `json:"roles,omitempty"`          // web, gateway, controller; default all
-	Instance       string          `json:"instance,omitempty"`       // tells portals on one cluster apart; default "default"
-	OIDC           OIDC            `json:"oidc,omitempty"`
-	Session        Session         `json:"session,omitempty"`
-	Clusters       []Cluster       `json:"clusters,omitempty"`
-	Platform       tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
-	Tenants        []tenant.Tenant `json:"tenants,omitempty"`
-	TeamGroups     tenant.Roles    `json:"teamGroups,omitempty"`  // rules for every team by its name: owner: ["gpu-{team}-owners"]
-	TeamImages     []string        `json:"teamImages,omitempty"`  // repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
-	CatalogFile    string          `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
-	Rules          []policy.Rule   `json:"rules,omitempty"`       // built-in defaults when absent
-	LicencePools   []license.Pool  `json:"licencePools,omitempty"`
-	LicenceServers []nls.Config    `json:"licenceServers,omitempty"` // pools name them in server
-	Limits         request.Limits  `json:"limits,omitempty"`
-	Lease          Lease           `json:"lease,omitempty"`
-	Storage        Storage         `json:"storage,omitempty"`
-	Organisation   string          `json:"organisation,omitempty"` // who offers and charges, in exports for finance; default GPU Portal
-	Notify         Notify          `json:"notify,omitempty"`
-	Advice         Advice          `json:"advice,omitempty"`
-	Idle           Idle            `json:"idle,omitempty"`
-	Health         Health          `json:"health,omitempty"`
-	Currency       string          `json:"currency,omitempty"` // of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
-	TimeZone       string          `json:"timeZone,omitempty"` // months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+	// address of portal and gateway; default 127.0.0.1:8080
+	Listen string `json:"listen,omitempty"`
+	// address of /metrics, without sign-in: for Prometheus only; none by default
+	MetricsListen string `json:"metricsListen,omitempty"`
+	// where traces go by OTLP over HTTP, "http://collector:4318"; none by default
+	TracesEndpoint string `json:"tracesEndpoint,omitempty"`
+	// how browsers reach the portal; default http://localhost:<port>
+	URL string `json:"url,omitempty"`
+	// workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
+	AppsDomain string `json:"appsDomain,omitempty"`
+	// CIDRs whose X-Forwarded-* are believed; none by default
+	TrustedProxies []string `json:"trustedProxies,omitempty"`
+	// sqlite:PATH or postgres://…; default sqlite:portal.db
+	Database string `json:"database,omitempty"`
+	// 32 random bytes, hex; made beside an SQLite database when absent
+	SecretKeyFile string          `json:"secretKeyFile,omitempty"`
+	Roles         []string        `json:"roles,omitempty"`    // web, gateway, controller; default all
+	Instance      string          `json:"instance,omitempty"` // tells portals on one cluster apart; default "default"
+	OIDC          OIDC            `json:"oidc,omitempty"`
+	Session       Session         `json:"session,omitempty"`
+	Clusters      []Cluster       `json:"clusters,omitempty"`
+	Platform      tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
+	Tenants       []tenant.Tenant `json:"tenants,omitempty"`
+	// rules for every team by its name: owner: ["gpu-{team}-owners"]
+	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
+	// repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
+	TeamImages     []string       `json:"teamImages,omitempty"`
+	CatalogFile    string         `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
+	Rules          []policy.Rule  `json:"rules,omitempty"`       // built-in defaults when absent
+	LicencePools   []license.Pool `json:"licencePools,omitempty"`
+	LicenceServers []nls.Config   `json:"licenceServers,omitempty"` // pools name them in server
+	Limits         request.Limits `json:"limits,omitempty"`
+	Lease          Lease          `json:"lease,omitempty"`
+	Storage        Storage        `json:"storage,omitempty"`
+	// who offers and charges, in exports for finance; default GPU Portal
+	Organisation string `json:"organisation,omitempty"`
+	Notify       Notify `json:"notify,omitempty"`
+	Advice       Advice `json:"advice,omitempty"`
+	Idle         Idle   `json:"idle,omitempty"`
+	Health       Health `json:"health,omitempty"`
+	// of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
+	Currency string `json:"currency,omitempty"`
+	// months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+	TimeZone string `json:"timeZone,omitempty"`
 
-	// LicenceEvery is how often licence servers are asked, and what vGPUs say of their licences is looked at; default 1m, at least 1s. A vendor's service may limit calls.
+	// LicenceEvery is how often licence servers are asked, and what vGPUs say of their licences is looked at; default 1m,
+	// at least 1s. A vendor's service may limit calls.
 	LicenceEvery catalog.Duration `json:"licenceEvery,omitempty"`
 }
 
 // OIDC is the sign-in provider.
 type OIDC struct {
-	Issuer                string `json:"issuer,omitempty"`
-	ClientID              string `json:"clientID,omitempty"`
-	ClientSecret          string `json:"clientSecret,omitempty"`
-	ClientSecretFile      string `json:"clientSecretFile,omitempty"`
-	GroupsClaim           string `json:"groupsClaim,omitempty"`           // default groups
-	Name                  string `json:"name,omitempty"`                  // on the sign-in button
-	AcceptUnverifiedEmail bool   `json:"acceptUnverifiedEmail,omitempty"` // show addresses that the provider does not call verified (Entra, Cognito)
-	// Groups of those who are signed in are read again with a refresh token. OfflineAccess says whether to ask for one with the scope offline_access: auto (default: when the
-	// provider lists it), always, never. Keycloak gives one in any case.
-	OfflineAccess string           `json:"offlineAccess,omitempty"`
-	Refresh       catalog.Duration `json:"refresh,omitempty"`  // how old groups may be before they are read again; default 10m
-	Grace         catalog.Duration `json:"grace,omitempty"`    // how old they may be while the provider does not answer; default 1h
-	Overtime      catalog.Duration `json:"overtime,omitempty"` // how much longer than the provider's token a session may last without a refresh token; default none
+	Issuer           string `json:"issuer,omitempty"`
+	ClientID         string `json:"clientID,omitempty"`
+	ClientSecret     string `json:"clientSecret,omitempty"`
+	ClientSecretFile string `json:"clientSecretFile,omitempty"`
+	GroupsClaim      string `json:"groupsClaim,omitempty"` // default groups
+	Name             string `json:"name,omitempty"`        // on the sign-in button
+	// show addresses that the provider does not call verified (Entra, Cognito)
+	AcceptUnverifiedEmail bool `json:"acceptUnverifiedEmail,omitempty"`
+	// Groups of those who are signed in are read again with a refresh token. OfflineAccess says whether to ask for one
+	// with the scope offline_access: auto (default: when the provider lists it), always, never. Keycloak gives one in any
+	// case.
+	OfflineAccess string `json:"offlineAccess,omitempty"`
+	// how old groups may be before they are read again; default 10m
+	Refresh catalog.Duration `json:"refresh,omitempty"`
+	// how old they may be while the provider does not answer; default 1h
+	Grace catalog.Duration `json:"grace,omitempty"`
+	// how much longer than the provider's token a session may last without a refresh token; default none
+	Overtime catalog.Duration `json:"overtime,omitempty"`
 }
 
 // Session says how long a sign-in lasts.
@@ -91,25 +110,34 @@ type Session struct {
 
 // Cluster is one Kubernetes or OpenShift cluster.
 type Cluster struct {
-	Name                string           `json:"name"`
-	Kubeconfig          string           `json:"kubeconfig,omitempty"` // a file; empty: the service account of the portal's own pod
-	Context             string           `json:"context,omitempty"`
-	Prometheus          string           `json:"prometheus,omitempty"`          // base URL; empty: no metrics
-	PrometheusTokenFile string           `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
-	Metrics             Metrics          `json:"metrics,omitzero"`              // how Prometheus is asked; nothing for a plain one
-	Dial                string           `json:"dial,omitempty"`                // how the gateway reaches pods: direct (default), socks5://host:port, apiserver
-	OpenShift           bool             `json:"openShift,omitempty"`
-	StorageClass        string           `json:"storageClass,omitempty"`
-	SharedStorage       []workload.Class `json:"sharedStorage,omitempty"`    // classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany, volumeGiB: 500, teamGiB: 2000}]; none by default
-	InternetEgress      bool             `json:"internetEgress,omitempty"`   // workloads may reach public addresses, never private ones
-	GatewayNamespace    string           `json:"gatewayNamespace,omitempty"` // where the gateway runs, for NetworkPolicy; default gpu-portal
-	Agents              Agents           `json:"agents,omitzero"`            // the node agents; none are asked while the namespace is empty
+	Name string `json:"name"`
+	// a file; empty: the service account of the portal's own pod
+	Kubeconfig          string `json:"kubeconfig,omitempty"`
+	Context             string `json:"context,omitempty"`
+	Prometheus          string `json:"prometheus,omitempty"`          // base URL; empty: no metrics
+	PrometheusTokenFile string `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
+	// how Prometheus is asked; nothing for a plain one
+	Metrics Metrics `json:"metrics,omitzero"`
+	// how the gateway reaches pods: direct (default), socks5://host:port, apiserver
+	Dial         string `json:"dial,omitempty"`
+	OpenShift    bool   `json:"openShift,omitempty"`
+	StorageClass string `json:"storageClass,omitempty"`
+	// classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany, volumeGiB: 500, teamGiB: 2000}];
+	// none by default
+	SharedStorage []workload.Class `json:"sharedStorage,omitempty"`
+	// workloads may reach public addresses, never private ones
+	InternetEgress bool `json:"internetEgress,omitempty"`
+	// where the gateway runs, for NetworkPolicy; default gpu-portal
+	GatewayNamespace string `json:"gatewayNamespace,omitempty"`
+	Agents           Agents `json:"agents,omitzero"` // the node agents; none are asked while the namespace is empty
 }
 
-// Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that such a pod runs on.
+// Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that
+// such a pod runs on.
 type Agents struct {
-	Namespace string            `json:"namespace,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"`    // of their pods; default app.kubernetes.io/name=gpu-portal-agent
+	Namespace string `json:"namespace,omitempty"`
+	// of their pods; default app.kubernetes.io/name=gpu-portal-agent
+	Labels    map[string]string `json:"labels,omitempty"`
 	Port      int               `json:"port,omitempty"`      // default 9410
 	TokenFile string            `json:"tokenFile,omitempty"` // of the bearer token that they ask for
 }
@@ -124,7 +152,8 @@ const (
 // Has reports whether this process plays the role.
 func (c Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
-// Load reads a file ("" for none), applies PORTAL_* variables and defaults, and validates. All problems are in one error, one a line.
+// Load reads a file ("" for none), applies PORTAL_* variables and defaults, and validates. All problems are in one
+// error, one a line.
 func Load(path string, env func(string) string, override func(*Config)) (Config, error) {
 	c, problems, err := read(path, env, override)
 	if err != nil {
@@ -133,8 +162,8 @@ func Load(path string, env func(string) string, override func(*Config)) (Config,
 	return c, lines(append(problems, c.problems()...))
 }
 
-// LoadDatabase is Load for commands that need the database only: what is missing for serving is no problem, a file that cannot be read is one. Without that,
-// a slip in the file would send the command to the default database.
+// LoadDatabase is Load for commands that need the database only: what is missing for serving is no problem, a file that
+// cannot be read is one. Without that, a slip in the file would send the command to the default database.
 func LoadDatabase(path string, env func(string) string, override func(*Config)) (Config, error) {
 	c, problems, err := read(path, env, override)
 	if err != nil {
@@ -176,7 +205,8 @@ func oneLine(err error) error {
 	return errors.New(strings.Join(strings.Fields(text), " "))
 }
 
-// decode reads a file one setting at a time, so that a value that cannot be read does not hide the problems of the others.
+// decode reads a file one setting at a time, so that a value that cannot be read does not hide the problems of the
+// others.
 func decode(data []byte, c *Config) []error {
 	text, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
@@ -192,7 +222,8 @@ func decode(data []byte, c *Config) []error {
 		if err != nil {
 			return append(problems, fmt.Errorf("configuration: %s: %w", name, err))
 		}
-		unknown, err := strictjson.UnmarshalStrict(one, c, strictjson.DisallowUnknownFields, strictjson.DisallowDuplicateFields)
+		unknown, err := strictjson.UnmarshalStrict(one, c, strictjson.DisallowUnknownFields,
+			strictjson.DisallowDuplicateFields)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("configuration: %s: %w", name, err))
 		}
@@ -206,8 +237,11 @@ func decode(data []byte, c *Config) []error {
 // fromEnv fills what a container platform hands over as variables; one cluster is the common case.
 func (c *Config) fromEnv(env func(string) string) {
 	for name, field := range map[string]*string{
-		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen, "OTEL_EXPORTER_OTLP_ENDPOINT": &c.TracesEndpoint, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain, "PORTAL_DATABASE": &c.Database,
-		"PORTAL_SECRET_KEY_FILE": &c.SecretKeyFile, "PORTAL_OIDC_ISSUER": &c.OIDC.Issuer, "PORTAL_OIDC_CLIENT_ID": &c.OIDC.ClientID,
+		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen,
+		"OTEL_EXPORTER_OTLP_ENDPOINT": &c.TracesEndpoint, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain,
+		"PORTAL_DATABASE":        &c.Database,
+		"PORTAL_SECRET_KEY_FILE": &c.SecretKeyFile, "PORTAL_OIDC_ISSUER": &c.OIDC.Issuer,
+		"PORTAL_OIDC_CLIENT_ID":     &c.OIDC.ClientID,
 		"PORTAL_OIDC_CLIENT_SECRET": &c.OIDC.ClientSecret, "PORTAL_OIDC_CLIENT_SECRET_FILE": &c.OIDC.ClientSecretFile,
 	} {
 		if v := env(name); v != "" {
@@ -280,7 +314,8 @@ func (c Config) problems() []error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("listen: %q is not host:port", c.Listen)
 	}
-	if u, err := url.Parse(c.TracesEndpoint); c.TracesEndpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if u, err := url.Parse(c.TracesEndpoint); c.TracesEndpoint != "" &&
+		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		add("tracesEndpoint: %q is not an address such as http://collector:4318", c.TracesEndpoint)
 	}
 	if c.MetricsListen != "" {
@@ -366,7 +401,8 @@ func (o OIDC) renewalProblems() []error {
 	return all
 }
 
-// secretProblems looks at the client secret now: a file that cannot be read would otherwise become a client without a secret.
+// secretProblems looks at the client secret now: a file that cannot be read would otherwise become a client without a
+// secret.
 func (c Config) secretProblems() []error {
 	if c.OIDC.ClientSecretFile == "" {
 		return nil
@@ -469,7 +505,8 @@ func (c Config) clusterProblems() []error {
 		}
 		for j, class := range k.SharedStorage {
 			if class.Name == "" || class.Access != workload.ManyNodes && class.Access != workload.OneNode {
-				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: a name and an access are needed, ReadWriteMany or ReadWriteOnce", i, j))
+				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: a name and an access are needed, ReadWriteMany or "+
+					"ReadWriteOnce", i, j))
 			}
 			if class.VolumeGiB < 0 || class.TeamGiB < 0 {
 				all = append(all, fmt.Errorf("clusters[%d].sharedStorage[%d]: volumeGiB and teamGiB must not be below zero", i, j))
@@ -502,7 +539,8 @@ func (c Config) tenantProblems() []error {
 				all = append(all, fmt.Errorf("tenants[%d].quota.%s: %d is below zero", i, size, n))
 			}
 		}
-		all = append(all, groupProblems(fmt.Sprintf("tenants[%d].groups", i), t.Groups, identity.Developer, identity.Owner, identity.Approver)...)
+		all = append(all, groupProblems(fmt.Sprintf("tenants[%d].groups", i), t.Groups, identity.Developer, identity.Owner,
+			identity.Approver)...)
 		seen[t.Name], spaces[space] = true, t.Name
 	}
 	return all

@@ -38,7 +38,8 @@ func TestLittleIsEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour || c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour || !c.Has(RoleGateway) {
+	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour ||
+		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour || !c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
 	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.For != 0 || len(k.Warnings) != 2 {
@@ -78,10 +79,15 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 `), nothing, nil)
 	got := strings.Join(linesOf(err), "\n")
 	for _, want := range []string{
-		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ", "metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
-		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ", "oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
-		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "licenceEvery: ", "lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ", "clusters[2].agents.port: ",
-		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ", "tenants[3].namespace: ", `rule 1 "r"`,
+		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
+		"metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
+		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
+		"oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
+		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "licenceEvery: ",
+		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
+		"clusters[2].agents.port: ",
+		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
+		"tenants[3].namespace: ", `rule 1 "r"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want a line with %q", want)
@@ -97,8 +103,10 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 
 // TestWhoWins: flags stand above the environment, which stands above the file.
 func TestWhoWins(t *testing.T) {
-	env := map[string]string{"PORTAL_LISTEN": "127.0.0.1:2", "PORTAL_DATABASE": "sqlite:env.db", "PORTAL_ROLES": "web, gateway"}
-	c, err := Load(file(t, enough+"listen: 127.0.0.1:1\ndatabase: sqlite:file.db\ninstance: file\n"), func(name string) string { return env[name] },
+	env := map[string]string{"PORTAL_LISTEN": "127.0.0.1:2", "PORTAL_DATABASE": "sqlite:env.db",
+		"PORTAL_ROLES": "web, gateway"}
+	c, err := Load(file(t, enough+"listen: 127.0.0.1:1\ndatabase: sqlite:file.db\ninstance: file\n"),
+		func(name string) string { return env[name] },
 		func(c *Config) { c.Listen = "127.0.0.1:3" })
 	if err != nil {
 		t.Fatal(err)
@@ -112,11 +120,12 @@ func TestWhoWins(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	const fine, warned = "", "warned"
 	cases := map[string]struct{ url, apps, want string }{
-		"all on this machine":                      {"http://localhost:8080", "localhost", fine},
-		"another site for workloads":               {"https://gpu.example.org", "gpu-apps.net", fine},
-		"a port of their own":                      {"https://gpu.example.org", "gpu-apps.net:8443", fine},
-		"a slash at the end":                       {"https://gpu.example.org/", "gpu-apps.net", fine},
-		"OpenShift: siblings under the same name":  {"https://gpu-portal.apps.ocp.example.org", "work.apps.ocp.example.org", warned},
+		"all on this machine":        {"http://localhost:8080", "localhost", fine},
+		"another site for workloads": {"https://gpu.example.org", "gpu-apps.net", fine},
+		"a port of their own":        {"https://gpu.example.org", "gpu-apps.net:8443", fine},
+		"a slash at the end":         {"https://gpu.example.org/", "gpu-apps.net", fine},
+		"OpenShift: siblings under the same name": {"https://gpu-portal.apps.ocp.example.org", "work.apps.ocp.example.org",
+			warned},
 		"two hosts of one owner":                   {"https://gpu.example.co.uk", "apps.example.co.uk", warned},
 		"two owners under one public suffix":       {"https://a.github.io", "b.github.io", fine},
 		"workloads that nobody elsewhere can open": {"https://gpu.example.org", "localhost", warned},
@@ -149,7 +158,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestClientSecretFile: a file that could not be read became a client without a secret, and every sign-in failed with the provider's words.
+// TestClientSecretFile: a file that could not be read became a client without a secret, and every sign-in failed with
+// the provider's words.
 func TestClientSecretFile(t *testing.T) {
 	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "none"), "empty": file(t, " \n")} {
 		_, err := Load(file(t, enough), nothing, func(c *Config) { c.OIDC.ClientSecretFile = path })
@@ -157,13 +167,16 @@ func TestClientSecretFile(t *testing.T) {
 			t.Errorf("%s: want a problem with its place, got %v", name, err)
 		}
 	}
-	if _, err := Load(file(t, enough), nothing, func(c *Config) { c.OIDC.ClientSecretFile = file(t, "secret\n") }); err != nil {
+	if _, err := Load(file(t, enough), nothing, func(c *Config) {
+		c.OIDC.ClientSecretFile = file(t, "secret\n")
+	}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestNotEvenYAML(t *testing.T) {
-	for name, text := range map[string]string{"tabs": "\tlisten: x", "twice": "listen: a\nlisten: b\n", "a list": "- a\n"} {
+	for name, text := range map[string]string{"tabs": "\tlisten: x", "twice": "listen: a\nlisten: b\n",
+		"a list": "- a\n"} {
 		if _, err := Load(file(t, text), nothing, nil); err == nil {
 			t.Errorf("%s: want a problem", name)
 		}
@@ -175,10 +188,12 @@ func TestNotEvenYAML(t *testing.T) {
 
 // TestDatabaseCommands: a slip in the file must not send "portal migrate" to the default database.
 func TestDatabaseCommands(t *testing.T) {
-	if c, err := LoadDatabase(file(t, "database: sqlite:x.db\n"), nothing, nil); err != nil || c.Database != "sqlite:x.db" {
+	if c, err := LoadDatabase(file(t, "database: sqlite:x.db\n"), nothing, nil); err != nil ||
+		c.Database != "sqlite:x.db" {
 		t.Errorf("want the database and no problem, got %s %v", c.Database, err)
 	}
-	for name, text := range map[string]string{"misspelt": "databse: sqlite:x.db\n", "no YAML": "\tdatabase: x", "no database": "database: mysql://x\n"} {
+	for name, text := range map[string]string{"misspelt": "databse: sqlite:x.db\n", "no YAML": "\tdatabase: x",
+		"no database": "database: mysql://x\n"} {
 		if _, err := LoadDatabase(file(t, text), nothing, nil); err == nil {
 			t.Errorf("%s: want a problem", name)
 		}

@@ -10,7 +10,8 @@ import (
 
 // Health says what counts as the state of a card now.
 type Health struct {
-	Recent catalog.Duration `json:"recent,omitempty"` // for how long an error is news; older ones are shown as old and call for nothing. From 10m to 30d; default 24h
+	// for how long an error is news; older ones are shown as old and call for nothing. From 10m to 30d; default 24h
+	Recent catalog.Duration `json:"recent,omitempty"`
 }
 
 // News is for how long an error is.
@@ -23,7 +24,8 @@ func (h Health) News() time.Duration {
 
 func (h Health) problems() []error {
 	if n := h.News(); n < 10*time.Minute || n > 30*24*time.Hour {
-		return []error{errors.New("health.recent: must be from 10m to 30d; default " + catalog.Duration(gpumetrics.UsualRecent).String())}
+		return []error{errors.New("health.recent: must be from 10m to 30d; default " +
+			catalog.Duration(gpumetrics.UsualRecent).String())}
 	}
 	return nil
 }

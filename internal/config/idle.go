@@ -10,12 +10,15 @@ import (
 
 // Idle says how closely is looked at what runs; what counts as idle and what follows is set in the portal.
 type Idle struct {
-	Every catalog.Duration `json:"every,omitempty"` // how often, and how long a stretch is that must be measured without a gap: at least twice Prometheus's scrape interval; default 5m
+	// how often, and how long a stretch is that must be measured without a gap: at least twice Prometheus's scrape
+	// interval; default 5m
+	Every catalog.Duration `json:"every,omitempty"`
 }
 
 func (i Idle) problems() []error {
 	if e := i.Every.Std(); e != 0 && (e < 10*time.Second || e > time.Hour || e%time.Second != 0) {
-		return []error{errors.New("idle.every: must be whole seconds, from 10s to 1h; default " + catalog.Duration(idle.DefaultEvery).String())}
+		return []error{errors.New("idle.every: must be whole seconds, from 10s to 1h; default " +
+			catalog.Duration(idle.DefaultEvery).String())}
 	}
 	return nil
 }

@@ -7,16 +7,20 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Lease is what goes for all leases; how long they may be, and whether they become longer by themselves, is said by size in the catalogue.
+// Lease is what goes for all leases; how long they may be, and whether they become longer by themselves, is said by
+// size in the catalogue.
 type Lease struct {
-	Warnings []catalog.Duration `json:"warnings,omitempty"` // how long before the end its owner is told; default 24h, 1h, 10m
+	// how long before the end its owner is told; default 24h, 1h, 10m
+	Warnings []catalog.Duration `json:"warnings,omitempty"`
 }
 
 // Storage is what becomes of the storage of workloads that stand still or have ended.
 type Storage struct {
-	Keep     catalog.Duration   `json:"keep,omitempty"`     // how long it is kept unused; default for ever
-	Warnings []catalog.Duration `json:"warnings,omitempty"` // how long before it is reclaimed its owner is told; default 7d, 1d
-	Grace    catalog.Duration   `json:"grace,omitempty"`    // how long a team's volume that an owner has deleted can be taken back; default 7d
+	Keep catalog.Duration `json:"keep,omitempty"` // how long it is kept unused; default for ever
+	// how long before it is reclaimed its owner is told; default 7d, 1d
+	Warnings []catalog.Duration `json:"warnings,omitempty"`
+	// how long a team's volume that an owner has deleted can be taken back; default 7d
+	Grace catalog.Duration `json:"grace,omitempty"`
 }
 
 // Announced are the warnings of the end of a lease.

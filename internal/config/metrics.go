@@ -27,30 +27,34 @@ import (
 type Metrics struct {
 	Params  map[string][]string `json:"params,omitempty"`  // sent with every query
 	Headers map[string]string   `json:"headers,omitempty"` // likewise; a token belongs into prometheusTokenFile
-	CAFile  string              `json:"caFile,omitempty"`  // PEM; who may have signed the server's certificate, beside those whom the system trusts
-	Labels  MetricLabels        `json:"labels,omitzero"`
+	// PEM; who may have signed the server's certificate, beside those whom the system trusts
+	CAFile string       `json:"caFile,omitempty"`
+	Labels MetricLabels `json:"labels,omitzero"`
 }
 
 // MetricLabels are the names that the site's series use, each in order of preference; empty for those of dcgm-exporter.
 type MetricLabels struct {
-	UUID      []string `json:"uuid,omitempty"`      // of the card
-	Instance  []string `json:"instance,omitempty"`  // number of a MIG slice
-	Profile   []string `json:"profile,omitempty"`   // name of a MIG profile
-	Model     []string `json:"model,omitempty"`     // of the card
-	Node      []string `json:"node,omitempty"`      // that the card is in
-	Namespace []string `json:"namespace,omitempty"` // of the pod that holds the device; pod has its counterpart at the same place
+	UUID     []string `json:"uuid,omitempty"`     // of the card
+	Instance []string `json:"instance,omitempty"` // number of a MIG slice
+	Profile  []string `json:"profile,omitempty"`  // name of a MIG profile
+	Model    []string `json:"model,omitempty"`    // of the card
+	Node     []string `json:"node,omitempty"`     // that the card is in
+	// of the pod that holds the device; pod has its counterpart at the same place
+	Namespace []string `json:"namespace,omitempty"`
 	Pod       []string `json:"pod,omitempty"`
 }
 
 // MetricsConfig is what a poller of the cluster's metrics needs to know of the site.
 func (k Cluster) MetricsConfig() (gpumetrics.Config, error) {
 	client, err := k.Metrics.client()
-	return gpumetrics.Config{URL: k.Prometheus, TokenFile: k.PrometheusTokenFile, Params: k.Metrics.Params, Header: k.Metrics.header(),
+	return gpumetrics.Config{URL: k.Prometheus, TokenFile: k.PrometheusTokenFile, Params: k.Metrics.Params,
+		Header: k.Metrics.header(),
 		Labels: gpumetrics.Labels(k.Metrics.Labels), HTTPClient: client}, err
 }
 
 // ours are headers that the poller sets itself, or that the transport owns.
-var ours = []string{"Accept", "Authorization", "Connection", "Content-Length", "Content-Type", "Host", "Transfer-Encoding"}
+var ours = []string{"Accept", "Authorization", "Connection", "Content-Length", "Content-Type", "Host",
+	"Transfer-Encoding"}
 
 // reserved are the parameters that make up the query itself.
 var reserved = []string{"query", "time", "start", "end", "step", "timeout"}
@@ -63,7 +67,8 @@ func (m Metrics) header() http.Header {
 	return h
 }
 
-// client trusts the CA of the settings. It follows no redirection: one from a query leads to a sign-in page, and would take the site's headers elsewhere.
+// client trusts the CA of the settings. It follows no redirection: one from a query leads to a sign-in page, and would
+// take the site's headers elsewhere.
 func (m Metrics) client() (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if m.CAFile != "" {
@@ -73,7 +78,10 @@ func (m Metrics) client() (*http.Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}, nil
 }
 
 func (m Metrics) trusted() (*x509.CertPool, error) {
@@ -117,7 +125,8 @@ func (m Metrics) problems() []error {
 		add("labels: %q is no name of a label", name)
 	}
 	if len(m.Labels.Namespace) != len(m.Labels.Pod) {
-		all = append(all, errors.New("metrics.labels: namespace and pod must have as many names, each pair at the same place"))
+		all = append(all, errors.New("metrics.labels: namespace and pod must have as many names, each pair at the same "+
+			"place"))
 	}
 	return all
 }
@@ -138,5 +147,6 @@ func (k Cluster) metricsWarning() string {
 	if k.PrometheusTokenFile == "" || err != nil || u.Scheme != "http" || here(strings.ToLower(u.Hostname())) {
 		return ""
 	}
-	return fmt.Sprintf("clusters %s: prometheus: the token for %s crosses the network in the clear; use https", k.Name, u.Host)
+	return fmt.Sprintf("clusters %s: prometheus: the token for %s crosses the network in the clear; use https", k.Name,
+		u.Host)
 }

@@ -15,10 +15,12 @@ import (
 
 // Notify says how people are told of things.
 type Notify struct {
-	Language string   `json:"language,omitempty"` // of those who did not choose: en (default), de, zh, ko
-	Mail     *Mail    `json:"mail,omitempty"`     // none: no mail is sent
-	Hosts    []string `json:"hosts,omitempty"`    // that chat and webhook addresses may name, "hooks.slack.com" or "*.example.org"; default every public one
-	Networks []string `json:"networks,omitempty"` // CIDRs that are not public and that such addresses may lead to nevertheless, also without TLS; default none
+	Language string `json:"language,omitempty"` // of those who did not choose: en (default), de, zh, ko
+	Mail     *Mail  `json:"mail,omitempty"`     // none: no mail is sent
+	// that chat and webhook addresses may name, "hooks.slack.com" or "*.example.org"; default every public one
+	Hosts []string `json:"hosts,omitempty"`
+	// CIDRs that are not public and that such addresses may lead to nevertheless, also without TLS; default none
+	Networks []string `json:"networks,omitempty"`
 }
 
 // Mail is the site's mail server.
@@ -94,7 +96,8 @@ func (n Notify) Server() *notify.MailServer {
 	secret, _ := n.Mail.secret()
 	tls := cmp.Or(n.Mail.TLS, "starttls")
 	port := cmp.Or(n.Mail.Port, map[string]int{"starttls": 587, "tls": 465, "none": 25}[tls])
-	return &notify.MailServer{Host: n.Mail.Host, Port: port, From: n.Mail.From, Username: n.Mail.Username, Password: secret, TLS: tls}
+	return &notify.MailServer{Host: n.Mail.Host, Port: port, From: n.Mail.From, Username: n.Mail.Username,
+		Password: secret, TLS: tls}
 }
 
 // Guard is which addresses of people may be called.

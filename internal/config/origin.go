@@ -13,13 +13,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// addressProblems checks how browsers reach the portal and its workloads. Workloads run other people's code: a page of theirs on the portal's own
-// host, above it or below it could set or read its cookies. On localhost, which has no owner but the person at it, one name for both is the convenient default.
+// addressProblems checks how browsers reach the portal and its workloads. Workloads run other people's code: a page of
+// theirs on the portal's own host, above it or below it could set or read its cookies. On localhost, which has no owner
+// but the person at it, one name for both is the convenient default.
 func (c Config) addressProblems() []error {
 	var all []error
 	add := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
 	portal, err := url.Parse(c.URL)
-	if err != nil || portal.Hostname() == "" || (portal.Scheme != "http" && portal.Scheme != "https") || portal.Path != "" || portal.User != nil ||
+	if err != nil || portal.Hostname() == "" || (portal.Scheme != "http" && portal.Scheme != "https") ||
+		portal.Path != "" || portal.User != nil ||
 		portal.RawQuery != "" || portal.Fragment != "" {
 		add("url: %q is not an address such as https://gpu.example.org", c.URL)
 		return all
@@ -33,7 +35,8 @@ func (c Config) addressProblems() []error {
 		add("appsDomain: %q is not a domain such as apps.example.net", c.AppsDomain)
 	case here(host) && here(apps):
 	case host == apps || strings.HasSuffix(host, "."+apps) || strings.HasSuffix(apps, "."+host):
-		add("appsDomain: %s and the portal's own host %s must not lie in one another: workloads belong on another site, or their cookies reach the portal", apps, host)
+		add("appsDomain: %s and the portal's own host %s must not lie in one another: workloads belong on another site, or "+
+			"their cookies reach the portal", apps, host)
 	}
 	return all
 }
@@ -47,11 +50,14 @@ func (c Config) Warnings() []string {
 	host, apps := strings.ToLower(portal.Hostname()), c.appsHost()
 	var all []string
 	if !here(host) && here(apps) {
-		all = append(all, fmt.Sprintf("appsDomain: workloads answer below %s, which only browsers on this machine can open", apps))
+		all = append(all, fmt.Sprintf("appsDomain: workloads answer below %s, which only browsers on this machine can open",
+			apps))
 	}
 	if site := siteOf(host); site != "" && site == siteOf(apps) {
-		all = append(all, fmt.Sprintf("appsDomain: the portal %s and its workloads below %s are siblings under %s: a workload can set cookies for all of %s. "+
-			"The portal's own are protected by their __Host- names; a domain of its own for workloads would be safer", host, apps, site, site))
+		all = append(all, fmt.Sprintf("appsDomain: the portal %s and its workloads below %s are siblings under %s: a "+
+			"workload can set cookies for all of %s. "+
+			"The portal's own are protected by their __Host- names; a domain of its own for workloads would be safer", host,
+			apps, site, site))
 	}
 	for _, k := range c.Clusters {
 		if warning := k.metricsWarning(); warning != "" {
@@ -80,7 +86,8 @@ func here(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// siteOf is the name that somebody registered: what browsers let cookies span. It is empty for addresses and single labels.
+// siteOf is the name that somebody registered: what browsers let cookies span. It is empty for addresses and single
+// labels.
 func siteOf(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil || here(host) {
 		return ""

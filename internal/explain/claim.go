@@ -6,7 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Claim explains a claim by itself, whoever has it: that it waits, is lost, is going, or does not become as large as it shall be, in bytes. It says nothing where all is well.
+// Claim explains a claim by itself, whoever has it: that it waits, is lost, is going, or does not become as large as it
+// shall be, in bytes. It says nothing where all is well.
 func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64) Explanation {
 	f := Facts{Workload: workload.Workload{Desired: workload.WantRunning}, Claim: c, ClaimEvents: events}
 	_, _, f.ClaimEvents = f.relevant()
@@ -14,7 +15,8 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 	has := c.Status.Capacity[corev1.ResourceStorage]
 	switch {
 	case found.found():
-	case c.Status.Phase == corev1.ClaimPending || c.Status.Phase == "": // the API server has it, and nobody has looked at it yet
+	case c.Status.Phase == corev1.ClaimPending || c.Status.Phase == "":
+		// the API server has it, and nobody has looked at it yet
 		found = find("", "explain.disk_first")
 	case c.Status.Phase == corev1.ClaimBound && has.Value() < wanted:
 		found = growTrouble(f)
@@ -22,17 +24,20 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 	return Explanation{Reason: found.reason, Detail: clip(found.detail), Failed: found.failed}
 }
 
-// growTrouble looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states of claims in the API of Kubernetes 1.36, and the events of
-// the external resizer.
+// growTrouble looks at storage that is bound and not as large as its claim. Sources: the conditions and resize states
+// of claims in the API of Kubernetes 1.36, and the events of the external resizer.
 func growTrouble(f Facts) finding {
 	switch f.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
 	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
-		return find(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError, corev1.PersistentVolumeClaimNodeResizeError), "explain.grow_never").forGood()
+		return find(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
+			corev1.PersistentVolumeClaimNodeResizeError), "explain.grow_never").forGood()
 	}
-	if said := f.claimSays(corev1.PersistentVolumeClaimControllerResizeError, corev1.PersistentVolumeClaimNodeResizeError); said != "" {
+	if said := f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
+		corev1.PersistentVolumeClaimNodeResizeError); said != "" {
 		return find(said, "explain.grow_failed")
 	}
-	if e := event(f.ClaimEvents, "VolumeResizeFailed", "VolumeResizeSuccessful", "FileSystemResizeSuccessful", "Resizing"); e != nil && e.Reason == "VolumeResizeFailed" {
+	if e := event(f.ClaimEvents, "VolumeResizeFailed", "VolumeResizeSuccessful", "FileSystemResizeSuccessful",
+		"Resizing"); e != nil && e.Reason == "VolumeResizeFailed" {
 		if containsAny(e.Message, "ResourceExhausted", "not enough free", "no space left", "insufficient") {
 			return find(e.Message, "explain.grow_full")
 		}
@@ -60,7 +65,8 @@ func (f Facts) claimSays(kinds ...corev1.PersistentVolumeClaimConditionType) str
 	return ""
 }
 
-// growthRefusals are the texts of admission when a claim is to become larger: the plugins PersistentVolumeClaimResize and resourcequota of the API server, v1.36.
+// growthRefusals are the texts of admission when a claim is to become larger: the plugins PersistentVolumeClaimResize
+// and resourcequota of the API server, v1.36.
 var growthRefusals = []row{
 	{[]string{"only dynamically provisioned pvc can be resized"}, "volume.refused_class", true},
 	{[]string{"exceeded quota:"}, "volume.refused_quota", true},

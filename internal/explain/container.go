@@ -10,14 +10,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// pulls are the texts of registries and runtimes behind an image that cannot be loaded. What names a cause for sure comes before "not found", which
-// registries also say where one may not look.
+// pulls are the texts of registries and runtimes behind an image that cannot be loaded. What names a cause for sure
+// comes before "not found", which registries also say where one may not look.
 var pulls = []row{
 	{[]string{"no space left on device"}, "explain.node_disk_full", false},
 	{[]string{"toomanyrequests", "429 Too Many Requests", "rate limit"}, "explain.registry_limit", false},
 	{[]string{"x509", "certificate"}, "explain.registry_certificate", true},
-	{[]string{"unauthorized", "denied", "authentication required", "403 Forbidden", "no basic auth credentials"}, "explain.image_no_access", true},
-	{[]string{"timeout", "timed out", "connection refused", "connection reset", "no such host", "no route to host", "dial tcp", "503 Service Unavailable", "EOF"}, "explain.registry_away", false},
+	{[]string{"unauthorized", "denied", "authentication required", "403 Forbidden", "no basic auth credentials"},
+		"explain.image_no_access", true},
+	{[]string{"timeout", "timed out", "connection refused", "connection reset", "no such host", "no route to host",
+		"dial tcp", "503 Service Unavailable", "EOF"}, "explain.registry_away", false},
 	{[]string{"not found", "manifest unknown", "name unknown", "does not exist"}, "explain.image_missing", true},
 	{[]string{"signature"}, "explain.image_signature", true},
 }
@@ -26,8 +28,10 @@ var pulls = []row{
 var starts = []row{
 	{[]string{"runAsNonRoot", "image will run as root", "non-numeric user"}, "explain.image_root", true},
 	{[]string{"secret \"", "configmap \"", "couldn't find key"}, "explain.preparing", false},
-	{[]string{"nvidia-container-cli", "CDI devices", "nvidia-container-runtime", "libnvidia"}, "explain.gpu_runtime", false},
-	{[]string{"executable file not found", "no such file or directory", "permission denied", "exec format error"}, "explain.wrong_command", true},
+	{[]string{"nvidia-container-cli", "CDI devices", "nvidia-container-runtime", "libnvidia"}, "explain.gpu_runtime",
+		false},
+	{[]string{"executable file not found", "no such file or directory", "permission denied", "exec format error"},
+		"explain.wrong_command", true},
 	{[]string{"no space left on device"}, "explain.node_disk_full", false},
 }
 
@@ -59,7 +63,8 @@ func containerWaits(f Facts) finding {
 			return ended(f, t)
 		}
 	}
-	running := slices.ContainsFunc(f.Pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
+	running := slices.ContainsFunc(f.Pod.Status.ContainerStatuses,
+		func(c corev1.ContainerStatus) bool { return c.State.Running != nil })
 	if running {
 		return finding{}
 	}
@@ -116,7 +121,8 @@ func byText(f Facts, rows []row, text, otherwise string) finding {
 	return found
 }
 
-// ended is why a program ended. Out of memory is of the node's memory; GPU memory that ran out is an error of the program.
+// ended is why a program ended. Out of memory is of the node's memory; GPU memory that ran out is an error of the
+// program.
 func ended(f Facts, t *corev1.ContainerStateTerminated) finding {
 	detail := t.Reason
 	if t.Message != "" {
@@ -144,7 +150,8 @@ const (
 
 // beforeStart is what is done before the first container runs, by the kubelet's events; the newest counts.
 func beforeStart(f Facts) finding {
-	e := event(f.PodEvents, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources",
+	e := event(f.PodEvents, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
+		"NetworkNotReady", "FailedPrepareDynamicResources",
 		"Pulling", "Pulled", "Created", "Started", "BackOff", "Failed")
 	if e == nil {
 		return find("", "explain.on_node")

@@ -16,7 +16,8 @@ func diskTrouble(f Facts) finding {
 	case f.Claim.Status.Phase == corev1.ClaimBound:
 		return finding{}
 	}
-	newest := event(f.ClaimEvents, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "Provisioning", "ProvisioningSucceeded", "WaitForFirstConsumer", "WaitForPodScheduled")
+	newest := event(f.ClaimEvents, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "Provisioning",
+		"ProvisioningSucceeded", "WaitForFirstConsumer", "WaitForPodScheduled")
 	if newest == nil {
 		return finding{}
 	}

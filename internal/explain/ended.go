@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podEnding: a pod that is being deleted. Its time is over when the grace period has passed; then the node does not answer, and its GPU is not free.
+// podEnding: a pod that is being deleted. Its time is over when the grace period has passed; then the node does not
+// answer, and its GPU is not free.
 func podEnding(f Facts) finding {
 	if f.Pod == nil || f.Pod.DeletionTimestamp == nil {
 		return finding{}
@@ -70,7 +71,8 @@ func podEnded(f Facts) finding {
 		return find(p.Message, "explain.device_vanished")
 	case strings.HasPrefix(p.Reason, "OutOf"):
 		return find(p.Message, "explain.lost_race")
-	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown", p.Reason == "NodeAffinity":
+	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown",
+		p.Reason == "NodeAffinity":
 		return find(p.Message, "explain.node_gone")
 	case p.Reason == "DeadlineExceeded":
 		return find(p.Message, "explain.deadline")

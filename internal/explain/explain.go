@@ -137,7 +137,8 @@ func nothingYet(f Facts) finding {
 		return find("", "explain.stopping")
 	case f.Pod != nil || !f.wantsToRun():
 		return finding{}
-	case f.Generation >= f.Workload.Generation && !f.AppliedAt.IsZero() && f.Now.Sub(latest(f.AppliedAt, f.wishedAt())) > patience:
+	case f.Generation >= f.Workload.Generation && !f.AppliedAt.IsZero() &&
+		f.Now.Sub(latest(f.AppliedAt, f.wishedAt())) > patience:
 		return find("", "explain.no_pod")
 	}
 	return find("", "explain.creating")

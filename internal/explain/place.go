@@ -9,12 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hush is how long a scheduler may say that there is no place before it counts: its caches lag behind what was just freed.
+// hush is how long a scheduler may say that there is no place before it counts: its caches lag behind what was just
+// freed.
 const hush = 20 * time.Second
 
 // placeTrouble looks at a pod that has no node.
 func placeTrouble(f Facts) finding {
-	if f.Pod == nil || f.Pod.Spec.NodeName != "" || f.Pod.Status.Phase == corev1.PodFailed || f.Pod.Status.Phase == corev1.PodSucceeded {
+	if f.Pod == nil || f.Pod.Spec.NodeName != "" || f.Pod.Status.Phase == corev1.PodFailed ||
+		f.Pod.Status.Phase == corev1.PodSucceeded {
 		return finding{}
 	}
 	scheduled := condition(f.Pod, corev1.PodScheduled)
@@ -64,7 +66,8 @@ func schedulerOf(p *corev1.Pod) string {
 	return p.Spec.SchedulerName
 }
 
-// schedulerSays is the message of the condition, or of the newest event where the condition has none. Karpenter writes events of the same reason.
+// schedulerSays is the message of the condition, or of the newest event where the condition has none. Karpenter writes
+// events of the same reason.
 func (f Facts) schedulerSays(scheduled *corev1.PodCondition) string {
 	if scheduled != nil && scheduled.Status == corev1.ConditionFalse && scheduled.Message != "" {
 		return scheduled.Message
@@ -81,20 +84,25 @@ func fromKarpenter(e *corev1.Event) bool {
 	return strings.Contains(e.ReportingController, "karpenter") || strings.Contains(e.Source.Component, "karpenter")
 }
 
-// clauses are the scheduler's reasons that stand for themselves, the most telling first: a node that lacks only what stands here has passed every check
-// before. Sources: pkg/scheduler/framework/plugins of Kubernetes 1.35 and 1.36. Devices, CPU and kinds of node are weighed in noPlace.
+// clauses are the scheduler's reasons that stand for themselves, the most telling first: a node that lacks only what
+// stands here has passed every check before. Sources: pkg/scheduler/framework/plugins of Kubernetes 1.35 and 1.36.
+// Devices, CPU and kinds of node are weighed in noPlace.
 var clauses = []row{
-	{[]string{"unavailable due to PersistentVolumeClaim with ReadWriteOncePod", "ReadWriteOncePod access mode already in-use"}, "explain.disk_busy", false},
+	{[]string{"unavailable due to PersistentVolumeClaim with ReadWriteOncePod",
+		"ReadWriteOncePod access mode already in-use"}, "explain.disk_busy", false},
 	{[]string{"is being deleted"}, "explain.disk_deleting", true},
 	{[]string{"persistentvolumeclaim \""}, "explain.disk_missing", true}, // "persistentvolumeclaim "x" not found"
 	{[]string{"bound to non-existent pv"}, "explain.disk_lost", true},
-	{[]string{"didn't match PersistentVolume's node affinity", "had no available volume zone", "volume node affinity conflict"}, "explain.disk_elsewhere", false},
-	{[]string{"unbound immediate PersistentVolumeClaims", "didn't find available persistent volumes to bind"}, "explain.disk_making", false},
+	{[]string{"didn't match PersistentVolume's node affinity", "had no available volume zone",
+		"volume node affinity conflict"}, "explain.disk_elsewhere", false},
+	{[]string{"unbound immediate PersistentVolumeClaims", "didn't find available persistent volumes to bind"},
+		"explain.disk_making", false},
 	{[]string{"did not have enough free storage"}, "explain.storage_full", false},
 	{[]string{"exceed max volume count"}, "explain.too_many_disks", false},
 	{[]string{"waiting for scheduling gates"}, "explain.queued", false},
 	{[]string{"device class"}, "explain.size_withdrawn", true}, // "device class x does not exist"
-	{[]string{"is in the process of being allocated", "ResourceClaim not created yet", "waiting for dynamic resource controller"}, "explain.device_moment", false},
+	{[]string{"is in the process of being allocated", "ResourceClaim not created yet",
+		"waiting for dynamic resource controller"}, "explain.device_moment", false},
 	{[]string{"resourceclaim in use"}, "explain.claim_in_use", false},
 	{[]string{"resourceclaim not available on the node"}, "explain.claim_elsewhere", false},
 	{[]string{"timed out trying to allocate devices"}, "explain.device_slow", false},
@@ -104,7 +112,8 @@ var clauses = []row{
 // last are reasons that only count when nothing better is said.
 var last = []row{
 	{[]string{"free ports"}, "explain.size_wrong", true},
-	{[]string{"topology spread constraints", "anti-affinity rules", "pod affinity rules", "affinity rules"}, "explain.spread", false},
+	{[]string{"topology spread constraints", "anti-affinity rules", "pod affinity rules", "affinity rules"},
+		"explain.spread", false},
 }
 
 // noPlace weighs the scheduler's message.
@@ -158,7 +167,8 @@ func onlyMarked(f Facts, s Schedule, said string) finding {
 // mostNamed nodes stand in a sentence.
 const mostNamed = 3
 
-// shortOf: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at all is for the inventory to say.
+// shortOf: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at all
+// is for the inventory to say.
 func shortOf(f Facts, s Schedule, said string) finding {
 	absent := f.Fit.Known && f.Fit.Total == 0
 	switch {
@@ -181,14 +191,16 @@ func shortOf(f Facts, s Schedule, said string) finding {
 	return finding{}
 }
 
-// wrongNodes: no node passed even the first checks. Tainted and other nodes are in every cluster; so a taint counts only where no node is of another kind.
+// wrongNodes: no node passed even the first checks. Tainted and other nodes are in every cluster; so a taint counts
+// only where no node is of another kind.
 func wrongNodes(f Facts, s Schedule, said string) finding {
 	switch {
 	case s.has("were unschedulable"):
 		return find(said, "explain.nodes_drained", "Size", f.size())
 	case s.has("unknown conditions", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
 		return find(said, "explain.nodes_down", "Size", f.size())
-	case s.has("didn't match Pod's node affinity/selector", "didn't match scheduler-enforced node affinity", "didn't match the requested node name"),
+	case s.has("didn't match Pod's node affinity/selector", "didn't match scheduler-enforced node affinity",
+		"didn't match the requested node name"),
 		f.Fit.Known && f.Fit.Total == 0 && s.has("taint"):
 		return find(said, "explain.absent", "Size", f.size())
 	case s.has("untolerated taint", "had taints that the pod didn't tolerate"):
@@ -210,7 +222,8 @@ func (f Facts) otherSchedulers() []*corev1.Event {
 
 // growth is why a cluster does not grow, in the words of Karpenter and the Cluster Autoscaler.
 var growth = []row{
-	{[]string{"max node group size reached", "max total nodes in cluster reached", "exceed limits for nodepool", "exceeded quota", "max cluster cpu", "max cluster memory"}, "explain.growth_limit", false},
+	{[]string{"max node group size reached", "max total nodes in cluster reached", "exceed limits for nodepool",
+		"exceeded quota", "max cluster cpu", "max cluster memory"}, "explain.growth_limit", false},
 	{[]string{"in backoff after failed scale-up"}, "explain.growth_no_machines", false},
 	{[]string{"no instance type"}, "explain.growth_no_type", true},
 }
@@ -222,7 +235,8 @@ var hami = []row{
 	{[]string{"NodeInsufficientDevice", "AllocatedCardsInsufficientRequest"}, "explain.absent", false},
 	{[]string{"CardInsufficientMemory"}, "explain.card_memory", false},
 	{[]string{"CardInsufficientCore", "CardComputeUnitsExhausted"}, "explain.card_compute", false},
-	{[]string{"CardTimeSlicingExhausted", "ExclusiveDeviceAllocateConflict", "CardMigTopologyInfeasible", "NumaNotFit"}, "explain.in_use_unknown", false},
+	{[]string{"CardTimeSlicingExhausted", "ExclusiveDeviceAllocateConflict", "CardMigTopologyInfeasible", "NumaNotFit"},
+		"explain.in_use_unknown", false},
 	{[]string{"CardNotHealth", "CardCordoned"}, "explain.nodes_down", false},
 }
 
@@ -231,7 +245,8 @@ var nodeList = regexp.MustCompile(`\([^()]*\)`)
 // growing is how long a node may take to come.
 const growing = 15 * time.Minute
 
-// bySchedulers takes the newest event that says something. HAMi writes an event for each reason and then one that sums them up and names none.
+// bySchedulers takes the newest event that says something. HAMi writes an event for each reason and then one that sums
+// them up and names none.
 func bySchedulers(f Facts, events []*corev1.Event) finding {
 	for _, e := range events {
 		found := byScheduler(f, e)

@@ -8,12 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// refusals are the texts of admission, wherever they come up: in the error of an apply, in an event of the owner, in one of the pod. Sources: the API
-// server's admission plugins (resourcequota, limitranger, priority, serviceaccount, lifecycle, podsecurity) and webhooks, v1.36.
+// refusals are the texts of admission, wherever they come up: in the error of an apply, in an event of the owner, in
+// one of the pod. Sources: the API server's admission plugins (resourcequota, limitranger, priority, serviceaccount,
+// lifecycle, podsecurity) and webhooks, v1.36.
 var refusals = []row{
 	{[]string{"status unknown for quota:"}, "explain.preparing", false},
 	{[]string{"failed quota:"}, "explain.size_incomplete", true}, // "must specify limits.memory for: main"
-	{[]string{"violates PodSecurity", "unable to validate against any security context constraint"}, "explain.rights", true},
+	{[]string{"violates PodSecurity", "unable to validate against any security context constraint"}, "explain.rights",
+		true},
 	{[]string{"no PriorityClass with name", `RuntimeClass "`, "pod rejected: RuntimeClass"}, "explain.size_wrong", true},
 	{[]string{"is being terminated"}, "explain.space_ending", false},
 	{[]string{"scaling down is still in progress"}, "explain.still_stopping", false},
@@ -41,7 +43,8 @@ func refusal(f Facts, text string) finding {
 
 var perContainer = regexp.MustCompile(`maximum (\S{1,80}) usage per (?:Container|Pod) is ([^,\s]{1,20})`)
 
-// quota reads "exceeded quota: <name>, requested: a=1,b=2, used: a=4,b=0, limited: a=4,b=1". Only what is exceeded is listed.
+// quota reads "exceeded quota: <name>, requested: a=1,b=2, used: a=4,b=0, limited: a=4,b=1". Only what is exceeded is
+// listed.
 func quota(f Facts, text string) finding {
 	used, limited := amounts(text, "used: "), amounts(text, "limited: ")
 	own := corev1.DefaultResourceRequestsPrefix + f.resource()
@@ -52,7 +55,8 @@ func quota(f Facts, text string) finding {
 		return find(text, "explain.quota_full", "Size", f.size(), "Used", amount(used[own]), "Limit", amount(limited[own]))
 	}
 	for _, key := range keys(text, "limited: ") {
-		return find(text, "explain.quota_other", "Resource", name(strings.TrimPrefix(key, corev1.DefaultResourceRequestsPrefix)),
+		return find(text, "explain.quota_other", "Resource",
+			name(strings.TrimPrefix(key, corev1.DefaultResourceRequestsPrefix)),
 			"Used", amount(used[key]), "Limit", amount(limited[key]))
 	}
 	return find(text, "explain.quota_unknown")

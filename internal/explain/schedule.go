@@ -14,7 +14,8 @@ type Schedule struct {
 	Preempt string // what it says of making room; only one phrase there matters
 }
 
-// Clause is one reason and for how many nodes it holds. A node can have several, so counts may add up to more than there are nodes.
+// Clause is one reason and for how many nodes it holds. A node can have several, so counts may add up to more than
+// there are nodes.
 type Clause struct {
 	Count  int
 	Reason string
@@ -28,8 +29,8 @@ var (
 
 const mostClauses = 100
 
-// ParseSchedule reads "0/12 nodes are available: 3 Insufficient nvidia.com/gpu, 4 node(s) had untolerated taint(s). preemption: …". A clause without a number
-// holds for all nodes. ok is false for a text that is no such message.
+// ParseSchedule reads "0/12 nodes are available: 3 Insufficient nvidia.com/gpu, 4 node(s) had untolerated taint(s).
+// preemption: …". A clause without a number holds for all nodes. ok is false for a text that is no such message.
 func ParseSchedule(message string) (s Schedule, ok bool) {
 	message = strings.TrimSpace(message)
 	if strings.HasPrefix(message, "no nodes available to schedule pods") {
@@ -70,7 +71,8 @@ func (s Schedule) has(fragments ...string) bool {
 	return false
 }
 
-// lacking are the resources that nodes have too little of. Names are whole words: nvidia.com/gpu is not nvidia.com/gpu.shared.
+// lacking are the resources that nodes have too little of. Names are whole words: nvidia.com/gpu is not
+// nvidia.com/gpu.shared.
 func (s Schedule) lacking() []string {
 	var names []string
 	for _, c := range s.Clauses {

@@ -8,7 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// steps says how far the start has come. A step that has not been reached has no time; one that the cluster tells no time of has that of the step before.
+// steps says how far the start has come. A step that has not been reached has no time; one that the cluster tells no
+// time of has that of the step before.
 func steps(f Facts) []workload.Step {
 	times := []time.Time{f.wishedAt().UTC(), f.created(), {}, {}, {}}
 	if p := f.Pod; p != nil && p.DeletionTimestamp == nil {
@@ -19,7 +20,8 @@ func steps(f Facts) []workload.Step {
 			times[4] = since(condition(p, corev1.PodReady))
 		}
 	}
-	names := []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced, workload.StepImage, workload.StepReady}
+	names := []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced, workload.StepImage,
+		workload.StepReady}
 	list := make([]workload.Step, len(names))
 	for i, n := range names {
 		list[i] = workload.Step{Name: n, At: times[i]}

@@ -97,8 +97,8 @@ func event(events []*corev1.Event, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// row is one line of a table: fragments of the cluster's words of which any may occur, and the sentence that they mean. Fragments are matched with case
-// and in the order of the table.
+// row is one line of a table: fragments of the cluster's words of which any may occur, and the sentence that they mean.
+// Fragments are matched with case and in the order of the table.
 type row struct {
 	fragments []string
 	id        string

@@ -43,8 +43,10 @@ type Error struct {
 	Sentence   i18n.Text
 	Fields     []Field
 	RetryAfter time.Duration
-	See        string // where what is in the way can be read or asked for, below the root of the pages and of the API alike: "requests/r-1"; "" for nowhere
-	Cause      error
+	// where what is in the way can be read or asked for, below the root of the pages and of the API alike: "requests/r-1";
+	// "" for nowhere
+	See   string
+	Cause error
 }
 
 // New makes a fault of a kind with a sentence.

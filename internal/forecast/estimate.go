@@ -64,7 +64,8 @@ func Begin(basis Basis, took Spread, since, now time.Time) Estimate {
 		e.Count = took.Count
 		return e
 	}
-	e := Estimate{At: now, Basis: basis, Count: took.Count, Usual: took.Median, Most: took.Most, From: later(now, since.Add(took.Median)), Until: since.Add(max(took.Most, shortest))}
+	e := Estimate{At: now, Basis: basis, Count: took.Count, Usual: took.Median, Most: took.Most,
+		From: later(now, since.Add(took.Median)), Until: since.Add(max(took.Most, shortest))}
 	if !e.Until.After(now) {
 		return Estimate{At: now, Missing: Overdue, Count: took.Count, Usual: took.Median, Most: took.Most}
 	}
@@ -84,7 +85,8 @@ type Line struct {
 	Early time.Duration // how much earlier than they end they are given back, on average
 }
 
-// unknownStart is allowed for a start of which too few were seen: a guess, the time after which the page of a workload calls a step stuck.
+// unknownStart is allowed for a start of which too few were seen: a guess, the time after which the page of a workload
+// calls a step stuck.
 const unknownStart = 2 * time.Minute
 
 // Wait is the estimate for something that stands in a line and then has to start.
@@ -98,8 +100,9 @@ func Wait(l Line, start Spread, now time.Time) Estimate {
 		start = Spread{Most: unknownStart}
 	}
 	end := later(now, l.Ends[l.Need-1])
-	return Estimate{At: now, Basis: l.Basis, Place: l.Place, Count: l.Count, Lease: l.Ends[l.Need-1], Early: max(0, l.Early),
-		From: later(now, end.Add(-max(0, l.Early))).Add(start.Median), Until: end.Add(max(start.Most, shortest))}
+	return Estimate{At: now, Basis: l.Basis, Place: l.Place, Count: l.Count, Lease: l.Ends[l.Need-1],
+		Early: max(0, l.Early),
+		From:  later(now, end.Add(-max(0, l.Early))).Add(start.Median), Until: end.Add(max(start.Most, shortest))}
 }
 
 // Ask is the estimate for a request that people have to decide, and that starts then.

@@ -39,11 +39,15 @@ func TestSpread(t *testing.T) {
 		got  forecast.Spread
 		want forecast.Spread
 	}{
-		"nothing":                             {took(), forecast.Spread{}},
-		"one":                                 {took(7), forecast.Spread{Count: 1, Median: 7 * time.Second, Most: 7 * time.Second}},
-		"five":                                {usual, forecast.Spread{Count: 5, Median: 12 * time.Second, Most: 40 * time.Second}},
-		"ten, of which one takes for ever":    {took(1, 2, 3, 4, 5, 6, 7, 8, 9, 9999), forecast.Spread{Count: 10, Median: 5 * time.Second, Most: 9 * time.Second}},
-		"what took less than nothing is none": {took(-5, 3), forecast.Spread{Count: 1, Median: 3 * time.Second, Most: 3 * time.Second}},
+		"nothing": {took(), forecast.Spread{}},
+		"one": {took(7), forecast.Spread{Count: 1, Median: 7 * time.Second,
+			Most: 7 * time.Second}},
+		"five": {usual, forecast.Spread{Count: 5, Median: 12 * time.Second,
+			Most: 40 * time.Second}},
+		"ten, of which one takes for ever": {took(1, 2, 3, 4, 5, 6, 7, 8, 9, 9999),
+			forecast.Spread{Count: 10, Median: 5 * time.Second, Most: 9 * time.Second}},
+		"what took less than nothing is none": {took(-5, 3), forecast.Spread{Count: 1, Median: 3 * time.Second,
+			Most: 3 * time.Second}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -64,24 +68,34 @@ func TestEstimates(t *testing.T) {
 		want forecast.Estimate
 	}{
 		"a start that was just wished": {forecast.Begin(forecast.Starts, usual, noon, noon),
-			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second, Most: 40 * time.Second}},
+			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second,
+				Most: 40 * time.Second}},
 		"one under way for longer than half of them": {forecast.Begin(forecast.Starts, usual, in(-20), noon),
-			forecast.Estimate{At: noon, From: noon, Until: in(20), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second, Most: 40 * time.Second}},
+			forecast.Estimate{At: noon, From: noon, Until: in(20), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second,
+				Most: 40 * time.Second}},
 		"one that takes longer than nine of ten": {forecast.Begin(forecast.Starts, usual, in(-40), noon),
 			forecast.Estimate{At: noon, Missing: forecast.Overdue, Count: 5, Usual: 12 * time.Second, Most: 40 * time.Second}},
-		"too few starts": {forecast.Begin(forecast.Starts, took(1, 2, 3, 4), noon, noon), forecast.Estimate{At: noon, Missing: forecast.FewStarts, Count: 4}},
+		"too few starts": {forecast.Begin(forecast.Starts, took(1, 2, 3, 4), noon, noon),
+			forecast.Estimate{At: noon, Missing: forecast.FewStarts, Count: 4}},
 		"behind two leases": {forecast.Wait(line, usual, noon),
-			forecast.Estimate{At: noon, From: in(612), Until: in(640), Basis: forecast.Leases, Count: 2, Place: 2, Lease: in(600)}},
+			forecast.Estimate{At: noon, From: in(612), Until: in(640), Basis: forecast.Leases, Count: 2, Place: 2,
+				Lease: in(600)}},
 		"behind leases that are given back early": {forecast.Wait(early, usual, noon),
-			forecast.Estimate{At: noon, From: in(312), Until: in(640), Basis: forecast.Leases, Count: 2, Place: 2, Lease: in(600), Early: 5 * time.Minute}},
+			forecast.Estimate{At: noon, From: in(312), Until: in(640), Basis: forecast.Leases, Count: 2, Place: 2,
+				Lease: in(600), Early: 5 * time.Minute}},
 		"behind a lease that is over, whose pod is still there": {forecast.Wait(past, usual, noon),
-			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Leases, Count: 1, Place: 2, Lease: in(-30)}},
+			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Leases, Count: 1, Place: 2,
+				Lease: in(-30)}},
 		"behind leases, with a size that has not started often": {forecast.Wait(line, took(3), noon),
-			forecast.Estimate{At: noon, From: in(600), Until: in(720), Basis: forecast.Leases, Count: 2, Place: 2, Lease: in(600)}},
-		"nothing that ends gives it back": {forecast.Wait(stuck, usual, noon), forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 2}},
+			forecast.Estimate{At: noon, From: in(600), Until: in(720), Basis: forecast.Leases, Count: 2, Place: 2,
+				Lease: in(600)}},
+		"nothing that ends gives it back": {forecast.Wait(stuck, usual, noon),
+			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 2}},
 		"people decide": {forecast.Ask(took(60, 60, 120, 600, 900), usual, in(-30), noon),
-			forecast.Estimate{At: noon, From: in(102), Until: in(910), Basis: forecast.Decisions, Count: 5, Usual: 2 * time.Minute, Most: 15 * time.Minute}},
-		"people who have hardly decided anything": {forecast.Ask(took(60), usual, noon, noon), forecast.Estimate{At: noon, Missing: forecast.FewDecisions, Count: 1}},
+			forecast.Estimate{At: noon, From: in(102), Until: in(910), Basis: forecast.Decisions, Count: 5,
+				Usual: 2 * time.Minute, Most: 15 * time.Minute}},
+		"people who have hardly decided anything": {forecast.Ask(took(60), usual, noon, noon),
+			forecast.Estimate{At: noon, Missing: forecast.FewDecisions, Count: 1}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -89,8 +103,8 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// Whatever the facts are, an estimate is a range that does not lie in the past, or says why there is none; a later place is not served sooner, and who gives back early does
-// not make anybody wait longer.
+// Whatever the facts are, an estimate is a range that does not lie in the past, or says why there is none; a later
+// place is not served sooner, and who gives back early does not make anybody wait longer.
 func TestEstimatesHoldTheirLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	spread := func() forecast.Spread {
@@ -107,8 +121,10 @@ func TestEstimatesHoldTheirLaws(t *testing.T) {
 			lease[i] = r.IntN(8000) - 4000
 		}
 		slices.Sort(lease)
-		l := forecast.Line{Basis: forecast.Leases, Place: 1 + r.IntN(5), Ends: ends(lease...), Need: r.IntN(8) - 1, Early: time.Duration(r.IntN(4000)-500) * time.Second}
-		all := []forecast.Estimate{forecast.Begin(forecast.Starts, start, since, noon), forecast.Wait(l, start, noon), forecast.Ask(spread(), start, since, noon)}
+		l := forecast.Line{Basis: forecast.Leases, Place: 1 + r.IntN(5), Ends: ends(lease...), Need: r.IntN(8) - 1,
+			Early: time.Duration(r.IntN(4000)-500) * time.Second}
+		all := []forecast.Estimate{forecast.Begin(forecast.Starts, start, since, noon), forecast.Wait(l, start, noon),
+			forecast.Ask(spread(), start, since, noon)}
 		for _, e := range all {
 			switch {
 			case e.Known() == (e.Missing != ""):
@@ -121,7 +137,8 @@ func TestEstimatesHoldTheirLaws(t *testing.T) {
 		}
 		behind := l
 		behind.Need++
-		if a, b := all[1], forecast.Wait(behind, start, noon); a.Known() && b.Known() && (b.From.Before(a.From) || b.Until.Before(a.Until)) {
+		if a, b := all[1], forecast.Wait(behind, start, noon); a.Known() && b.Known() &&
+			(b.From.Before(a.From) || b.Until.Before(a.Until)) {
 			t.Fatalf("want one lease more to take no less time, got %+v and %+v", a, b)
 		}
 		punctual := l
@@ -156,7 +173,8 @@ func TestTheRecordOfAStart(t *testing.T) {
 	if !stuck.Waited || len(stuck.Answer(in(9)).Verdicts()) != 0 {
 		t.Errorf("what had no estimate is not judged, and waited: %+v", stuck)
 	}
-	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, Ends: ends(100), Need: 1}, usual, noon))
+	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, Ends: ends(100),
+		Need: 1}, usual, noon))
 	if !waits.Told.Equal(noon) {
 		t.Errorf("nobody is told after the estimate: %v", waits.Told)
 	}
@@ -164,12 +182,15 @@ func TestTheRecordOfAStart(t *testing.T) {
 	if len(waits.Verdicts()) != 0 {
 		t.Errorf("what is under way is not judged yet: %v", waits.Verdicts())
 	}
-	want := []forecast.Verdict{{Basis: forecast.Leases, Off: 42 * time.Second, Outcome: forecast.Before}, {Basis: forecast.Placed, Outcome: forecast.Within}}
+	want := []forecast.Verdict{{Basis: forecast.Leases, Off: 42 * time.Second, Outcome: forecast.Before},
+		{Basis: forecast.Placed, Outcome: forecast.Within}}
 	if diff := cmp.Diff(want, waits.Answer(in(70)).Verdicts()); diff != "" {
 		t.Errorf("two estimates were given (-want +got):\n%s", diff)
 	}
-	at := forecast.Tell(w, noon, forecast.Begin(forecast.Starts, usual, noon, noon)).Place(in(3), forecast.Begin(forecast.Placed, usual, in(3), in(3)))
-	if got := at.Answer(in(41)).Verdicts(); len(got) != 1 || got[0] != (forecast.Verdict{Basis: forecast.Starts, Off: time.Second, Outcome: forecast.After}) {
+	at := forecast.Tell(w, noon, forecast.Begin(forecast.Starts, usual, noon, noon)).Place(in(3),
+		forecast.Begin(forecast.Placed, usual, in(3), in(3)))
+	if got := at.Answer(in(41)).Verdicts(); len(got) != 1 ||
+		got[0] != (forecast.Verdict{Basis: forecast.Starts, Off: time.Second, Outcome: forecast.After}) {
 		t.Errorf("one that did not wait was told once: %v", got)
 	}
 }

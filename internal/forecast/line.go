@@ -27,8 +27,8 @@ type Held struct {
 // givesBack reports whether what it holds is given back when its lease ends.
 func (h Held) givesBack() bool { return !h.Queued && !h.Until.IsZero() }
 
-// place is where a workload stands among those that wait for the same size on its cluster, from 1 on: before it are all that were told to run earlier. A wish that is
-// not among them stands at the end.
+// place is where a workload stands among those that wait for the same size on its cluster, from 1 on: before it are all
+// that were told to run earlier. A wish that is not among them stands at the end.
 func place(all []Held, id workload.ID, cluster, size string) int {
 	var line []Held
 	for _, h := range all {
@@ -63,8 +63,9 @@ func ends(list []Held) []time.Time {
 	return times
 }
 
-// placeLine is the line for a place on nodes. Need counts the leases, soonest first, after whose end the picture of the cluster has room for all up to the place: that holds
-// for any technology, and for sizes that share cards with others. ok is false where there is room already, or nobody can tell.
+// placeLine is the line for a place on nodes. Need counts the leases, soonest first, after whose end the picture of the
+// cluster has room for all up to the place: that holds for any technology, and for sizes that share cards with others.
+// ok is false where there is room already, or nobody can tell.
 func placeLine(s inventory.Snapshot, size catalog.Size, place int, all []Held) (l Line, ok bool) {
 	now := capacity.Fit(s, size)
 	if !now.Known || now.Free >= place {

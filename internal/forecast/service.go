@@ -20,7 +20,8 @@ const Days = 30
 type Store interface {
 	// Took lists how long starts of a size took that were ready since a time, the newest first; not all of very many.
 	Took(ctx context.Context, size string, kind catalog.WorkloadKind, since time.Time) ([]Took, error)
-	// DecidedIn lists how long requests of a team for a start waited for people who then decided them, since a time; not all of very many.
+	// DecidedIn lists how long requests of a team for a start waited for people who then decided them, since a time; not
+	// all of very many.
 	DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error)
 	// GivenBack lists how long before the end of its lease a size was given back, since a time; not all of very many.
 	GivenBack(ctx context.Context, size string, since time.Time) ([]time.Duration, error)
@@ -109,18 +110,25 @@ const (
 	forQuota
 )
 
-// causes are the reasons (see explain) that the end of somebody's lease mends, and those that say nothing yet. What is not here somebody has to mend.
+// causes are the reasons (see explain) that the end of somebody's lease mends, and those that say nothing yet. What is
+// not here somebody has to mend.
 var causes = map[string]cause{
-	"": forPlace, "explain.creating": forPlace, "explain.preparing": forPlace, "explain.searching": forPlace, "explain.queued": forPlace, "explain.still_stopping": forPlace,
-	"explain.in_use": forPlace, "explain.in_use_unknown": forPlace, "explain.other_in_use": forPlace, "explain.node_full": forPlace, "explain.nodes_full": forPlace,
-	"explain.growth_limit": forPlace, "explain.growth_no_machines": forPlace, "explain.card_memory": forPlace, "explain.card_compute": forPlace, "explain.making_room": forPlace,
-	"explain.device_moment": forPlace, "explain.lost_race": forPlace, "explain.replacing": forPlace, "explain.preempted": forPlace, "explain.claim_in_use": forPlace,
+	"": forPlace, "explain.creating": forPlace, "explain.preparing": forPlace, "explain.searching": forPlace,
+	"explain.queued": forPlace, "explain.still_stopping": forPlace,
+	"explain.in_use": forPlace, "explain.in_use_unknown": forPlace, "explain.other_in_use": forPlace,
+	"explain.node_full": forPlace, "explain.nodes_full": forPlace,
+	"explain.growth_limit": forPlace, "explain.growth_no_machines": forPlace, "explain.card_memory": forPlace,
+	"explain.card_compute": forPlace, "explain.making_room": forPlace,
+	"explain.device_moment": forPlace, "explain.lost_race": forPlace, "explain.replacing": forPlace,
+	"explain.preempted": forPlace, "explain.claim_in_use": forPlace,
 	"explain.disk_making": forPlace, "workload.being_created": forPlace, "workload.resuming": forPlace,
 	"explain.quota_full": forQuota, "explain.quota_unknown": forQuota,
 }
 
-// onNodes is the estimate for something that needs a place on nodes: at once where there is room, else after the leases before it.
-func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, at int, all []Held, took []Took, told, now time.Time) (Estimate, error) {
+// onNodes is the estimate for something that needs a place on nodes: at once where there is room, else after the leases
+// before it.
+func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, at int, all []Held, took []Took, told,
+	now time.Time) (Estimate, error) {
 	snapshot, ok := s.o.Snapshots.Snapshot(ctx, cluster)
 	if !ok || now.Sub(snapshot.TakenAt) > Fresh {
 		return none(Silent, now), nil
@@ -169,7 +177,8 @@ func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, 
 	return s.onNodes(ctx, w.Cluster, w.Size, place(all, "", w.Cluster, w.Size.Name), all, took, now, now)
 }
 
-// ForRequest is when a start that waits for people or for a licence seat will be ready; the zero Estimate for all others.
+// ForRequest is when a start that waits for people or for a licence seat will be ready; the zero Estimate for all
+// others.
 func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, error) {
 	now := s.o.Now()
 	if r.State != request.Pending || r.Kind != request.StartKind && !r.WaitsForSeat() {
@@ -208,7 +217,8 @@ func (s *Service) approval(ctx context.Context, w request.Wish, asked, now time.
 }
 
 // seats is the estimate for one that waits for licence seats, each taking as many as those before it.
-func (s *Service) seats(ctx context.Context, w request.Wish, pool string, at, each int, now time.Time) (Estimate, error) {
+func (s *Service) seats(ctx context.Context, w request.Wish, pool string, at, each int,
+	now time.Time) (Estimate, error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return Estimate{}, err

@@ -23,7 +23,8 @@ const slice = "nvidia.com/mig-1g.10gb"
 
 // small takes one slice and four CPUs, big two of each.
 func small() catalog.Size {
-	return catalog.Size{Name: "small", Technology: catalog.MIG, CPU: "4", Memory: "1Gi", Accelerator: catalog.Accelerator{Resource: slice, Count: 1, Profile: "1g.10gb"}}
+	return catalog.Size{Name: "small", Technology: catalog.MIG, CPU: "4", Memory: "1Gi",
+		Accelerator: catalog.Accelerator{Resource: slice, Count: 1, Profile: "1g.10gb"}}
 }
 
 func big() catalog.Size {
@@ -51,7 +52,8 @@ type world struct {
 func newWorld() *world {
 	w := &world{now: noon, taken: noon, cpu: 64_000}
 	for _, s := range []int{10, 10, 12, 20, 40} {
-		w.took = append(w.took, forecast.Took{Whole: time.Duration(s) * time.Second, Placed: time.Duration(s/2) * time.Second})
+		w.took = append(w.took, forecast.Took{Whole: time.Duration(s) * time.Second,
+			Placed: time.Duration(s/2) * time.Second})
 	}
 	w.hold("w-1", small(), 600)
 	w.hold("w-2", small(), 1200)
@@ -59,11 +61,13 @@ func newWorld() *world {
 }
 
 func (w *world) hold(id string, size catalog.Size, until int) {
-	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size, Until: in(until), Told: in(-100)})
+	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
+		Until: in(until), Told: in(-100)})
 }
 
 func (w *world) queue(id string, size catalog.Size, told int) {
-	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size, Queued: true, Told: in(told)})
+	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
+		Queued: true, Told: in(told)})
 }
 
 func (w *world) Took(context.Context, string, catalog.WorkloadKind, time.Time) ([]forecast.Took, error) {
@@ -81,15 +85,18 @@ func (w *world) SeatLine(context.Context) ([]request.Waiting, error) {
 }
 
 func (w *world) Snapshot(_ context.Context, cluster string) (inventory.Snapshot, bool) {
-	node := inventory.Node{Name: "node-1", Ready: true, Memory: inventory.Amount{Allocatable: 1 << 40}, CPU: inventory.Amount{Allocatable: w.cpu},
+	node := inventory.Node{Name: "node-1", Ready: true, Memory: inventory.Amount{Allocatable: 1 << 40},
+		CPU:       inventory.Amount{Allocatable: w.cpu},
 		Resources: []inventory.Resource{{Name: slice, Capacity: 2, Allocatable: 2}}}
-	other := inventory.Node{Name: "node-2", Ready: true, CPU: node.CPU, Memory: node.Memory, Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1}}}
+	other := inventory.Node{Name: "node-2", Ready: true, CPU: node.CPU, Memory: node.Memory,
+		Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1}}}
 	for _, h := range w.held {
 		if !h.Queued && h.Workload == w.elsewhere {
 			other.Resources[0].Holders = []inventory.Holder{{Workload: string(h.Workload), Count: 1}}
 		} else if !h.Queued {
 			n := int64(h.Size.Accelerator.Count)
-			node.Resources[0].Holders = append(node.Resources[0].Holders, inventory.Holder{Workload: string(h.Workload), Pod: string(h.Workload), Count: n})
+			node.Resources[0].Holders = append(node.Resources[0].Holders, inventory.Holder{Workload: string(h.Workload),
+				Pod: string(h.Workload), Count: n})
 			node.CPU.Requested += 4000 * n
 		}
 	}
@@ -97,11 +104,13 @@ func (w *world) Snapshot(_ context.Context, cluster string) (inventory.Snapshot,
 }
 
 func (w *world) service() *forecast.Service {
-	return forecast.New(forecast.Options{Store: w, Snapshots: w, Now: func() time.Time { return w.now }, Seats: func(context.Context) ([]license.Seats, error) { return w.seats, w.down }})
+	return forecast.New(forecast.Options{Store: w, Snapshots: w, Now: func() time.Time { return w.now },
+		Seats: func(context.Context) ([]license.Seats, error) { return w.seats, w.down }})
 }
 
 func queued(id string, size catalog.Size) workload.Workload {
-	return workload.Workload{ID: workload.ID(id), Tenant: "vision", Cluster: "west", Kind: catalog.Notebook, Size: size, Desired: workload.WantRunning, State: workload.Queued,
+	return workload.Workload{ID: workload.ID(id), Tenant: "vision", Cluster: "west", Kind: catalog.Notebook, Size: size,
+		Desired: workload.WantRunning, State: workload.Queued,
 		UpdatedAt: noon, Observed: workload.Observation{At: noon}}
 }
 
@@ -111,47 +120,74 @@ func TestForWorkload(t *testing.T) {
 		want  forecast.Estimate
 	}{
 		"the first in the line waits for the first lease": {nil,
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600)}},
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+				Lease: in(600)}},
 		"the second waits for the second": {func(w *world, _ *workload.Workload) { w.queue("w-8", small(), -10) },
-			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 2, Lease: in(1200)}},
+			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 2,
+				Lease: in(1200)}},
 		"who asked later does not stand before it": {func(w *world, _ *workload.Workload) { w.queue("w-8", small(), 10) },
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600)}},
-		"the third has nobody to wait for": {func(w *world, _ *workload.Workload) { w.queue("w-7", small(), -10); w.queue("w-8", small(), -10) },
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+				Lease: in(600)}},
+		"the third has nobody to wait for": {func(w *world, _ *workload.Workload) {
+			w.queue("w-7", small(), -10)
+			w.queue("w-8", small(), -10)
+		},
 			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 3}},
 		"what takes two waits until both are given back": {func(_ *world, item *workload.Workload) { item.Size = big() },
-			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 1, Lease: in(1200)}},
+			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 1,
+				Lease: in(1200)}},
 		"a lease that gives back something else does not count": {func(w *world, _ *workload.Workload) {
 			w.hold("w-0", small(), 60)
 			w.elsewhere = "w-0"
-		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600)}},
-		"a free slice without CPU comes with the CPU of the one that ends": {func(w *world, _ *workload.Workload) { w.held, w.cpu = w.held[:1], 6000 },
-			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600)}},
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			Lease: in(600)}},
+		"a free slice without CPU comes with the CPU of the one that ends": {func(w *world, _ *workload.Workload) {
+			w.held, w.cpu = w.held[:1], 6000
+		},
+			forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+				Lease: in(600)}},
 		"with room it starts as others did": {func(w *world, _ *workload.Workload) { w.held = w.held[:1] },
-			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second, Most: 40 * time.Second}},
-		"those that waited say nothing of one that need not": {func(w *world, _ *workload.Workload) { w.held, w.took[0].Waited = w.held[:1], true },
+			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second,
+				Most: 40 * time.Second}},
+		"those that waited say nothing of one that need not": {func(w *world, _ *workload.Workload) {
+			w.held, w.took[0].Waited = w.held[:1], true
+		},
 			forecast.Estimate{At: noon, Missing: forecast.FewStarts, Count: 4}},
 		"holders give back ten minutes early": {func(w *world, _ *workload.Workload) {
 			for range 5 {
 				w.early = append(w.early, 9*time.Minute)
 			}
-		}, forecast.Estimate{At: noon, From: in(66), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600), Early: 9 * time.Minute}},
+		}, forecast.Estimate{At: noon, From: in(66), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			Lease: in(600), Early: 9 * time.Minute}},
 		"on its node": {func(_ *world, item *workload.Workload) {
 			item.State, item.Observed.Steps = workload.Starting, []workload.Step{{Name: workload.StepPlaced, At: in(-5)}}
-		}, forecast.Estimate{At: noon, From: in(1), Until: in(15), Basis: forecast.Placed, Count: 5, Usual: 6 * time.Second, Most: 20 * time.Second}},
-		"an old picture":                 {func(w *world, _ *workload.Workload) { w.taken = in(-181) }, forecast.Estimate{At: noon, Missing: forecast.Silent}},
-		"an old observation":             {func(_ *world, item *workload.Workload) { item.Observed.At = in(-181) }, forecast.Estimate{At: noon, Missing: forecast.Silent}},
-		"a cluster that nobody has seen": {func(_ *world, item *workload.Workload) { item.Cluster = "east" }, forecast.Estimate{At: noon, Missing: forecast.Silent}},
-		"something that somebody has to mend": {func(_ *world, item *workload.Workload) { item.Reason = i18n.T("explain.nodes_down") },
+		}, forecast.Estimate{At: noon, From: in(1), Until: in(15), Basis: forecast.Placed, Count: 5, Usual: 6 * time.Second,
+			Most: 20 * time.Second}},
+		"an old picture": {func(w *world, _ *workload.Workload) { w.taken = in(-181) },
+			forecast.Estimate{At: noon, Missing: forecast.Silent}},
+		"an old observation": {func(_ *world, item *workload.Workload) { item.Observed.At = in(-181) },
+			forecast.Estimate{At: noon, Missing: forecast.Silent}},
+		"a cluster that nobody has seen": {func(_ *world, item *workload.Workload) { item.Cluster = "east" },
+			forecast.Estimate{At: noon, Missing: forecast.Silent}},
+		"something that somebody has to mend": {func(_ *world, item *workload.Workload) {
+			item.Reason = i18n.T("explain.nodes_down")
+		},
 			forecast.Estimate{At: noon, Missing: forecast.Stuck}},
-		"nobody has the size any more": {func(_ *world, item *workload.Workload) { item.Size.Accelerator.Resource = "nvidia.com/mig-2g.20gb" },
+		"nobody has the size any more": {func(_ *world, item *workload.Workload) {
+			item.Size.Accelerator.Resource = "nvidia.com/mig-2g.20gb"
+		},
 			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 1}},
 		"its team's limit is used up by a lease that ends later": {func(w *world, item *workload.Workload) {
 			item.Reason, w.held[0].Tenant = i18n.T("explain.quota_full"), "speech"
-		}, forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(1200)}},
-		"a lease without end is never given back": {func(w *world, _ *workload.Workload) { w.held[0].Until, w.held[1].Until = time.Time{}, time.Time{} },
+		}, forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 1, Place: 1,
+			Lease: in(1200)}},
+		"a lease without end is never given back": {func(w *world, _ *workload.Workload) {
+			w.held[0].Until, w.held[1].Until = time.Time{}, time.Time{}
+		},
 			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 1}},
-		"it runs":       {func(_ *world, item *workload.Workload) { item.State = workload.Running }, forecast.Estimate{}},
-		"it stops":      {func(_ *world, item *workload.Workload) { item.Desired = workload.WantStopped }, forecast.Estimate{}},
+		"it runs": {func(_ *world, item *workload.Workload) { item.State = workload.Running }, forecast.Estimate{}},
+		"it stops": {func(_ *world, item *workload.Workload) { item.Desired = workload.WantStopped },
+			forecast.Estimate{}},
 		"it has failed": {func(_ *world, item *workload.Workload) { item.State = workload.Failed }, forecast.Estimate{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +229,8 @@ func TestTheLineAgreesWithTryingOneByOne(t *testing.T) {
 }
 
 func TestForRequestsAndPreviews(t *testing.T) {
-	wish := request.Wish{Kind: catalog.Notebook, Tenant: "vision", Cluster: "west", Size: small(), Image: catalog.Image{Name: "torch"}}
+	wish := request.Wish{Kind: catalog.Notebook, Tenant: "vision", Cluster: "west", Size: small(),
+		Image: catalog.Image{Name: "torch"}}
 	asks := request.Request{ID: "r-2", Kind: request.StartKind, State: request.Pending, Wish: wish, CreatedAt: in(-60)}
 	w := newWorld()
 	w.decided = []time.Duration{time.Minute, time.Minute, 2 * time.Minute, 3 * time.Minute, 30 * time.Minute}
@@ -205,13 +242,15 @@ func TestForRequestsAndPreviews(t *testing.T) {
 	seat, extend, done := asks, asks, asks
 	seat.Decision.Seat = &request.SeatWait{Pool: "rtx"}
 	extend.Kind, done.State = request.ExtendKind, request.Rejected
-	approve := forecast.Estimate{At: noon, From: in(60 + 12), Until: in(29*60 + 40), Basis: forecast.Decisions, Count: 5, Usual: 2 * time.Minute, Most: 30 * time.Minute}
+	approve := forecast.Estimate{At: noon, From: in(60 + 12), Until: in(29*60 + 40), Basis: forecast.Decisions, Count: 5,
+		Usual: 2 * time.Minute, Most: 30 * time.Minute}
 	for name, c := range map[string]struct {
 		asked request.Request
 		want  forecast.Estimate
 	}{
-		"a start that people decide":     {asks, approve},
-		"one that waits for a seat":      {seat, forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Seats, Count: 2, Place: 2, Lease: in(1200)}},
+		"a start that people decide": {asks, approve},
+		"one that waits for a seat": {seat, forecast.Estimate{At: noon, From: in(1206), Until: in(1220),
+			Basis: forecast.Seats, Count: 2, Place: 2, Lease: in(1200)}},
 		"a longer lease is no start":     {extend, forecast.Estimate{}},
 		"what is decided is not awaited": {done, forecast.Estimate{}},
 	} {
@@ -222,7 +261,8 @@ func TestForRequestsAndPreviews(t *testing.T) {
 	}
 	p := request.Preview{Wish: wish, Verdict: policy.Verdict{Outcome: policy.Allow}}
 	got, err := w.service().ForPreview(t.Context(), p)
-	if want := (forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1, Lease: in(600)}); got != want || err != nil {
+	if want := (forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+		Lease: in(600)}); got != want || err != nil {
 		t.Errorf("a wish that would wait: want %+v, got %+v %v", want, got, err)
 	}
 	p.Verdict.Outcome = policy.Approve

@@ -15,7 +15,8 @@ type Spread struct {
 	Most   time.Duration // nine of ten took no longer
 }
 
-// SpreadOf sums up what was seen, by nearest rank. What took less than nothing, by clocks that were set, is not looked at.
+// SpreadOf sums up what was seen, by nearest rank. What took less than nothing, by clocks that were set, is not looked
+// at.
 func SpreadOf(took []time.Duration) Spread {
 	sorted := slices.DeleteFunc(slices.Clone(took), func(d time.Duration) bool { return d < 0 })
 	slices.Sort(sorted)

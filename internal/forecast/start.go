@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Start is one start of a workload: what was estimated, and what came of it. A wish to run is one start, told apart by its generation.
+// Start is one start of a workload: what was estimated, and what came of it. A wish to run is one start, told apart by
+// its generation.
 type Start struct {
 	Workload   workload.ID
 	Generation int64
@@ -62,7 +63,8 @@ func Tell(w workload.Workload, told time.Time, e Estimate) Start {
 	if told.IsZero() || told.After(e.At) {
 		told = e.At
 	}
-	return Start{Workload: w.ID, Generation: w.Generation, Size: w.Size.Name, Kind: w.Kind, Cluster: w.Cluster, Waited: e.Waits() || e.Missing == Stuck || e.Missing == Silent, Told: told, First: kept(e)}
+	return Start{Workload: w.ID, Generation: w.Generation, Size: w.Size.Name, Kind: w.Kind, Cluster: w.Cluster,
+		Waited: e.Waits() || e.Missing == Stuck || e.Missing == Silent, Told: told, First: kept(e)}
 }
 
 // kept is what the record has of an estimate.

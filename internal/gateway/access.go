@@ -56,7 +56,8 @@ type grant struct {
 	target   target
 }
 
-// check asks everything anew: is the session alive, and the portal session that it hangs on, and may the person still open the workload?
+// check asks everything anew: is the session alive, and the portal session that it hangs on, and may the person still
+// open the workload?
 func (g *Gateway) check(ctx context.Context, c claim) (grant, error) {
 	actor, only, err := g.actorOf(ctx, c)
 	if err != nil {
@@ -180,8 +181,8 @@ func (ps *passes) keep(p *pass) *pass {
 	return p
 }
 
-// enter writes an open connection down, at the pass that the sweep knows: p may have been forgotten in between, or replaced. False when the
-// person has too many to this workload.
+// enter writes an open connection down, at the pass that the sweep knows: p may have been forgotten in between, or
+// replaced. False when the person has too many to this workload.
 func (ps *passes) enter(p *pass, e *exchange, limit int) (*pass, bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

@@ -25,15 +25,19 @@ func TestWithoutASession(t *testing.T) {
 		headers []string
 		want    int
 	}{
-		"a page":                 {http.MethodGet, navigation, http.StatusSeeOther},
-		"a page, old browser":    {http.MethodGet, []string{"Accept", "text/html,*/*"}, http.StatusSeeOther},
-		"fetch":                  {http.MethodGet, []string{"Sec-Fetch-Mode", "cors", "Accept", "text/html"}, http.StatusUnauthorized},
-		"a program":              {http.MethodGet, nil, http.StatusUnauthorized},
-		"a form":                 {http.MethodPost, navigation, http.StatusUnauthorized},
-		"a preflight":            {http.MethodOptions, []string{"Origin", "http://x.test", "Access-Control-Request-Method", "POST"}, http.StatusUnauthorized},
-		"a websocket":            {http.MethodGet, with(navigation, "Upgrade", "websocket", "Connection", "Upgrade"), http.StatusUnauthorized},
-		"a cookie that is none":  {http.MethodGet, []string{"Cookie", sessionCookie + "=x"}, http.StatusUnauthorized},
-		"a cookie by guess":      {http.MethodGet, []string{"Cookie", sessionCookie + "=" + annaPortal + ".secret"}, http.StatusUnauthorized},
+		"a page":              {http.MethodGet, navigation, http.StatusSeeOther},
+		"a page, old browser": {http.MethodGet, []string{"Accept", "text/html,*/*"}, http.StatusSeeOther},
+		"fetch": {http.MethodGet, []string{"Sec-Fetch-Mode", "cors", "Accept", "text/html"},
+			http.StatusUnauthorized},
+		"a program": {http.MethodGet, nil, http.StatusUnauthorized},
+		"a form":    {http.MethodPost, navigation, http.StatusUnauthorized},
+		"a preflight": {http.MethodOptions, []string{"Origin", "http://x.test", "Access-Control-Request-Method",
+			"POST"}, http.StatusUnauthorized},
+		"a websocket": {http.MethodGet, with(navigation, "Upgrade", "websocket", "Connection", "Upgrade"),
+			http.StatusUnauthorized},
+		"a cookie that is none": {http.MethodGet, []string{"Cookie", sessionCookie + "=x"}, http.StatusUnauthorized},
+		"a cookie by guess": {http.MethodGet, []string{"Cookie", sessionCookie + "=" + annaPortal + ".secret"},
+			http.StatusUnauthorized},
 		"a token that is none":   {http.MethodGet, []string{"Authorization", "Bearer gpup_x.y"}, http.StatusUnauthorized},
 		"somebody else's bearer": {http.MethodGet, []string{"Authorization", "Bearer " + podSecret}, http.StatusUnauthorized},
 	} {
@@ -77,7 +81,8 @@ func TestCookieOfOneWorkloadAtAnother(t *testing.T) {
 		}
 	}
 	credential, _ := identity.ParseCredential(strings.TrimPrefix(cookie, sessionCookie+"="))
-	if res := w.get("nb-anna", "/", "Cookie", sessionCookie+"="+credential.ID+".wrong"); res.StatusCode != http.StatusUnauthorized {
+	if res := w.get("nb-anna", "/", "Cookie", sessionCookie+"="+credential.ID+
+		".wrong"); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("want the id without the secret refused while the real one is known, got %d", res.StatusCode)
 	}
 	if d := w.dials(); len(d) != 0 {
@@ -90,7 +95,8 @@ var ends = map[string]struct {
 	do   func(w *world)
 	want int
 }{
-	"sign-out":                  {func(w *world) { _ = w.EndSession(context.Background(), annaPortal) }, http.StatusUnauthorized},
+	"sign-out": {func(w *world) { _ = w.EndSession(context.Background(), annaPortal) },
+		http.StatusUnauthorized},
 	"the portal session's end":  {func(w *world) { w.pass(101 * time.Hour) }, http.StatusUnauthorized},
 	"the gateway session's end": {func(w *world) { w.pass(13 * time.Hour) }, http.StatusUnauthorized},
 	"disabled": {func(w *world) {
@@ -105,18 +111,22 @@ var ends = map[string]struct {
 		defer w.mu.Unlock()
 		delete(w.actors, "anna")
 	}, http.StatusUnauthorized},
-	"given to somebody else": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.Owner = "jonas" }) }, http.StatusNotFound},
+	"given to somebody else": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.Owner = "jonas" }) },
+		http.StatusNotFound},
 	"stopped": {func(w *world) {
 		w.change("nb-anna", func(wl *workload.Workload) { wl.Desired, wl.State = workload.WantStopped, workload.Stopping })
 	}, http.StatusServiceUnavailable},
-	"ended":   {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Ended }) }, http.StatusNotFound},
-	"crashed": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Failed }) }, http.StatusServiceUnavailable},
+	"ended": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Ended }) },
+		http.StatusNotFound},
+	"crashed": {func(w *world) { w.change("nb-anna", func(wl *workload.Workload) { wl.State = workload.Failed }) },
+		http.StatusServiceUnavailable},
 	"moved on": {func(w *world) {
 		w.change("nb-anna", func(wl *workload.Workload) { wl.Observed.Pod, wl.Observed.PodIP = "nb-anna-1", "10.64.0.6" })
 	}, http.StatusOK},
 }
 
-// T-SESS-1: whatever ends access closes open websockets and streams. The interval is 50 ms here and 2 s in life, with a bound of 5 s.
+// T-SESS-1: whatever ends access closes open websockets and streams. The interval is 50 ms here and 2 s in life, with a
+// bound of 5 s.
 func TestOpenConnectionsEndWithAccess(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +226,8 @@ func TestIdlePortalSession(t *testing.T) {
 	}
 }
 
-// A database that is away fails closed for new calls; open connections get a short grace, since nobody can sign out meanwhile.
+// A database that is away fails closed for new calls; open connections get a short grace, since nobody can sign out
+// meanwhile.
 func TestDatabaseAway(t *testing.T) {
 	w := newWorld(t, func(o *Options, _ *PodsOptions) { o.Grace = 3 * time.Second })
 	cookie := w.signIn(annaPortal, "nb-anna")
@@ -259,12 +270,14 @@ func TestAnswersHoldForTheInterval(t *testing.T) {
 func TestTokensOpenEndpointsOnly(t *testing.T) {
 	w := newWorld(t)
 	bearer := func(who string) []string { return []string{"Authorization", "bearer  gpup_" + who + ".secret"} }
-	saw := sawOf(t, w.call(http.MethodPost, "ep-anna", "/v1/chat", strings.NewReader("{}"), with(bearer("anna"), "Origin", "http://elsewhere.test")...))
+	saw := sawOf(t, w.call(http.MethodPost, "ep-anna", "/v1/chat", strings.NewReader("{}"),
+		with(bearer("anna"), "Origin", "http://elsewhere.test")...))
 	if got := saw.Header["Authorization"]; len(got) != 1 || got[0] != "Bearer pod-secret-of-ep-anna" {
 		t.Errorf("want the endpoint's own secret and nothing else, got %v", got)
 	}
 	var bodies []string
-	for _, c := range []struct{ who, host string }{{"jonas", "ep-anna"}, {"eve", "ep-anna"}, {"anna", "nb-anna"}, {"anna", "nb-nobody"}} {
+	for _, c := range []struct{ who, host string }{{"jonas", "ep-anna"}, {"eve", "ep-anna"}, {"anna", "nb-anna"},
+		{"anna", "nb-nobody"}} {
 		res := w.get(c.host, "/", bearer(c.who)...)
 		if res.StatusCode != http.StatusNotFound {
 			t.Errorf("%s at %s: want 404, got %d", c.who, c.host, res.StatusCode)

@@ -29,7 +29,8 @@ const (
 	maxReturn = 4 << 10
 )
 
-// signIn sends a browser to the portal, which knows who it is; anything else is told that it has to show something. Whether the workload exists is not looked at.
+// signIn sends a browser to the portal, which knows who it is; anything else is told that it has to show something.
+// Whether the workload exists is not looked at.
 func (g *Gateway) signIn(w http.ResponseWriter, r *http.Request, name string) {
 	if !navigates(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="`+name+`"`)
@@ -45,7 +46,8 @@ func (g *Gateway) signIn(w http.ResponseWriter, r *http.Request, name string) {
 	redirect(w, g.portal+AuthorizePath+"?"+query.Encode())
 }
 
-// stateOf reads the state that ties the way back to this browser. It is used again while it lives, so that several tabs opened at once all find in.
+// stateOf reads the state that ties the way back to this browser. It is used again while it lives, so that several tabs
+// opened at once all find in.
 func (g *Gateway) stateOf(r *http.Request) string {
 	c, err := r.Cookie(stateCookie)
 	if err != nil || !isState(c.Value) {
@@ -68,10 +70,12 @@ func isState(text string) bool {
 	return true
 }
 
-// Authorize is the portal's half of the way in: it asks whether the person may open the workload and gives the address to send the browser to, with a
-// code that works once. Faults: NotFound when there is no such workload or the person may not open it, in the same words; Invalid for a state that no
-// gateway made; Unauthenticated for anybody but a person in a browser.
-func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession, name, returnPath, state string) (string, error) {
+// Authorize is the portal's half of the way in: it asks whether the person may open the workload and gives the address
+// to send the browser to, with a code that works once. Faults: NotFound when there is no such workload or the person
+// may not open it, in the same words; Invalid for a state that no gateway made; Unauthenticated for anybody but a
+// person in a browser.
+func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession, name, returnPath,
+	state string) (string, error) {
 	if a.IsZero() || a.Via != identity.ViaSession || portalSession == "" {
 		return "", fault.New(fault.Unauthenticated, i18n.T("gateway.sign_in"))
 	}
@@ -92,7 +96,8 @@ func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession
 		return "", notFoundFault()
 	}
 	code := identity.NewCredential().Secret
-	if err := g.opts.Sessions.SaveCode(ctx, identity.HashSecret(code), portalSession, string(w.ID), g.opts.Now().Add(codeLife)); err != nil {
+	if err := g.opts.Sessions.SaveCode(ctx, identity.HashSecret(code), portalSession, string(w.ID),
+		g.opts.Now().Add(codeLife)); err != nil {
 		return "", err
 	}
 	query := url.Values{"code": {code}, "state": {state}, "return": {localPath(returnPath)}}
@@ -105,7 +110,8 @@ func notFoundFault() error { return fault.New(fault.NotFound, i18n.T("gateway.no
 func (g *Gateway) callback(w http.ResponseWriter, r *http.Request, name string) {
 	query := r.URL.Query()
 	state := g.stateOf(r)
-	if r.Method != http.MethodGet || state == "" || subtle.ConstantTimeCompare([]byte(state), []byte(query.Get("state"))) != 1 {
+	if r.Method != http.MethodGet || state == "" ||
+		subtle.ConstantTimeCompare([]byte(state), []byte(query.Get("state"))) != 1 {
 		g.refuse(w, r, http.StatusBadRequest, i18n.T("gateway.expired"))
 		return
 	}
@@ -177,13 +183,16 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// localPath reads a path and query on this host and writes it anew; anything else, and our own paths, become "/". Callers put scheme and host before it.
+// localPath reads a path and query on this host and writes it anew; anything else, and our own paths, become "/".
+// Callers put scheme and host before it.
 func localPath(text string) string {
-	if len(text) > maxReturn || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, "\\\t\r\n") {
+	if len(text) > maxReturn || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
+		strings.ContainsAny(text, "\\\t\r\n") {
 		return "/"
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || strings.HasPrefix(u.Path, ownPaths) ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		strings.HasPrefix(u.Path, ownPaths) ||
 		strings.HasPrefix(u.Path, "//") || strings.ContainsAny(u.Path, "\\\t\r\n\x00") {
 		return "/"
 	}
@@ -207,9 +216,11 @@ func escapeQuery(q string) string {
 	return b.String()
 }
 
-// setCookie sets a cookie of this host alone. Browsers take Secure cookies from http://localhost and its subdomains too.
+// setCookie sets a cookie of this host alone. Browsers take Secure cookies from http://localhost and its subdomains
+// too.
 func setCookie(w http.ResponseWriter, name, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: true,
+		SameSite: http.SameSiteLaxMode})
 }
 
 func redirect(w http.ResponseWriter, to string) {

@@ -1,12 +1,15 @@
-// Package gateway lets people through to notebooks and endpoints at <workload>.<apps domain>, a site apart from the portal's own.
+// Package gateway lets people through to notebooks and endpoints at <workload>.<apps domain>, a site apart from the
+// portal's own.
 //
-// The way of a browser: a page call without a cookie of this workload goes (303) to the portal, which knows who is signed in; Authorize asks
-// identity.Can there and sends the browser back with a code that works once, for 30 seconds, for this workload and this browser; the callback
-// turns it into a cookie that opens this one host. Programs show an API token to endpoints instead.
+// The way of a browser: a page call without a cookie of this workload goes (303) to the portal, which knows who is
+// signed in; Authorize asks identity.Can there and sends the browser back with a code that works once, for 30 seconds,
+// for this workload and this browser; the callback turns it into a cookie that opens this one host. Programs show an
+// API token to endpoints instead.
 //
-// The way of a call: access.go (who, and still allowed?) -> origin.go (made by this site?) -> proxy.go (to the pod's address that the
-// controller observed, with headers.go taking off what must not pass). Open connections are written down in exchange.go and are
-// closed when access ends: sign-out, sharing removed, workload stopped.
+// The way of a call: access.go (who, and still allowed?) -> origin.go (made by this site?) -> proxy.go (to the pod's
+// address that the controller observed, with headers.go taking off what must not pass). Open connections are written
+// down in exchange.go and are closed when access ends: sign-out, sharing removed, workload stopped.
 //
-// It leaves to others: what the workload's secret is (Secrets), where sessions are kept (Sessions), who has which role (Actors).
+// It leaves to others: what the workload's secret is (Secrets), where sessions are kept (Sessions), who has which role
+// (Actors).
 package gateway

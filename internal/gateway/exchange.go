@@ -66,7 +66,8 @@ func (e *exchange) finish() {
 
 func (e *exchange) writer() http.ResponseWriter { return &writer{ResponseWriter: e.w, exchange: e} }
 
-// writer stands between proxy and browser: it knows the connection after a hijack, and keeps early hints (1xx) from setting cookies.
+// writer stands between proxy and browser: it knows the connection after a hijack, and keeps early hints (1xx) from
+// setting cookies.
 type writer struct {
 	http.ResponseWriter
 	exchange *exchange

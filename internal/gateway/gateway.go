@@ -65,14 +65,16 @@ type Options struct {
 	Logger    *slog.Logger
 	Now       func() time.Time
 
-	ClientAddress  func(*http.Request) string // default: the peer. The edge knows which proxies it trusts
-	PortalCookies  []string                   // names of the portal's cookies; never passed on, though they should not come here at all
-	SessionFor     time.Duration              // 12 h; never longer than the portal session, which open notebooks do not keep from idling out
-	Idle           time.Duration              // portal sessions unused for longer are over; 0: the store decides
-	Recheck        time.Duration              // 2 s: how long an answer to "may they?" holds
-	Grace          time.Duration              // 30 s: how long open connections outlive a database that does not answer
-	MaxConnections int                        // 200 at once for a person and workload
-	MaxHeaderBytes int                        // 64 KiB
+	ClientAddress func(*http.Request) string // default: the peer. The edge knows which proxies it trusts
+	// names of the portal's cookies; never passed on, though they should not come here at all
+	PortalCookies []string
+	// 12 h; never longer than the portal session, which open notebooks do not keep from idling out
+	SessionFor     time.Duration
+	Idle           time.Duration // portal sessions unused for longer are over; 0: the store decides
+	Recheck        time.Duration // 2 s: how long an answer to "may they?" holds
+	Grace          time.Duration // 30 s: how long open connections outlive a database that does not answer
+	MaxConnections int           // 200 at once for a person and workload
+	MaxHeaderBytes int           // 64 KiB
 }
 
 // Gateway is the handler of the apps domain.
@@ -102,7 +104,8 @@ func New(opts Options) (*Gateway, error) {
 	if g.port != "" {
 		g.port = ":" + g.port
 	}
-	if g.domain == "" || strings.ContainsAny(g.domain, "/:@ ") || strings.EqualFold(u.Hostname(), g.domain) && g.domain != "localhost" {
+	if g.domain == "" || strings.ContainsAny(g.domain, "/:@ ") || strings.EqualFold(u.Hostname(), g.domain) &&
+		g.domain != "localhost" {
 		return nil, fmt.Errorf("gateway: %q cannot be the apps domain of %s", opts.AppsDomain, g.portal)
 	}
 	if opts.Workloads == nil || opts.Sessions == nil || opts.Actors == nil || opts.Tokens == nil || opts.Pods == nil {
@@ -161,7 +164,8 @@ func (g *Gateway) Serves(host string) bool {
 // URL is where a workload answers, without a slash at the end.
 func (g *Gateway) URL(name string) string { return g.scheme + "://" + name + "." + g.domain + g.port }
 
-// workloadName reads the workload's name out of a Host header; ok is false for anything but one label below the apps domain.
+// workloadName reads the workload's name out of a Host header; ok is false for anything but one label below the apps
+// domain.
 func (g *Gateway) workloadName(host string) (name string, ok bool) {
 	name, ok = strings.CutSuffix(strings.ToLower(bare(host)), "."+g.domain)
 	return name, ok && isLabel(name)

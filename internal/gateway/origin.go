@@ -7,10 +7,11 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// foreign reports whether a call with a cookie was made by a page of another site. All hosts of the apps domain are one site to a browser, so
-// SameSite keeps none of them from another's cookie: only the origin tells. Coming here by a link is fine; everything else a notebook gets must
-// be made by its own pages. Endpoints decide on reading across origins themselves (CORS), but changes and websockets by cookie are theirs alone too.
-// Callers that are no browsers send neither Origin nor Sec-Fetch-Site and are let through, as http.CrossOriginProtection does.
+// foreign reports whether a call with a cookie was made by a page of another site. All hosts of the apps domain are one
+// site to a browser, so SameSite keeps none of them from another's cookie: only the origin tells. Coming here by a link
+// is fine; everything else a notebook gets must be made by its own pages. Endpoints decide on reading across origins
+// themselves (CORS), but changes and websockets by cookie are theirs alone too. Callers that are no browsers send
+// neither Origin nor Sec-Fetch-Site and are let through, as http.CrossOriginProtection does.
 func foreign(r *http.Request, kind catalog.WorkloadKind, own string) bool {
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 	if kind == catalog.Endpoint && safe && !upgrades(r) {
@@ -29,7 +30,8 @@ func foreign(r *http.Request, kind catalog.WorkloadKind, own string) bool {
 	return false
 }
 
-// followsLink reports whether a browser's main window is going to this page; a frame inside another site's page is not that.
+// followsLink reports whether a browser's main window is going to this page; a frame inside another site's page is not
+// that.
 func followsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !upgrades(r) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"

@@ -80,7 +80,8 @@ func (g *Gateway) say(w http.ResponseWriter, r *http.Request, a answer) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Language", l.Lang())
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	if a.refresh > 0 {
 		h.Set("Retry-After", strconv.Itoa(a.refresh))
 	}
@@ -116,7 +117,8 @@ func (a answer) detail() i18n.Text {
 
 // refuse says no in one sentence, with a link back to this host's front page.
 func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, status int, text i18n.Text) {
-	a := answer{status: status, title: i18n.T("gateway.refused"), text: text, link: "/", linked: i18n.T("gateway.try_again")}
+	a := answer{status: status, title: i18n.T("gateway.refused"), text: text, link: "/",
+		linked: i18n.T("gateway.try_again")}
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "5")
 	}
@@ -143,7 +145,8 @@ func (g *Gateway) denied(w http.ResponseWriter, r *http.Request, name string, er
 	default:
 		g.opts.Logger.ErrorContext(r.Context(), "cannot ask whether a call may pass", "workload", name, "error", err.Error())
 		g.say(w, r, answer{
-			status: http.StatusServiceUnavailable, title: i18n.T("gateway.unavailable.title"), text: i18n.T("gateway.unavailable"), refresh: 3,
+			status: http.StatusServiceUnavailable, title: i18n.T("gateway.unavailable.title"),
+			text: i18n.T("gateway.unavailable"), refresh: 3,
 			link: g.portal + "/", linked: i18n.T("gateway.to_portal"),
 		})
 	}
@@ -156,14 +159,17 @@ func (g *Gateway) waiting(w http.ResponseWriter, r *http.Request, wl workload.Wo
 		state = workload.Starting // it runs, but its address is not known yet
 	}
 	g.say(w, r, answer{
-		status: http.StatusServiceUnavailable, title: i18n.T("gateway.state."+string(state), "Name", wl.Name), text: i18n.T("gateway.state.next"),
+		status: http.StatusServiceUnavailable, title: i18n.T("gateway.state."+string(state), "Name", wl.Name),
+		text:   i18n.T("gateway.state.next"),
 		reason: wl.Reason, refresh: 3, link: g.portal + "/", linked: i18n.T("gateway.to_portal"),
 	})
 }
 
 // unreachable tells that the pod gave no answer, and looks again by itself.
-func (g *Gateway) unreachable(w http.ResponseWriter, r *http.Request, status int, text i18n.Text, wl workload.Workload) {
+func (g *Gateway) unreachable(w http.ResponseWriter, r *http.Request, status int, text i18n.Text,
+	wl workload.Workload) {
 	g.say(w, r, answer{
-		status: status, title: text, text: i18n.T("gateway.state.next"), refresh: 3, link: g.portal + "/", linked: i18n.T("gateway.to_portal"),
+		status: status, title: text, text: i18n.T("gateway.state.next"), refresh: 3, link: g.portal + "/",
+		linked: i18n.T("gateway.to_portal"),
 	})
 }

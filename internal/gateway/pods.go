@@ -25,9 +25,10 @@ type Dialer interface {
 
 // Cluster is how the pods of one cluster are reached. Transport goes before Dialer, Dialer before Dial.
 type Cluster struct {
-	Dial      string            // the setting: "direct" (default), "socks5://[user:password@]host:port", "apiserver"
-	Dialer    Dialer            // of the caller's own making, for tests
-	Transport http.RoundTripper // of the caller's own making; needed for "apiserver". WorkloadOf(request) says which pod is meant
+	Dial   string // the setting: "direct" (default), "socks5://[user:password@]host:port", "apiserver"
+	Dialer Dialer // of the caller's own making, for tests
+	// of the caller's own making; needed for "apiserver". WorkloadOf(request) says which pod is meant
+	Transport http.RoundTripper
 }
 
 // PodsOptions is what Pods needs.
@@ -148,8 +149,9 @@ func dialing(d Dialer) func(ctx context.Context, network, address string) (net.C
 	}
 }
 
-// target is one port of one pod. Host names it for the transport, which keeps connections by that name: an address alone would lend the connection of a pod that
-// is gone, kept open by something on the way, to the next pod with its address.
+// target is one port of one pod. Host names it for the transport, which keeps connections by that name: an address
+// alone would lend the connection of a pod that is gone, kept open by something on the way, to the next pod with its
+// address.
 type target struct{ cluster, pod, address, host string }
 
 // hostOf names a pod's port so that no other pod, before or after, has the same name; addressOf reads the address back.
@@ -179,7 +181,8 @@ var errTarget = errors.New("gateway: the workload has no address that may be rea
 // metadata services of clouds that are not link-local.
 var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:ec2::254")}
 
-// target gives where the workload answers: an address that the cluster reported for its own pod. The address of a host's own services is never one.
+// target gives where the workload answers: an address that the cluster reported for its own pod. The address of a
+// host's own services is never one.
 func (p *Pods) target(w workload.Workload) (target, error) {
 	ip, err := netip.ParseAddr(w.Observed.PodIP)
 	if err != nil || w.Image.Port < 1 || w.Image.Port > 65535 {
@@ -201,7 +204,8 @@ func isPodAddress(ip netip.Addr) bool {
 			return false
 		}
 	}
-	return !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast() && ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+	return !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast() &&
+		ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // authorize shows the workload's own secret to its server.

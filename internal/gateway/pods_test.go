@@ -11,16 +11,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// An address is given to another pod when its first one is gone, and something on the way may keep connections of the first one open. The second one's calls, and its secret,
-// must not go there.
+// An address is given to another pod when its first one is gone, and something on the way may keep connections of the
+// first one open. The second one's calls, and its secret, must not go there.
 func TestAConnectionIsNeverLentToAnotherPod(t *testing.T) {
 	var dialled []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, goodStatus) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, goodStatus)
+	}))
 	defer server.Close()
-	pods, err := NewPods(PodsOptions{Clusters: map[string]Cluster{"c1": {Dialer: dialerOf(func(ctx context.Context, address string) (net.Conn, error) {
-		dialled = append(dialled, address)
-		return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
-	})}}, Secrets: &world{}})
+	pods, err := NewPods(PodsOptions{Clusters: map[string]Cluster{
+		"c1": {Dialer: dialerOf(func(ctx context.Context, address string) (net.Conn, error) {
+			dialled = append(dialled, address)
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+		})}}, Secrets: &world{}})
 	if err != nil {
 		t.Fatal(err)
 	}

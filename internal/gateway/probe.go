@@ -20,8 +20,9 @@ const (
 	maxKernels    = 200
 )
 
-// Probe asks a Jupyter server what it does, in a way that does not count as activity there. It gives nil for a workload that is no Jupyter server
-// or does not run. An error means that nothing is known, never that nothing happens: whoever stops idle notebooks must not stop on it.
+// Probe asks a Jupyter server what it does, in a way that does not count as activity there. It gives nil for a workload
+// that is no Jupyter server or does not run. An error means that nothing is known, never that nothing happens: whoever
+// stops idle notebooks must not stop on it.
 func (p *Pods) Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error) {
 	if w.Kind != catalog.Notebook || w.Image.Auth != "token" || !w.CanOpen() {
 		return nil, nil
@@ -87,7 +88,8 @@ type jupyterKernel struct {
 	Connections    looseInt  `json:"connections"`
 }
 
-// parseActivity reads the two answers. What the notebook's owner can make its server say is not believed further than its form.
+// parseActivity reads the two answers. What the notebook's owner can make its server say is not believed further than
+// its form.
 func parseActivity(status, kernels []byte) (*workload.Activity, error) {
 	var s *jupyterStatus
 	if err := json.Unmarshal(status, &s); err != nil {
@@ -100,13 +102,15 @@ func parseActivity(status, kernels []byte) (*workload.Activity, error) {
 	if s == nil || s.LastActivity.IsZero() {
 		return nil, errors.New("the status tells no last activity")
 	}
-	out := &workload.Activity{LastActivity: s.LastActivity.Time, Connections: int(s.Connections), Kernels: []workload.Kernel{}}
+	out := &workload.Activity{LastActivity: s.LastActivity.Time, Connections: int(s.Connections),
+		Kernels: []workload.Kernel{}}
 	for i, k := range ks {
 		if i == maxKernels {
 			break
 		}
 		out.Kernels = append(out.Kernels, workload.Kernel{
-			Name: plain(k.Name), State: kernelState(k.ExecutionState), LastActivity: k.LastActivity.Time, Connections: int(k.Connections),
+			Name: plain(k.Name), State: kernelState(k.ExecutionState), LastActivity: k.LastActivity.Time,
+			Connections: int(k.Connections),
 		})
 	}
 	return out, nil
@@ -144,7 +148,8 @@ func (t *looseTime) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &text) != nil {
 		return nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
+		"2006-01-02 15:04:05.999999999Z07:00"} {
 		if at, err := time.Parse(layout, text); err == nil && at.Year() > 1970 && at.Year() < 10000 {
 			t.Time = at.UTC()
 			return nil

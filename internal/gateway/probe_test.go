@@ -22,7 +22,8 @@ const (
 )
 
 // probe asks a server that answers as told; "" is no answer within the time.
-func probe(t *testing.T, status, kernels string, change ...func(*workload.Workload)) (*workload.Activity, []string, error) {
+func probe(t *testing.T, status, kernels string, change ...func(*workload.Workload)) (
+	*workload.Activity, []string, error) {
 	t.Helper()
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,13 +78,16 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &workload.Activity{
-		At: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), LastActivity: time.Date(2026, 11, 21, 8, 30, 0, 123456000, time.UTC), Connections: 2,
-		Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: time.Date(2026, 11, 21, 8, 31, 0, 0, time.UTC), Connections: 1}},
+		At: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), LastActivity: time.Date(2026, 11, 21, 8, 30, 0, 123456000,
+			time.UTC), Connections: 2,
+		Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: time.Date(2026, 11, 21, 8, 31, 0, 0,
+			time.UTC), Connections: 1}},
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Errorf("activity (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"/api/status token " + podSecret, "/api/kernels?no_track_activity=1 token " + podSecret}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"/api/status token " + podSecret, "/api/kernels?no_track_activity=1 token " + podSecret},
+		asked); diff != "" {
 		t.Errorf("what was asked must not count as activity (-want +got):\n%s", diff)
 	}
 }
@@ -122,16 +126,20 @@ func TestProbeAsksRunningJupyterOnly(t *testing.T) {
 			t.Errorf("%s: want nothing asked, got %v, %v, %v", name, a, err, asked)
 		}
 	}
-	if _, asked, err := probe(t, goodStatus, goodKernels, func(w *workload.Workload) { w.Observed.PodIP = "127.0.0.1" }); err == nil || len(asked) > 0 {
+	if _, asked, err := probe(t, goodStatus, goodKernels, func(w *workload.Workload) {
+		w.Observed.PodIP = "127.0.0.1"
+	}); err == nil || len(asked) > 0 {
 		t.Error("want no call to this machine")
 	}
 }
 
 func FuzzProbe(f *testing.F) {
 	f.Add(goodStatus, goodKernels)
-	f.Add(`{"last_activity":"2026-11-21 08:30:00+00:00","connections":-5}`, `[{},null,{"name":"a\u0000b","execution_state":5}]`)
+	f.Add(`{"last_activity":"2026-11-21 08:30:00+00:00","connections":-5}`,
+		`[{},null,{"name":"a\u0000b","execution_state":5}]`)
 	f.Add(`{"last_activity":5,"connections":1e99}`, `[[]]`)
-	f.Add(`{"last_activity":"2026-11-21T08:30:00Z"}`, `[{"name":"`+strings.Repeat("x", 500)+`","execution_state":"idle","connections":"3"}]`)
+	f.Add(`{"last_activity":"2026-11-21T08:30:00Z"}`, `[{"name":"`+strings.Repeat("x", 500)+
+		`","execution_state":"idle","connections":"3"}]`)
 	f.Fuzz(func(t *testing.T, status, kernels string) {
 		a, err := parseActivity([]byte(status), []byte(kernels))
 		if err != nil {
@@ -141,7 +149,8 @@ func FuzzProbe(f *testing.F) {
 			t.Errorf("%+v cannot be", a)
 		}
 		for _, k := range a.Kernels {
-			if len([]rune(k.Name)) > 80 || strings.ContainsAny(k.Name, "\x00\n\x1b") || kernelState(k.State) != k.State && k.State != "unknown" || k.Connections < 0 {
+			if len([]rune(k.Name)) > 80 || strings.ContainsAny(k.Name, "\x00\n\x1b") || kernelState(k.State) != k.State &&
+				k.State != "unknown" || k.Connections < 0 {
 				t.Errorf("%+v cannot be", k)
 			}
 		}
@@ -151,13 +160,16 @@ func FuzzProbe(f *testing.F) {
 func TestDialSettings(t *testing.T) {
 	for setting, ok := range map[string]bool{
 		"": true, "direct": true, "socks5://127.0.0.1:1080": true, "socks5://u:p@proxy:1080": true,
-		"apiserver": false, "socks5://proxy": false, "http://proxy:80": false, "socks5://a:1/x": false, "nonsense": false, "%": false,
+		"apiserver": false, "socks5://proxy": false, "http://proxy:80": false, "socks5://a:1/x": false, "nonsense": false,
+		"%": false,
 	} {
 		if _, err := NewDialer(setting); (err == nil) != ok {
 			t.Errorf("%q: want ok %t, got %v", setting, ok, err)
 		}
 	}
-	if _, err := NewPods(PodsOptions{Clusters: map[string]Cluster{"a": {Dial: "x"}, "b": {Dial: "apiserver", Transport: http.DefaultTransport}}}); err == nil || !strings.Contains(err.Error(), "cluster a") {
+	if _, err := NewPods(PodsOptions{Clusters: map[string]Cluster{"a": {Dial: "x"},
+		"b": {Dial: "apiserver", Transport: http.DefaultTransport}}}); err == nil ||
+		!strings.Contains(err.Error(), "cluster a") {
 		t.Errorf("want cluster a named, got %v", err)
 	}
 }

@@ -26,8 +26,9 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		BufferPool:     &buffers{},
 		ModifyResponse: modifyResponse,
 		ErrorHandler:   g.failed,
-		// Event streams and answers of unknown length go on piece by piece at once, whatever stands here (ReverseProxy.flushInterval). An answer of known length
-		// that comes slowly goes on after this; -1 would cost every small answer a second write.
+		// Event streams and answers of unknown length go on piece by piece at once, whatever stands here
+		// (ReverseProxy.flushInterval). An answer of known length that comes slowly goes on after this; -1 would cost every
+		// small answer a second write.
 		FlushInterval: 100 * time.Millisecond,
 		ErrorLog:      slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelDebug),
 	}
@@ -40,7 +41,8 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 	out.URL.Scheme, out.URL.Host, out.URL.User, out.URL.Opaque = "http", e.grant.target.host, nil, ""
 	out.Host = pr.In.Host
 	cleanRequest(out.Header, g.opts.PortalCookies)
-	if upgrade := pr.In.Header["Upgrade"]; len(upgrade) > 0 && (len(upgrade) > 1 || !strings.EqualFold(upgrade[0], "websocket")) {
+	if upgrade := pr.In.Header["Upgrade"]; len(upgrade) > 0 &&
+		(len(upgrade) > 1 || !strings.EqualFold(upgrade[0], "websocket")) {
 		// Any other protocol (h2c above all) would carry further calls that nobody here has looked at.
 		out.Header.Del("Upgrade")
 		out.Header.Del("Connection")
@@ -88,7 +90,8 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		status, text = http.StatusGatewayTimeout, i18n.T("gateway.slow", "Name", name)
 	}
-	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "workload", string(e.grant.workload.ID), "pod", e.grant.target.pod, "error", err.Error())
+	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "workload", string(e.grant.workload.ID), "pod",
+		e.grant.target.pod, "error", err.Error())
 	g.unreachable(w, r, status, text, e.grant.workload)
 }
 

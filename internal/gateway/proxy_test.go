@@ -51,28 +51,38 @@ func TestWhatIsTakenOff(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	names := []string{
-		"X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For", "X-FORWARDED-USER", "X-Forwarded-Email", "X-Forwarded-Groups", "X-Forwarded-Access-Token", "X-Forwarded-Host",
-		"X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Uri", "x_forwarded_preferred_username", "Forwarded", "forwarded", "X-Real-Ip", "x_real_ip",
-		"Impersonate-User", "impersonate-group", "Impersonate_Extra_x", "IMPERSONATE-UID", "X-Remote-User", "x-remote-group", "X_Remote_Extra_Y", "Remote-User", "REMOTE_USER",
-		"kubeflow-userid", "Kubeflow_Userid", "KUBEFLOW-USERID", "Authorization", "authorization", "Proxy-Authorization", "X-Auth-Request-User", "X-Auth-Token", "X-Webauth-User",
-		"X-User", "x-user-id", "X-Email", "X-Goog-Authenticated-User-Email", "X-Ms-Client-Principal", "X-Amzn-Oidc-Data", "X-Original-Url", "X-Rewrite-Url", "True-Client-Ip",
-		"X-Jupyterhub-User", "X-Ssl-Client-Cert", "X-Envoy-External-Address", "GAP-Auth", "Gpu-Portal-Person", "X-Consumer-Username",
+		"X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For", "X-FORWARDED-USER", "X-Forwarded-Email",
+		"X-Forwarded-Groups", "X-Forwarded-Access-Token", "X-Forwarded-Host",
+		"X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Uri", "x_forwarded_preferred_username",
+		"Forwarded", "forwarded", "X-Real-Ip", "x_real_ip",
+		"Impersonate-User", "impersonate-group", "Impersonate_Extra_x", "IMPERSONATE-UID", "X-Remote-User", "x-remote-group",
+		"X_Remote_Extra_Y", "Remote-User", "REMOTE_USER",
+		"kubeflow-userid", "Kubeflow_Userid", "KUBEFLOW-USERID", "Authorization", "authorization", "Proxy-Authorization",
+		"X-Auth-Request-User", "X-Auth-Token", "X-Webauth-User",
+		"X-User", "x-user-id", "X-Email", "X-Goog-Authenticated-User-Email", "X-Ms-Client-Principal", "X-Amzn-Oidc-Data",
+		"X-Original-Url", "X-Rewrite-Url", "True-Client-Ip",
+		"X-Jupyterhub-User", "X-Ssl-Client-Cert", "X-Envoy-External-Address", "GAP-Auth", "Gpu-Portal-Person",
+		"X-Consumer-Username",
 	}
 	call := "GET /x HTTP/1.1\nHost: nb-anna.apps.test\nConnection: close, X-Forwarded-For, Authorization\n"
 	for i, n := range names {
 		call += fmt.Sprintf("%s: client-said-%d\n%s: again client-said\n", n, i, n)
 	}
-	call += "Cookie: a=1; " + cookie + "; _xsrf=keep; __Host-portal=client-said\ncookie:  " + strings.Replace(cookie, "__Host", "__HOST", 1) + ";b=\"2; " + cookie + "\"\n"
+	call += "Cookie: a=1; " + cookie + "; _xsrf=keep; __Host-portal=client-said\ncookie:  " + strings.Replace(cookie,
+		"__Host", "__HOST", 1) + ";b=\"2; " + cookie + "\"\n"
 	call += "X-XSRFToken: keep\nX-Api-Key: keep\nUser-Agent: keep\n\n"
 	saw := sawOf(t, w.raw(call))
 	secret := strings.TrimPrefix(cookie, sessionCookie+"=")
 	all, _ := json.Marshal(saw)
-	if strings.Contains(string(all), "client-said") || strings.Contains(string(all), secret) || strings.Contains(string(all), secret[20:]) {
+	if strings.Contains(string(all), "client-said") || strings.Contains(string(all), secret) ||
+		strings.Contains(string(all), secret[20:]) {
 		t.Errorf("something got through: %s", all)
 	}
 	want := http.Header{
-		"Authorization": {"token " + podSecret}, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Host": {"nb-anna.apps.test"}, "X-Forwarded-Proto": {"http"},
-		"Cookie": {`a=1; _xsrf=keep; b="2`}, "X-Xsrftoken": {"keep"}, "X-Api-Key": {"keep"}, "User-Agent": {"keep"},
+		"Authorization": {"token " + podSecret}, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Host": {"nb-anna.apps.test"},
+		"X-Forwarded-Proto": {"http"},
+		"Cookie":            {`a=1; _xsrf=keep; b="2`}, "X-Xsrftoken": {"keep"}, "X-Api-Key": {"keep"},
+		"User-Agent": {"keep"},
 	}
 	if diff := cmp.Diff(want, saw.Header); diff != "" {
 		t.Errorf("what the pod saw (-want +got):\n%s", diff)
@@ -81,7 +91,8 @@ func TestWhatIsTakenOff(t *testing.T) {
 
 func TestWebSocketsAreCleanedToo(t *testing.T) {
 	w := newWorld(t)
-	socket := w.mustDial("nb-anna", w.signIn(annaPortal, "nb-anna")+"; _xsrf=keep", "X-Remote-User", "admin", "Origin", "http://nb-anna.apps.test")
+	socket := w.mustDial("nb-anna", w.signIn(annaPortal, "nb-anna")+"; _xsrf=keep", "X-Remote-User", "admin", "Origin",
+		"http://nb-anna.apps.test")
 	got, err := w.echo(socket, "headers")
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +101,8 @@ func TestWebSocketsAreCleanedToo(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &h); err != nil {
 		t.Fatal(err)
 	}
-	if h.Get("Authorization") != "token "+podSecret || h.Get("X-Remote-User") != "" || h.Get("Cookie") != "_xsrf=keep" || h.Get("Origin") != "http://nb-anna.apps.test" {
+	if h.Get("Authorization") != "token "+podSecret || h.Get("X-Remote-User") != "" || h.Get("Cookie") != "_xsrf=keep" ||
+		h.Get("Origin") != "http://nb-anna.apps.test" {
 		t.Errorf("want a cleaned call, got %v", h)
 	}
 }
@@ -98,7 +110,8 @@ func TestWebSocketsAreCleanedToo(t *testing.T) {
 func TestWebSocketBothWays(t *testing.T) {
 	w := newWorld(t)
 	socket, _, err := websocket.Dial(t.Context(), "ws://nb-anna.apps.test/ws", &websocket.DialOptions{
-		HTTPClient: w.client, HTTPHeader: http.Header{"Cookie": {w.signIn(annaPortal, "nb-anna")}}, Subprotocols: []string{"v1.kernel.websocket.jupyter.org"},
+		HTTPClient: w.client, HTTPHeader: http.Header{"Cookie": {w.signIn(annaPortal, "nb-anna")}},
+		Subprotocols:    []string{"v1.kernel.websocket.jupyter.org"},
 		CompressionMode: websocket.CompressionContextTakeover,
 	})
 	if err != nil {
@@ -121,7 +134,8 @@ func TestOtherUpgradesAreNotPassedOn(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	for _, upgrade := range []string{"h2c", "H2C", "websocket, h2c", "tls/1.0", "websocket\nUpgrade: h2c"} {
-		saw := sawOf(t, w.raw("GET / HTTP/1.1\nHost: nb-anna.apps.test\nCookie: "+cookie+"\nConnection: Upgrade, HTTP2-Settings\nHTTP2-Settings: AAMAAABk\nUpgrade: "+upgrade+"\n\n"))
+		saw := sawOf(t, w.raw("GET / HTTP/1.1\nHost: nb-anna.apps.test\nCookie: "+cookie+"\nConnection: Upgrade, "+
+			"HTTP2-Settings\nHTTP2-Settings: AAMAAABk\nUpgrade: "+upgrade+"\n\n"))
 		if saw.Header.Get("Upgrade") != "" || saw.Header.Get("Http2-Settings") != "" {
 			t.Errorf("%s: got through as %v", upgrade, saw.Header)
 		}
@@ -137,22 +151,30 @@ func TestCallsMadeByOtherSites(t *testing.T) {
 		headers              []string
 		notebook, endpointOK bool
 	}{
-		"own page, fetch":               {http.MethodPost, []string{"Origin", "http://nb-anna.apps.test", "Sec-Fetch-Site", "same-origin"}, true, false},
-		"a link on another site":        {http.MethodGet, navigation, true, true},
-		"typed into the address bar":    {http.MethodGet, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, true, true},
-		"a program":                     {http.MethodPost, nil, true, true},
-		"another notebook, fetch":       {http.MethodPost, []string{"Origin", "http://nb-jonas.apps.test", "Sec-Fetch-Site", "same-site"}, false, false},
+		"own page, fetch": {http.MethodPost, []string{"Origin", "http://nb-anna.apps.test", "Sec-Fetch-Site",
+			"same-origin"}, true, false},
+		"a link on another site": {http.MethodGet, navigation, true, true},
+		"typed into the address bar": {http.MethodGet, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate",
+			"Sec-Fetch-Dest", "document"}, true, true},
+		"a program": {http.MethodPost, nil, true, true},
+		"another notebook, fetch": {http.MethodPost, []string{"Origin", "http://nb-jonas.apps.test", "Sec-Fetch-Site",
+			"same-site"}, false, false},
 		"another notebook, old browser": {http.MethodPut, []string{"Origin", "http://nb-jonas.apps.test"}, false, false},
 		"null origin":                   {http.MethodDelete, []string{"Origin", "null"}, false, false},
 		"the same name over https":      {http.MethodPost, []string{"Origin", "https://nb-anna.apps.test"}, false, false},
 		"another port":                  {http.MethodPost, []string{"Origin", "http://nb-anna.apps.test:81"}, false, false},
-		"two origins":                   {http.MethodPost, []string{"Origin", "http://nb-anna.apps.test", "Origin", "http://x.test"}, false, false},
-		"a form on another site":        {http.MethodPost, with(navigation, "Origin", "http://x.test"), false, false},
-		"a form without origin":         {http.MethodPost, navigation, false, false},
-		"a script of another notebook":  {http.MethodGet, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, false, true},
-		"a frame in another site":       {http.MethodGet, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, false, true},
-		"reading across origins":        {http.MethodGet, []string{"Origin", "http://x.test", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, false, true},
-		"a websocket of another site":   {http.MethodGet, []string{"Origin", "http://x.test", "Upgrade", "websocket", "Connection", "Upgrade"}, false, false},
+		"two origins": {http.MethodPost, []string{"Origin", "http://nb-anna.apps.test", "Origin",
+			"http://x.test"}, false, false},
+		"a form on another site": {http.MethodPost, with(navigation, "Origin", "http://x.test"), false, false},
+		"a form without origin":  {http.MethodPost, navigation, false, false},
+		"a script of another notebook": {http.MethodGet, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors",
+			"Sec-Fetch-Dest", "script"}, false, true},
+		"a frame in another site": {http.MethodGet, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+			"Sec-Fetch-Dest", "iframe"}, false, true},
+		"reading across origins": {http.MethodGet, []string{"Origin", "http://x.test", "Sec-Fetch-Site", "cross-site",
+			"Sec-Fetch-Mode", "cors"}, false, true},
+		"a websocket of another site": {http.MethodGet, []string{"Origin", "http://x.test", "Upgrade", "websocket",
+			"Connection", "Upgrade"}, false, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +190,8 @@ func TestCallsMadeByOtherSites(t *testing.T) {
 			}
 		})
 	}
-	for origin, want := range map[string]bool{"http://nb-anna.apps.test": true, "HTTP://NB-ANNA.apps.test": true, "http://nb-jonas.apps.test": false, "null": false, "http://portal.test": false} {
+	for origin, want := range map[string]bool{"http://nb-anna.apps.test": true, "HTTP://NB-ANNA.apps.test": true,
+		"http://nb-jonas.apps.test": false, "null": false, "http://portal.test": false} {
 		conn, _, err := w.dial("nb-anna", notebook, "Origin", origin)
 		if (err == nil) != want {
 			t.Errorf("websocket from %s: want %t, got %v", origin, want, err)
@@ -214,13 +237,16 @@ func TestEarlyHintsSetNoCookies(t *testing.T) {
 	}
 }
 
-// T-SSRF: only the address that the controller observed for the workload's own pod is ever called, and never one of a machine's own services.
+// T-SSRF: only the address that the controller observed for the workload's own pod is ever called, and never one of a
+// machine's own services.
 func TestAddressesThatAreNeverCalled(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	addresses := []string{
-		"127.0.0.1", "127.8.8.8", "::1", "[::1]", "0.0.0.0", "::", "169.254.169.254", "fe80::1", "fe80::1%eth0", "0x7f000001", "2130706433", "017700000001", "127.1", "localhost",
-		"metadata.google.internal", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "224.0.0.1", "ff02::1", "255.255.255.255", "100.100.100.200", "fd00:ec2::254", "10.64.0.5:22",
+		"127.0.0.1", "127.8.8.8", "::1", "[::1]", "0.0.0.0", "::", "169.254.169.254", "fe80::1", "fe80::1%eth0", "0x7f000001",
+		"2130706433", "017700000001", "127.1", "localhost",
+		"metadata.google.internal", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "224.0.0.1", "ff02::1", "255.255.255.255",
+		"100.100.100.200", "fd00:ec2::254", "10.64.0.5:22",
 		"10.64.0.5@evil", "", " 10.64.0.5", "10.64.0.5/x", "10.0.0.256",
 	}
 	for _, ip := range addresses {
@@ -255,7 +281,8 @@ func TestTheTargetIsNotTheClients(t *testing.T) {
 	if saw.Host != "nb-anna.apps.test" || saw.URI != "/x?y" {
 		t.Errorf("want the own host, got %+v", saw)
 	}
-	if res := w.raw("GET http://169.254.169.254/latest HTTP/1.1\nHost: nb-anna.apps.test\nCookie: " + cookie + "\n\n"); res.StatusCode != http.StatusNotFound {
+	if res := w.raw("GET http://169.254.169.254/latest HTTP/1.1\nHost: nb-anna.apps.test\nCookie: " + cookie +
+		"\n\n"); res.StatusCode != http.StatusNotFound {
 		t.Errorf("want another host's address refused, got %d", res.StatusCode)
 	}
 	if res := w.get("nb-anna", "/redirect", "Cookie", cookie); res.StatusCode != http.StatusFound {
@@ -293,11 +320,13 @@ func TestMethodsAndSizesThatAreRefused(t *testing.T) {
 		if method == "CONNECT" {
 			target = "nb-anna.apps.test:80"
 		}
-		if res := w.raw(method + " " + target + " HTTP/1.1\nHost: nb-anna.apps.test\nCookie: " + cookie + "\n\n"); res.StatusCode != http.StatusMethodNotAllowed {
+		if res := w.raw(method + " " + target + " HTTP/1.1\nHost: nb-anna.apps.test\nCookie: " + cookie +
+			"\n\n"); res.StatusCode != http.StatusMethodNotAllowed {
 			t.Errorf("%s: want 405, got %d", method, res.StatusCode)
 		}
 	}
-	if res := w.get("nb-anna", "/", "Cookie", cookie, "X-Long", strings.Repeat("x", 65<<10)); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+	if res := w.get("nb-anna", "/", "Cookie", cookie, "X-Long",
+		strings.Repeat("x", 65<<10)); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("want 431, got %d", res.StatusCode)
 	}
 	if d := w.dials(); len(d) != 0 {
@@ -309,7 +338,8 @@ func TestBodiesAreStreamed(t *testing.T) {
 	w := newWorld(t)
 	cookie := w.signIn(annaPortal, "nb-anna")
 	const size = 64 << 20
-	saw := sawOf(t, w.call(http.MethodPut, "nb-anna", "/api/contents/big", io.LimitReader(zeros{}, size), "Cookie", cookie))
+	saw := sawOf(t, w.call(http.MethodPut, "nb-anna", "/api/contents/big", io.LimitReader(zeros{}, size), "Cookie",
+		cookie))
 	if saw.Body != size {
 		t.Errorf("want %d bytes, got %d", size, saw.Body)
 	}
@@ -343,11 +373,14 @@ func TestPodsThatDoNotAnswer(t *testing.T) {
 	w.gw.Wake(t.Context())
 	time.Sleep(60 * time.Millisecond)
 	res = w.get("nb-anna", "/", with(navigation, "Cookie", cookie)...)
-	if body := text(t, res); res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "“nb-anna” does not answer yet") || !strings.Contains(body, `http-equiv="refresh" content="3"`) {
+	if body := text(t, res); res.StatusCode != http.StatusBadGateway ||
+		!strings.Contains(body, "“nb-anna” does not answer yet") ||
+		!strings.Contains(body, `http-equiv="refresh" content="3"`) {
 		t.Errorf("want a page that tries again, got %d %s", res.StatusCode, body)
 	}
 	res = w.get("nb-anna", "/api", "Cookie", cookie, "Accept-Language", "de")
-	if body := text(t, res); res.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, "antwortet noch nicht") || strings.Contains(body, "10.64") {
+	if body := text(t, res); res.Header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(body, "antwortet noch nicht") || strings.Contains(body, "10.64") {
 		t.Errorf("want a problem in German without inner detail, got %s", body)
 	}
 }
@@ -364,21 +397,25 @@ func TestPagesOfStates(t *testing.T) {
 		for lang, word := range map[string]string{"en": "To the GPU portal", "de": "Zum GPU-Portal"} {
 			res := w.get("nb-anna", "/lab", with(navigation, "Cookie", cookie, "Accept-Language", lang)...)
 			body := text(t, res)
-			if res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, word) || !strings.Contains(body, `href="`+portalURL+`/"`) ||
-				!strings.Contains(body, `content="3"`) || !strings.Contains(body, `<html lang="`+lang+`">`) || strings.Contains(body, "gateway.state") {
+			if res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, word) ||
+				!strings.Contains(body, `href="`+portalURL+`/"`) ||
+				!strings.Contains(body, `content="3"`) || !strings.Contains(body, `<html lang="`+lang+`">`) ||
+				strings.Contains(body, "gateway.state") {
 				t.Errorf("%s in %s: got %d %s", state, lang, res.StatusCode, body)
 			}
 			csp := res.Header.Get("Content-Security-Policy")
-			if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("Cache-Control") != "no-store" {
+			if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") ||
+				!strings.Contains(csp, "frame-ancestors 'none'") || res.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("want a strict policy, got %s", csp)
 			}
 		}
 	}
 }
 
-// BenchmarkProxy compares the gateway with a bare ReverseProxy, and with nginx where one is on the PATH, in the same run. Client, proxy and pod share the
-// machine, so "pod" (no proxy at all) says how much of each figure is not the proxy's. cpu-µs/op is the processor time of all of them together: on a machine that
-// does other work as well it is the figure to compare.
+// BenchmarkProxy compares the gateway with a bare ReverseProxy, and with nginx where one is on the PATH, in the same
+// run. Client, proxy and pod share the machine, so "pod" (no proxy at all) says how much of each figure is not the
+// proxy's. cpu-µs/op is the processor time of all of them together: on a machine that does other work as well it is the
+// figure to compare.
 func BenchmarkProxy(b *testing.B) {
 	body := []byte(strings.Repeat("x", 1024))
 	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -397,7 +434,8 @@ func BenchmarkProxy(b *testing.B) {
 	w.pod = pod
 	cookie := w.signIn(annaPortal, "nb-anna")
 	processes := []string{"self"}
-	addresses := map[string]string{"bare": bare.Listener.Addr().String(), "gateway": w.server.Listener.Addr().String(), "pod": pod.Listener.Addr().String()}
+	addresses := map[string]string{"bare": bare.Listener.Addr().String(), "gateway": w.server.Listener.Addr().String(),
+		"pod": pod.Listener.Addr().String()}
 	if nginx, err := exec.LookPath("nginx"); err == nil {
 		var pid int
 		addresses["nginx"], pid = startNginx(b, nginx, pod.Listener.Addr().String())
@@ -409,8 +447,10 @@ func BenchmarkProxy(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetParallelism(8)
-			call := []byte("GET /api/contents?type=file HTTP/1.1\r\nHost: nb-anna.apps.test\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\nAccept-Language: en\r\n" +
-				"User-Agent: Mozilla/5.0\r\nReferer: http://nb-anna.apps.test/lab\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\nX-XSRFToken: x\r\n" +
+			call := []byte("GET /api/contents?type=file HTTP/1.1\r\nHost: nb-anna.apps.test\r\nAccept: " +
+				"application/json\r\nAccept-Encoding: gzip\r\nAccept-Language: en\r\n" +
+				"User-Agent: Mozilla/5.0\r\nReferer: http://nb-anna.apps.test/lab\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: " +
+				"cors\r\nSec-Fetch-Dest: empty\r\nX-XSRFToken: x\r\n" +
 				"Cookie: _xsrf=2|x; " + cookie + "\r\n\r\n")
 			before := cpuTime(processes)
 			defer func() { b.ReportMetric(float64((cpuTime(processes)-before).Microseconds())/float64(b.N), "cpu-µs/op") }()
@@ -439,7 +479,8 @@ func BenchmarkProxy(b *testing.B) {
 	}
 }
 
-// startNginx runs one as a plain reverse proxy with kept connections, as somebody would who knows it, and gives its address and process.
+// startNginx runs one as a plain reverse proxy with kept connections, as somebody would who knows it, and gives its
+// address and process.
 func startNginx(b *testing.B, program, pod string) (string, int) {
 	b.Helper()
 	dir := b.TempDir()
@@ -449,7 +490,8 @@ func startNginx(b *testing.B, program, pod string) (string, int) {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	config := fmt.Sprintf(`daemon off; worker_processes auto; pid %[1]s/pid; error_log %[1]s/errors crit; events { worker_connections 1024; }
+	config := fmt.Sprintf(
+		`daemon off; worker_processes auto; pid %[1]s/pid; error_log %[1]s/errors crit; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 100000000; client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
 upstream pod { server %[2]s; keepalive 64; keepalive_requests 100000000; }
 server { listen %[3]s; location / { proxy_pass http://pod; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; } } }`,

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// watch makes sure that somebody looks after open connections: it runs while there are passes and ends by itself, so that nobody can forget to
-// start it. With the defaults a connection is closed at most 4 s after access ended: an answer may be 2 s old when it is looked at.
+// watch makes sure that somebody looks after open connections: it runs while there are passes and ends by itself, so
+// that nobody can forget to start it. With the defaults a connection is closed at most 4 s after access ended: an
+// answer may be 2 s old when it is looked at.
 func (g *Gateway) watch() {
 	g.watcher.Lock()
 	defer g.watcher.Unlock()
@@ -36,7 +37,8 @@ func (g *Gateway) unwatched() bool {
 	return !g.watched
 }
 
-// Wake asks again about every open connection at once; the app calls it when a session, a share or a workload has changed.
+// Wake asks again about every open connection at once; the app calls it when a session, a share or a workload has
+// changed.
 func (g *Gateway) Wake(ctx context.Context) { g.sweep(ctx, 0) }
 
 // sweep rechecks every pass with open connections and forgets the others when they are out of date.
@@ -60,7 +62,8 @@ func (g *Gateway) recheck(ctx context.Context, p *pass, allowed time.Duration) {
 	gr, err := g.renew(ctx, p, allowed)
 	over := err == nil && !gr.open || err != nil && (definite(err) || p.age(g.opts.Now()) > g.opts.Grace)
 	if err != nil && !definite(err) {
-		g.opts.Logger.WarnContext(ctx, "cannot ask whether open connections may stay", "workload", p.claim.name, "closed", over, "error", err.Error())
+		g.opts.Logger.WarnContext(ctx, "cannot ask whether open connections may stay", "workload", p.claim.name, "closed",
+			over, "error", err.Error())
 	}
 	for _, e := range g.passes.exchangesOf(p) {
 		if over || err == nil && gr.target != e.grant.target {
@@ -69,7 +72,8 @@ func (g *Gateway) recheck(ctx context.Context, p *pass, allowed time.Duration) {
 	}
 }
 
-// Close ends every open connection; the app calls it when it stops, since a server that shuts down does not know of websockets.
+// Close ends every open connection; the app calls it when it stops, since a server that shuts down does not know of
+// websockets.
 func (g *Gateway) Close() {
 	g.passes.mu.Lock()
 	var open []*exchange

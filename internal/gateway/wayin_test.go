@@ -25,12 +25,14 @@ func TestWayIn(t *testing.T) {
 	}
 	path := strings.TrimPrefix(callback, "http://nb-anna.apps.test")
 	res := w.get("nb-anna", path, with(navigation, "Cookie", stateCookie+"="+state)...)
-	if got, want := res.Header.Get("Location"), "http://nb-anna.apps.test/lab/tree/a%2Fb.ipynb?reset=1"; got != want || res.StatusCode != http.StatusSeeOther {
+	if got, want := res.Header.Get("Location"), "http://nb-anna.apps.test/lab/tree/a%2Fb.ipynb?reset=1"; got != want ||
+		res.StatusCode != http.StatusSeeOther {
 		t.Errorf("want 303 to %s, got %d to %s", want, res.StatusCode, got)
 	}
 	var session *http.Cookie
 	for _, c := range res.Cookies() {
-		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || !strings.HasPrefix(c.Name, "__Host-") {
+		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" ||
+			!strings.HasPrefix(c.Name, "__Host-") {
 			t.Errorf("cookie %s is not as it must be: %s", c.Name, c.Raw)
 		}
 		if c.Name == sessionCookie {
@@ -45,14 +47,16 @@ func TestWayIn(t *testing.T) {
 		t.Fatalf("want id and secret, got %q", session.Value)
 	}
 	s := w.sessions[credential.ID]
-	if s.Parent != annaPortal || s.Workload != "w-nb-anna" || s.Person != "anna" || strings.Contains(s.SecretHash, credential.Secret) || !credential.Matches(s.SecretHash) {
+	if s.Parent != annaPortal || s.Workload != "w-nb-anna" || s.Person != "anna" ||
+		strings.Contains(s.SecretHash, credential.Secret) || !credential.Matches(s.SecretHash) {
 		t.Errorf("want a session that hangs on the portal's and opens one workload, got %+v", s)
 	}
 	saw := sawOf(t, w.get("nb-anna", "/lab", "Cookie", session.Name+"="+session.Value))
 	if saw.Host != "nb-anna.apps.test" || saw.Header.Get("Authorization") != "token "+podSecret {
 		t.Errorf("want the pod to see its host and its own secret, got %+v", saw)
 	}
-	if res := w.get("nb-anna", path, with(navigation, "Cookie", stateCookie+"="+state)...); res.StatusCode != http.StatusBadRequest || len(res.Cookies()) != 0 {
+	if res := w.get("nb-anna", path, with(navigation, "Cookie",
+		stateCookie+"="+state)...); res.StatusCode != http.StatusBadRequest || len(res.Cookies()) != 0 {
 		t.Errorf("want a replayed code refused, got %d with %v", res.StatusCode, res.Cookies())
 	}
 }
@@ -64,8 +68,10 @@ func TestCodesThatDoNotLetIn(t *testing.T) {
 		"state of another browser": func(_ *world, _, _, state *string) {
 			*state = strings.Repeat("a", 43)
 		},
-		"no state cookie":     func(_ *world, _, _, state *string) { *state = "" },
-		"empty state":         func(_ *world, _, path, state *string) { *state, *path = "", strings.Replace(*path, "state=", "x=", 1) },
+		"no state cookie": func(_ *world, _, _, state *string) { *state = "" },
+		"empty state": func(_ *world, _, path, state *string) {
+			*state, *path = "", strings.Replace(*path, "state=", "x=", 1)
+		},
 		"a code of one's own": func(_ *world, _, path, _ *string) { *path = strings.Replace(*path, "code=", "code=x", 1) },
 		"no code":             func(_ *world, _, path, _ *string) { *path = strings.Replace(*path, "code=", "x=", 1) },
 		"after signing out":   func(w *world, _, _, _ *string) { _ = w.EndSession(w.t.Context(), annaPortal) },
@@ -165,20 +171,28 @@ func TestANewWayInEndsTheOldOne(t *testing.T) {
 }
 
 var returnTargets = []string{
-	"//evil.test", "/\\evil.test", "\\\\evil.test", "/\t/evil.test", "\t//evil.test", " //evil.test", "/ /evil.test", "/%2f%2fevil.test", "/%5cevil.test", "/%09/evil.test",
-	"https:evil.test", "https:///evil.test", "https://evil.test", "http:/\\evil.test", "///evil.test", "////evil.test", "/./ /evil.test", "/.//evil.test", "/..//evil.test",
-	"@evil.test", "/@evil.test", "//nb-anna.apps.test@evil.test", "http://nb-anna.apps.test.evil.test", ".evil.test", "evil.test", "javascript:alert(1)", "data:text/html,x",
-	"/\r\nLocation: http://evil.test", "/%0d%0aLocation:%20http://evil.test", "/\u2215/evil.test", "／／evil.test", "/／evil.test", "\u3002evil.test", "", "?x=//evil.test", "#//evil.test",
-	"/?x=\r\nSet-Cookie: a=b", "/\x00/evil.test", "/" + strings.Repeat("a", 10<<10), "/%", "/%zz", "/a?b=%zz", "/a#//evil.test", "/a?b#c", "/.gpu-portal/callback?code=x",
-	"/.gpu-portal/../.gpu-portal/callback", "/;//evil.test", "/:80", ":80", "/a b", "/a\"b<c>", "/?q=a b\"<>", "/日本", "/?q=日本", "//", "/", "/lab", "*", "http:evil", "//[::1]/", "/[::1]",
-	"/" + strings.Repeat("\xcd", 2000), "/a//b", "/a/%2e%2e//evil.test", "/%2e%2e/%2fevil.test", "/\u00a0/evil.test", "/\ufeff/evil.test", "mailto:a@b",
+	"//evil.test", "/\\evil.test", "\\\\evil.test", "/\t/evil.test", "\t//evil.test", " //evil.test", "/ /evil.test",
+	"/%2f%2fevil.test", "/%5cevil.test", "/%09/evil.test",
+	"https:evil.test", "https:///evil.test", "https://evil.test", "http:/\\evil.test", "///evil.test", "////evil.test",
+	"/./ /evil.test", "/.//evil.test", "/..//evil.test",
+	"@evil.test", "/@evil.test", "//nb-anna.apps.test@evil.test", "http://nb-anna.apps.test.evil.test", ".evil.test",
+	"evil.test", "javascript:alert(1)", "data:text/html,x",
+	"/\r\nLocation: http://evil.test", "/%0d%0aLocation:%20http://evil.test", "/\u2215/evil.test", "／／evil.test",
+	"/／evil.test", "\u3002evil.test", "", "?x=//evil.test", "#//evil.test",
+	"/?x=\r\nSet-Cookie: a=b", "/\x00/evil.test", "/" + strings.Repeat("a", 10<<10), "/%", "/%zz", "/a?b=%zz",
+	"/a#//evil.test", "/a?b#c", "/.gpu-portal/callback?code=x",
+	"/.gpu-portal/../.gpu-portal/callback", "/;//evil.test", "/:80", ":80", "/a b", "/a\"b<c>", "/?q=a b\"<>", "/日本",
+	"/?q=日本", "//", "/", "/lab", "*", "http:evil", "//[::1]/", "/[::1]",
+	"/" + strings.Repeat("\xcd", 2000), "/a//b", "/a/%2e%2e//evil.test", "/%2e%2e/%2fevil.test", "/\u00a0/evil.test",
+	"/\ufeff/evil.test", "mailto:a@b",
 }
 
 func TestReturnTargets(t *testing.T) {
 	for _, target := range returnTargets {
 		checkLocal(t, target)
 	}
-	for target, want := range map[string]string{"/lab?reset": "/lab?reset", "/a%2Fb?c=%20d&e": "/a%2Fb?c=%20d&e", "/日本": "/%E6%97%A5%E6%9C%AC", "/": "/"} {
+	for target, want := range map[string]string{"/lab?reset": "/lab?reset", "/a%2Fb?c=%20d&e": "/a%2Fb?c=%20d&e",
+		"/日本": "/%E6%97%A5%E6%9C%AC", "/": "/"} {
 		if got := localPath(target); got != want {
 			t.Errorf("want %q kept as %q, got %q", target, want, got)
 		}
@@ -191,7 +205,8 @@ func checkLocal(t *testing.T, target string) {
 	got := localPath(target)
 	to := "http://nb-anna.apps.test" + got
 	u, err := url.Parse(to)
-	if err != nil || u.Host != "nb-anna.apps.test" || u.User != nil || !strings.HasPrefix(got, "/") || strings.HasPrefix(u.Path, "//") {
+	if err != nil || u.Host != "nb-anna.apps.test" || u.User != nil || !strings.HasPrefix(got, "/") ||
+		strings.HasPrefix(u.Path, "//") {
 		t.Errorf("%q became %q", target, got)
 	}
 	if strings.ContainsFunc(got, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' || r == '"' || r == '<' }) {
@@ -212,7 +227,8 @@ func FuzzReturnTarget(f *testing.F) {
 func TestHosts(t *testing.T) {
 	w := newWorld(t)
 	for host, want := range map[string]bool{
-		"nb.apps.test": true, "NB.apps.TEST:8080": true, "apps.test": false, "portal.test": false, "a.b.apps.test": true, "nbapps.test": false, "": false, "[::1]:80": false,
+		"nb.apps.test": true, "NB.apps.TEST:8080": true, "apps.test": false, "portal.test": false, "a.b.apps.test": true,
+		"nbapps.test": false, "": false, "[::1]:80": false,
 	} {
 		if got := w.gw.Serves(host); got != want {
 			t.Errorf("Serves(%q): want %t, got %t", host, want, got)
@@ -223,13 +239,17 @@ func TestHosts(t *testing.T) {
 			t.Errorf("want %q to be no workload's name", host)
 		}
 	}
-	for domain, portal := range map[string]string{"": portalURL, "portal.test": portalURL, "a/b": portalURL, "apps.test": "ftp://x"} {
-		if _, err := New(Options{PortalURL: portal, AppsDomain: domain, Workloads: w, Sessions: w, Actors: w, Tokens: w, Pods: w.gw.opts.Pods}); err == nil {
+	for domain, portal := range map[string]string{"": portalURL, "portal.test": portalURL, "a/b": portalURL,
+		"apps.test": "ftp://x"} {
+		if _, err := New(Options{PortalURL: portal, AppsDomain: domain, Workloads: w, Sessions: w, Actors: w, Tokens: w,
+			Pods: w.gw.opts.Pods}); err == nil {
 			t.Errorf("want apps domain %q of %q refused", domain, portal)
 		}
 	}
-	local, err := New(Options{PortalURL: "http://localhost:8080", AppsDomain: "localhost", Workloads: w, Sessions: w, Actors: w, Tokens: w, Pods: w.gw.opts.Pods})
-	if err != nil || local.URL("nb") != "http://nb.localhost:8080" || local.Serves("localhost:8080") || !local.Serves("nb.localhost:8080") {
+	local, err := New(Options{PortalURL: "http://localhost:8080", AppsDomain: "localhost", Workloads: w, Sessions: w,
+		Actors: w, Tokens: w, Pods: w.gw.opts.Pods})
+	if err != nil || local.URL("nb") != "http://nb.localhost:8080" || local.Serves("localhost:8080") ||
+		!local.Serves("nb.localhost:8080") {
 		t.Errorf("want localhost to work with *.localhost, got %v", err)
 	}
 }

@@ -59,17 +59,23 @@ const (
 	jonasPortal = "jonas-portal-session"
 )
 
-// newWorld: anna owns the notebooks nb-anna and nb-other and the endpoint ep-anna in tenant red, where jonas is a developer too; nb-jonas is his.
+// newWorld: anna owns the notebooks nb-anna and nb-other and the endpoint ep-anna in tenant red, where jonas is a
+// developer too; nb-jonas is his.
 func newWorld(t testing.TB, change ...func(*Options, *PodsOptions)) *world {
 	w := &world{
-		t: t, workloads: map[string]workload.Workload{}, actors: map[identity.PersonID]identity.Actor{}, sessions: map[string]identity.Session{},
-		codes: map[string]code{}, tokens: map[string]identity.PersonID{"gpup_anna.secret": "anna", "gpup_jonas.secret": "jonas", "gpup_eve.secret": "eve"},
+		t: t, workloads: map[string]workload.Workload{}, actors: map[identity.PersonID]identity.Actor{},
+		sessions: map[string]identity.Session{},
+		codes:    map[string]code{}, tokens: map[string]identity.PersonID{"gpup_anna.secret": "anna",
+			"gpup_jonas.secret": "jonas", "gpup_eve.secret": "eve"},
 	}
 	for _, p := range []identity.PersonID{"anna", "jonas"} {
-		w.actors[p] = identity.Actor{Person: identity.Person{ID: p}, Tenants: map[string][]identity.Role{"red": {identity.Developer}}, Via: identity.ViaSession}
+		w.actors[p] = identity.Actor{Person: identity.Person{ID: p},
+			Tenants: map[string][]identity.Role{"red": {identity.Developer}}, Via: identity.ViaSession}
 	}
-	w.actors["eve"] = identity.Actor{Person: identity.Person{ID: "eve"}, Tenants: map[string][]identity.Role{"blue": {identity.Developer}}, Via: identity.ViaSession}
-	for id, p := range map[string]identity.PersonID{annaPortal: "anna", jonasPortal: "jonas", "eve-portal-session": "eve"} {
+	w.actors["eve"] = identity.Actor{Person: identity.Person{ID: "eve"},
+		Tenants: map[string][]identity.Role{"blue": {identity.Developer}}, Via: identity.ViaSession}
+	for id, p := range map[string]identity.PersonID{annaPortal: "anna", jonasPortal: "jonas",
+		"eve-portal-session": "eve"} {
 		w.sessions[id] = identity.Session{ID: id, Person: p, SeenAt: time.Now(), EndsAt: time.Now().Add(100 * time.Hour)}
 	}
 	w.put(notebook("nb-anna", "anna"))
@@ -83,8 +89,9 @@ func newWorld(t testing.TB, change ...func(*Options, *PodsOptions)) *world {
 
 	pods := PodsOptions{Clusters: map[string]Cluster{"c1": {Dialer: w}}, Secrets: w, Now: w.Now}
 	opts := Options{
-		PortalURL: portalURL, AppsDomain: "apps.test", Workloads: w, Sessions: w, Actors: w, Tokens: w, Now: w.Now, Recheck: 50 * time.Millisecond,
-		Bundle: bundle(), Logger: slog.New(slog.DiscardHandler), PortalCookies: []string{"__Host-portal"},
+		PortalURL: portalURL, AppsDomain: "apps.test", Workloads: w, Sessions: w, Actors: w, Tokens: w, Now: w.Now,
+		Recheck: 50 * time.Millisecond,
+		Bundle:  bundle(), Logger: slog.New(slog.DiscardHandler), PortalCookies: []string{"__Host-portal"},
 	}
 	for _, f := range change {
 		f(&opts, &pods)
@@ -115,8 +122,9 @@ var bundle = sync.OnceValue(i18n.MustLoad)
 
 func notebook(name string, owner identity.PersonID) workload.Workload {
 	return workload.Workload{
-		ID: workload.ID("w-" + name), Name: name, Kind: catalog.Notebook, Tenant: "red", Owner: owner, Cluster: "c1", Namespace: "gpu-red",
-		Image: catalog.Image{Port: 8888, Auth: "token"}, Desired: workload.WantRunning, State: workload.Running,
+		ID: workload.ID("w-" + name), Name: name, Kind: catalog.Notebook, Tenant: "red", Owner: owner, Cluster: "c1",
+		Namespace: "gpu-red",
+		Image:     catalog.Image{Port: 8888, Auth: "token"}, Desired: workload.WantRunning, State: workload.Running,
 		Observed: workload.Observation{Ready: true, Pod: name + "-0", PodIP: "10.64.0.5"},
 	}
 }
@@ -321,7 +329,8 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 }
 
 func echoWebSocket(w http.ResponseWriter, r *http.Request) {
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, Subprotocols: []string{"v1.kernel.websocket.jupyter.org"}})
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
+		Subprotocols: []string{"v1.kernel.websocket.jupyter.org"}})
 	if err != nil {
 		return
 	}
@@ -364,7 +373,8 @@ func (w *world) get(name, path string, headers ...string) *http.Response {
 	return w.call(http.MethodGet, name, path, nil, headers...)
 }
 
-var navigation = []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site", "Accept", "text/html"}
+var navigation = []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site",
+	"Accept", "text/html"}
 
 func with(headers []string, more ...string) []string {
 	return append(append([]string(nil), headers...), more...)
@@ -374,7 +384,8 @@ func with(headers []string, more ...string) []string {
 func (w *world) signIn(portalSession, name string) string {
 	w.t.Helper()
 	state, location := w.toPortal(name, "/lab")
-	res := w.get(name, strings.TrimPrefix(w.authorize(portalSession, location), "http://"+name+".apps.test"), with(navigation, "Cookie", stateCookie+"="+state)...)
+	res := w.get(name, strings.TrimPrefix(w.authorize(portalSession, location), "http://"+name+".apps.test"),
+		with(navigation, "Cookie", stateCookie+"="+state)...)
 	if res.StatusCode != http.StatusSeeOther {
 		w.t.Fatalf("want the callback to let in, got %d", res.StatusCode)
 	}
@@ -443,7 +454,8 @@ func (w *world) dial(name, cookie string, headers ...string) (*websocket.Conn, *
 	for i := 0; i+1 < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
 	}
-	return websocket.Dial(w.t.Context(), "ws://"+name+".apps.test/ws", &websocket.DialOptions{HTTPClient: w.client, HTTPHeader: h})
+	return websocket.Dial(w.t.Context(), "ws://"+name+".apps.test/ws", &websocket.DialOptions{HTTPClient: w.client,
+		HTTPHeader: h})
 }
 
 func (w *world) mustDial(name, cookie string, headers ...string) *websocket.Conn {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// answers keeps what is asked for when somebody wants it: one call for a question at a time, however many want its answer, and none before the last answer has grown old.
-// A call belongs to nobody's page, so no page that is closed ends it, and no page waits for it longer than it likes.
+// answers keeps what is asked for when somebody wants it: one call for a question at a time, however many want its
+// answer, and none before the last answer has grown old. A call belongs to nobody's page, so no page that is closed
+// ends it, and no page waits for it longer than it likes.
 type answers[K comparable, V any] struct {
 	every time.Duration // how long an answer, or a failure, is good for
 	most  int           // how many questions are kept
@@ -29,7 +30,8 @@ func newAnswers[K comparable, V any](every time.Duration, most, atOnce int, done
 	return &answers[K, V]{every: every, most: most, done: done, kept: map[K]*kept[V]{}, slot: make(chan struct{}, atOnce)}
 }
 
-// get is what is known of a question. It begins a call where that is too old; the answer's call is the one under way, nil for none.
+// get is what is known of a question. It begins a call where that is too old; the answer's call is the one under way,
+// nil for none.
 func (a *answers[K, V]) get(key K, now time.Time, ask func() (V, error)) kept[V] {
 	a.mu.Lock()
 	defer a.mu.Unlock()

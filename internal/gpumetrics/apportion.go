@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// exporterPod knows the exporter by the name that its chart and the GPU Operator give it, for sites where nothing else tells it from a workload: a free card of a
-// scrape that does not honour labels has no labels but the exporter's.
+// exporterPod knows the exporter by the name that its chart and the GPU Operator give it, for sites where nothing else
+// tells it from a workload: a free card of a scrape that does not honour labels has no labels but the exporter's.
 func exporterPod(name string) bool { return strings.Contains(name, "dcgm-exporter") }
 
-// own says which part of a device one of its pods uses. The only pod on a device uses all of it. Where several do, the exporter either tells each one's part, or one
-// value for all, of which each gets the same part. Parts never add up to more than there is.
+// own says which part of a device one of its pods uses. The only pod on a device uses all of it. Where several do, the
+// exporter either tells each one's part, or one value for all, of which each gets the same part. Parts never add up to
+// more than there is.
 func (s *shot) own(out *Device, d *device, pod podKey) {
 	out.OwnEngine, out.OwnMemory, out.OwnPower = out.Engine, out.MemoryUsed, s.ownPower(out.Power, d)
 	if len(d.pods) < 2 {
@@ -21,8 +22,9 @@ func (s *shot) own(out *Device, d *device, pod podKey) {
 	out.OwnMemory = d.part(memUsed, pod, out.MemoryUsed)
 }
 
-// part of a pod in what the device does. A row of the device itself beside the pods' rows is how the exporter shows that the latter are the pods' own. They come from
-// the driver's list of processes, at another moment than the device's: when they add up to more than that, they are measures of nothing, and are scaled.
+// part of a pod in what the device does. A row of the device itself beside the pods' rows is how the exporter shows
+// that the latter are the pods' own. They come from the driver's list of processes, at another moment than the
+// device's: when they add up to more than that, they are measures of nothing, and are scaled.
 func (d *device) part(k kind, pod podKey, whole Reading) Reading {
 	if !whole.Known() {
 		return whole
@@ -59,7 +61,8 @@ func apportioned(r Reading, part float64) Reading {
 	return r
 }
 
-// ownPower is the part of the card's power that one pod answers for: the slice's part of the card, and of that the pod's. Nobody measures it.
+// ownPower is the part of the card's power that one pod answers for: the slice's part of the card, and of that the
+// pod's. Nobody measures it.
 func (s *shot) ownPower(card Reading, d *device) Reading {
 	if !card.Known() {
 		return card
@@ -79,8 +82,8 @@ func (s *shot) ownPower(card Reading, d *device) Reading {
 	return apportioned(card, part)
 }
 
-// sliceOf is the part of its card's compute that a slice has; 0 where the profile does not say. A card whose slices claim more than it has, as happens while it is being
-// cut anew, is as large as they claim.
+// sliceOf is the part of its card's compute that a slice has; 0 where the profile does not say. A card whose slices
+// claim more than it has, as happens while it is being cut anew, is as large as they claim.
 func (s *shot) sliceOf(d *device) float64 {
 	mine := computeSlices(d.Profile)
 	if mine == 0 {

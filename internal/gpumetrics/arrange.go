@@ -25,7 +25,8 @@ type podRows struct {
 	rows     [kinds]value
 }
 
-// shot is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept, and never changed afterwards.
+// shot is everything one poll has brought. It is built row by row, so that the rows themselves need not be kept, and
+// never changed afterwards.
 type shot struct {
 	labels  Labels
 	stale   time.Duration
@@ -67,8 +68,8 @@ func newShot(l Labels, now time.Time, stale time.Duration) *shot {
 		tally: tally{series: map[string]int{}, odd: map[kind]int{}, samples: map[kind]struct{}{}}}
 }
 
-// describe takes in a row of the devices query: what a device is, and when it was last heard of. Ages are taken by Prometheus' own clock, so that a
-// difference between its clock and ours is not an age.
+// describe takes in a row of the devices query: what a device is, and when it was last heard of. Ages are taken by
+// Prometheus' own clock, so that a difference between its clock and ours is not an age.
 func (s *shot) describe(row series) {
 	key, ok := s.labels.device(row.labels)
 	if !ok {
@@ -158,7 +159,8 @@ func (s *shot) count(k kind, v value) {
 	}
 }
 
-// cardOf makes an entry for a card that is known by its slices only. It holds what is the card's, and is no device of anybody's.
+// cardOf makes an entry for a card that is known by its slices only. It holds what is the card's, and is no device of
+// anybody's.
 func (s *shot) cardOf(key deviceKey) *device {
 	d := &device{only: true}
 	d.UUID = key.uuid
@@ -176,17 +178,19 @@ func (d *device) rowsOf(pod podKey, doubtful bool) *[kinds]value {
 	return &d.pods[len(d.pods)-1].rows
 }
 
-// leftAfter is how much older than its device the last sample of a pod on it must be for the pod to have left. It is longer than scrapes are apart.
+// leftAfter is how much older than its device the last sample of a pod on it must be for the pod to have left. It is
+// longer than scrapes are apart.
 const leftAfter = 2 * time.Minute
 
-// left reports whether others have been on a device since a pod was. Prometheus goes on giving its last sample for five minutes, where it was away itself, or the exporter, when
-// the pod left: otherwise it notes at once that a row is gone.
+// left reports whether others have been on a device since a pod was. Prometheus goes on giving its last sample for five
+// minutes, where it was away itself, or the exporter, when the pod left: otherwise it notes at once that a row is gone.
 func (d *device) left(p podRows) bool {
 	at, told := d.heard[p.pod]
 	return told && d.at.Sub(at) > leftAfter
 }
 
-// close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of the devices themselves.
+// close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of
+// the devices themselves.
 func (s *shot) close(at time.Time) *shot {
 	s.at = at
 	holders := map[string]map[podKey]bool{}
@@ -216,7 +220,8 @@ func (s *shot) close(at time.Time) *shot {
 	for key, d := range s.devices {
 		s.cut[key.uuid] = s.cut[key.uuid] || key.instance != ""
 		s.claimed[key.uuid] += computeSlices(d.Profile)
-		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != "" // the rest of a cut card is there for others, if not now then soon
+		// the rest of a cut card is there for others, if not now then soon
+		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != ""
 		for _, p := range d.pods {
 			s.pods[p.pod] = append(s.pods[p.pod], d)
 		}
@@ -230,7 +235,8 @@ func (s *shot) close(at time.Time) *shot {
 
 // inOrder sorts by place, and slices of a card by their number.
 func inOrder(a, b *device) int {
-	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.UUID, b.UUID), cmp.Compare(len(a.Instance), len(b.Instance)), cmp.Compare(a.Instance, b.Instance))
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.UUID, b.UUID), cmp.Compare(len(a.Instance), len(b.Instance)),
+		cmp.Compare(a.Instance, b.Instance))
 }
 
 // live is what is known of a pod's devices.
@@ -306,5 +312,6 @@ func total(r [kinds]value) value {
 }
 
 func (d *Device) readings() []*Reading {
-	return []*Reading{&d.Engine, &d.Tensor, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine, &d.OwnMemory, &d.OwnPower, &d.Licence}
+	return []*Reading{&d.Engine, &d.Tensor, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine,
+		&d.OwnMemory, &d.OwnPower, &d.Licence}
 }

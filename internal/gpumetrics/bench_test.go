@@ -15,7 +15,8 @@ func largeAnswer(name, value string) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"metric":{"__name__":%q,"UUID":"GPU-1f0e8a52-6b1c-4c0e-9a53-%012x","GPU_I_ID":"%d","GPU_I_PROFILE":"1g.10gb","modelName":"NVIDIA H100 80GB HBM3","hostname":"worker-%03d","exported_namespace":"tenant-%03d","exported_pod":"nb-%05d-0","namespace":"nvidia-gpu-operator","pod":"nvidia-dcgm-exporter-%03d"},"value":[1795251600.123,%q]}`,
+		fmt.Fprintf(&b,
+			`{"metric":{"__name__":%q,"UUID":"GPU-1f0e8a52-6b1c-4c0e-9a53-%012x","GPU_I_ID":"%d","GPU_I_PROFILE":"1g.10gb","modelName":"NVIDIA H100 80GB HBM3","hostname":"worker-%03d","exported_namespace":"tenant-%03d","exported_pod":"nb-%05d-0","namespace":"nvidia-gpu-operator","pod":"nvidia-dcgm-exporter-%03d"},"value":[1795251600.123,%q]}`,
 			name, i/7, 7+i%7, i/56, i%200, i, i/56, value)
 	}
 	b.WriteString(`]}}`)

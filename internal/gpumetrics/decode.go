@@ -18,7 +18,8 @@ type sample struct {
 	value float64
 }
 
-// series is one row of an answer: one sample for an instant query, many for a range. Its slices are used again for the next row.
+// series is one row of an answer: one sample for an instant query, many for a range. Its slices are used again for the
+// next row.
 type series struct {
 	labels  labels
 	samples []sample
@@ -30,7 +31,8 @@ var (
 	errTooMuch = fmt.Errorf("%w is too large", errAnswer)
 )
 
-// Limits of an answer. A long text has no place in a label, and what stands beside the rows (warnings, statistics) is short.
+// Limits of an answer. A long text has no place in a label, and what stands beside the rows (warnings, statistics) is
+// short.
 const (
 	maxText   = 64 << 10
 	maxBeside = 1 << 20
@@ -69,8 +71,9 @@ type answer struct {
 	bytes    int64
 }
 
-// decode reads an answer of the query API row by row, handing each to keep, so that no more than one row is held at a time. A general JSON decoder takes five
-// times as long, and most of a poll of a large site is this. An answer whose end is not good has no rows: what keep was given must be dropped then.
+// decode reads an answer of the query API row by row, handing each to keep, so that no more than one row is held at a
+// time. A general JSON decoder takes five times as long, and most of a poll of a large site is this. An answer whose
+// end is not good has no rows: what keep was given must be dropped then.
 func decode(r io.Reader, most limits, pool *texts, keep func(series)) (answer, error) {
 	l := &limited{r, most.bytes + 1}
 	d := decoder{r: bufio.NewReaderSize(l, maxText), pool: pool, keep: keep, most: most.rows}
@@ -454,7 +457,8 @@ func (d *decoder) sample() error {
 	return nil
 }
 
-// number reads a value as Prometheus writes one. The library takes more: hexadecimal numbers, and underscores between digits.
+// number reads a value as Prometheus writes one. The library takes more: hexadecimal numbers, and underscores between
+// digits.
 func number(b []byte) float64 {
 	for _, c := range b {
 		if c == 'x' || c == 'X' || c == '_' || c == 'p' || c == 'P' {

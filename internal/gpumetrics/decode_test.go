@@ -33,10 +33,12 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// checkShot asks of anything that came from anywhere that what is called known can be, that what is unknown has no value, and that the parts of a card are no more than it.
+// checkShot asks of anything that came from anywhere that what is called known can be, that what is unknown has no
+// value, and that the parts of a card are no more than it.
 func checkShot(t *testing.T, s *shot, h *healthShot) {
 	t.Helper()
-	engine, memory, watts, most := map[deviceKey]float64{}, map[deviceKey]float64{}, map[string]float64{}, map[string]float64{}
+	engine, memory, watts, most := map[deviceKey]float64{}, map[deviceKey]float64{}, map[string]float64{},
+		map[string]float64{}
 	for pod := range s.pods {
 		for i, d := range s.live(pod).Devices {
 			for _, r := range d.readings() {
@@ -63,7 +65,8 @@ func checkShot(t *testing.T, s *shot, h *healthShot) {
 		}
 	}
 	for _, c := range h.healthOf(s) {
-		for _, r := range []Reading{c.ECCCorrected, c.ECCUncorrected, c.RemapCorrected, c.RemapUncorrected, c.RemapFailed, c.Throttle, c.MemoryTemperature, c.PCIeReplays, c.NVLinkRate, c.NVLinkErrors} {
+		for _, r := range []Reading{c.ECCCorrected, c.ECCUncorrected, c.RemapCorrected, c.RemapUncorrected, c.RemapFailed,
+			c.Throttle, c.MemoryTemperature, c.PCIeReplays, c.NVLinkRate, c.NVLinkErrors} {
 			checkReading(t, r)
 		}
 	}
@@ -71,7 +74,8 @@ func checkShot(t *testing.T, s *shot, h *healthShot) {
 
 func checkReading(t *testing.T, r Reading) {
 	t.Helper()
-	if r.Known() && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || math.Abs(r.Value) > 1e15) || !r.Known() && r.Value != 0 {
+	if r.Known() && (math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || math.Abs(r.Value) > 1e15) || !r.Known() &&
+		r.Value != 0 {
 		t.Errorf("%+v cannot be", r)
 	}
 }

@@ -44,7 +44,8 @@ func newFake(t *testing.T, clock func() time.Time) *fakePrometheus {
 	return f
 }
 
-// scrape takes an exposition in. Honouring labels or not is what honor_labels does: without it the exporter's pod takes the plain names.
+// scrape takes an exposition in. Honouring labels or not is what honor_labels does: without it the exporter's pod takes
+// the plain names.
 func (f *fakePrometheus) scrape(exposition string, honour bool) {
 	f.t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -70,7 +71,8 @@ func (f *fakePrometheus) scrape(exposition string, honour bool) {
 }
 
 func target(row map[string]string) {
-	for name, own := range map[string]string{"namespace": "nvidia-gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p", "container": "nvidia-dcgm-exporter"} {
+	for name, own := range map[string]string{"namespace": "nvidia-gpu-operator", "pod": "nvidia-dcgm-exporter-x7k2p",
+		"container": "nvidia-dcgm-exporter"} {
 		if old := row[name]; old != "" {
 			row["exported_"+name] = old
 		}
@@ -100,7 +102,8 @@ func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, result := "vector", []any{}
 	if strings.HasSuffix(r.URL.Path, "query_range") {
 		kind = "matrix"
-		for _, row := range f.max("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slices.Concat(f.labels.UUID, f.labels.Instance, f.labels.Namespace, f.labels.Pod), "") {
+		for _, row := range f.max("DCGM_FI_PROF_GR_ENGINE_ACTIVE", slices.Concat(f.labels.UUID, f.labels.Instance,
+			f.labels.Namespace, f.labels.Pod), "") {
 			result = append(result, map[string]any{"metric": row.labels, "values": rangeOf(f.t, r, row.value)})
 		}
 	} else {
@@ -108,7 +111,8 @@ func (f *fakePrometheus) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			result = append(result, map[string]any{"metric": row.labels, "value": []any{seconds(f.clock()), row.value}})
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": kind, "result": result}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": kind,
+		"result": result}})
 }
 
 // answered is one row of an answer.
@@ -130,8 +134,10 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 			rows = f.since
 		}
 	case q.devices:
-		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE"} {
-			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod), "") {
+		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
+			"DCGM_FI_DEV_POWER_USAGE"} {
+			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod),
+				"") {
 				rows = append(rows, answered{row.labels, fmt.Sprint(seconds(f.scraped))})
 			}
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Fleet is what every device of a cluster does, by node and card. One is made for each poll, for all who look; nobody changes it.
+// Fleet is what every device of a cluster does, by node and card. One is made for each poll, for all who look; nobody
+// changes it.
 type Fleet struct {
 	At    time.Time // when Prometheus answered
 	Nodes []Node    // in the order of their names
@@ -40,7 +41,8 @@ type Pod struct{ Namespace, Name string }
 // Held reports whether a pod is known to hold the device.
 func (c Cell) Held() bool { return len(c.Pods) > 0 }
 
-// Fleet is what is known of all devices now; nil before the first answer. It never waits, and is the same value until the next poll.
+// Fleet is what is known of all devices now; nil before the first answer. It never waits, and is the same value until
+// the next poll.
 func (p *Poller) Fleet() *Fleet {
 	p.mu.Lock()
 	s := p.shot
@@ -85,7 +87,8 @@ func (s *shot) newFleet(seen func(Reading) Reading) *Fleet {
 
 func (s *shot) cell(d *device, seen func(Reading) Reading) Cell {
 	now := s.of(d, podKey{})
-	c := Cell{Instance: d.Instance, Profile: d.Profile, Part: 1, Engine: seen(now.Engine), Memory: seen(now.MemoryUsed), Total: seen(now.MemoryTotal)}
+	c := Cell{Instance: d.Instance, Profile: d.Profile, Part: 1, Engine: seen(now.Engine), Memory: seen(now.MemoryUsed),
+		Total: seen(now.MemoryTotal)}
 	if d.Instance != "" {
 		c.Part = cmp.Or(s.sliceOf(d), 1/float64(cardSlices(d.Model)))
 	}

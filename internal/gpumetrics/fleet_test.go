@@ -28,7 +28,8 @@ func sketch(f *Fleet) (out []string) {
 				if x.Engine.Known() {
 					use = fmt.Sprintf("%.0f", x.Engine.Value)
 				}
-				out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %.2f %s %v", n.Name, c.UUID, x.Profile, x.Part, use, x.Pods)))
+				out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %.2f %s %v", n.Name, c.UUID, x.Profile, x.Part, use,
+					x.Pods)))
 			}
 		}
 	}
@@ -47,7 +48,8 @@ func TestFleetByNodeAndCard(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"n0 GPU-c  1.00 12 []", "n1 GPU-a 3g.40gb 0.43 50 [{red a}]", "n1 GPU-a 1g.10gb 0.14 ? []", "n1 GPU-b  1.00 ? [{blue b}]"}
+	want := []string{"n0 GPU-c  1.00 12 []", "n1 GPU-a 3g.40gb 0.43 50 [{red a}]", "n1 GPU-a 1g.10gb 0.14 ? []",
+		"n1 GPU-b  1.00 ? [{blue b}]"}
 	if diff := cmp.Diff(want, sketch(p.Fleet())); diff != "" {
 		t.Error(diff)
 	}
@@ -62,7 +64,8 @@ func TestFleetByNodeAndCard(t *testing.T) {
 	}
 }
 
-// TestQueriesDoNotGrowWithViewers: ten minutes with one viewer and with a thousand, who all look at everything, cost Prometheus the same.
+// TestQueriesDoNotGrowWithViewers: ten minutes with one viewer and with a thousand, who all look at everything, cost
+// Prometheus the same.
 func TestQueriesDoNotGrowWithViewers(t *testing.T) {
 	asked := func(viewers int) int {
 		c := newClock()
@@ -126,8 +129,10 @@ func TestUsesAreReadOnceAndStay(t *testing.T) {
 	f := newFake(t, c.Now)
 	p := newPoller(t, f.URL, c)
 	f.uses = []answered{
-		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a"}, "40"}, {map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a"}, "60"},
-		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a", partLabel: partKnown}, "25"}, {map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a", partLabel: partKnown}, "75"},
+		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a"}, "40"},
+		{map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a"}, "60"},
+		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a", partLabel: partKnown}, "25"},
+		{map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a", partLabel: partKnown}, "75"},
 		{map[string]string{"UUID": "GPU-c", "namespace": "red", "pod": "c"}, "NaN"},
 	}
 	if _, ok := p.Uses().Of("red", "a"); ok {

@@ -62,13 +62,16 @@ func (c Card) Worst() (s Severity, ok bool) {
 type XIDReading struct {
 	Instance string // of a slice, "" for the card
 	Code     int
-	Count    Reading   // how often within the exporter's window; unknown where it does not count
-	Since    time.Time // since when it has been the last one; zero where it is counted, and where samples do not tell. The same error once more changes nothing
-	Before   bool      // it was there when the samples begin, so it came then or earlier
-	Old      bool      // it is no news any more
+	Count    Reading // how often within the exporter's window; unknown where it does not count
+	// since when it has been the last one; zero where it is counted, and where samples do not tell. The same error once
+	// more changes nothing
+	Since  time.Time
+	Before bool // it was there when the samples begin, so it came then or earlier
+	Old    bool // it is no news any more
 }
 
-// xidClass is what kind of trouble an XID error is; the words are in gpumetrics.xid.<class> and gpumetrics.todo.<class>.
+// xidClass is what kind of trouble an XID error is; the words are in gpumetrics.xid.<class> and
+// gpumetrics.todo.<class>.
 type xidClass struct {
 	name     string
 	severity Severity
@@ -86,8 +89,8 @@ var (
 	xidOther    = xidClass{"other", Warning}
 )
 
-// The codes whose meaning dcgm-exporter knows (its xid_errors.go). That those of programs call for nothing to be done to the node, and the others do, is
-// common practice and no promise of the vendor.
+// The codes whose meaning dcgm-exporter knows (its xid_errors.go). That those of programs call for nothing to be done
+// to the node, and the others do, is common practice and no promise of the vendor.
 var xidClasses = map[int]xidClass{
 	13: xidProgram, 31: xidProgram, 43: xidProgram, 45: xidProgram,
 	48: xidMemory, 95: xidMemory, 140: xidMemory,
@@ -100,7 +103,8 @@ var xidClasses = map[int]xidClass{
 	154: xidRecovery,
 }
 
-// XIDClass says what kind of trouble an XID error is, as in gpumetrics.xid.<class> and gpumetrics.todo.<class>, and how much it matters.
+// XIDClass says what kind of trouble an XID error is, as in gpumetrics.xid.<class> and gpumetrics.todo.<class>, and how
+// much it matters.
 func XIDClass(code int) (class string, s Severity) {
 	c := classOf(code)
 	return c.name, c.severity
@@ -119,8 +123,8 @@ type Reason struct {
 	Severity Severity
 }
 
-// The bits of nvmlClocksEventReasons (nvml.h, NVML_CLOCKS_EVENT_REASON_*), which DCGM hands on. Idle, a clock that somebody has set, sync boost and display clocks are
-// no trouble and are not told.
+// The bits of nvmlClocksEventReasons (nvml.h, NVML_CLOCKS_EVENT_REASON_*), which DCGM hands on. Idle, a clock that
+// somebody has set, sync boost and display clocks are no trouble and are not told.
 var reasons = []struct {
 	bit uint64
 	Reason
@@ -164,7 +168,8 @@ type sliceHealth struct {
 }
 
 func newHealthShot(l Labels, recent time.Duration) *healthShot {
-	return &healthShot{labels: l, recent: recent, cards: map[string]*[allKinds]value{}, slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
+	return &healthShot{labels: l, recent: recent, cards: map[string]*[allKinds]value{},
+		slices: map[deviceKey]*sliceHealth{}, odd: map[kind]int{}, series: map[string]int{}}
 }
 
 // put takes in a row of the health query.
@@ -209,7 +214,8 @@ func (h *healthShot) put(row series) {
 	}
 }
 
-// licenceOf is what a device's rows say of its vGPU licence. A host, a card passed through and a MIG slice say 0 as well: only a guest's word counts.
+// licenceOf is what a device's rows say of its vGPU licence. A host, a card passed through and a MIG slice say 0 as
+// well: only a guest's word counts.
 func (h *healthShot) licenceOf(d *device) Reading {
 	if h == nil || !guest(d.Model) {
 		return Reading{Unit: Count}
@@ -221,7 +227,8 @@ func (h *healthShot) licenceOf(d *device) Reading {
 	return s.licence.reading(licence, Measured)
 }
 
-// guest knows a vGPU by its type, which stands where a card has its name: "NVIDIA A40-12Q", "GRID T4-4C", "NVIDIA A100-1-5C".
+// guest knows a vGPU by its type, which stands where a card has its name: "NVIDIA A40-12Q", "GRID T4-4C", "NVIDIA
+// A100-1-5C".
 func guest(model string) bool {
 	i := len(model) - 1
 	if i < 1 || model[i] < 'A' || model[i] > 'Z' {
@@ -250,7 +257,10 @@ func (h *healthShot) healthOf(s *shot) []Card {
 		slices.SortFunc(on, inOrder)
 		out = append(out, h.card(s, at[uuid], on))
 	}
-	slices.SortStableFunc(out, func(a, b Card) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.UUID, b.UUID)) })
+	slices.SortStableFunc(out, func(a, b Card) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node),
+			cmp.Compare(a.UUID, b.UUID))
+	})
 	return out
 }
 
@@ -274,7 +284,8 @@ func (h *healthShot) card(s *shot, d *device, on []*device) Card {
 		return r
 	}
 	c.ECCCorrected, c.ECCUncorrected = reading(eccCorrected), reading(eccUncorrected)
-	c.RemapCorrected, c.RemapUncorrected, c.RemapFailed = reading(remapCorrected), reading(remapUncorrected), reading(remapFailed)
+	c.RemapCorrected, c.RemapUncorrected, c.RemapFailed = reading(remapCorrected), reading(remapUncorrected),
+		reading(remapFailed)
 	c.Throttle, c.MemoryTemperature, c.PCIeReplays = reading(throttle), reading(memTemperature), reading(pcieReplays)
 	c.NVLinkRate, c.NVLinkErrors = reading(nvlinkRate), reading(nvlinkErrors)
 	c.Reasons = reasonsOf(c.Throttle)
@@ -309,7 +320,8 @@ func (h *healthShot) xids(d *device, at, now time.Time) []XIDReading {
 	last := int(s.last.v)
 	if s.last.state == good && last > 0 && !slices.ContainsFunc(out, func(x XIDReading) bool { return x.Code == last }) {
 		came := h.since[errorKey{deviceKey{d.UUID, d.Instance}, last}]
-		out = append(out, XIDReading{Instance: d.Instance, Code: last, Count: Reading{Unit: Count}, Since: came.at, Before: came.before, Old: !came.at.IsZero() && now.Sub(came.at) > h.recent})
+		out = append(out, XIDReading{Instance: d.Instance, Code: last, Count: Reading{Unit: Count}, Since: came.at,
+			Before: came.before, Old: !came.at.IsZero() && now.Sub(came.at) > h.recent})
 	}
 	return out
 }
@@ -326,7 +338,8 @@ func (x XIDReading) trouble() Trouble {
 	case !x.Since.IsZero():
 		words = "gpumetrics.xid_since"
 	}
-	t := Trouble{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times", int(x.Count.Value), "Time", x.Since.UTC().Format("2006-01-02 15:04")), i18n.T("gpumetrics.todo." + class.name)}
+	t := Trouble{class.severity, i18n.T(words, "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class.name), "Times",
+		int(x.Count.Value), "Time", x.Since.UTC().Format("2006-01-02 15:04")), i18n.T("gpumetrics.todo." + class.name)}
 	if x.Old {
 		t.Severity, t.Todo = Info, i18n.T("gpumetrics.todo.old")
 	}
@@ -344,14 +357,17 @@ func troubles(c Card) []Trouble {
 		severity Severity
 		name     string
 	}{
-		{c.RemapFailed, Danger, "remap_failed"}, {c.ECCUncorrected, Danger, "ecc_uncorrected"}, {c.RemapUncorrected, Warning, "remap_uncorrected"}, {c.NVLinkErrors, Warning, "nvlink_errors"},
+		{c.RemapFailed, Danger, "remap_failed"}, {c.ECCUncorrected, Danger, "ecc_uncorrected"},
+		{c.RemapUncorrected, Warning, "remap_uncorrected"}, {c.NVLinkErrors, Warning, "nvlink_errors"},
 	} {
 		if x.r.Known() && x.r.Value > 0 {
-			out = append(out, Trouble{x.severity, i18n.T("gpumetrics.trouble."+x.name, "Number", int64(x.r.Value)), i18n.T("gpumetrics.todo." + x.name)})
+			out = append(out, Trouble{x.severity, i18n.T("gpumetrics.trouble."+x.name, "Number", int64(x.r.Value)),
+				i18n.T("gpumetrics.todo." + x.name)})
 		}
 	}
 	for _, r := range c.Reasons {
-		out = append(out, Trouble{r.Severity, i18n.T("gpumetrics.throttle." + r.Name), i18n.T("gpumetrics.todo.throttle_" + r.Name)})
+		out = append(out, Trouble{r.Severity, i18n.T("gpumetrics.throttle." + r.Name),
+			i18n.T("gpumetrics.todo.throttle_" + r.Name)})
 	}
 	slices.SortStableFunc(out, func(a, b Trouble) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out

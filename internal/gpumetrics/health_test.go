@@ -31,17 +31,22 @@ func TestRecordedReports(t *testing.T) {
 		cards, slices, pods int
 		views               map[string]Coverage
 	}{
-		"dcgm-plain.prom":       {2, 0, 0, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole, "errors": Whole, "licences": Idle}},
-		"dcgm-k8s.prom":         {3, 0, 2, map[string]Coverage{"work": Whole, "card": Whole, "errors": Whole, "licences": Idle}},
-		"dcgm-mig.prom":         {2, 4, 4, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole, "errors": Whole}},
+		"dcgm-plain.prom": {2, 0, 0, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole, "errors": Whole,
+			"licences": Idle}},
+		"dcgm-k8s.prom": {3, 0, 2, map[string]Coverage{"work": Whole, "card": Whole, "errors": Whole,
+			"licences": Idle}},
+		"dcgm-mig.prom": {2, 4, 4, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole,
+			"errors": Whole}},
 		"dcgm-timeslicing.prom": {1, 0, 3, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole}},
-		"dcgm-vgpu.prom":        {2, 0, 1, map[string]Coverage{"work": Whole, "memory": Whole, "card": Idle, "licences": Whole}},
-		"dcgm-dra.prom":         {2, 1, 2, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole}},
+		"dcgm-vgpu.prom": {2, 0, 1, map[string]Coverage{"work": Whole, "memory": Whole, "card": Idle,
+			"licences": Whole}},
+		"dcgm-dra.prom": {2, 1, 2, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole}},
 	} {
 		t.Run(file, func(t *testing.T) {
 			r := reportOf(t, recorded(t, file), true)
 			if r.Cards != want.cards || r.Slices != want.slices || r.Pods != want.pods {
-				t.Errorf("want %d cards, %d slices and %d pods, got %d, %d, %d", want.cards, want.slices, want.pods, r.Cards, r.Slices, r.Pods)
+				t.Errorf("want %d cards, %d slices and %d pods, got %d, %d, %d", want.cards, want.slices, want.pods, r.Cards,
+					r.Slices, r.Pods)
 			}
 			for _, v := range r.Views {
 				if w, ok := want.views[v.Name]; ok && v.State != w {
@@ -75,7 +80,8 @@ func TestLicenceIsAGuestsWord(t *testing.T) {
 	if l := p.Live("tenant-red", "nb-anna-0").Devices[0].Licence; l.Known() {
 		t.Errorf("want nothing known of a licence of a card that needs none, got %+v", l)
 	}
-	for model, want := range map[string]bool{"NVIDIA A40-12Q": true, "GRID T4-4C": true, "NVIDIA A100-1-5C": true, "NVIDIA A100-SXM4-80GB": false, "NVIDIA H100 80GB HBM3": false, "NVIDIA L4": false, "": false} {
+	for model, want := range map[string]bool{"NVIDIA A40-12Q": true, "GRID T4-4C": true, "NVIDIA A100-1-5C": true,
+		"NVIDIA A100-SXM4-80GB": false, "NVIDIA H100 80GB HBM3": false, "NVIDIA L4": false, "": false} {
 		if guest(model) != want {
 			t.Errorf("%q: want %v", model, want)
 		}
@@ -91,12 +97,14 @@ func TestTroubles(t *testing.T) {
 		worst Severity
 		none  bool
 	}{
-		"no error":                         {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 0, "DCGM_FI_DEV_ROW_REMAP_FAILURE", 0), 0, true},
-		"a program's mistake":              {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 31), Info, false},
-		"fallen off the bus":               {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 79), Danger, false},
-		"a code nobody knows":              {rows(whole, "DCGM_FI_DEV_XID_ERROR", 888), Warning, false},
-		"an XID that is no number of one":  {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 31.5), 0, true},
-		"errors of late":                   {rows(whole+`,xid="63",window_size_in_ms="300000"`, "DCGM_EXP_XID_ERRORS_COUNT", 2), Warning, false},
+		"no error": {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 0, "DCGM_FI_DEV_ROW_REMAP_FAILURE", 0), 0,
+			true},
+		"a program's mistake":             {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 31), Info, false},
+		"fallen off the bus":              {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 79), Danger, false},
+		"a code nobody knows":             {rows(whole, "DCGM_FI_DEV_XID_ERROR", 888), Warning, false},
+		"an XID that is no number of one": {rows(whole, "DCGM_FI_DEV_XID_ERRORS", 31.5), 0, true},
+		"errors of late": {rows(whole+`,xid="63",window_size_in_ms="300000"`, "DCGM_EXP_XID_ERRORS_COUNT",
+			2), Warning, false},
 		"a row that could not be replaced": {rows(whole, "DCGM_FI_DEV_ROW_REMAP_FAILED", 1), Danger, false},
 		"double-bit errors":                {rows(whole, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 3), Danger, false},
 		"hot":                              {rows(whole, "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", 0x40), Danger, false},

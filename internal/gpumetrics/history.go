@@ -14,7 +14,8 @@ import (
 // MetricEngine is the use of a pod's GPUs, in per cent: the mean of its devices.
 const MetricEngine = "engine"
 
-// The history is the last hour, a point a minute, for all pods at once, asked for at most every 30 s and only when somebody wants it.
+// The history is the last hour, a point a minute, for all pods at once, asked for at most every 30 s and only when
+// somebody wants it.
 const (
 	historySpan  = time.Hour
 	historyStep  = time.Minute
@@ -31,8 +32,9 @@ type history struct {
 	call  chan struct{} // closed when the call under way is done; nil when none is
 }
 
-// History gives the points between two moments, as far as they lie in the last hour, oldest first; a point in a gap is unknown. It waits for the first
-// answer only. Faults: Invalid for a metric that there is none of; Unavailable when Prometheus has never answered.
+// History gives the points between two moments, as far as they lie in the last hour, oldest first; a point in a gap is
+// unknown. It waits for the first answer only. Faults: Invalid for a metric that there is none of; Unavailable when
+// Prometheus has never answered.
 func (p *Poller) History(ctx context.Context, namespace, pod, metric string, from, to time.Time) ([]Point, error) {
 	if metric != MetricEngine {
 		return nil, fault.New(fault.Invalid, i18n.T("gpumetrics.no_metric", "Metric", metric))
@@ -69,7 +71,8 @@ func (p *Poller) LastHour(namespace, pod string) []Point {
 	return p.history.points(podKey{namespace, pod}, now.Add(-historySpan), now)
 }
 
-// points must be called with the lock held. After the last answer there is a gap up to now; a minute that was not asked for yet is none.
+// points must be called with the lock held. After the last answer there is a gap up to now; a minute that was not asked
+// for yet is none.
 func (h *history) points(key podKey, from, to time.Time) []Point {
 	values := h.pods[key]
 	last := h.until
@@ -149,7 +152,8 @@ type means struct {
 	pods    map[podKey]*track
 }
 
-// track is the values of one pod's devices: one device may come in several rows (two scrapes, two spellings), and then the first one counts.
+// track is the values of one pod's devices: one device may come in several rows (two scrapes, two spellings), and then
+// the first one counts.
 type track struct {
 	doubtful bool
 	values   map[deviceKey]map[int64]float64

@@ -8,8 +8,8 @@ import (
 // kind is what a series measures, whatever name it goes by.
 type kind uint8
 
-// The kinds. Those before cardKinds are of a device and may be repeated for the pods on it; the others are of the card: DCGM answers such a field
-// for each slice with the card's value, so that of its rows one counts and none is added.
+// The kinds. Those before cardKinds are of a device and may be repeated for the pods on it; the others are of the card:
+// DCGM answers such a field for each slice with the card's value, so that of its rows one counts and none is added.
 const (
 	engineRatio kind = iota // 0..1, of the card or of the slice
 	utilPercent             // 0..100, of the card only
@@ -42,8 +42,9 @@ const (
 	allKinds
 )
 
-// metric is one kind: its names before and since DCGM 4.6 (the values did not change with the names: GPU_UTIL_RATIO is per cent as well), and which values are
-// possible. DCGM marks a missing value by a huge number; whatever lies outside the range, or is no whole number where it must be one, is no value.
+// metric is one kind: its names before and since DCGM 4.6 (the values did not change with the names: GPU_UTIL_RATIO is
+// per cent as well), and which values are possible. DCGM marks a missing value by a huge number; whatever lies outside
+// the range, or is no whole number where it must be one, is no value.
 type metric struct {
 	names    []string
 	unit     Unit
@@ -53,33 +54,50 @@ type metric struct {
 	slice    bool // told for each MIG slice; otherwise for the card
 }
 
-// Names that the sheet of DCGM 4.6 has and the exporter's list of counters has in comments are known too, for sites that switch them on.
+// Names that the sheet of DCGM 4.6 has and the exporter's list of counters has in comments are known too, for sites
+// that switch them on.
 var metrics = map[kind]metric{
-	engineRatio:      {names: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"}, unit: Percent, max: 1.05, slice: true}, // may overshoot a little
-	utilPercent:      {names: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_GPU_UTIL_RATIO"}, unit: Percent, max: 100},
-	memUsed:          {names: []string{"DCGM_FI_DEV_FB_USED"}, unit: MiB, max: 1 << 30, slice: true},
-	memFree:          {names: []string{"DCGM_FI_DEV_FB_FREE"}, unit: MiB, max: 1 << 30, slice: true},
-	memReserved:      {names: []string{"DCGM_FI_DEV_FB_RESERVED"}, unit: MiB, max: 1 << 30, slice: true},
-	tensorRatio:      {names: []string{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"}, unit: Percent, max: 1.05, slice: true},
-	power:            {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"}, unit: Watt, max: 1e5},
-	temperature:      {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, unit: Celsius, min: -50, max: 250},
-	xidLast:          {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999, whole: true, slice: true},
-	xidCount:         {names: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, unit: Count, max: 1e9, whole: true, slice: true},
-	eccCorrected:     {names: []string{"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"}, unit: Count, max: 1e15, whole: true, counter: true},
-	eccUncorrected:   {names: []string{"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"}, unit: Count, max: 1e15, whole: true, counter: true},
-	remapCorrected:   {names: []string{"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "DCGM_FI_DEV_ROW_REMAP_CORRECTABLE_TOTAL"}, unit: Count, max: 1e9, whole: true, counter: true},
-	remapUncorrected: {names: []string{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL"}, unit: Count, max: 1e9, whole: true, counter: true},
-	remapFailed:      {names: []string{"DCGM_FI_DEV_ROW_REMAP_FAILURE", "DCGM_FI_DEV_ROW_REMAP_FAILED"}, unit: Count, max: 1, whole: true},
-	throttle:         {names: []string{"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"}, unit: Count, max: 1 << 20, whole: true},
-	memTemperature:   {names: []string{"DCGM_FI_DEV_MEMORY_TEMP", "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS"}, unit: Celsius, min: -50, max: 250},
-	pcieReplays:      {names: []string{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "DCGM_FI_DEV_PCIE_REPLAY_TOTAL"}, unit: Count, max: 1e15, whole: true, counter: true},
-	nvlinkRate:       {names: []string{"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL"}, unit: PerSecond, max: 1e15, counter: true},
-	nvlinkErrors:     {names: []string{"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"}, unit: Count, max: 1e15, whole: true, counter: true},
-	licence:          {names: []string{"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}, unit: Count, max: 1, whole: true, slice: true},
+	// may overshoot a little
+	engineRatio: {names: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"},
+		unit: Percent, max: 1.05, slice: true},
+	utilPercent: {names: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_GPU_UTIL_RATIO"}, unit: Percent, max: 100},
+	memUsed:     {names: []string{"DCGM_FI_DEV_FB_USED"}, unit: MiB, max: 1 << 30, slice: true},
+	memFree:     {names: []string{"DCGM_FI_DEV_FB_FREE"}, unit: MiB, max: 1 << 30, slice: true},
+	memReserved: {names: []string{"DCGM_FI_DEV_FB_RESERVED"}, unit: MiB, max: 1 << 30, slice: true},
+	tensorRatio: {names: []string{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"}, unit: Percent,
+		max: 1.05, slice: true},
+	power: {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"}, unit: Watt, max: 1e5},
+	temperature: {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, unit: Celsius, min: -50,
+		max: 250},
+	xidLast: {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999,
+		whole: true, slice: true},
+	xidCount: {names: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, unit: Count, max: 1e9, whole: true, slice: true},
+	eccCorrected: {names: []string{"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"}, unit: Count, max: 1e15, whole: true,
+		counter: true},
+	eccUncorrected: {names: []string{"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"}, unit: Count, max: 1e15, whole: true,
+		counter: true},
+	remapCorrected: {names: []string{"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "DCGM_FI_DEV_ROW_REMAP_CORRECTABLE_TOTAL"},
+		unit: Count, max: 1e9, whole: true, counter: true},
+	remapUncorrected: {names: []string{"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
+		"DCGM_FI_DEV_ROW_REMAP_UNCORRECTABLE_TOTAL"}, unit: Count, max: 1e9, whole: true, counter: true},
+	remapFailed: {names: []string{"DCGM_FI_DEV_ROW_REMAP_FAILURE", "DCGM_FI_DEV_ROW_REMAP_FAILED"}, unit: Count, max: 1,
+		whole: true},
+	throttle: {names: []string{"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS"},
+		unit: Count, max: 1 << 20, whole: true},
+	memTemperature: {names: []string{"DCGM_FI_DEV_MEMORY_TEMP", "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS"}, unit: Celsius,
+		min: -50, max: 250},
+	pcieReplays: {names: []string{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "DCGM_FI_DEV_PCIE_REPLAY_TOTAL"}, unit: Count,
+		max: 1e15, whole: true, counter: true},
+	nvlinkRate: {names: []string{"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "DCGM_FI_DEV_NVLINK_THROUGHPUT_TOTAL"},
+		unit: PerSecond, max: 1e15, counter: true},
+	nvlinkErrors: {names: []string{"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
+		"DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"}, unit: Count,
+		max: 1e15, whole: true, counter: true},
+	licence: {names: []string{"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}, unit: Count, max: 1, whole: true, slice: true},
 }
 
-// DCGM's marks for "no value", with the three that follow each (not found, not supported, not permitted): dcgm_structs.h. Those of 64 bits become one and
-// the same number on their way through a float64.
+// DCGM's marks for "no value", with the three that follow each (not found, not supported, not permitted):
+// dcgm_structs.h. Those of 64 bits become one and the same number on their way through a float64.
 var blanks = [...]float64{0x7ffffff0, 0x7ffffffffffffff0, 140737488355328}
 
 func blank(v float64) bool {
@@ -113,7 +131,8 @@ func (m metric) value(v float64) value {
 	return value{v, good}
 }
 
-// better is the one of two rows for the same that counts. Repeated rows repeat one value; adding them up would count it twice.
+// better is the one of two rows for the same that counts. Repeated rows repeat one value; adding them up would count it
+// twice.
 func (x value) better(y value) value {
 	if y.state > x.state || y.state == good && x.state == good && y.v > x.v {
 		return y

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Labels are the names that a site's series use, each in order of preference. What is empty gets the exporter's own names, old and new; a site
-// whose relabelling rules rename labels lists its names.
+// Labels are the names that a site's series use, each in order of preference. What is empty gets the exporter's own
+// names, old and new; a site whose relabelling rules rename labels lists its names.
 type Labels struct {
 	UUID      []string // of the physical card
 	Instance  []string // number of a MIG slice
@@ -17,26 +17,32 @@ type Labels struct {
 	Pod       []string
 }
 
-// DefaultLabels are those of dcgm-exporter. Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are its spelling with
-// --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own pod in namespace and pod, and the holder moves to exported_*.
+// DefaultLabels are those of dcgm-exporter. Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace"
+// are its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own
+// pod in namespace and pod, and the holder moves to exported_*.
 func DefaultLabels() Labels {
-	return Labels{UUID: []string{"UUID", "uuid"}, Instance: []string{"GPU_I_ID"}, Profile: []string{"GPU_I_PROFILE", "dra_mig_profile"},
-		Model: []string{"modelName"}, Node: []string{"Hostname", "hostname"},
-		Namespace: []string{"exported_namespace", "pod_namespace", "namespace"}, Pod: []string{"exported_pod", "pod_name", "pod"}}
+	return Labels{UUID: []string{"UUID", "uuid"}, Instance: []string{"GPU_I_ID"},
+		Profile: []string{"GPU_I_PROFILE", "dra_mig_profile"},
+		Model:   []string{"modelName"}, Node: []string{"Hostname", "hostname"},
+		Namespace: []string{"exported_namespace", "pod_namespace", "namespace"}, Pod: []string{"exported_pod", "pod_name",
+			"pod"}}
 }
 
-// orDefaults fills in what is empty. Names are those of PromQL without quotes; others would not be a query, and are left out.
+// orDefaults fills in what is empty. Names are those of PromQL without quotes; others would not be a query, and are
+// left out.
 func (l Labels) orDefaults() Labels {
 	d := DefaultLabels()
 	for _, pair := range []struct{ own, standard *[]string }{
 		{&l.UUID, &d.UUID}, {&l.Instance, &d.Instance}, {&l.Profile, &d.Profile}, {&l.Model, &d.Model}, {&l.Node, &d.Node},
 	} {
-		if *pair.own = slices.DeleteFunc(slices.Clone(*pair.own), func(n string) bool { return !labelName(n) }); len(*pair.own) == 0 {
+		if *pair.own = slices.DeleteFunc(slices.Clone(*pair.own), func(n string) bool { return !labelName(n) }); len(
+			*pair.own) == 0 {
 			*pair.own = *pair.standard
 		}
 	}
 	bad := func(n string) bool { return !labelName(n) }
-	if len(l.Namespace) == 0 || len(l.Namespace) != len(l.Pod) || slices.ContainsFunc(l.Namespace, bad) || slices.ContainsFunc(l.Pod, bad) {
+	if len(l.Namespace) == 0 || len(l.Namespace) != len(l.Pod) || slices.ContainsFunc(l.Namespace, bad) ||
+		slices.ContainsFunc(l.Pod, bad) {
 		l.Namespace, l.Pod = d.Namespace, d.Pod
 	}
 	return l
@@ -103,7 +109,8 @@ func (l Labels) device(row labels) (deviceKey, bool) {
 	return k, k.uuid != ""
 }
 
-// holder is the pod that a row names, and whether that may be the exporter's own: the last names are those which Prometheus gives to its target.
+// holder is the pod that a row names, and whether that may be the exporter's own: the last names are those which
+// Prometheus gives to its target.
 func (l Labels) holder(row labels) (k podKey, doubtful bool) {
 	last := len(l.Namespace) - 1
 	for i := range l.Namespace {
@@ -115,7 +122,8 @@ func (l Labels) holder(row labels) (k podKey, doubtful bool) {
 	return podKey{}, false
 }
 
-// target is the pod that stands as scrape target beside an exported one; every row that names it as its pod is the exporter's own.
+// target is the pod that stands as scrape target beside an exported one; every row that names it as its pod is the
+// exporter's own.
 func (l Labels) target(row labels) podKey {
 	last := len(l.Namespace) - 1
 	if k, doubtful := l.holder(row); k == (podKey{}) || doubtful {

@@ -18,8 +18,9 @@ type LicenceSample struct {
 	Expires  time.Time // as the node agent reads it from the driver; zero: not told
 }
 
-// Licences asks what every device says of its vGPU licence, those that no pod holds among them. Every card without a licensable feature says 0 too, so the caller
-// has to know which nodes have vGPUs. What is older than Config.Stale, or neither 0 nor 1, is left out.
+// Licences asks what every device says of its vGPU licence, those that no pod holds among them. Every card without a
+// licensable feature says 0 too, so the caller has to know which nodes have vGPUs. What is older than Config.Stale, or
+// neither 0 nor 1, is left out.
 func (p *Poller) Licences(ctx context.Context) ([]LicenceSample, error) {
 	l := p.queries.labels
 	by := maxBy(slices.Concat(l.UUID, l.Model, l.Node, []string{"gpu"}))
@@ -37,13 +38,16 @@ func (p *Poller) Licences(ctx context.Context) ([]LicenceSample, error) {
 			}
 		}},
 		{by + "(timestamp(" + field + "))", func(key string, _ LicenceSample, v float64) { at[key] = atSeconds(v) }},
-		{"max by (uuid) (gpu_portal_agent_license_expiry_timestamp_seconds)", func(_ string, s LicenceSample, v float64) { until[s.UUID] = atSeconds(v) }},
+		{"max by (uuid) (gpu_portal_agent_license_expiry_timestamp_seconds)", func(_ string, s LicenceSample, v float64) {
+			until[s.UUID] = atSeconds(v)
+		}},
 	} {
 		_, err := p.query(ctx, "query", url.Values{"query": {q.query}}, newTexts(), func(s series) {
 			if len(s.samples) == 0 {
 				return
 			}
-			sample := LicenceSample{Node: s.labels.first(l.Node), UUID: s.labels.first(l.UUID), Index: s.labels.get("gpu"), Model: s.labels.first(l.Model)}
+			sample := LicenceSample{Node: s.labels.first(l.Node), UUID: s.labels.first(l.UUID), Index: s.labels.get("gpu"),
+				Model: s.labels.first(l.Model)}
 			q.keep(sample.Node+"\x00"+sample.UUID, sample, s.samples[0].value)
 		})
 		if err != nil {

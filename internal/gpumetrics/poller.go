@@ -18,9 +18,11 @@ import (
 
 // Config is what a Poller needs. Zero values are replaced by the defaults named beside them.
 type Config struct {
-	URL        string       // base URL of the query API, "https://prometheus.example.org"; with or without /api/v1
-	TokenFile  string       // a bearer token, read anew for each call; "" for none
-	Params     url.Values   // sent with each call: "namespace" for the tenancy port of OpenShift's querier, "extra_label" for VictoriaMetrics, "dedup" for Thanos
+	URL       string // base URL of the query API, "https://prometheus.example.org"; with or without /api/v1
+	TokenFile string // a bearer token, read anew for each call; "" for none
+	// sent with each call: "namespace" for the tenancy port of OpenShift's querier, "extra_label" for VictoriaMetrics,
+	// "dedup" for Thanos
+	Params     url.Values
 	Header     http.Header  // likewise: "X-Scope-OrgID" for Mimir
 	Labels     Labels       // DefaultLabels
 	HTTPClient *http.Client // http.DefaultClient
@@ -111,7 +113,9 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{window: sinceWindow(cfg.Recent), uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base, queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
+	return &Poller{window: sinceWindow(cfg.Recent), uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh),
+		ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
+		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
 // Watch says that somebody looks; Unwatch must follow. The first one makes the Poller ask at once.
@@ -150,13 +154,15 @@ func (p *Poller) Run(ctx context.Context) error {
 	}
 }
 
-// A poll, answered or not, may take one part in ten of the time, until that would make readings older than the exporter does.
+// A poll, answered or not, may take one part in ten of the time, until that would make readings older than the exporter
+// does.
 const (
 	busyShare   = 10
 	longestWait = 30 * time.Second
 )
 
-// due reports whether somebody wants values and the last ones are not from just now: watchers that come and go must not make calls more frequent.
+// due reports whether somebody wants values and the last ones are not from just now: watchers that come and go must not
+// make calls more frequent.
 func (p *Poller) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +218,8 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) 
 	return s.close(p.cfg.Now()), c, nil
 }
 
-// askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it nothing but that is unknown.
+// askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it
+// nothing but that is unknown.
 func (p *Poller) askHealth(ctx context.Context, now time.Time) {
 	h := newHealthShot(p.queries.labels, p.cfg.Recent)
 	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.health}}, newTexts(), h.put)
@@ -245,7 +252,8 @@ func (p *Poller) note(ctx context.Context, next *shot, c cost, err error) {
 	case err == nil && !p.status.OK:
 		p.cfg.Logger.InfoContext(ctx, "Prometheus answers", "url", p.base)
 	case err != nil && (p.status.OK || errors.Is(p.status.Err, errNever)):
-		p.cfg.Logger.WarnContext(ctx, "Prometheus does not answer; last readings stay, with their age", "url", p.base, "error", err.Error())
+		p.cfg.Logger.WarnContext(ctx, "Prometheus does not answer; last readings stay, with their age", "url", p.base,
+			"error", err.Error())
 	}
 	p.took = c.took
 	if err != nil {
@@ -263,7 +271,8 @@ func (p *Poller) Status() Status {
 	return p.status
 }
 
-// Live is what is known of a pod's devices. It never waits. A pod that no row names has no devices: that says nothing about what it uses.
+// Live is what is known of a pod's devices. It never waits. A pod that no row names has no devices: that says nothing
+// about what it uses.
 func (p *Poller) Live(namespace, pod string) Live {
 	p.mu.Lock()
 	s, h := p.shot, p.health
@@ -288,13 +297,16 @@ func (p *Poller) Live(namespace, pod string) Live {
 	return live
 }
 
-// query makes one call of the query API. It is a POST, as queries may be longer than a URL may be; it changes nothing there.
-func (p *Poller) query(ctx context.Context, what string, form url.Values, pool *texts, keep func(series)) (answer, error) {
+// query makes one call of the query API. It is a POST, as queries may be longer than a URL may be; it changes nothing
+// there.
+func (p *Poller) query(ctx context.Context, what string, form url.Values, pool *texts,
+	keep func(series)) (answer, error) {
 	return p.queryFor(ctx, p.cfg.Timeout, what, form, pool, keep)
 }
 
 // queryFor is query with another patience.
-func (p *Poller) queryFor(ctx context.Context, patience time.Duration, what string, form url.Values, pool *texts, keep func(series)) (answer, error) {
+func (p *Poller) queryFor(ctx context.Context, patience time.Duration, what string, form url.Values, pool *texts,
+	keep func(series)) (answer, error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	for name, values := range p.cfg.Params {

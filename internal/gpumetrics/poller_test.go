@@ -68,16 +68,20 @@ var recordedCases = []struct {
 		[]string{"1f0e worker-h100-02 # engine 96 memory 72822/81559 power 613 temp 57"}},
 	{"an idle whole card is a measured zero", "dcgm-k8s.prom", "tenant-red", "nb-anna-0",
 		[]string{"7c9d worker-h100-02 # engine 0 memory 1621/81559 power 118 temp 38"}},
-	{"a MIG slice", "dcgm-mig.prom", "tenant-red", "nb-jonas-0", []string{"1f0e worker-h100-03 2g.20gb#3 engine 12 memory 2666/20096 power 232 temp 45 shared"}},
-	{"a whole card beside a cut one", "dcgm-mig.prom", "tenant-green", "train-0", []string{"7c9d worker-h100-03 # engine 99 memory 78822/81559 power 688 temp 61"}},
+	{"a MIG slice", "dcgm-mig.prom", "tenant-red", "nb-jonas-0",
+		[]string{"1f0e worker-h100-03 2g.20gb#3 engine 12 memory 2666/20096 power 232 temp 45 shared"}},
+	{"a whole card beside a cut one", "dcgm-mig.prom", "tenant-green", "train-0",
+		[]string{"7c9d worker-h100-03 # engine 99 memory 78822/81559 power 688 temp 61"}},
 	{"a time-sliced card", "dcgm-timeslicing.prom", "tenant-red", "nb-anna-0",
 		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 51 6144 ~21 of 3"}},
 	{"an idle pod on a time-sliced card", "dcgm-timeslicing.prom", "tenant-blue", "nb-lea-0",
 		[]string{"1f0e worker-l4-01 # engine 74 memory 10560/23034 power 64 temp 61 shared own 0 0 ~21 of 3"}},
 	{"a vGPU has neither power nor profiling", "dcgm-vgpu.prom", "tenant-red", "viz-0",
 		[]string{"1f0e vm-vgpu-node-01 # engine 33 memory 3168/12288 power ? temp ?"}},
-	{"a DRA claim on a slice", "dcgm-dra.prom", "tenant-red", "nb-anna-0", []string{"1f0e worker-h100-04 1g.10gb#7 engine 44 memory 2974/9984 power 140 temp 44 shared"}},
-	{"cards without pods belong to nobody", "dcgm-plain.prom", "nvidia-gpu-operator", "nvidia-dcgm-exporter-x7k2p", []string(nil)},
+	{"a DRA claim on a slice", "dcgm-dra.prom", "tenant-red", "nb-anna-0",
+		[]string{"1f0e worker-h100-04 1g.10gb#7 engine 44 memory 2974/9984 power 140 temp 44 shared"}},
+	{"cards without pods belong to nobody", "dcgm-plain.prom", "nvidia-gpu-operator", "nvidia-dcgm-exporter-x7k2p",
+		[]string(nil)},
 	{"a pod that no row names", "dcgm-mig.prom", "tenant-red", "nb-nobody-0", []string(nil)},
 }
 
@@ -111,14 +115,16 @@ func TestRecordedExpositions(t *testing.T) {
 func card(values map[string]string) string {
 	var b strings.Builder
 	for name, value := range values {
-		fmt.Fprintf(&b, "# TYPE %s gauge\n%s{gpu=\"0\",UUID=\"GPU-aaaa\",modelName=\"NVIDIA L4\",Hostname=\"node-1\",namespace=\"tenant-a\",pod=\"nb-0\"} %s\n", name, name, value)
+		fmt.Fprintf(&b, "# TYPE %s gauge\n%s{gpu=\"0\",UUID=\"GPU-aaaa\",modelName=\"NVIDIA "+
+			"L4\",Hostname=\"node-1\",namespace=\"tenant-a\",pod=\"nb-0\"} %s\n", name, name, value)
 	}
 	return b.String()
 }
 
 func busyCard(change ...string) string {
 	values := map[string]string{
-		"DCGM_FI_PROF_GR_ENGINE_ACTIVE": "0.5", "DCGM_FI_DEV_FB_USED": "100", "DCGM_FI_DEV_FB_FREE": "300", "DCGM_FI_DEV_FB_RESERVED": "12",
+		"DCGM_FI_PROF_GR_ENGINE_ACTIVE": "0.5", "DCGM_FI_DEV_FB_USED": "100", "DCGM_FI_DEV_FB_FREE": "300",
+		"DCGM_FI_DEV_FB_RESERVED": "12",
 		"DCGM_FI_DEV_POWER_USAGE": "61.5", "DCGM_FI_DEV_GPU_TEMP": "44",
 	}
 	for i := 0; i+1 < len(change); i += 2 {
@@ -135,22 +141,31 @@ func TestValuesThatCannotBe(t *testing.T) {
 		want   string
 	}{
 		"all is well": {nil, "aaaa node-1 # engine 50 memory 100/412 power 62 temp 44"},
-		"NaN":         {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "NaN"}, "aaaa node-1 # engine ? memory 100/412 power 62 temp 44"},
-		"+Inf":        {[]string{"DCGM_FI_DEV_POWER_USAGE", "+Inf"}, "aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
-		"-Inf":        {[]string{"DCGM_FI_DEV_GPU_TEMP", "-Inf"}, "aaaa node-1 # engine 50 memory 100/412 power 62 temp ?"},
+		"NaN": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "NaN"},
+			"aaaa node-1 # engine ? memory 100/412 power 62 temp 44"},
+		"+Inf": {[]string{"DCGM_FI_DEV_POWER_USAGE", "+Inf"}, "aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
+		"-Inf": {[]string{"DCGM_FI_DEV_GPU_TEMP", "-Inf"}, "aaaa node-1 # engine 50 memory 100/412 power 62 temp ?"},
 		"sentinel of 64 bits": {[]string{"DCGM_FI_DEV_FB_FREE", "9223372036854775794"},
 			"aaaa node-1 # engine 50 memory 100/? power 62 temp 44"},
-		"sentinel of 32 bits":                 {[]string{"DCGM_FI_DEV_FB_USED", "2147483632"}, "aaaa node-1 # engine 50 memory ?/? power 62 temp 44"},
-		"sentinel of floating point":          {[]string{"DCGM_FI_DEV_POWER_USAGE", "140737488355328"}, "aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
-		"negative":                            {[]string{"DCGM_FI_DEV_FB_USED", "-1"}, "aaaa node-1 # engine 50 memory ?/? power 62 temp 44"},
-		"a row is missing":                    {[]string{"DCGM_FI_DEV_POWER_USAGE", ""}, "aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
-		"no profiling, utilisation stands in": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "", "DCGM_FI_DEV_GPU_UTIL", "31"}, "aaaa node-1 # engine 31 memory 100/412 power 62 temp 44"},
-		"names since DCGM 4.6": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", "0.25", "DCGM_FI_DEV_POWER_USAGE", "",
+		"sentinel of 32 bits": {[]string{"DCGM_FI_DEV_FB_USED", "2147483632"},
+			"aaaa node-1 # engine 50 memory ?/? power 62 temp 44"},
+		"sentinel of floating point": {[]string{"DCGM_FI_DEV_POWER_USAGE", "140737488355328"},
+			"aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
+		"negative": {[]string{"DCGM_FI_DEV_FB_USED", "-1"},
+			"aaaa node-1 # engine 50 memory ?/? power 62 temp 44"},
+		"a row is missing": {[]string{"DCGM_FI_DEV_POWER_USAGE", ""},
+			"aaaa node-1 # engine 50 memory 100/412 power ? temp 44"},
+		"no profiling, utilisation stands in": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "", "DCGM_FI_DEV_GPU_UTIL", "31"},
+			"aaaa node-1 # engine 31 memory 100/412 power 62 temp 44"},
+		"names since DCGM 4.6": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", "0.25",
+			"DCGM_FI_DEV_POWER_USAGE", "",
 			"DCGM_FI_DEV_BOARD_POWER_WATTS", "70", "DCGM_FI_DEV_GPU_TEMP", "", "DCGM_FI_DEV_GPU_TEMP_CELSIUS", "50"},
 			"aaaa node-1 # engine 25 memory 100/412 power 70 temp 50"},
-		"GPU_UTIL_RATIO is per cent in spite of its name": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "", "DCGM_FI_DEV_GPU_UTIL_RATIO", "31"},
+		"GPU_UTIL_RATIO is per cent in spite of its name": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "",
+			"DCGM_FI_DEV_GPU_UTIL_RATIO", "31"},
 			"aaaa node-1 # engine 31 memory 100/412 power 62 temp 44"},
-		"a ratio that overshoots": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "1.01"}, "aaaa node-1 # engine 100 memory 100/412 power 62 temp 44"},
+		"a ratio that overshoots": {[]string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "1.01"},
+			"aaaa node-1 # engine 100 memory 100/412 power 62 temp 44"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +183,8 @@ func TestValuesThatCannotBe(t *testing.T) {
 	}
 }
 
-// Utilisation of a card that is cut into slices is refused by the driver, and reported as 0 by some versions: a slice without profiling is unknown.
+// Utilisation of a card that is cut into slices is refused by the driver, and reported as 0 by some versions: a slice
+// without profiling is unknown.
 func TestUtilisationSaysNothingOfASlice(t *testing.T) {
 	clock := newClock()
 	f := newFake(t, clock.Now)
@@ -178,7 +194,8 @@ func TestUtilisationSaysNothingOfASlice(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"bbbb  1g.10gb#3 engine ? memory 5/? power ? temp ? shared"}, briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
+	if diff := cmp.Diff([]string{"bbbb  1g.10gb#3 engine ? memory 5/? power ? temp ? shared"},
+		briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
 		t.Errorf("devices (-want +got):\n%s", diff)
 	}
 }
@@ -194,7 +211,8 @@ func TestRepeatedRowsAreNotAddedUp(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"aaaa node-1 # engine 50 memory 100/412 power 62 temp 44"}, briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
+	if diff := cmp.Diff([]string{"aaaa node-1 # engine 50 memory 100/412 power 62 temp 44"},
+		briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
 		t.Errorf("devices (-want +got):\n%s", diff)
 	}
 }
@@ -247,12 +265,14 @@ func TestPrometheusInTrouble(t *testing.T) {
 		}
 	}
 	cases := map[string]func(http.ResponseWriter, *http.Request) bool{
-		"500":                     answer(500, "text/plain", "internal"),
-		"422 with a reason":       answer(422, "application/json", `{"status":"error","errorType":"execution","error":"too many samples"}`),
-		"200 that says error":     answer(200, "application/json", `{"status":"error","error":"no"}`),
-		"a sign-in page":          answer(200, "text/html", "<html>sign in</html>"),
-		"HTML that claims JSON":   answer(200, "application/json", "<html>sign in</html>"),
-		"cut in the middle":       answer(200, "application/json", `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"DCGM`),
+		"500": answer(500, "text/plain", "internal"),
+		"422 with a reason": answer(422, "application/json",
+			`{"status":"error","errorType":"execution","error":"too many samples"}`),
+		"200 that says error":   answer(200, "application/json", `{"status":"error","error":"no"}`),
+		"a sign-in page":        answer(200, "text/html", "<html>sign in</html>"),
+		"HTML that claims JSON": answer(200, "application/json", "<html>sign in</html>"),
+		"cut in the middle": answer(200, "application/json",
+			`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"DCGM`),
 		"nothing":                 answer(200, "application/json", ""),
 		"null":                    answer(200, "application/json", "null"),
 		"an array":                answer(200, "application/json", "[]"),
@@ -264,7 +284,8 @@ func TestPrometheusInTrouble(t *testing.T) {
 		"100 MB": func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"vector","result":[`)
-			row := `{"metric":{"__name__":"DCGM_FI_DEV_FB_USED","UUID":"` + strings.Repeat("x", 1000) + `"},"value":[1763715620,"1"]},`
+			row := `{"metric":{"__name__":"DCGM_FI_DEV_FB_USED","UUID":"` + strings.Repeat("x", 1000) +
+				`"},"value":[1763715620,"1"]},`
 			for range 100_000 {
 				if _, err := io.WriteString(w, row); err != nil {
 					return true
@@ -311,7 +332,8 @@ func TestPrometheusInTrouble(t *testing.T) {
 				t.Errorf("last values must stay, with their time; got %s (-want +got):\n%s", live.At, diff)
 			}
 			clock.pass(6 * time.Minute)
-			if diff := cmp.Diff([]string{"aaaa node-1 # engine ? memory ?/? power ? temp ?"}, briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
+			if diff := cmp.Diff([]string{"aaaa node-1 # engine ? memory ?/? power ? temp ?"},
+				briefs(p.Live("tenant-a", "nb-0"))); diff != "" {
 				t.Errorf("values of 16 minutes ago are not known any more (-want +got):\n%s", diff)
 			}
 			f.answerInstead(nil)
@@ -357,7 +379,10 @@ func TestCallsDoNotRiseWithWatchers(t *testing.T) {
 		f := newFake(t, clock.Now)
 		f.scrape(busyCard(), true)
 		polls := make(chan struct{}, 100)
-		p := newPoller(t, f.URL, clock, func(c *Config) { c.Every, c.OnFresh = 10*time.Millisecond, func() { polls <- struct{}{} } })
+		p := newPoller(t, f.URL, clock, func(c *Config) {
+			c.Every, c.OnFresh = 10*time.Millisecond,
+				func() { polls <- struct{}{} }
+		})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = p.Run(ctx) })
@@ -404,7 +429,9 @@ func TestHistory(t *testing.T) {
 	clock := newClock()
 	f := newFake(t, clock.Now)
 	f.scrape(recordedLike, true)
-	p := newPoller(t, f.URL, clock, func(c *Config) { c.Namespaces = func() []string { return []string{"tenant-a", "tenant-b"} } })
+	p := newPoller(t, f.URL, clock, func(c *Config) {
+		c.Namespaces = func() []string { return []string{"tenant-a", "tenant-b"} }
+	})
 	now := clock.Now()
 	var group sync.WaitGroup
 	for range 50 { // many pages ask at once
@@ -508,7 +535,10 @@ func TestTokenIsShownToPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := ""
-	f.answerInstead(func(_ http.ResponseWriter, r *http.Request) bool { shown = r.Header.Get("Authorization"); return false })
+	f.answerInstead(func(_ http.ResponseWriter, r *http.Request) bool {
+		shown = r.Header.Get("Authorization")
+		return false
+	})
 	if err := newPoller(t, f.URL+"/api/v1/", clock, func(c *Config) { c.TokenFile = file }).Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// queries are all that is ever asked, made once. They name the labels that are kept: without the others (driver version, bus id, pod labels …) the answer
-// of a large site is a fifth of its size, and rows that two Prometheus replicas or a second scrape repeat become one.
+// queries are all that is ever asked, made once. They name the labels that are kept: without the others (driver
+// version, bus id, pod labels …) the answer of a large site is a fifth of its size, and rows that two Prometheus
+// replicas or a second scrape repeat become one.
 type queries struct {
 	labels  Labels
 	devices string // what each device is and whose, with the time of its last sample as the value
@@ -23,14 +24,19 @@ func newQueries(l Labels) queries {
 	}
 	return queries{
 		labels: l,
-		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device come from one scrape: one of them
-		// tells the time for all. Each stands for devices that lack those before it.
-		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod)) + "(" + strings.Join(clocks(), " or ") + ")",
-		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" + of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +
-			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+of(func(k kind, _ metric) bool { return k >= firstCardKind && k < kinds })+")"),
+		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device
+		// come from one scrape: one of them tells the time for all. Each stands for devices that lack those before it.
+		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod)) + "(" +
+			strings.Join(clocks(), " or ") + ")",
+		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" +
+			of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +
+			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+
+				of(func(k kind, _ metric) bool { return k >= firstCardKind && k < kinds })+")"),
 		// A counter that starts again is no negative number of anything: rate() knows, and it comes before max.
-		health: maxBy(slices.Concat([]string{"__name__", "xid"}, device)) + "(" + of(func(k kind, m metric) bool { return k > kinds && m.slice }) + ") or " +
-			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+of(func(k kind, m metric) bool { return k > kinds && !m.slice && k != nvlinkRate })+")") + " or " +
+		health: maxBy(slices.Concat([]string{"__name__", "xid"}, device)) + "(" +
+			of(func(k kind, m metric) bool { return k > kinds && m.slice }) + ") or " +
+			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+
+				of(func(k kind, m metric) bool { return k > kinds && !m.slice && k != nvlinkRate })+")") + " or " +
 			part(partNVLink, maxBy(l.UUID)+"("+nvlink()+")"),
 	}
 }
@@ -51,8 +57,8 @@ func clocks() []string {
 	return parts
 }
 
-// partLabel tells the parts of a query apart. "or" compares rows without regard to their metric names, so that the power of a free card would be taken for
-// another row of its memory, and be dropped.
+// partLabel tells the parts of a query apart. "or" compares rows without regard to their metric names, so that the
+// power of a free card would be taken for another row of its memory, and be dropped.
 const (
 	partLabel  = "portal_part"
 	partCard   = "card"
@@ -72,8 +78,9 @@ func nvlink() string {
 	return strings.Join(parts, " or ")
 }
 
-// history gives the engine use of every pod's devices, in per cent, for the given namespaces (all when there are none). Utilisation stands in where the
-// profiling metrics are missing (vGPU, old cards), but never for a slice: some versions report 0 there.
+// history gives the engine use of every pod's devices, in per cent, for the given namespaces (all when there are none).
+// Utilisation stands in where the profiling metrics are missing (vGPU, old cards), but never for a slice: some versions
+// report 0 there.
 func (q queries) history(namespaces []string) string {
 	var parts []string
 	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
@@ -95,7 +102,8 @@ func (q queries) history(namespaces []string) string {
 	return strings.Join(parts, " or ")
 }
 
-// namespaceMatchers are one for each name that a row may call its tenant by; a later one counts where those before it are not there.
+// namespaceMatchers are one for each name that a row may call its tenant by; a later one counts where those before it
+// are not there.
 func (q queries) namespaceMatchers(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{""}
@@ -114,5 +122,6 @@ func (q queries) namespaceMatchers(namespaces []string) []string {
 	return matchers
 }
 
-// quote writes a string of PromQL; its escapes are those of Go. Nothing that comes from outside reaches a query but through here.
+// quote writes a string of PromQL; its escapes are those of Go. Nothing that comes from outside reaches a query but
+// through here.
 func quote(text string) string { return strconv.Quote(strings.ToValidUTF8(text, "\uFFFD")) }

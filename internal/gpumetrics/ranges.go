@@ -25,8 +25,10 @@ type Span struct {
 
 // Spans are those on offer. The exporter looks every 30 s, so that less tells nothing more.
 func Spans() []Span {
-	return []Span{{"1h", time.Hour, 30 * time.Second}, {"6h", 6 * time.Hour, 2 * time.Minute}, {"24h", 24 * time.Hour, 10 * time.Minute},
-		{"7d", 7 * 24 * time.Hour, time.Hour}, {"30d", 30 * 24 * time.Hour, 4 * time.Hour}, {"90d", 90 * 24 * time.Hour, 12 * time.Hour}}
+	return []Span{{"1h", time.Hour, 30 * time.Second}, {"6h", 6 * time.Hour, 2 * time.Minute},
+		{"24h", 24 * time.Hour, 10 * time.Minute},
+		{"7d", 7 * 24 * time.Hour, time.Hour}, {"30d", 30 * 24 * time.Hour, 4 * time.Hour},
+		{"90d", 90 * 24 * time.Hour, 12 * time.Hour}}
 }
 
 // SpanOf is the span with this name, else the first.
@@ -35,7 +37,8 @@ func SpanOf(name string) Span {
 	return all[max(0, slices.IndexFunc(all, func(s Span) bool { return s.Name == name }))]
 }
 
-// lineKinds are the lines of a history. Of several devices their values are put together as combine says; so are those of a step.
+// lineKinds are the lines of a history. Of several devices their values are put together as combine says; so are those
+// of a step.
 var lineKinds = []struct {
 	name    string
 	kinds   []kind // the first that a device has
@@ -131,9 +134,9 @@ func (r Ranges) Since(at time.Time) Ranges {
 	return r
 }
 
-// Ranges is what a pod's devices did in a span. It waits for the first answer, as long as the context lets it; later ones come by themselves, after which OnFresh is
-// called. Everybody who looks at the same is given the same answer, which is asked for once a minute at most. Faults: Unavailable when Prometheus does not answer, or
-// has not yet.
+// Ranges is what a pod's devices did in a span. It waits for the first answer, as long as the context lets it; later
+// ones come by themselves, after which OnFresh is called. Everybody who looks at the same is given the same answer,
+// which is asked for once a minute at most. Faults: Unavailable when Prometheus does not answer, or has not yet.
 func (p *Poller) Ranges(ctx context.Context, namespace, pod string, span Span) (Ranges, error) {
 	key := rangeKey{podKey{namespace, pod}, span.Name}
 	ask := func() (Ranges, error) { return p.askRanges(key.pod, span) }
@@ -161,7 +164,8 @@ func (p *Poller) askRanges(pod podKey, span Span) (Ranges, error) {
 	until := p.cfg.Now().Truncate(span.Step)
 	r := newRanger(p.queries.labels, until, span)
 	at := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
-	_, err := p.query(context.Background(), "query_range", url.Values{"query": {p.queries.ranges(pod, span.Step)}, "start": {at(until.Add(-span.Long))}, "end": {at(until)}, "step": {inSeconds(span.Step)}}, newTexts(), r.put)
+	_, err := p.query(context.Background(), "query_range", url.Values{"query": {p.queries.ranges(pod, span.Step)},
+		"start": {at(until.Add(-span.Long))}, "end": {at(until)}, "step": {inSeconds(span.Step)}}, newTexts(), r.put)
 	if err != nil {
 		p.cfg.Logger.Warn("no history of a pod from Prometheus", "error", err.Error())
 		return Ranges{}, err
@@ -169,11 +173,12 @@ func (p *Poller) askRanges(pod podKey, span Span) (Ranges, error) {
 	return r.close(p.cfg.Now()), nil
 }
 
-// nameLabel keeps a series' name where functions over time drop it: without it the values of different series would be rows of the same labels.
+// nameLabel keeps a series' name where functions over time drop it: without it the values of different series would be
+// rows of the same labels.
 const nameLabel = "portal_name"
 
-// ranges gives every value of a pod's devices. Where a step is longer than the exporter's, it is the mean of the step, or for errors and reasons the largest;
-// values that cannot be are left out before that.
+// ranges gives every value of a pod's devices. Where a step is longer than the exporter's, it is the mean of the step,
+// or for errors and reasons the largest; values that cannot be are left out before that.
 func (q queries) ranges(pod podKey, step time.Duration) string {
 	of := func(largest bool) string {
 		var names []string
@@ -187,9 +192,11 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 		slices.Sort(names)
 		var parts []string
 		for _, holder := range q.podMatchers(pod) {
-			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.UUID, q.labels.Instance))+"({__name__=~"+quote(strings.Join(names, "|"))+","+holder+"})")
+			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.UUID, q.labels.Instance))+"({__name__=~"+
+				quote(strings.Join(names, "|"))+","+holder+"})")
 		}
-		all := "label_replace((" + strings.Join(parts, " or ") + `) >= -50 < 1e9, "` + nameLabel + `", "$1", "__name__", "(.+)")`
+		all := "label_replace((" + strings.Join(parts, " or ") + `) >= -50 < 1e9, "` + nameLabel +
+			`", "$1", "__name__", "(.+)")`
 		if step < 10*time.Minute {
 			return all
 		}
@@ -205,13 +212,16 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 // podsMark ends no name of a pod.
 const podsMark = "-*"
 
-// PodsOf stands for the pods of a Deployment, those of now and those before them, where Ranges takes the name of a pod: each has a name of its own. The pod of a StatefulSet keeps its name.
+// PodsOf stands for the pods of a Deployment, those of now and those before them, where Ranges takes the name of a pod:
+// each has a name of its own. The pod of a StatefulSet keeps its name.
 func PodsOf(deployment string) string { return deployment + podsMark }
 
-// made are the characters of which Kubernetes makes names: neither a vowel nor what looks like one (k8s.io/apimachinery/pkg/util/rand).
+// made are the characters of which Kubernetes makes names: neither a vowel nor what looks like one
+// (k8s.io/apimachinery/pkg/util/rand).
 const made = "[bcdfghjklmnpqrstvwxz2456789]"
 
-// called is how rows of a pod, or of PodsOf, are found. A Deployment's pods are called after it, after their ReplicaSet, and five characters: other names that begin alike do not match.
+// called is how rows of a pod, or of PodsOf, are found. A Deployment's pods are called after it, after their
+// ReplicaSet, and five characters: other names that begin alike do not match.
 func called(pod string) string {
 	if deployment, ok := strings.CutSuffix(pod, podsMark); ok {
 		return "=~" + quote(regexp.QuoteMeta(deployment)+"-"+made+"{1,10}-"+made+"{5}")
@@ -219,7 +229,8 @@ func called(pod string) string {
 	return "=" + quote(pod)
 }
 
-// podMatchers are one for each pair of names that a row may call its pod by; a later pair counts where those before it are not there.
+// podMatchers are one for each pair of names that a row may call its pod by; a later pair counts where those before it
+// are not there.
 func (q queries) podMatchers(pod podKey) []string {
 	var all []string
 	before := ""
@@ -240,7 +251,8 @@ type ranger struct {
 }
 
 func newRanger(l Labels, until time.Time, span Span) *ranger {
-	return &ranger{labels: l, first: until.Add(-span.Long), span: span, steps: int(span.Long/span.Step) + 1, devices: map[deviceKey]map[kind][]float64{}}
+	return &ranger{labels: l, first: until.Add(-span.Long), span: span, steps: int(span.Long/span.Step) + 1,
+		devices: map[deviceKey]map[kind][]float64{}}
 }
 
 func (r *ranger) put(row series) {
@@ -276,7 +288,8 @@ func (r *ranger) put(row series) {
 func (r *ranger) close(at time.Time) Ranges {
 	out := Ranges{At: at, Span: r.span}
 	for _, d := range r.devices {
-		if d[engineRatio] != nil || d[utilPercent] != nil || d[memUsed] != nil { // what only has power is the card that slices are cut from
+		// what only has power is the card that slices are cut from
+		if d[engineRatio] != nil || d[utilPercent] != nil || d[memUsed] != nil {
 			out.Devices++
 		}
 	}

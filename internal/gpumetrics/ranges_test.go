@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// matrix is the answer to a range query: rows of labels, each with a value at the end of the range and at others, in steps before it.
+// matrix is the answer to a range query: rows of labels, each with a value at the end of the range and at others, in
+// steps before it.
 func matrix(c *clock, span Span, rows map[string]map[int]string) string {
 	var all []string
 	until := c.Now().Truncate(span.Step)
@@ -51,12 +52,18 @@ func TestRangesPutDevicesTogether(t *testing.T) {
 		return fmt.Sprintf(`"portal_name":%q,"UUID":%q,"GPU_I_ID":%q`, name, uuid, instance)
 	}
 	text := matrix(c, span, map[string]map[int]string{
-		row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "a", "1"): {2: "0.5", 1: "0.25", 0: "0.5"}, row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "b", ""): {2: "0.7"},
-		row("DCGM_FI_DEV_GPU_UTIL", "a", "1"): {3: "0"}, row("DCGM_FI_DEV_GPU_UTIL", "c", ""): {3: "30"}, // of a slice utilisation says nothing
-		row("DCGM_FI_DEV_FB_USED", "a", "1"): {1: "100", 0: "9223372036854775794"}, row("DCGM_FI_DEV_FB_USED", "b", ""): {1: "11"},
-		row("DCGM_FI_DEV_POWER_USAGE", "a", "1"): {0: "200"}, row("DCGM_FI_DEV_POWER_USAGE", "a", "2"): {0: "200"}, // one card, told for each slice
-		row("DCGM_FI_DEV_GPU_TEMP", "a", ""): {1: "NaN", 0: "+Inf"}, row("DCGM_FI_DEV_XID_ERRORS", "a", "1"): {1: "31", 0: "31.5"},
-		row("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "a", ""): {0: "4"}, row("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "b", ""): {0: "32"},
+		row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "a", "1"): {2: "0.5", 1: "0.25", 0: "0.5"}, row("DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+			"b", ""): {2: "0.7"},
+		// of a slice utilisation says nothing
+		row("DCGM_FI_DEV_GPU_UTIL", "a", "1"): {3: "0"}, row("DCGM_FI_DEV_GPU_UTIL", "c", ""): {3: "30"},
+		row("DCGM_FI_DEV_FB_USED", "a", "1"): {1: "100", 0: "9223372036854775794"},
+		row("DCGM_FI_DEV_FB_USED", "b", ""):  {1: "11"},
+		// one card, told for each slice
+		row("DCGM_FI_DEV_POWER_USAGE", "a", "1"): {0: "200"}, row("DCGM_FI_DEV_POWER_USAGE", "a", "2"): {0: "200"},
+		row("DCGM_FI_DEV_GPU_TEMP", "a", ""): {1: "NaN", 0: "+Inf"}, row("DCGM_FI_DEV_XID_ERRORS", "a", "1"): {1: "31",
+			0: "31.5"},
+		row("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "a", ""): {0: "4"}, row("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "b",
+			""): {0: "32"},
 	})
 	f.answerInstead(func(w http.ResponseWriter, r *http.Request) bool { return replies(w, text) })
 	r, err := p.Ranges(t.Context(), "red", "a", span)
@@ -67,7 +74,8 @@ func TestRangesPutDevicesTogether(t *testing.T) {
 	for _, l := range r.Lines {
 		got[l.Name] = lastPoints(r, l.Name, 4)
 	}
-	want := map[string][]string{"engine": {"30", "60", "25", "50"}, "tensor": {"?", "?", "?", "?"}, "memory": {"?", "?", "111", "?"}, "power": {"?", "?", "?", "200"},
+	want := map[string][]string{"engine": {"30", "60", "25", "50"}, "tensor": {"?", "?", "?", "?"},
+		"memory": {"?", "?", "111", "?"}, "power": {"?", "?", "?", "200"},
 		"temperature": {"?", "?", "?", "?"}, "throttle": {"?", "?", "?", "36"}, "xid": {"?", "?", "31", "?"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -77,7 +85,8 @@ func TestRangesPutDevicesTogether(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsUnknownEverywhere: whatever Prometheus does, each view says that it does not know, none says zero, and none waits longer than it wants to.
+// TestNoAnswerIsUnknownEverywhere: whatever Prometheus does, each view says that it does not know, none says zero, and
+// none waits longer than it wants to.
 func TestNoAnswerIsUnknownEverywhere(t *testing.T) {
 	release := make(chan struct{})
 	bad := map[string]func(w http.ResponseWriter, r *http.Request) bool{
@@ -110,7 +119,8 @@ func TestNoAnswerIsUnknownEverywhere(t *testing.T) {
 		"100 MB": func(w http.ResponseWriter, _ *http.Request) bool {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"status":"success","data":{"resultType":"matrix","result":[`)
-			row := strings.Repeat(`{"metric":{"portal_name":"DCGM_FI_DEV_FB_USED","UUID":"a"},"values":[[1795251600,"0"]]},`, 1000)
+			row := strings.Repeat(`{"metric":{"portal_name":"DCGM_FI_DEV_FB_USED","UUID":"a"},"values":[[1795251600,"0"]]},`,
+				1000)
 			for range 1200 {
 				if _, err := io.WriteString(w, row); err != nil {
 					return true
@@ -165,13 +175,15 @@ func TestNoAnswerIsUnknownEverywhere(t *testing.T) {
 	}
 }
 
-// TestAClockThatDiffersIsNoAge: Prometheus' clock is an hour ahead. The range is asked for by ours, and what lies outside of it is left out.
+// TestAClockThatDiffersIsNoAge: Prometheus' clock is an hour ahead. The range is asked for by ours, and what lies
+// outside of it is left out.
 func TestAClockThatDiffersIsNoAge(t *testing.T) {
 	c := newClock()
 	f := newFake(t, c.Now)
 	p := newPoller(t, f.URL, c)
 	span := SpanOf("1h")
-	text := matrix(c, span, map[string]map[int]string{`"portal_name":"DCGM_FI_PROF_GR_ENGINE_ACTIVE","UUID":"a"`: {-120: "0.9", 5: "0.5", 500: "0.1"}})
+	text := matrix(c, span, map[string]map[int]string{`"portal_name":"DCGM_FI_PROF_GR_ENGINE_ACTIVE","UUID":"a"`: {
+		-120: "0.9", 5: "0.5", 500: "0.1"}})
 	f.answerInstead(func(w http.ResponseWriter, _ *http.Request) bool { return replies(w, text) })
 	r, err := p.Ranges(t.Context(), "red", "a", span)
 	if err != nil {
@@ -216,10 +228,12 @@ func TestRangesAreAskedOncePerMinute(t *testing.T) {
 	}
 }
 
-// TestAHistoryBeginsWithItsWorkload: what was before is another one's, and the answer that others are shown stays as it is.
+// TestAHistoryBeginsWithItsWorkload: what was before is another one's, and the answer that others are shown stays as it
+// is.
 func TestAHistoryBeginsWithItsWorkload(t *testing.T) {
 	at := time.Unix(1000, 0)
-	all := Ranges{Lines: []Line{{Name: "engine", Points: []Point{{At: at, Value: 1, Known: true}, {At: at.Add(time.Minute), Value: 2, Known: true}, {At: at.Add(2 * time.Minute), Value: 3}}}}}
+	all := Ranges{Lines: []Line{{Name: "engine", Points: []Point{{At: at, Value: 1, Known: true},
+		{At: at.Add(time.Minute), Value: 2, Known: true}, {At: at.Add(2 * time.Minute), Value: 3}}}}}
 	if diff := cmp.Diff([]string{"?", "2", "?"}, lastPoints(all.Since(at.Add(time.Minute)), "engine", 3)); diff != "" {
 		t.Error(diff)
 	}

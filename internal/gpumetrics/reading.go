@@ -48,7 +48,8 @@ type Reading struct {
 	Unit   Unit
 	Source Source
 	Why    Why
-	At     time.Time // of the sample; for an unknown value of the last one there was, from when on it is unknown. Zero: never
+	// of the sample; for an unknown value of the last one there was, from when on it is unknown. Zero: never
+	At time.Time
 }
 
 // Known reports whether there is a value.
@@ -81,12 +82,14 @@ type Device struct {
 	MemoryTotal Reading // MiB
 	Power       Reading // W, of the whole card
 	Temperature Reading // degrees Celsius, of the whole card
-	OwnEngine   Reading // per cent of the device that this pod uses: apportioned where the exporter has one value for many pods
-	OwnMemory   Reading // MiB that this pod uses, likewise
-	OwnPower    Reading // W of this pod's part of the card, likewise; for a slice by its size
-	Licence     Reading // 1 while a vGPU guest has its licence, 0 while not; unknown for anything but a vGPU guest
-	CardShared  bool    // power, temperature (and, for time-sliced cards, everything) belong to the whole card, which others use too
-	Pods        int     // how many pods the exporter names on the device
+	// per cent of the device that this pod uses: apportioned where the exporter has one value for many pods
+	OwnEngine Reading
+	OwnMemory Reading // MiB that this pod uses, likewise
+	OwnPower  Reading // W of this pod's part of the card, likewise; for a slice by its size
+	Licence   Reading // 1 while a vGPU guest has its licence, 0 while not; unknown for anything but a vGPU guest
+	// power, temperature (and, for time-sliced cards, everything) belong to the whole card, which others use too
+	CardShared bool
+	Pods       int // how many pods the exporter names on the device
 }
 
 // Live is what is known of a pod's devices now.
@@ -95,8 +98,9 @@ type Live struct {
 	Devices []Device
 }
 
-// OnSharedCards is for a pod whose size says that its card is time-sliced or under MPS. Unless told otherwise, the exporter names one of the pods on such a
-// card and gives it the card's values; nobody can say then which part of them is the pod's own.
+// OnSharedCards is for a pod whose size says that its card is time-sliced or under MPS. Unless told otherwise, the
+// exporter names one of the pods on such a card and gives it the card's values; nobody can say then which part of them
+// is the pod's own.
 func (l Live) OnSharedCards() Live {
 	out := Live{At: l.At, Devices: append([]Device(nil), l.Devices...)}
 	for i := range out.Devices {

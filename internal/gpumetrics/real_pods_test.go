@@ -7,17 +7,21 @@ import (
 	"time"
 )
 
-// TestAnEndpointsHistoryIsThatOfAllItsPods asks a real Prometheus: the pods of a Deployment come and go, and those of others whose names begin alike are not among them.
+// TestAnEndpointsHistoryIsThatOfAllItsPods asks a real Prometheus: the pods of a Deployment come and go, and those of
+// others whose names begin alike are not among them.
 func TestAnEndpointsHistoryIsThatOfAllItsPods(t *testing.T) {
 	program := realProgram(t)
 	names := map[string]bool{ // whether the pod is one of "chat"
 		"chat-7d9fbc6b5c-x7k2p": true, "chat-5c4d8f-zz2v4": true,
-		"chat-0": false, "chat-7d9fbc6b5c": false, "chat-bot-7d9fbc6b5c-x7k2p": false, "my-chat-7d9fbc6b5c-x7k2p": false, "chatx7d9fbc6b5c-x7k2p": false, "chat-7d9fbc6b5c-x7k2p-0": false,
+		"chat-0": false, "chat-7d9fbc6b5c": false, "chat-bot-7d9fbc6b5c-x7k2p": false, "my-chat-7d9fbc6b5c-x7k2p": false,
+		"chatx7d9fbc6b5c-x7k2p": false, "chat-7d9fbc6b5c-x7k2p-0": false,
 	}
 	var text strings.Builder
 	text.WriteString("# TYPE DCGM_FI_PROF_GR_ENGINE_ACTIVE gauge\n")
 	for name := range names {
-		fmt.Fprintf(&text, "DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-of-%s\",Hostname=\"n\",namespace=\"red\",pod=\"%s\",container=\"main\"} 0.5\n", name, name)
+		fmt.Fprintf(&text,
+			"DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-of-%s\",Hostname=\"n\",namespace=\"red\",pod=\"%s\",container=\"main\"} "+
+				"0.5\n", name, name)
 	}
 	p, err := New(Config{URL: startPrometheus(t, program, text.String(), true)})
 	if err != nil {
@@ -30,7 +34,8 @@ func TestAnEndpointsHistoryIsThatOfAllItsPods(t *testing.T) {
 		}
 	}
 	got := -1
-	for deadline := time.Now().Add(2 * time.Minute); got != want && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); got != want &&
+		time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		r, err := p.askRanges(podKey{"red", PodsOf("chat")}, SpanOf("1h"))
 		if err == nil {
 			got = r.Devices

@@ -16,7 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it can say that the queries are PromQL.
+// TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it
+// can say that the queries are PromQL.
 func TestRealPrometheus(t *testing.T) {
 	program := realProgram(t)
 	files := map[string]string{}
@@ -51,7 +52,10 @@ func realProgram(t *testing.T) string {
 }
 
 func askReal(t *testing.T, url, file string) {
-	p, err := New(Config{URL: url, Namespaces: func() []string { return []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`} }})
+	p, err := New(Config{URL: url, Namespaces: func() []string {
+		return []string{"tenant-red", "tenant-blue",
+			"tenant-green", `odd"} name\`}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +108,13 @@ func startPrometheus(t *testing.T, program, exposition string, honour bool) stri
 // scrapedBy runs a Prometheus that scrapes an exporter every second, and gives its address.
 func scrapedBy(t *testing.T, program, exporter string, honour bool) string {
 	dir := t.TempDir()
-	labels := "\n    labels: {namespace: nvidia-gpu-operator, pod: nvidia-dcgm-exporter-x7k2p, container: nvidia-dcgm-exporter}"
+	labels := "\n    labels: {namespace: nvidia-gpu-operator, pod: nvidia-dcgm-exporter-x7k2p, container: " +
+		"nvidia-dcgm-exporter}"
 	if honour {
 		labels = ""
 	}
-	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: dcgm\n  honor_labels: %t\n  static_configs:\n  - targets: ['%s']%s\n",
+	config := fmt.Sprintf("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: dcgm\n  honor_labels: %t\n  "+
+		"static_configs:\n  - targets: ['%s']%s\n",
 		honour, strings.TrimPrefix(exporter, "http://"), labels)
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -119,7 +125,8 @@ func scrapedBy(t *testing.T, program, exporter string, honour bool) string {
 	}
 	address := l.Addr().String()
 	_ = l.Close()
-	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	cmd := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+
+		filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--log.level=error")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {

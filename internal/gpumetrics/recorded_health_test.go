@@ -18,21 +18,28 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// TestRecordedHealth: what the room of health tells of each card of each recorded exposition. "?" is unknown: none of them has ECC, reasons of slow clocks or errors of NVLink, as
-// the exporter's own list of counters has them in comments, and nothing stands in for them.
+// TestRecordedHealth: what the room of health tells of each card of each recorded exposition. "?" is unknown: none of
+// them has ECC, reasons of slow clocks or errors of NVLink, as the exporter's own list of counters has them in
+// comments, and nothing stands in for them.
 func TestRecordedHealth(t *testing.T) {
 	for file, want := range map[string][]string{
-		"dcgm-plain.prom": {"node-a100-01 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "node-a100-01 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
+		"dcgm-plain.prom": {"node-a100-01 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?",
+			"node-a100-01 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-k8s.prom": {
-			"worker-h100-02 a35b: warning, ecc ?/?, remapped 0/1, failed 0, slow ?, nvlink ?", "- warning: Rows of memory replaced after errors that could not be corrected: 1.",
-			"worker-h100-02 7c9d: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "- info: XID 31 (a program made a mistake), 2 times of late.",
+			"worker-h100-02 a35b: warning, ecc ?/?, remapped 0/1, failed 0, slow ?, nvlink ?",
+			"- warning: Rows of memory replaced after errors that could not be corrected: 1.",
+			"worker-h100-02 7c9d: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?",
+			"- info: XID 31 (a program made a mistake), 2 times of late.",
 			"worker-h100-02 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-mig.prom": {
-			"worker-h100-03 1f0e: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "- info: The last error since the driver was loaded is XID 43: a program made a mistake. When it came is not known.",
+			"worker-h100-03 1f0e: noticed, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "- info: The last error since " +
+				"the driver was loaded is XID 43: a program made a mistake. When it came is not known.",
 			"worker-h100-03 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 		"dcgm-timeslicing.prom": {"worker-l4-01 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
-		"dcgm-vgpu.prom":        {"vm-vgpu-node-01 1f0e: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?", "vm-vgpu-node-01 7c9d: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?"},
-		"dcgm-dra.prom":         {"worker-h100-04 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?", "worker-h100-04 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
+		"dcgm-vgpu.prom": {"vm-vgpu-node-01 1f0e: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?",
+			"vm-vgpu-node-01 7c9d: fine, ecc ?/?, remapped ?/?, failed ?, slow ?, nvlink ?"},
+		"dcgm-dra.prom": {"worker-h100-04 1f0e: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?",
+			"worker-h100-04 7c9d: fine, ecc ?/?, remapped 0/0, failed 0, slow ?, nvlink ?"},
 	} {
 		for _, honour := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, honor_labels %t", file, honour), func(t *testing.T) {
@@ -48,7 +55,8 @@ func TestRecordedHealth(t *testing.T) {
 func healthLines(t *testing.T, r gpumetrics.Report) (lines []string) {
 	t.Helper()
 	site := silentSite{r}
-	s := health.New(health.Options{Store: site, Sources: map[string]health.Source{"main": site}, Now: func() time.Time { return r.HealthAt }})
+	s := health.New(health.Options{Store: site, Sources: map[string]health.Source{"main": site},
+		Now: func() time.Time { return r.HealthAt }})
 	admin := identity.Actor{Person: identity.Person{ID: "p-pat"}, Global: []identity.Role{identity.Admin}}
 	report, err := s.Report(t.Context(), admin, "main")
 	if err != nil {
@@ -58,7 +66,8 @@ func healthLines(t *testing.T, r gpumetrics.Report) (lines []string) {
 	for _, n := range report.Nodes {
 		for _, c := range n.Cards {
 			d := c.DCGM
-			lines = append(lines, fmt.Sprintf("%s %s: %s, ecc %s/%s, remapped %s/%s, failed %s, slow %s, nvlink %s", n.Name, c.UUID[4:8], c.Level(), told(d.ECCCorrected), told(d.ECCUncorrected),
+			lines = append(lines, fmt.Sprintf("%s %s: %s, ecc %s/%s, remapped %s/%s, failed %s, slow %s, nvlink %s", n.Name,
+				c.UUID[4:8], c.Level(), told(d.ECCCorrected), told(d.ECCUncorrected),
 				told(d.RemapCorrected), told(d.RemapUncorrected), told(d.RemapFailed), told(d.Throttle), told(d.NVLinkErrors)))
 			for _, x := range c.Troubles {
 				lines = append(lines, "- "+x.Severity.String()+": "+say.Say(x.What))

@@ -11,12 +11,15 @@ import (
 	"time"
 )
 
-// The gauge of the last XID error has no time, and does not go back: an error of last month looks like one of this minute. When it was, only older samples tell.
+// The gauge of the last XID error has no time, and does not go back: an error of last month looks like one of this
+// minute. When it was, only older samples tell.
 const (
 	UsualRecent = 24 * time.Hour // for how long an error is news, where a site does not say otherwise
 
-	sinceEvery = 5 * time.Minute // what is known already is asked for again, so that what is there for longer than the samples last does not stay so for ever
-	sinceSteps = 576             // five minutes each of two days
+	// what is known already is asked for again, so that what is there for longer than the samples last does not stay so
+	// for ever
+	sinceEvery = 5 * time.Minute
+	sinceSteps = 576 // five minutes each of two days
 )
 
 // sinceWindow is how far back is looked: beyond what is recent, so that of what is old it can be told that it is.
@@ -59,24 +62,25 @@ func (a appearances) fresh(keys []errorKey, now time.Time) bool {
 	return !slices.ContainsFunc(keys, func(k errorKey) bool { _, asked := a.of[k]; return !asked })
 }
 
-// askSince asks, with one query for all of them, since when errors have been the last ones. Those of which the answer says nothing, or that never comes, are unknown until the
-// next time.
+// askSince asks, with one query for all of them, since when errors have been the last ones. Those of which the answer
+// says nothing, or that never comes, are unknown until the next time.
 func (p *Poller) askSince(ctx context.Context, keys []errorKey, now time.Time) appearances {
 	window, step := p.window, p.window/sinceSteps
 	seen := map[string]map[errorKey]time.Time{partOther: {}, partFirst: {}}
-	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.since(keys, window, step)}}, newTexts(), func(row series) {
-		device, named := p.queries.labels.device(row.labels)
-		name, code, _ := strings.Cut(row.labels.get(partLabel), "/")
-		n, err := strconv.Atoi(code)
-		if !named || err != nil || seen[name] == nil || len(row.samples) == 0 {
-			return
-		}
-		// Ages are taken by Prometheus' own clock, as those of readings are.
-		sample := row.samples[0]
-		if age := float64(sample.at.UnixMilli())/1000 - sample.value; age >= 0 && age < 2*window.Seconds() {
-			seen[name][errorKey{device, n}] = now.Add(-time.Duration(age * float64(time.Second))).Truncate(time.Second)
-		}
-	})
+	_, err := p.query(ctx, "query", url.Values{"query": {p.queries.since(keys, window, step)}}, newTexts(),
+		func(row series) {
+			device, named := p.queries.labels.device(row.labels)
+			name, code, _ := strings.Cut(row.labels.get(partLabel), "/")
+			n, err := strconv.Atoi(code)
+			if !named || err != nil || seen[name] == nil || len(row.samples) == 0 {
+				return
+			}
+			// Ages are taken by Prometheus' own clock, as those of readings are.
+			sample := row.samples[0]
+			if age := float64(sample.at.UnixMilli())/1000 - sample.value; age >= 0 && age < 2*window.Seconds() {
+				seen[name][errorKey{device, n}] = now.Add(-time.Duration(age * float64(time.Second))).Truncate(time.Second)
+			}
+		})
 	if err != nil && ctx.Err() == nil {
 		p.cfg.Logger.WarnContext(ctx, "no times of errors from Prometheus", "error", err.Error())
 	}
@@ -104,8 +108,8 @@ const (
 	partFirst = "first" // when it had this one for the first time
 )
 
-// since looks at the samples of devices with an error only, which are few. It names the code that a device has now, for a value cannot be compared with one at another time in
-// every Prometheus that there is.
+// since looks at the samples of devices with an error only, which are few. It names the code that a device has now, for
+// a value cannot be compared with one at another time in every Prometheus that there is.
 func (q queries) since(keys []errorKey, window, step time.Duration) string {
 	cards := map[int]map[string]bool{}
 	for _, k := range keys {
@@ -137,5 +141,6 @@ func (q queries) lastErrors(uuids []string) string {
 		rows = append(rows, "{__name__=~"+quote(strings.Join(metrics[xidLast].names, "|"))+","+before+label+"=~"+any+"}")
 		before += label + `="",`
 	}
-	return "(" + maxBy(slices.Concat(q.labels.UUID, q.labels.Instance)) + "(" + strings.Join(rows, " or ") + ") >= 0 <= " + strconv.Itoa(int(metrics[xidLast].max)) + ")"
+	return "(" + maxBy(slices.Concat(q.labels.UUID, q.labels.Instance)) + "(" + strings.Join(rows, " or ") + ") >= 0 <= " +
+		strconv.Itoa(int(metrics[xidLast].max)) + ")"
 }

@@ -16,12 +16,15 @@ func lastError(code int) string {
 	return rows(whole, usedName, 1, freeName, 1, "DCGM_FI_DEV_XID_ERRORS", code)
 }
 
-// sinceRow is a row of the answer to since when errors are there: the card of lastError had its code, or another one, so long ago.
+// sinceRow is a row of the answer to since when errors are there: the card of lastError had its code, or another one,
+// so long ago.
 func sinceRow(f *fakePrometheus, part string, code int, ago time.Duration) answered {
-	return answered{map[string]string{"UUID": "GPU-bbbb", partLabel: fmt.Sprintf("%s/%d", part, code)}, fmt.Sprint(seconds(f.clock().Add(-ago)))}
+	return answered{map[string]string{"UUID": "GPU-bbbb", partLabel: fmt.Sprintf("%s/%d", part, code)},
+		fmt.Sprint(seconds(f.clock().Add(-ago)))}
 }
 
-// TestSinceWhenAnErrorIsThere: the gauge keeps its value for ever, so that only the samples before tell whether it is news.
+// TestSinceWhenAnErrorIsThere: the gauge keeps its value for ever, so that only the samples before tell whether it is
+// news.
 func TestSinceWhenAnErrorIsThere(t *testing.T) {
 	const hour = time.Hour
 	for sentence, c := range map[string]struct {
@@ -29,10 +32,14 @@ func TestSinceWhenAnErrorIsThere(t *testing.T) {
 		since        time.Duration // ago; 0 for unknown
 		before, old  bool
 	}{
-		"it came three hours ago":                            {other: 3*hour + 5*time.Minute, first: 3 * hour, since: 3 * hour},
-		"another one came between two of the same":           {other: 2*hour + 5*time.Minute, first: 20 * hour, since: 2 * hour},
-		"it came just now, after the last step":              {other: time.Minute, first: time.Second, since: time.Nanosecond},
-		"it came the day before yesterday":                   {other: 40*hour + 5*time.Minute, first: 40 * hour, since: 40 * hour, old: true},
+		"it came three hours ago": {other: 3*hour + 5*time.Minute, first: 3 * hour,
+			since: 3 * hour},
+		"another one came between two of the same": {other: 2*hour + 5*time.Minute, first: 20 * hour,
+			since: 2 * hour},
+		"it came just now, after the last step": {other: time.Minute, first: time.Second,
+			since: time.Nanosecond},
+		"it came the day before yesterday": {other: 40*hour + 5*time.Minute, first: 40 * hour,
+			since: 40 * hour, old: true},
 		"it was there all the time that is looked at":        {first: 48 * hour, since: 48 * hour, before: true, old: true},
 		"it was there when Prometheus began, an hour ago":    {first: hour, since: hour, before: true},
 		"it was there when Prometheus began, 25 hours ago":   {first: 25 * hour, since: 25 * hour, before: true, old: true},
@@ -98,7 +105,8 @@ func (f *fakePrometheus) sinceCalls() (n int) {
 	return n
 }
 
-// TestTimesOfErrorsAreAskedForRarely: one query for all cards, none where no card has an error, at once for a new error, and otherwise every five minutes; however many look.
+// TestTimesOfErrorsAreAskedForRarely: one query for all cards, none where no card has an error, at once for a new
+// error, and otherwise every five minutes; however many look.
 func TestTimesOfErrorsAreAskedForRarely(t *testing.T) {
 	clock := newClock()
 	f := newFake(t, clock.Now)
@@ -109,7 +117,8 @@ func TestTimesOfErrorsAreAskedForRarely(t *testing.T) {
 		code     int
 		calls    int
 	}{
-		{"no error", 0, 0, 0}, {"still none", 10 * time.Minute, 0, 0}, {"an error", time.Minute, 79, 1}, {"the same", time.Minute, 79, 1}, {"another", time.Minute, 31, 2},
+		{"no error", 0, 0, 0}, {"still none", 10 * time.Minute, 0, 0}, {"an error", time.Minute, 79, 1},
+		{"the same", time.Minute, 79, 1}, {"another", time.Minute, 31, 2},
 		{"four minutes later", 4 * time.Minute, 31, 2}, {"six minutes later", 2 * time.Minute, 31, 3},
 	} {
 		clock.pass(step.after)
@@ -153,7 +162,8 @@ func TestTimesOfErrorsThatDoNotCome(t *testing.T) {
 	}
 }
 
-// TestRealTimesOfErrors asks a Prometheus that has seen an error come, and one that it found there: only it can say that the query is PromQL.
+// TestRealTimesOfErrors asks a Prometheus that has seen an error come, and one that it found there: only it can say
+// that the query is PromQL.
 func TestRealTimesOfErrors(t *testing.T) {
 	program := realProgram(t)
 	var code atomic.Int64
@@ -193,10 +203,16 @@ func TestRealTimesOfErrors(t *testing.T) {
 			}
 		}
 	}
-	until("an error that was there from the first", func(m map[string]XIDReading) bool { return m["GPU-aaaa"].Before && m["GPU-bbbb"].Code == 0 })
+	until("an error that was there from the first", func(m map[string]XIDReading) bool {
+		return m["GPU-aaaa"].Before &&
+			m["GPU-bbbb"].Code == 0
+	})
 	before := time.Now()
 	code.Store(79)
-	got := until("an error that came", func(m map[string]XIDReading) bool { return m["GPU-bbbb"].Code == 79 && !m["GPU-bbbb"].Since.IsZero() })
+	got := until("an error that came", func(m map[string]XIDReading) bool {
+		return m["GPU-bbbb"].Code == 79 &&
+			!m["GPU-bbbb"].Since.IsZero()
+	})
 	if x := got["GPU-bbbb"]; x.Before || x.Since.Before(before.Add(-10*time.Second)) || x.Since.After(time.Now()) {
 		t.Errorf("want it since about %s, got %+v", before, x)
 	}

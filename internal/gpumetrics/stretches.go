@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Stretch is what a pod did with one device in a stretch of time. Where the exporter has one value for several pods it has it for each of them: whether a value is the pod's own,
-// only the size of its workload tells.
+// Stretch is what a pod did with one device in a stretch of time. Where the exporter has one value for several pods it
+// has it for each of them: whether a value is the pod's own, only the size of its workload tells.
 type Stretch struct {
 	Namespace, Pod string
 	UUID, Instance string        // of the card, and of the slice on it
@@ -21,9 +21,11 @@ type Stretch struct {
 	Memory         time.Duration // for how long there are samples of the memory
 	Engine         time.Duration // and of the engine
 	Full           time.Duration // for how long more than FullFrom of the memory was taken
-	Throttle       time.Duration // for how long there are samples of why the card is slower than it could be; 0 at most sites, where the exporter does not tell
-	Slowed         time.Duration // and for how long it was slower, by heat or for want of power
-	Idle           time.Duration // for how long the engine's use was below a limit; only Idling tells
+	// for how long there are samples of why the card is slower than it could be; 0 at most sites, where the exporter does
+	// not tell
+	Throttle time.Duration
+	Slowed   time.Duration // and for how long it was slower, by heat or for want of power
+	Idle     time.Duration // for how long the engine's use was below a limit; only Idling tells
 }
 
 // FullFrom is from which part of the memory on it is said to be full.
@@ -46,32 +48,42 @@ const (
 
 // The parts of a look at everything, and of one at how busy the engine was.
 var (
-	wholeStretch = []stretchPart{stretchMemoryPeak, stretchMemoryTime, stretchFullTime, stretchEngineMean, stretchEngineHigh, stretchEngineTime, stretchThrottle, stretchSlowed}
-	idleStretch  = []stretchPart{stretchEngineMean, stretchEngineTime, stretchIdle}
+	wholeStretch = []stretchPart{stretchMemoryPeak, stretchMemoryTime, stretchFullTime, stretchEngineMean,
+		stretchEngineHigh, stretchEngineTime, stretchThrottle, stretchSlowed}
+	idleStretch = []stretchPart{stretchEngineMean, stretchEngineTime, stretchIdle}
 )
 
 const (
 	stretchPatience = time.Minute // a day of samples of a whole site is more work than a look at now
 	shortestStretch = time.Second
 	highOfTwenty    = "0.95"
-	// slowedReasons looks at the bits of the reasons that are trouble: 0x4, 0x8 and 0x20, 0x40, 0x80 (health.go). PromQL has no "and" of bits.
+	// slowedReasons looks at the bits of the reasons that are trouble: 0x4, 0x8 and 0x20, 0x40, 0x80 (health.go). PromQL
+	// has no "and" of bits.
 	slowedReasons = "(floor(%s / 4) %% 4 + floor(%s / 32) %% 8 > 0)"
 )
 
-// Stretches asks what the pods of the given namespaces (all when there are none) did between two moments, all of them with one call. Time is counted in steps: a step counts when there is a
-// sample in it or shortly before. It waits for the answer. Nothing of it is kept.
-func (p *Poller) Stretches(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration) ([]Stretch, error) {
-	return p.askStretches(ctx, from, until, step, func(span time.Duration) string { return p.queries.stretches(namespaces, span, step, 0, wholeStretch) })
+// Stretches asks what the pods of the given namespaces (all when there are none) did between two moments, all of them
+// with one call. Time is counted in steps: a step counts when there is a sample in it or shortly before. It waits for
+// the answer. Nothing of it is kept.
+func (p *Poller) Stretches(ctx context.Context, namespaces []string, from, until time.Time,
+	step time.Duration) ([]Stretch, error) {
+	return p.askStretches(ctx, from, until, step, func(span time.Duration) string {
+		return p.queries.stretches(namespaces,
+			span, step, 0, wholeStretch)
+	})
 }
 
-// Idling is Stretches for the engine alone: its mean, for how long it is known, and for how long of that it was below so many per cent.
-func (p *Poller) Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration, below float64) ([]Stretch, error) {
+// Idling is Stretches for the engine alone: its mean, for how long it is known, and for how long of that it was below
+// so many per cent.
+func (p *Poller) Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration,
+	below float64) ([]Stretch, error) {
 	return p.askStretches(ctx, from, until, step, func(span time.Duration) string {
 		return p.queries.stretches(namespaces, span, step, below, idleStretch)
 	})
 }
 
-func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step time.Duration, query func(span time.Duration) string) ([]Stretch, error) {
+func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step time.Duration,
+	query func(span time.Duration) string) ([]Stretch, error) {
 	span := until.Sub(from)
 	if span < shortestStretch || step < shortestStretch {
 		return nil, nil
@@ -80,7 +92,8 @@ func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step t
 	at := strconv.FormatFloat(float64(until.UnixMilli())/1000, 'f', 3, 64)
 	ctx, stop := context.WithTimeout(ctx, stretchPatience)
 	defer stop()
-	if _, err := p.queryFor(ctx, stretchPatience, "query", url.Values{"query": {query(span)}, "time": {at}}, newTexts(), b.put); err != nil {
+	if _, err := p.queryFor(ctx, stretchPatience, "query", url.Values{"query": {query(span)}, "time": {at}}, newTexts(),
+		b.put); err != nil {
 		return nil, err
 	}
 	return b.list(until), nil
@@ -99,13 +112,16 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 		used, free := promSeries(metrics[memUsed].names[0], in), promSeries(metrics[memFree].names[0], in)
 		add(stretchMemoryPeak, by+"(max_over_time("+used+all+"))")
 		add(stretchMemoryTime, by+"(count_over_time("+used+steps+"))")
-		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1, 64)+")"+steps+"))")
+		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1,
+			64)+")"+steps+"))")
 		for _, e := range q.engines(in) {
 			add(stretchEngineMean, e.factor+by+"(avg_over_time("+e.series+all+"))")
 			add(stretchEngineHigh, e.factor+by+"(quantile_over_time("+highOfTwenty+", "+e.series+all+"))")
 			add(stretchEngineTime, by+"(count_over_time("+e.series+steps+"))")
-			// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its place.
-			add(stretchIdle, by+"(sum_over_time(("+e.series+" < bool "+strconv.FormatFloat(below*e.whole/100, 'g', -1, 64)+")"+steps+"))")
+			// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its
+			// place.
+			add(stretchIdle, by+"(sum_over_time(("+e.series+" < bool "+strconv.FormatFloat(below*e.whole/100, 'g', -1, 64)+")"+
+				steps+"))")
 		}
 		for _, n := range metrics[throttle].names {
 			s := promSeries(n, in)
@@ -126,7 +142,8 @@ type engine struct {
 	whole          float64 // what stands for all of it: 1 or 100
 }
 
-// engines are the series of some rows, the better ones first: where one is, a later one of the same device does not count.
+// engines are the series of some rows, the better ones first: where one is, a later one of the same device does not
+// count.
 func (q queries) engines(matchers string) []engine {
 	whole := make([]string, len(q.labels.Instance))
 	for i, n := range q.labels.Instance {
@@ -163,7 +180,8 @@ type stretchKey struct {
 }
 
 func newStretchShot(l Labels, step time.Duration) *stretchShot {
-	return &stretchShot{labels: l, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{}, stretches: map[stretchKey]map[stretchPart]float64{}}
+	return &stretchShot{labels: l, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{},
+		stretches: map[stretchKey]map[stretchPart]float64{}}
 }
 
 func (b *stretchShot) put(row series) {
@@ -205,12 +223,16 @@ func (b *stretchShot) list(at time.Time) []Stretch {
 			}
 			return 0
 		}
-		out = append(out, Stretch{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance,
-			MemoryPeak: readPart(parts, stretchMemoryPeak, memUsed, at), EngineMean: readPart(parts, stretchEngineMean, utilPercent, at), EngineHigh: readPart(parts, stretchEngineHigh, utilPercent, at),
-			Memory: lasting(stretchMemoryTime), Engine: lasting(stretchEngineTime), Full: lasting(stretchFullTime), Throttle: lasting(stretchThrottle), Slowed: lasting(stretchSlowed), Idle: lasting(stretchIdle)})
+		out = append(out, Stretch{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid,
+			Instance:   key.device.instance,
+			MemoryPeak: readPart(parts, stretchMemoryPeak, memUsed, at), EngineMean: readPart(parts, stretchEngineMean,
+				utilPercent, at), EngineHigh: readPart(parts, stretchEngineHigh, utilPercent, at),
+			Memory: lasting(stretchMemoryTime), Engine: lasting(stretchEngineTime), Full: lasting(stretchFullTime),
+			Throttle: lasting(stretchThrottle), Slowed: lasting(stretchSlowed), Idle: lasting(stretchIdle)})
 	}
 	slices.SortFunc(out, func(x, y Stretch) int {
-		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+y.UUID+"\x00"+y.Instance)
+		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+
+			y.UUID+"\x00"+y.Instance)
 	})
 	return out
 }

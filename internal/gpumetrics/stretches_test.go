@@ -11,12 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStretchesOfOnePod: the parts of one answer become one Stretch for each pod and device; a mark for "no value" is unknown and no number, and the exporter's own pod is nobody.
+// TestStretchesOfOnePod: the parts of one answer become one Stretch for each pod and device; a mark for "no value" is
+// unknown and no number, and the exporter's own pod is nobody.
 func TestStretchesOfOnePod(t *testing.T) {
 	until := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	var asked []string
 	row := func(name stretchPart, value string, labels ...string) map[string]any {
-		metric := map[string]string{"UUID": "GPU-1", "GPU_I_ID": "9", "exported_namespace": "gpu-vision", "exported_pod": "nb-0", "namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-1", partLabel: string(name)}
+		metric := map[string]string{"UUID": "GPU-1", "GPU_I_ID": "9", "exported_namespace": "gpu-vision",
+			"exported_pod": "nb-0", "namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-1", partLabel: string(name)}
 		for i := 0; i+1 < len(labels); i += 2 {
 			metric[labels[i]] = labels[i+1]
 		}
@@ -31,11 +33,15 @@ func TestStretchesOfOnePod(t *testing.T) {
 			t.Errorf("want the end of the stretch as the time of the query, got %s", got)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "vector", "result": []any{
-			row(stretchMemoryPeak, "6144"), row(stretchMemoryPeak, "6000", "exported_namespace", "gpu-vision"), row(stretchMemoryTime, "288"), row(stretchFullTime, "3"),
-			row(stretchEngineMean, "4.5"), row(stretchEngineHigh, "101"), row(stretchEngineTime, "280"), row(stretchThrottle, "288"), row(stretchSlowed, "12"),
-			row(stretchMemoryPeak, "9223372036854775794", "exported_pod", "blank-0"), row(stretchEngineMean, "NaN", "exported_pod", "blank-0"), idle,
-		}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": map[string]any{"resultType": "vector",
+			"result": []any{
+				row(stretchMemoryPeak, "6144"), row(stretchMemoryPeak, "6000", "exported_namespace", "gpu-vision"),
+				row(stretchMemoryTime, "288"), row(stretchFullTime, "3"),
+				row(stretchEngineMean, "4.5"), row(stretchEngineHigh, "101"), row(stretchEngineTime, "280"),
+				row(stretchThrottle, "288"), row(stretchSlowed, "12"),
+				row(stretchMemoryPeak, "9223372036854775794", "exported_pod", "blank-0"),
+				row(stretchEngineMean, "NaN", "exported_pod", "blank-0"), idle,
+			}}})
 	}))
 	t.Cleanup(server.Close)
 	p, err := New(Config{URL: server.URL})
@@ -51,9 +57,12 @@ func TestStretchesOfOnePod(t *testing.T) {
 	unknown := func(u Unit, why Why) Reading { return Reading{Unit: u, Why: why, At: until} }
 	none := Reading{Unit: Percent, Why: NoSeries}
 	want := []Stretch{
-		{Namespace: "gpu-vision", Pod: "blank-0", UUID: "GPU-1", Instance: "9", MemoryPeak: unknown(MiB, NoValue), EngineMean: unknown(Percent, NoValue), EngineHigh: none},
-		{Namespace: "gpu-vision", Pod: "nb-0", UUID: "GPU-1", Instance: "9", MemoryPeak: mib(6144), EngineMean: percent(4.5), EngineHigh: percent(100),
-			Memory: 24 * time.Hour, Engine: 280 * 5 * time.Minute, Full: 15 * time.Minute, Throttle: 24 * time.Hour, Slowed: time.Hour},
+		{Namespace: "gpu-vision", Pod: "blank-0", UUID: "GPU-1", Instance: "9", MemoryPeak: unknown(MiB, NoValue),
+			EngineMean: unknown(Percent, NoValue), EngineHigh: none},
+		{Namespace: "gpu-vision", Pod: "nb-0", UUID: "GPU-1", Instance: "9", MemoryPeak: mib(6144), EngineMean: percent(4.5),
+			EngineHigh: percent(100),
+			Memory:     24 * time.Hour, Engine: 280 * 5 * time.Minute, Full: 15 * time.Minute, Throttle: 24 * time.Hour,
+			Slowed: time.Hour},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("uses (-want +got):\n%s", diff)
@@ -63,7 +72,8 @@ func TestStretchesOfOnePod(t *testing.T) {
 	}
 }
 
-// TestStretchesOfARealPrometheus: only it can say that the query is PromQL, and that a slice's row is not taken for the card's.
+// TestStretchesOfARealPrometheus: only it can say that the query is PromQL, and that a slice's row is not taken for the
+// card's.
 func TestStretchesOfARealPrometheus(t *testing.T) {
 	text := recorded(t, "dcgm-mig.prom") + "# TYPE DCGM_FI_DEV_CLOCKS_EVENT_REASONS gauge\n" +
 		`DCGM_FI_DEV_CLOCKS_EVENT_REASONS{gpu="1",UUID="GPU-7c9d3b14-2e55-4f3a-8d60-5a8e1b7f4c02",namespace="tenant-green",pod="train-0"} 68` + "\n"
@@ -82,7 +92,8 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 	var uses []Stretch
 	for deadline := time.Now().Add(time.Minute); !enough(uses); time.Sleep(200 * time.Millisecond) {
 		now := time.Now()
-		if uses, err = p.Stretches(t.Context(), []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`}, now.Add(-time.Hour), now, time.Second); now.After(deadline) {
+		if uses, err = p.Stretches(t.Context(), []string{"tenant-red", "tenant-blue", "tenant-green", `odd"} name\`},
+			now.Add(-time.Hour), now, time.Second); now.After(deadline) {
 			t.Fatalf("want three seconds of samples, got %v, %+v", err, uses)
 		}
 	}
@@ -99,19 +110,23 @@ func TestStretchesOfARealPrometheus(t *testing.T) {
 			t.Errorf("want a full card to be full and an empty slice not, got %+v", u)
 		}
 	}
-	want := map[string]float64{"mistral-predictor-7d9c5b6f7c-5wq8z 2": 31208, "nb-jonas-0 3": 2666, "nb-anna-0 9": 15, "train-0 ": 78822}
+	want := map[string]float64{"mistral-predictor-7d9c5b6f7c-5wq8z 2": 31208, "nb-jonas-0 3": 2666, "nb-anna-0 9": 15,
+		"train-0 ": 78822}
 	if diff := cmp.Diff(want, peaks); diff != "" {
 		t.Errorf("peaks (-want +got):\n%s", diff)
 	}
 }
 
-// TestIdlingOfARealPrometheus: an engine that is busy is not idle, and where a ratio and a percentage are there, only the ratio counts.
+// TestIdlingOfARealPrometheus: an engine that is busy is not idle, and where a ratio and a percentage are there, only
+// the ratio counts.
 func TestIdlingOfARealPrometheus(t *testing.T) {
 	row := func(name, uuid, pod string, value string) string {
 		return name + `{gpu="1",UUID="` + uuid + `",namespace="team",pod="` + pod + `"} ` + value + "\n"
 	}
-	text := "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n" + row("DCGM_FI_DEV_GPU_UTIL", "GPU-1", "busy-0", "0") + row("DCGM_FI_DEV_GPU_UTIL", "GPU-2", "old-0", "4") + row("DCGM_FI_DEV_GPU_UTIL", "GPU-3", "works-0", "5") +
-		"# TYPE DCGM_FI_PROF_GR_ENGINE_ACTIVE gauge\n" + row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-1", "busy-0", "0.06") + row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-4", "idle-0", "0.02") +
+	text := "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n" + row("DCGM_FI_DEV_GPU_UTIL", "GPU-1", "busy-0", "0") +
+		row("DCGM_FI_DEV_GPU_UTIL", "GPU-2", "old-0", "4") + row("DCGM_FI_DEV_GPU_UTIL", "GPU-3", "works-0", "5") +
+		"# TYPE DCGM_FI_PROF_GR_ENGINE_ACTIVE gauge\n" + row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-1", "busy-0", "0.06") +
+		row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-4", "idle-0", "0.02") +
 		row("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "GPU-5", "blank-0", "9223372036854775794")
 	p, err := New(Config{URL: startPrometheus(t, realProgram(t), text, false)})
 	if err != nil {

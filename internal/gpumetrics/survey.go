@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Report is how well the metrics of one cluster are: which series there are, which views suffer, and what is peculiar about them.
+// Report is how well the metrics of one cluster are: which series there are, which views suffer, and what is peculiar
+// about them.
 type Report struct {
 	Status   Status
 	HealthAt time.Time     // when the health query last answered; zero for never
@@ -132,7 +133,9 @@ func (p *Poller) Report() Report {
 	has := coverage(s, h)
 	for _, w := range watched {
 		c := has[w.kind]
-		r.Series = append(r.Series, SeriesReport{Name: w.name, Title: i18n.T("gpumetrics.series." + w.name), Metrics: metrics[w.kind].names, Found: found(s, h, w.kind), Devices: c.with, Expected: c.expected, Odd: s.tally.odd[w.kind] + h.odd[w.kind]})
+		r.Series = append(r.Series, SeriesReport{Name: w.name, Title: i18n.T("gpumetrics.series." + w.name),
+			Metrics: metrics[w.kind].names, Found: found(s, h, w.kind), Devices: c.with, Expected: c.expected,
+			Odd: s.tally.odd[w.kind] + h.odd[w.kind]})
 	}
 	r.Views = viewReports(s, h)
 	r.Findings = findings(s, h, r)
@@ -201,7 +204,8 @@ func viewReports(s *shot, h *healthShot) []ViewReport {
 	}
 	var out []ViewReport
 	for _, v := range views {
-		r, with, could, missing := ViewReport{Name: v.name, Title: i18n.T("gpumetrics.view." + v.name)}, 0, 0, map[string]bool{}
+		r, with, could, missing := ViewReport{Name: v.name, Title: i18n.T("gpumetrics.view." + v.name)}, 0, 0,
+			map[string]bool{}
 		for _, d := range s.devices {
 			wanted, whole := false, true
 			for _, one := range v.needs {
@@ -299,7 +303,8 @@ func findings(s *shot, h *healthShot, r Report) []Finding {
 		{"stale", Warning, r.Stale > 0, true, []any{"Number", r.Stale}},
 		{"skew", Warning, max(r.Skew, -r.Skew) > mostSkew, true, []any{"Seconds", int(r.Skew.Seconds())}},
 		{"slices_unknown", Warning, c.sliceNoProfiling > 0, true, []any{"Number", c.sliceNoProfiling}},
-		{"no_profiling", Warning, c.noProfiling > c.sliceNoProfiling, true, []any{"Number", c.noProfiling - c.sliceNoProfiling}},
+		{"no_profiling", Warning, c.noProfiling > c.sliceNoProfiling, true,
+			[]any{"Number", c.noProfiling - c.sliceNoProfiling}},
 		{"odd", Warning, odds > 0, true, []any{"Number", odds}},
 		{"nameless", Warning, s.tally.nameless > 0, true, []any{"Number", s.tally.nameless}},
 		{"twice", Warning, c.twice > 0, true, []any{"Number", c.twice}},

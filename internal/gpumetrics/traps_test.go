@@ -43,58 +43,79 @@ func rows(labels string, pairs ...any) string {
 }
 
 const (
-	engineName, utilName, usedName, freeName, wattName = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_POWER_USAGE"
+	engineName, utilName, usedName, freeName, wattName = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
+		"DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_POWER_USAGE"
 )
 
 var traps = map[string]trap{
 	"slices of a card share its UUID: the key is card and instance, and the card's power is one value, not their sum": {
-		exposition: rows(slice1+nb0, engineName, 0.9, usedName, 10, freeName, 30, wattName, 350) + rows(slice2+nb1, engineName, 0.2, usedName, 20, freeName, 20, wattName, 350),
-		honour:     true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 90 memory 10/40 power 350 temp ? shared"}, findings: []string{"slices"}, absent: []string{"slices_unknown"}},
+		exposition: rows(slice1+nb0, engineName, 0.9, usedName, 10, freeName, 30, wattName, 350) + rows(slice2+nb1,
+			engineName, 0.2, usedName, 20, freeName, 20, wattName, 350),
+		honour: true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 90 memory 10/40 power 350 temp ? shared"},
+		findings: []string{"slices"}, absent: []string{"slices_unknown"}},
 	"utilisation of a slice is no zero, even where an old exporter writes one": {
 		exposition: rows(slice1+nb0, utilName, 0, usedName, 10, freeName, 30),
-		honour:     true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine ? memory 10/40 power ? temp ? shared"}, findings: []string{"slices_unknown"}},
+		honour:     true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine ? memory 10/40 power ? temp ? shared"},
+		findings: []string{"slices_unknown"}},
 	"whole-card rows beside those of the slices": {
-		exposition: rows(slice1+nb0, engineName, 0.5, usedName, 1, freeName, 1) + rows(`UUID="GPU-aaaa",hostname="n"`, wattName, 300, usedName, 2, freeName, 2),
-		honour:     true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 50 memory 1/2 power 300 temp ? shared"}},
+		exposition: rows(slice1+nb0, engineName, 0.5, usedName, 1, freeName, 1) + rows(`UUID="GPU-aaaa",hostname="n"`,
+			wattName, 300, usedName, 2, freeName, 2),
+		honour: true, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 50 memory 1/2 power 300 temp ? shared"}},
 	"a free card has the exporter's own namespace, and belongs to nobody": {
 		exposition: rows(whole, usedName, 1, freeName, 1) + rows(slice1+nb0, engineName, 0.5, usedName, 1, freeName, 1),
-		honour:     false, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 50 memory 1/2 power ? temp ? shared"}, findings: []string{"exported"}, absent: []string{"no_pods"}},
+		honour:     false, pod: "nb-0", want: []string{"aaaa n 3g.40gb#1 engine 50 memory 1/2 power ? temp ? shared"},
+		findings: []string{"exported"}, absent: []string{"no_pods"}},
 	"an exporter that is not told of Kubernetes names no pods": {
 		exposition: rows(whole, usedName, 1, freeName, 1), honour: true, pod: "nb-0", findings: []string{"no_pods"}},
 	"one value for many pods is apportioned, and said to be": {
-		exposition: rows(whole+nb0, engineName, 0.8, usedName, 90, freeName, 10, wattName, 60) + rows(whole+nb1, engineName, 0.8, usedName, 90, freeName, 10, wattName, 60),
-		honour:     true, pod: "nb-0", want: []string{"bbbb n # engine 80 memory 90/100 power 60 temp ? shared own ~40 ~45 ~30 of 2"}, findings: []string{"shared"}},
+		exposition: rows(whole+nb0, engineName, 0.8, usedName, 90, freeName, 10, wattName, 60) + rows(whole+nb1, engineName,
+			0.8, usedName, 90, freeName, 10, wattName, 60),
+		honour: true, pod: "nb-0", want: []string{"bbbb n # engine 80 memory 90/100 power 60 temp ? shared own ~40 ~45 ~30 " +
+			"of 2"}, findings: []string{"shared"}},
 	"values of processes beside the card's are each pod's own": {
-		exposition: rows(whole, utilName, 80, usedName, 90, freeName, 10) + rows(whole+nb0, utilName, 50, usedName, 60) + rows(whole+nb1, utilName, 30, usedName, 30),
-		honour:     true, pod: "nb-0", want: []string{"bbbb n # engine 80 memory 90/100 power ? temp ? shared own 50 60 ? of 2"}, absent: []string{"shared"}},
+		exposition: rows(whole, utilName, 80, usedName, 90, freeName, 10) + rows(whole+nb0, utilName, 50, usedName, 60) +
+			rows(whole+nb1, utilName, 30, usedName, 30),
+		honour: true, pod: "nb-0", want: []string{"bbbb n # engine 80 memory 90/100 power ? temp ? shared own 50 60 ? of 2"},
+		absent: []string{"shared"}},
 	"values of processes that add up to more than the card are scaled": {
 		exposition: rows(whole, usedName, 90, freeName, 10) + rows(whole+nb0, usedName, 90) + rows(whole+nb1, usedName, 90),
-		honour:     true, pod: "nb-0", want: []string{"bbbb n # engine ? memory 90/100 power ? temp ? shared own ? ~45 ? of 2"}},
+		honour:     true, pod: "nb-0", want: []string{"bbbb n # engine ? memory 90/100 power ? temp ? shared own ? ~45 ? " +
+			"of 2"}},
 	"a vGPU guest sees neither power nor profiling, and that is no fault": {
 		exposition: rows(guestL+nb0, utilName, 33, usedName, 1, freeName, 1, "DCGM_FI_DEV_VGPU_LICENSE_STATUS", 1),
-		honour:     true, pod: "nb-0", want: []string{"cccc n # engine 33 memory 1/2 power ? temp ?"}, findings: []string{"guests"}, absent: []string{"no_profiling"}},
+		honour:     true, pod: "nb-0", want: []string{"cccc n # engine 33 memory 1/2 power ? temp ?"},
+		findings: []string{"guests"}, absent: []string{"no_profiling"}},
 	"no profiling metrics on a whole card": {
 		exposition: rows(whole+nb0, utilName, 12, usedName, 1, freeName, 1), honour: true, pod: "nb-0",
 		want: []string{"bbbb n # engine 12 memory 1/2 power ? temp ?"}, findings: []string{"no_profiling"}},
 	"blank values of each width": {
-		exposition: rows(whole+nb0, usedName, "2147483632", freeName, "9223372036854775794", wattName, "140737488355330", utilName, "NaN", engineName, "+Inf"),
-		honour:     true, pod: "nb-0", want: []string{"bbbb n # engine ? memory ?/? power ? temp ?"}, findings: []string{"odd"}},
+		exposition: rows(whole+nb0, usedName, "2147483632", freeName, "9223372036854775794", wattName, "140737488355330",
+			utilName, "NaN", engineName, "+Inf"),
+		honour: true, pod: "nb-0", want: []string{"bbbb n # engine ? memory ?/? power ? temp ?"}, findings: []string{"odd"}},
 	"rows that name no card": {
-		exposition: rows(whole+nb0, usedName, 1, freeName, 1) + rows(`gpu="0",hostname="n"`, usedName, 5), honour: true, pod: "nb-0",
+		exposition: rows(whole+nb0, usedName, 1, freeName, 1) + rows(`gpu="0",hostname="n"`, usedName, 5), honour: true,
+		pod:  "nb-0",
 		want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}, findings: []string{"nameless"}},
 	"one UUID on two nodes": {
-		exposition: rows(whole+nb0, usedName, 1, freeName, 1) + rows(`UUID="GPU-bbbb",modelName="NVIDIA L4",hostname="other"`, engineName, 0.1), honour: true, pod: "nb-1", findings: []string{"twice"}},
+		exposition: rows(whole+nb0, usedName, 1, freeName, 1) + rows(`UUID="GPU-bbbb",modelName="NVIDIA L4",hostname="other"`,
+			engineName, 0.1), honour: true, pod: "nb-1", findings: []string{"twice"}},
 	"names since DCGM 4.6": {
-		exposition: rows(whole+nb0, usedName, 1, freeName, 1, "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 0.4), honour: true, pod: "nb-0",
+		exposition: rows(whole+nb0, usedName, 1, freeName, 1, "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 0.4), honour: true,
+		pod:  "nb-0",
 		want: []string{"bbbb n # engine 40 memory 1/2 power ? temp ?"}, findings: []string{"new_names"}},
 	"labels that a site has renamed": {
-		exposition: rows(`card="GPU-bbbb",node="n",team="tenant-a",workload="nb-0"`, usedName, 1, freeName, 1), honour: true, pod: "nb-0",
-		labels: Labels{UUID: []string{"card"}, Node: []string{"node"}, Namespace: []string{"team"}, Pod: []string{"workload"}}, want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}},
+		exposition: rows(`card="GPU-bbbb",node="n",team="tenant-a",workload="nb-0"`, usedName, 1, freeName, 1), honour: true,
+		pod: "nb-0",
+		labels: Labels{UUID: []string{"card"}, Node: []string{"node"}, Namespace: []string{"team"},
+			Pod: []string{"workload"}}, want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}},
 	"the exporter's old spelling": {
-		exposition: rows(`uuid="GPU-bbbb",Hostname="n",pod_namespace="tenant-a",pod_name="nb-0"`, usedName, 1, freeName, 1), honour: true, pod: "nb-0",
+		exposition: rows(`uuid="GPU-bbbb",Hostname="n",pod_namespace="tenant-a",pod_name="nb-0"`, usedName, 1, freeName, 1),
+		honour:     true, pod: "nb-0",
 		want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}},
 	"labels in other alphabets, and empty ones": {
-		exposition: rows(`UUID="GPU-bbbb",modelName="卡\"\\",hostname="n",GPU_I_ID="",namespace="tenant-a",pod="nb-0",container=""`, usedName, 1, freeName, 1), honour: true, pod: "nb-0",
+		exposition: rows(
+			`UUID="GPU-bbbb",modelName="卡\"\\",hostname="n",GPU_I_ID="",namespace="tenant-a",pod="nb-0",container=""`, usedName,
+			1, freeName, 1), honour: true, pod: "nb-0",
 		want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}},
 	"nothing at all": {honour: true, pod: "nb-0", findings: []string{"no_devices"}},
 }
@@ -145,10 +166,12 @@ func TestApportionedIsNotMeasured(t *testing.T) {
 
 // Power of slices: by their size, and together never more than the card, whatever the profiles claim.
 func TestPowerOfSlices(t *testing.T) {
-	for profile, want := range map[string]float64{"1g.10gb": 100, "3g.40gb": 300, "7g.80gb": 700, "1c.3g.40gb": 300, "1g.10gb+me": 100} {
+	for profile, want := range map[string]float64{"1g.10gb": 100, "3g.40gb": 300, "7g.80gb": 700, "1c.3g.40gb": 300,
+		"1g.10gb+me": 100} {
 		clock := newClock()
 		f := newFake(t, clock.Now)
-		f.scrape(rows(`UUID="GPU-aaaa",GPU_I_ID="9",modelName="NVIDIA H100",GPU_I_PROFILE="`+profile+`"`+nb0, usedName, 1, wattName, 700), true)
+		f.scrape(rows(`UUID="GPU-aaaa",GPU_I_ID="9",modelName="NVIDIA H100",GPU_I_PROFILE="`+profile+`"`+nb0, usedName, 1,
+			wattName, 700), true)
 		p := newPoller(t, f.URL, clock)
 		if err := p.Poll(t.Context()); err != nil {
 			t.Fatal(err)
@@ -160,7 +183,8 @@ func TestPowerOfSlices(t *testing.T) {
 	}
 }
 
-// TestWhoHasLeftIsNoHolder: a Prometheus that was away goes on telling of the pod that was on a slice before. The slice is its new pod's alone; free, it is nobody's.
+// TestWhoHasLeftIsNoHolder: a Prometheus that was away goes on telling of the pod that was on a slice before. The slice
+// is its new pod's alone; free, it is nobody's.
 func TestWhoHasLeftIsNoHolder(t *testing.T) {
 	now := newClock().Now()
 	slice := labels{{"UUID", "GPU-1"}, {"GPU_I_ID", "3"}, {"GPU_I_PROFILE", "1g.10gb"}, {"modelName", "NVIDIA H100"}}
@@ -195,13 +219,15 @@ func TestWhoHasLeftIsNoHolder(t *testing.T) {
 		if got := s.live(podKey{"red", "old"}).Devices; c.holders < 2 && len(got) > 0 {
 			t.Errorf("%s: want nothing of the pod that left, got %+v", name, got)
 		}
-		if got := s.live(podKey{"red", "new"}).Devices; c.holders == 1 && (len(got) != 1 || got[0].OwnEngine.Source != Measured || got[0].OwnEngine.Value != 10) {
+		if got := s.live(podKey{"red", "new"}).Devices; c.holders == 1 &&
+			(len(got) != 1 || got[0].OwnEngine.Source != Measured || got[0].OwnEngine.Value != 10) {
 			t.Errorf("%s: want its own 10 %% measured, got %+v", name, got)
 		}
 	}
 }
 
-// TestAnythingKeepsTheLaws builds worlds at random: parts never exceed the card, and what is no value never becomes a number.
+// TestAnythingKeepsTheLaws builds worlds at random: parts never exceed the card, and what is no value never becomes a
+// number.
 func TestAnythingKeepsTheLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -210,8 +236,12 @@ func TestAnythingKeepsTheLaws(t *testing.T) {
 	for range 2000 {
 		s, h := newShot(DefaultLabels(), now, time.Minute), newHealthShot(DefaultLabels(), time.Hour)
 		for range r.IntN(40) {
-			l := labels{{"UUID", pick("GPU-1", "GPU-2", "")}, {"GPU_I_ID", pick("", "", "1", "2", "x")}, {"GPU_I_PROFILE", pick("", "1g.5gb", "7g.40gb", "3g", "?g")}, {"modelName", pick("NVIDIA A30", "NVIDIA H100", "NVIDIA A40-12Q")},
-				{"namespace", pick("", "a", "b")}, {"pod", pick("", "p", "q", "nvidia-dcgm-exporter-1")}, {"exported_namespace", pick("", "", "a")}, {"exported_pod", pick("", "", "p", "z")}, {"__name__", names[r.IntN(len(names))]}, {"xid", pick("", "31", "x")}}
+			l := labels{{"UUID", pick("GPU-1", "GPU-2", "")}, {"GPU_I_ID", pick("", "", "1", "2", "x")},
+				{"GPU_I_PROFILE", pick("", "1g.5gb", "7g.40gb", "3g", "?g")},
+				{"modelName", pick("NVIDIA A30", "NVIDIA H100", "NVIDIA A40-12Q")},
+				{"namespace", pick("", "a", "b")}, {"pod", pick("", "p", "q", "nvidia-dcgm-exporter-1")},
+				{"exported_namespace", pick("", "", "a")}, {"exported_pod", pick("", "", "p", "z")},
+				{"__name__", names[r.IntN(len(names))]}, {"xid", pick("", "31", "x")}}
 			v := []float64{0, 1, 0.5, 50, 1e6, -1, 9223372036854775794, 2147483632, 140737488355328}[r.IntN(9)]
 			row := series{l, []sample{{now, v}}}
 			s.describe(series{l, []sample{{now, float64(now.Unix() - int64(r.IntN(90)))}}})
@@ -227,14 +257,19 @@ func TestWarningsOfThanosAreTold(t *testing.T) {
 	f := newFake(t, clock.Now)
 	f.answerInstead(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"status":"success","warnings":["store 10.0.0.1 is away"],"data":{"resultType":"vector","result":[]}}`)
+		_,
+			_ = io.WriteString(w,
+			`{"status":"success","warnings":["store 10.0.0.1 is away"],"data":{"resultType":"vector","result":[]}}`)
 		return true
 	})
 	p := newPoller(t, f.URL, clock)
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(p.Report().Findings, func(x Finding) bool { return x.ID == "warnings" && x.What.Args["Words"] == "store 10.0.0.1 is away" }) {
+	if !slices.ContainsFunc(p.Report().Findings, func(x Finding) bool {
+		return x.ID == "warnings" &&
+			x.What.Args["Words"] == "store 10.0.0.1 is away"
+	}) {
 		t.Errorf("want the warning told, got %+v", p.Report().Findings)
 	}
 }
@@ -243,9 +278,10 @@ func TestWarningsOfThanosAreTold(t *testing.T) {
 func TestWrongTypeAndTooManyRows(t *testing.T) {
 	row := `{"metric":{"__name__":"DCGM_FI_DEV_FB_USED","UUID":"G"},"value":[1763715620,"1"]}`
 	for name, body := range map[string]string{
-		"a matrix":      `{"status":"success","data":{"resultType":"matrix","result":[]}}`,
-		"a scalar":      `{"status":"success","data":{"resultType":"scalar","result":[1763715620,"1"]}}`,
-		"too many rows": `{"status":"success","data":{"resultType":"vector","result":[` + strings.Repeat(row+",", 20) + row + `]}}`,
+		"a matrix": `{"status":"success","data":{"resultType":"matrix","result":[]}}`,
+		"a scalar": `{"status":"success","data":{"resultType":"scalar","result":[1763715620,"1"]}}`,
+		"too many rows": `{"status":"success","data":{"resultType":"vector","result":[` + strings.Repeat(row+",", 20) + row +
+			`]}}`,
 	} {
 		clock := newClock()
 		f := newFake(t, clock.Now)
@@ -261,7 +297,8 @@ func TestWrongTypeAndTooManyRows(t *testing.T) {
 	}
 }
 
-// TestParamsAndHeadersAreSent: the tenancy port of OpenShift's querier wants a namespace with each call, Mimir a header.
+// TestParamsAndHeadersAreSent: the tenancy port of OpenShift's querier wants a namespace with each call, Mimir a
+// header.
 func TestParamsAndHeadersAreSent(t *testing.T) {
 	clock := newClock()
 	f := newFake(t, clock.Now)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// UseWindow is how far back the mean use of a pod's GPUs is taken. Samples are looked at every useStep: a day of every sample of a large site is more than a Prometheus
-// is willing to read for one query.
+// UseWindow is how far back the mean use of a pod's GPUs is taken. Samples are looked at every useStep: a day of every
+// sample of a large site is more than a Prometheus is willing to read for one query.
 const (
 	UseWindow = 24 * time.Hour
 	useStep   = 10 * time.Minute
@@ -42,8 +42,8 @@ func NewUses(at time.Time, pods map[Pod]Use) Uses {
 	return u
 }
 
-// Uses is how all pods have used their GPUs of late. It never waits: until the first answer is there, after which OnFresh is called, nothing is known. After a failure
-// the last answer stays, as long as readings do.
+// Uses is how all pods have used their GPUs of late. It never waits: until the first answer is there, after which
+// OnFresh is called, nothing is known. After a failure the last answer stays, as long as readings do.
 func (p *Poller) Uses() Uses {
 	now := p.cfg.Now()
 	k := p.uses.get(struct{}{}, now, p.askUses)
@@ -61,13 +61,14 @@ func (p *Poller) askUses() (Uses, error) {
 		}
 	}
 	mean, known := newMeans(p.queries.labels), newMeans(p.queries.labels)
-	_, err := p.query(context.Background(), "query", url.Values{"query": {p.queries.uses(namespaces)}}, newTexts(), func(s series) {
-		if s.labels.get(partLabel) == partKnown {
-			known.put(s)
-			return
-		}
-		mean.put(s)
-	})
+	_, err := p.query(context.Background(), "query", url.Values{"query": {p.queries.uses(namespaces)}}, newTexts(),
+		func(s series) {
+			if s.labels.get(partLabel) == partKnown {
+				known.put(s)
+				return
+			}
+			mean.put(s)
+		})
 	if err != nil {
 		p.cfg.Logger.Warn("no use of GPUs over time from Prometheus", "error", err.Error())
 		return Uses{}, err
@@ -84,11 +85,13 @@ func (p *Poller) askUses() (Uses, error) {
 
 const partKnown = "known"
 
-// uses gives the mean of every pod's devices over the window, and which part of the window is known, in per cent. Values that cannot be are left out before the mean is
-// taken: one of DCGM's marks for "no value" would drown all others.
+// uses gives the mean of every pod's devices over the window, and which part of the window is known, in per cent.
+// Values that cannot be are left out before the mean is taken: one of DCGM's marks for "no value" would drown all
+// others.
 func (q queries) uses(namespaces []string) string {
 	window := "((" + q.history(namespaces) + ") >= 0 <= 105)[" + inSeconds(UseWindow) + ":" + inSeconds(useStep) + "]"
-	return "avg_over_time(" + window + ") or " + part(partKnown, "100 * count_over_time("+window+") / "+strconv.Itoa(int(UseWindow/useStep)))
+	return "avg_over_time(" + window + ") or " + part(partKnown, "100 * count_over_time("+window+") / "+
+		strconv.Itoa(int(UseWindow/useStep)))
 }
 
 // inSeconds writes a length of time for PromQL.

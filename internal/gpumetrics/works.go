@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Work is how hard a pod's device worked, stretch by stretch. As in Stretch, only the size of its workload tells whether the values are the pod's own.
+// Work is how hard a pod's device worked, stretch by stretch. As in Stretch, only the size of its workload tells
+// whether the values are the pod's own.
 type Work struct {
 	Namespace, Pod string
 	UUID, Instance string // of the card, and of the slice on it
@@ -19,8 +20,9 @@ type Work struct {
 // WorkSlot is one stretch of a Work, in order of time; a stretch of which nothing is known is missing.
 type WorkSlot struct {
 	Until time.Time
-	High  Reading       // per cent, the highest sample of all
-	Known time.Duration // for how long of it there are samples, counted in steps; the whole slot where none of them lacks one
+	High  Reading // per cent, the highest sample of all
+	// for how long of it there are samples, counted in steps; the whole slot where none of them lacks one
+	Known time.Duration
 }
 
 const (
@@ -28,9 +30,11 @@ const (
 	workTime stretchPart = "engine_time"
 )
 
-// Works asks how hard the pods of the given namespaces (all when there are none) worked from one moment to another, cut into slots, with one call. A step without a sample of its
-// own is not known: other than in a Stretch, an older sample does not stand in for it. A slot must be a whole number of steps. It waits for the answer. Nothing of it is kept.
-func (p *Poller) Works(ctx context.Context, namespaces []string, from, until time.Time, slot, step time.Duration) ([]Work, error) {
+// Works asks how hard the pods of the given namespaces (all when there are none) worked from one moment to another, cut
+// into slots, with one call. A step without a sample of its own is not known: other than in a Stretch, an older sample
+// does not stand in for it. A slot must be a whole number of steps. It waits for the answer. Nothing of it is kept.
+func (p *Poller) Works(ctx context.Context, namespaces []string, from, until time.Time, slot,
+	step time.Duration) ([]Work, error) {
 	if step < shortestStretch || slot < step || until.Sub(from) < slot {
 		return nil, nil
 	}
@@ -38,19 +42,23 @@ func (p *Poller) Works(ctx context.Context, namespaces []string, from, until tim
 	seconds := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 	ctx, stop := context.WithTimeout(ctx, stretchPatience)
 	defer stop()
-	_, err := p.queryFor(ctx, stretchPatience, "query_range", url.Values{"query": {p.queries.works(namespaces, slot, step)}, "start": {seconds(from.Add(slot))}, "end": {seconds(until)},
-		"step": {strconv.FormatFloat(slot.Seconds(), 'f', -1, 64)}}, newTexts(), b.put)
+	_, err := p.queryFor(ctx, stretchPatience, "query_range",
+		url.Values{"query": {p.queries.works(namespaces, slot, step)}, "start": {seconds(from.Add(slot))},
+			"end":  {seconds(until)},
+			"step": {strconv.FormatFloat(slot.Seconds(), 'f', -1, 64)}}, newTexts(), b.put)
 	if err != nil {
 		return nil, err
 	}
 	return b.list(), nil
 }
 
-// works is one query with both parts. A step counts when the highest of its samples can be: NaN and the sentinels of "no value" are none.
+// works is one query with both parts. A step counts when the highest of its samples can be: NaN and the sentinels of
+// "no value" are none.
 func (q queries) works(namespaces []string, slot, step time.Duration) string {
 	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
 	one := "[" + promDuration(step) + "]"
-	// A millisecond less: a range that includes its beginning, as in Prometheus 2, would count a step too many, which could stand for one that lacks.
+	// A millisecond less: a range that includes its beginning, as in Prometheus 2, would count a step too many, which
+	// could stand for one that lacks.
 	steps := "[" + promDuration(slot-time.Millisecond) + ":" + promDuration(step) + "]"
 	var high, long []string
 	for _, in := range q.namespaceMatchers(namespaces) {
@@ -72,7 +80,8 @@ type workShot struct {
 }
 
 func newWorkShot(l Labels, slot, step time.Duration) *workShot {
-	return &workShot{labels: l, slot: slot, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{}, values: map[stretchKey]map[time.Time]map[stretchPart]float64{}}
+	return &workShot{labels: l, slot: slot, step: step, targets: map[podKey]bool{}, doubtful: map[stretchKey]bool{},
+		values: map[stretchKey]map[time.Time]map[stretchPart]float64{}}
 }
 
 func (b *workShot) put(row series) {
@@ -108,7 +117,8 @@ func (b *workShot) list() []Work {
 		if b.doubtful[key] && (b.targets[key.pod] || exporterPod(key.pod.pod)) {
 			continue
 		}
-		w := Work{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance, Slots: make([]WorkSlot, 0, len(slots))}
+		w := Work{Namespace: key.pod.namespace, Pod: key.pod.pod, UUID: key.device.uuid, Instance: key.device.instance,
+			Slots: make([]WorkSlot, 0, len(slots))}
 		for at, parts := range slots {
 			s := WorkSlot{Until: at, High: readPart(parts, workHigh, utilPercent, at)}
 			if n := parts[workTime]; n > 0 && n < 1e7 {
@@ -120,7 +130,8 @@ func (b *workShot) list() []Work {
 		out = append(out, w)
 	}
 	slices.SortFunc(out, func(x, y Work) int {
-		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+y.UUID+"\x00"+y.Instance)
+		return strings.Compare(x.Namespace+"\x00"+x.Pod+"\x00"+x.UUID+"\x00"+x.Instance, y.Namespace+"\x00"+y.Pod+"\x00"+
+			y.UUID+"\x00"+y.Instance)
 	})
 	return out
 }

@@ -90,7 +90,8 @@ func (c CardHealth) spoken() bool {
 		return true
 	}
 	d := c.DCGM
-	return d != nil && (d.TellsErrors || slices.ContainsFunc([]gpumetrics.Reading{d.ECCCorrected, d.ECCUncorrected, d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
+	return d != nil && (d.TellsErrors || slices.ContainsFunc([]gpumetrics.Reading{d.ECCCorrected, d.ECCUncorrected,
+		d.RemapFailed, d.Throttle}, gpumetrics.Reading.Known))
 }
 
 // Level of a node: the worst of its cards, or its own mark.
@@ -121,7 +122,8 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 		return Report{}, err
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, cluster)
-	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(), living: living}
+	p := parts{cluster: cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(),
+		living: living}
 	if source := s.o.Sources[cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}
@@ -212,7 +214,8 @@ func (h *NodeHealth) card(uuid string) *CardHealth {
 	return &h.Cards[i]
 }
 
-// addCards takes what the node's agent and DRA drivers name. A card that the driver has lost has no UUID any more, and is one all the same.
+// addCards takes what the node's agent and DRA drivers name. A card that the driver has lost has no UUID any more, and
+// is one all the same.
 func (h *NodeHealth) addCards(n inventory.Node) {
 	for _, c := range n.Cards.Each {
 		if c.UUID == "" {
@@ -249,7 +252,8 @@ func (p parts) holders(h *NodeHealth) {
 func troubles(c CardHealth, now time.Time, recent time.Duration) []gpumetrics.Trouble {
 	var out []gpumetrics.Trouble
 	if c.Lost {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("health.lost"), Todo: i18n.T("gpumetrics.todo.bus")})
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("health.lost"),
+			Todo: i18n.T("gpumetrics.todo.bus")})
 	}
 	if c.DCGM != nil {
 		out = append(out, c.DCGM.Troubles...)
@@ -270,20 +274,24 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 			severity, todo = gpumetrics.Info, "gpumetrics.todo.old"
 		}
 		out = append(out, gpumetrics.Trouble{Severity: severity, Todo: i18n.T(todo),
-			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time", x.Last.UTC().Format("2006-01-02 15:04"))})
+			What: i18n.T("health.xid", "Code", x.Code, "Class", i18n.T("gpumetrics.xid."+class), "Times", x.Count, "Time",
+				x.Last.UTC().Format("2006-01-02 15:04"))})
 	}
 	d := c.DCGM
 	if d == nil {
 		d = &gpumetrics.Card{}
 	}
 	if e.RowsPending {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Warning, What: i18n.T("health.rows_pending"), Todo: i18n.T("health.rows_pending_todo")})
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Warning, What: i18n.T("health.rows_pending"),
+			Todo: i18n.T("health.rows_pending_todo")})
 	}
 	if e.RowsFailed && !(d.RemapFailed.Known() && d.RemapFailed.Value > 0) {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.remap_failed"), Todo: i18n.T("gpumetrics.todo.remap_failed")})
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.remap_failed"),
+			Todo: i18n.T("gpumetrics.todo.remap_failed")})
 	}
 	if n := e.Uncorrected; n != nil && *n > 0 && !(d.ECCUncorrected.Known() && d.ECCUncorrected.Value > 0) {
-		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.ecc_uncorrected", "Number", int64(*n)), Todo: i18n.T("gpumetrics.todo.ecc_uncorrected")})
+		out = append(out, gpumetrics.Trouble{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.trouble.ecc_uncorrected",
+			"Number", int64(*n)), Todo: i18n.T("gpumetrics.todo.ecc_uncorrected")})
 	}
 	return out
 }
@@ -295,15 +303,16 @@ type Concern struct {
 	Troubles []gpumetrics.Trouble
 }
 
-// Under says what is the matter with the node and cards that a workload is on: marks, and what happened on its cards and is more than a hint. Whoever calls has looked whether
-// the workload may be read.
+// Under says what is the matter with the node and cards that a workload is on: marks, and what happened on its cards
+// and is more than a hint. Whoever calls has looked whether the workload may be read.
 func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 	var c Concern
 	if !w.Observed.PodPresent || w.Observed.Node == "" {
 		return c
 	}
 	snapshot, _ := s.o.Store.Snapshot(ctx, w.Cluster)
-	p := parts{cluster: w.Cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(), living: []workload.Workload{w}}
+	p := parts{cluster: w.Cluster, now: s.o.Now(), recent: s.o.Recent, snapshot: snapshot, marks: *s.known.Load(),
+		living: []workload.Workload{w}}
 	if source := s.o.Sources[w.Cluster]; source != nil {
 		p.report, p.fleet = source.Report(), source.Fleet()
 	}
@@ -315,7 +324,8 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 	if w.Size.CPUOnly() {
 		return c
 	}
-	mine, known := usersOf(snapshot, p.fleet, w.Observed.Node)[gpumetrics.Pod{Namespace: w.Namespace, Name: w.Observed.Pod}]
+	mine, known := usersOf(snapshot, p.fleet, w.Observed.Node)[gpumetrics.Pod{Namespace: w.Namespace,
+		Name: w.Observed.Pod}]
 	for _, n := range p.on(w.Observed.Node).join().Nodes {
 		for _, card := range n.Cards {
 			switch on := mine[card.UUID]; {
@@ -343,6 +353,7 @@ func (p parts) on(node string) parts {
 			}
 		}
 	})
-	p.report.Health = slices.DeleteFunc(slices.Clone(p.report.Health), func(c gpumetrics.Card) bool { return c.Node != node })
+	p.report.Health = slices.DeleteFunc(slices.Clone(p.report.Health),
+		func(c gpumetrics.Card) bool { return c.Node != node })
 	return p
 }

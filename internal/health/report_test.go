@@ -12,13 +12,16 @@ import (
 
 // ill is a card of which DCGM says that it fell off the bus.
 func ill(uuid, node string) gpumetrics.Card {
-	return gpumetrics.Card{UUID: uuid, Node: node, Troubles: []gpumetrics.Trouble{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79), Todo: i18n.T("gpumetrics.todo.bus")}}}
+	return gpumetrics.Card{UUID: uuid, Node: node,
+		Troubles: []gpumetrics.Trouble{{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_last", "Code", 79),
+			Todo: i18n.T("gpumetrics.todo.bus")}}}
 }
 
 func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	w := newWorld()
 	zero, one := uint64(0), uint64(1)
-	w.memory.snapshot.Nodes[0].Cards.Each = append(w.memory.snapshot.Nodes[0].Cards.Each, inventory.PhysicalCard{Index: 2, Lost: true})
+	w.memory.snapshot.Nodes[0].Cards.Each = append(w.memory.snapshot.Nodes[0].Cards.Each,
+		inventory.PhysicalCard{Index: 2, Lost: true})
 	w.memory.snapshot.Nodes[0].Cards.Each[1].Errors = &inventory.CardErrors{Corrected: &one, Uncorrected: &zero}
 	w.memory.snapshot.Nodes[1].Resources = []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}
 	w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
@@ -39,7 +42,8 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 			got = append(got, "- "+c.UUID+" "+c.Level().String())
 		}
 	}
-	want := []string{"node-1 danger", "- GPU-1 danger", "-  danger", "- GPU-2 fine", "node-3 marked", "- GPU-9 marked", "node-2 unknown"}
+	want := []string{"node-1 danger", "- GPU-1 danger", "-  danger", "- GPU-2 fine", "node-3 marked", "- GPU-9 marked",
+		"node-2 unknown"}
 	if len(got) != len(want) {
 		t.Fatalf("want %q, got %q", want, got)
 	}
@@ -49,7 +53,8 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 		}
 	}
 	first := r.Nodes[0]
-	if first.Mark == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 || first.Cards[0].Holders[0].Name != "nb-a" {
+	if first.Mark == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 ||
+		first.Cards[0].Holders[0].Name != "nb-a" {
 		t.Errorf("the node: %+v", first)
 	}
 	if gone := r.Nodes[1]; !gone.Gone || !gone.Cards[0].Gone || gone.Cards[0].Mark == nil {
@@ -68,10 +73,14 @@ func TestWhatTheAgentSays(t *testing.T) {
 		"no row is left":                 {inventory.CardErrors{RowsFailed: true}, Broken},
 		"errors that were not corrected": {inventory.CardErrors{Uncorrected: &two}, Broken},
 		"errors that were":               {inventory.CardErrors{Corrected: &two}, Fine},
-		"off the bus an hour ago":        {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1, Last: noon.Add(-time.Hour)}}}, Broken},
-		"off the bus last week":          {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1, Last: noon.Add(-7 * 24 * time.Hour)}}}, Noticed},
-		"a program's fault":              {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 31, Count: 9, Last: noon}}}, Noticed},
-		"a code that nobody knows":       {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 9999, Count: 1, Last: noon}}}, Warned},
+		"off the bus an hour ago": {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1,
+			Last: noon.Add(-time.Hour)}}}, Broken},
+		"off the bus last week": {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 79, Count: 1,
+			Last: noon.Add(-7 * 24 * time.Hour)}}}, Noticed},
+		"a program's fault": {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 31, Count: 9, Last: noon}}},
+			Noticed},
+		"a code that nobody knows": {inventory.CardErrors{XIDs: []inventory.CardXID{{Code: 9999, Count: 1, Last: noon}}},
+			Warned},
 	} {
 		card := CardHealth{Agent: &c.errors}
 		card.Troubles = troubles(card, noon, gpumetrics.UsualRecent)
@@ -100,14 +109,18 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		perhaps  bool
 		troubles int
 	}{
-		"nothing":                {func(*world) {}, "nb-a", false, false, 0},
-		"its node":               {mark(Place{"main", Node, "node-1"}), "nb-a", true, false, 0},
-		"another node":           {mark(Place{"main", Node, "node-2"}), "nb-a", false, false, 0},
-		"its card":               {mark(Place{"main", Card, "GPU-1"}), "nb-a", true, false, 0},
-		"a neighbour's card":     {mark(Place{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
-		"perhaps its card":       {mark(Place{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
-		"its card fell off":      {func(w *world) { w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1")) }, "nb-a", false, false, 1},
-		"a neighbour's fell off": {func(w *world) { w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-2", "node-1")) }, "nb-a", false, false, 0},
+		"nothing":            {func(*world) {}, "nb-a", false, false, 0},
+		"its node":           {mark(Place{"main", Node, "node-1"}), "nb-a", true, false, 0},
+		"another node":       {mark(Place{"main", Node, "node-2"}), "nb-a", false, false, 0},
+		"its card":           {mark(Place{"main", Card, "GPU-1"}), "nb-a", true, false, 0},
+		"a neighbour's card": {mark(Place{"main", Card, "GPU-2"}), "nb-a", false, false, 0},
+		"perhaps its card":   {mark(Place{"main", Card, "GPU-2"}), "nb-c", true, true, 0},
+		"its card fell off": {func(w *world) {
+			w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
+		}, "nb-a", false, false, 1},
+		"a neighbour's fell off": {func(w *world) {
+			w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-2", "node-1"))
+		}, "nb-a", false, false, 0},
 	} {
 		w := newWorld()
 		c.change(w)

@@ -21,7 +21,8 @@ import (
 // Store keeps marks, and knows what runs. Faults: Unavailable when the database is away.
 type Store interface {
 	Marks(ctx context.Context) ([]Mark, error)
-	// SaveMark keeps a mark, in place of one with another note, and writes the events; where there is one with the same note it does nothing.
+	// SaveMark keeps a mark, in place of one with another note, and writes the events; where there is one with the same
+	// note it does nothing.
 	SaveMark(ctx context.Context, m Mark, events ...audit.Event) error
 	// DeleteMark takes a mark away and writes the events; where there is none it does nothing.
 	DeleteMark(ctx context.Context, p Place, events ...audit.Event) error
@@ -82,7 +83,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new;
+// every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -125,8 +127,8 @@ func (s *Service) List(ctx context.Context, a identity.Actor) ([]Mark, error) {
 	return s.o.Store.Marks(ctx)
 }
 
-// Mark calls a node or a card bad, and tells those who hold something there. The same once more changes nothing; another note is told again. Invalid with the field, NotFound for what
-// nobody has ever seen.
+// Mark calls a node or a card bad, and tells those who hold something there. The same once more changes nothing;
+// another note is told again. Invalid with the field, NotFound for what nobody has ever seen.
 func (s *Service) Mark(ctx context.Context, a identity.Actor, p Place, note string) (Mark, error) {
 	if err := permit(a); err != nil {
 		return Mark{}, err
@@ -150,7 +152,8 @@ func (s *Service) Mark(ctx context.Context, a identity.Actor, p Place, note stri
 	if err != nil {
 		return Mark{}, err
 	}
-	if err := s.o.Store.SaveMark(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m, holders)...); err != nil {
+	if err := s.o.Store.SaveMark(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
+		holders)...); err != nil {
 		return Mark{}, err
 	}
 	return m, s.Refresh(ctx)
@@ -239,7 +242,8 @@ func (s *Service) Holders(ctx context.Context, a identity.Actor, p Place) ([]Hol
 	return s.holders(ctx, Mark{Place: p, Node: node})
 }
 
-// holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where nobody says who is, all on its node: one of them is.
+// holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where
+// nobody says who is, all on its node: one of them is.
 func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
 	living, err := s.o.Store.Living(ctx)
 	if err != nil {
@@ -247,7 +251,8 @@ func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
 	}
 	var on []Holder
 	for _, w := range living {
-		if w.Cluster == m.Cluster && w.Observed.PodPresent && w.Observed.Node == m.Node && (m.Kind == Node || !w.Size.CPUOnly()) {
+		if w.Cluster == m.Cluster && w.Observed.PodPresent && w.Observed.Node == m.Node &&
+			(m.Kind == Node || !w.Size.CPUOnly()) {
 			on = append(on, Holder{Workload: w, Sure: m.Kind == Node})
 		}
 	}

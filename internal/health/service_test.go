@@ -69,20 +69,26 @@ type world struct {
 }
 
 func on(node, name string, size catalog.Size) workload.Workload {
-	return workload.Workload{ID: workload.ID("w-" + name), Name: name, Tenant: "vision", Cluster: "main", Namespace: "gpu-vision", Size: size,
+	return workload.Workload{ID: workload.ID("w-" + name), Name: name, Tenant: "vision", Cluster: "main",
+		Namespace: "gpu-vision", Size: size,
 		Observed: workload.Observation{PodPresent: true, Node: node, Pod: name + "-0"}}
 }
 
-// newWorld is node-1 with two cards of which pods hold the first and a third one, node-2, and a card of node-3 that only DCGM knows.
+// newWorld is node-1 with two cards of which pods hold the first and a third one, node-2, and a card of node-3 that
+// only DCGM knows.
 func newWorld() *world {
 	gpu, cpu := catalog.Size{Technology: catalog.Full}, catalog.Size{Technology: catalog.CPUOnly}
-	w := &world{memory: &memory{living: []workload.Workload{on("node-1", "nb-a", gpu), on("node-1", "nb-b", gpu), on("node-1", "nb-c", gpu), on("node-1", "code", cpu), on("node-2", "nb-d", gpu)},
-		snapshot: inventory.Snapshot{Cluster: "main", Nodes: []inventory.Node{{Name: "node-1", Cards: inventory.Cards{Each: []inventory.PhysicalCard{{UUID: "GPU-1"}, {UUID: "GPU-2"}}}}, {Name: "node-2"}}}},
+	w := &world{memory: &memory{living: []workload.Workload{on("node-1", "nb-a", gpu), on("node-1", "nb-b", gpu),
+		on("node-1", "nb-c", gpu), on("node-1", "code", cpu), on("node-2", "nb-d", gpu)},
+		snapshot: inventory.Snapshot{Cluster: "main",
+			Nodes: []inventory.Node{{Name: "node-1", Cards: inventory.Cards{Each: []inventory.PhysicalCard{{UUID: "GPU-1"},
+				{UUID: "GPU-2"}}}}, {Name: "node-2"}}}},
 		dcgm: &dcgm{report: gpumetrics.Report{Health: []gpumetrics.Card{{UUID: "GPU-9", Node: "node-3"}}},
 			fleet: gpumetrics.Fleet{Nodes: []gpumetrics.Node{{Name: "node-1", Cards: []gpumetrics.CardUse{
 				{UUID: "GPU-1", Cells: []gpumetrics.Cell{{Pods: []gpumetrics.Pod{{Namespace: "gpu-vision", Name: "nb-a-0"}}}}},
 				{UUID: "GPU-2", Cells: []gpumetrics.Cell{{Pods: []gpumetrics.Pod{{Namespace: "gpu-vision", Name: "nb-b-0"}}}}}}}}}}}
-	w.Service = New(Options{Store: w.memory, Sources: map[string]Source{"main": w.dcgm}, Changed: func() { w.changes++ }, Now: func() time.Time { return noon }})
+	w.Service = New(Options{Store: w.memory, Sources: map[string]Source{"main": w.dcgm}, Changed: func() { w.changes++ },
+		Now: func() time.Time { return noon }})
 	return w
 }
 
@@ -102,9 +108,13 @@ func TestWhoIsTold(t *testing.T) {
 		place Place
 		want  []string
 	}{
-		"a node: all on it":                    {Place{"main", Node, "node-1"}, []string{"hardware.marked health.marked_detail", "hardware.marked w-code health.told", "hardware.marked w-nb-a health.told", "hardware.marked w-nb-b health.told", "hardware.marked w-nb-c health.told"}},
-		"a card: who is on it, and who may be": {Place{"main", Card, "GPU-1"}, []string{"hardware.marked health.marked_detail", "hardware.marked w-nb-a health.told", "hardware.marked w-nb-c health.told_perhaps"}},
-		"a card that only DCGM knows":          {Place{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
+		"a node: all on it": {Place{"main", Node, "node-1"},
+			[]string{"hardware.marked health.marked_detail", "hardware.marked w-code health.told",
+				"hardware.marked w-nb-a health.told", "hardware.marked w-nb-b health.told", "hardware.marked w-nb-c health.told"}},
+		"a card: who is on it, and who may be": {Place{"main", Card, "GPU-1"},
+			[]string{"hardware.marked health.marked_detail", "hardware.marked w-nb-a health.told",
+				"hardware.marked w-nb-c health.told_perhaps"}},
+		"a card that only DCGM knows": {Place{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
 	} {
 		w := newWorld()
 		m, err := w.Mark(t.Context(), pat, c.place, "  XID 79 again ")
@@ -135,7 +145,8 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 	}
 	w.memory.snapshot.Nodes = nil // the card is gone, and still listed and to be written about
 	mark("sent back to the vendor")
-	if list, err := w.List(t.Context(), pat); err != nil || len(list) != 1 || list[0].Node != "node-1" || list[0].Note != "sent back to the vendor" {
+	if list, err := w.List(t.Context(), pat); err != nil || len(list) != 1 || list[0].Node != "node-1" ||
+		list[0].Note != "sent back to the vendor" {
 		t.Errorf("want it listed where it was, got %+v, %v", list, err)
 	}
 	if got := w.Bad("main"); got.Cards["GPU-2"] != "node-1" || len(got.Nodes) > 0 || len(w.Bad("other").Cards) > 0 {
@@ -147,7 +158,8 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 		}
 	}
 	events := w.memory.events
-	if last := events[len(events)-1]; last.Kind != audit.HardwareUnmarked || events[len(events)-2].Kind == audit.HardwareUnmarked || last.Changes[0].Old != "sent back to the vendor" {
+	if last := events[len(events)-1]; last.Kind != audit.HardwareUnmarked ||
+		events[len(events)-2].Kind == audit.HardwareUnmarked || last.Changes[0].Old != "sent back to the vendor" {
 		t.Errorf("want it taken back once, got %v", w.told())
 	}
 	if got := w.Bad("main"); len(got.Cards) > 0 || w.changes != 3 {
@@ -156,7 +168,8 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 }
 
 func TestWhatCannotBeMarked(t *testing.T) {
-	dana := identity.Actor{Person: identity.Person{ID: "p-dana"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}}
+	dana := identity.Actor{Person: identity.Person{ID: "p-dana"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}}
 	auditor := identity.Actor{Person: identity.Person{ID: "p-rita"}, Global: []identity.Role{identity.Auditor}}
 	place := Place{"main", Node, "node-1"}
 	for sentence, c := range map[string]struct {

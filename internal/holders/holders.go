@@ -1,4 +1,5 @@
-// Package holders tells who holds GPUs now and how much of them is used: the map of the fleet shows it, and programs read it.
+// Package holders tells who holds GPUs now and how much of them is used: the map of the fleet shows it, and programs
+// read it.
 package holders
 
 import (
@@ -42,7 +43,8 @@ type Holder struct {
 	Known bool
 }
 
-// Unused is the part of the money that went for nothing: at a mean use of 30 per cent, 70 per cent of it. ok is false where nobody knows the use.
+// Unused is the part of the money that went for nothing: at a mean use of 30 per cent, 70 per cent of it. ok is false
+// where nobody knows the use.
 func (h Holder) Unused() (m usage.Money, ok bool) {
 	if !h.Known {
 		return usage.Money{}, false
@@ -71,8 +73,12 @@ func (s Service) List(ctx context.Context, a identity.Actor) ([]Holder, error) {
 	}
 }
 
-func (s Service) page(ctx context.Context, items []workload.Workload, uses map[string]gpumetrics.Uses) ([]Holder, error) {
-	items = slices.DeleteFunc(items, func(i workload.Workload) bool { return i.Size.Devices() == 0 || i.Observed.Node == "" })
+func (s Service) page(ctx context.Context, items []workload.Workload, uses map[string]gpumetrics.Uses) (
+	[]Holder, error) {
+	items = slices.DeleteFunc(items, func(i workload.Workload) bool {
+		return i.Size.Devices() == 0 ||
+			i.Observed.Node == ""
+	})
 	ids := make([]workload.ID, len(items))
 	for i, item := range items {
 		ids[i] = item.ID
@@ -91,7 +97,8 @@ func (s Service) page(ctx context.Context, items []workload.Workload, uses map[s
 	return out, nil
 }
 
-func (s Service) holder(ctx context.Context, item workload.Workload, intervals []usage.Interval, uses gpumetrics.Uses) Holder {
+func (s Service) holder(ctx context.Context, item workload.Workload, intervals []usage.Interval,
+	uses gpumetrics.Uses) Holder {
 	h := Holder{Workload: item, Since: item.PlacedAt}
 	for _, i := range intervals {
 		if i.Until.IsZero() {
@@ -106,8 +113,8 @@ func (s Service) holder(ctx context.Context, item workload.Workload, intervals [
 	return h
 }
 
-// use is the mean use of a workload's devices in the window; of one that is younger than the steps in which the window is looked at, in the last hour. What a device
-// does that others have too is not the workload's use.
+// use is the mean use of a workload's devices in the window; of one that is younger than the steps in which the window
+// is looked at, in the last hour. What a device does that others have too is not the workload's use.
 func (s Service) use(ctx context.Context, item workload.Workload, uses gpumetrics.Uses) (gpumetrics.Use, bool) {
 	if item.Size.SharesDevice() {
 		return gpumetrics.Use{}, false

@@ -26,7 +26,8 @@ func (t told) History(_ context.Context, _, _, pod string) []gpumetrics.Point {
 
 func listed(t *testing.T, w *webtest.World, who identity.Person, m told) map[string]holders.Holder {
 	t.Helper()
-	all, err := holders.Service{Workloads: w.WorkloadService, Metrics: m, Now: func() time.Time { return webtest.Now }}.List(t.Context(), w.Actor(who))
+	all, err := holders.Service{Workloads: w.WorkloadService, Metrics: m,
+		Now: func() time.Time { return webtest.Now }}.List(t.Context(), w.Actor(who))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,8 @@ func listed(t *testing.T, w *webtest.World, who identity.Person, m told) map[str
 	return by
 }
 
-// TestWhoHolds: use and money of the window, and what of it went for nothing; of a young one the last hour speaks, of a share of a card nobody.
+// TestWhoHolds: use and money of the window, and what of it went for nothing; of a young one the last hour speaks, of a
+// share of a card nobody.
 func TestWhoHolds(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
@@ -46,11 +48,13 @@ func TestWhoHolds(t *testing.T) {
 	w.Works[shared.ID] = shared
 	pod := func(name string) gpumetrics.Pod { return gpumetrics.Pod{Namespace: "gpu-vision", Name: name} }
 	got := listed(t, w, webtest.Dora, told{
-		uses: gpumetrics.NewUses(webtest.Now, map[gpumetrics.Pod]gpumetrics.Use{pod("train-resnet-0"): {Mean: 58, Known: 1}, {Namespace: shared.Namespace, Name: shared.Observed.Pod}: {Mean: 90, Known: 1}}),
+		uses: gpumetrics.NewUses(webtest.Now, map[gpumetrics.Pod]gpumetrics.Use{pod("train-resnet-0"): {Mean: 58, Known: 1},
+			{Namespace: shared.Namespace, Name: shared.Observed.Pod}: {Mean: 90, Known: 1}}),
 		hour: map[string][]gpumetrics.Point{"llm-chat-0": {{Value: 10, Known: true}, {Value: 30, Known: true}, {Value: 99}}},
 	})
 	train := got["train-resnet"]
-	if want := (usage.Money{Minor: 165, Currency: "EUR"}); train.Money != want || !train.Known || train.Use.Mean != 58 || !train.Since.Equal(webtest.Now.Add(-3*time.Hour)) {
+	if want := (usage.Money{Minor: 165, Currency: "EUR"}); train.Money != want || !train.Known || train.Use.Mean != 58 ||
+		!train.Since.Equal(webtest.Now.Add(-3*time.Hour)) {
 		t.Errorf("train-resnet: want %v, 58 %% since three hours, got %+v since %v", want, train.Use, train.Since)
 	}
 	if lost, ok := train.Unused(); !ok || lost.Minor != 69 {

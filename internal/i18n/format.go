@@ -9,7 +9,8 @@ import (
 func (l *Localizer) Moment(at time.Time, zone *time.Location) string {
 	local := at.In(zone)
 	month := l.S("ui.month." + strconv.Itoa(int(local.Month())))
-	return l.S("ui.exact", "Day", local.Day(), "Month", month, "Year", local.Year(), "Clock", local.Format("15:04"), "Zone", local.Format("MST"))
+	return l.S("ui.exact", "Day", local.Day(), "Month", month, "Year", local.Year(), "Clock", local.Format("15:04"),
+		"Zone", local.Format("MST"))
 }
 
 // Duration is at most two units long: "45 s", "12 min", "2 h 10 min", "3 d 4 h", "12 d".

@@ -99,7 +99,8 @@ func TestEveryLanguageSaysTheSame(t *testing.T) {
 	}
 }
 
-// Notices come in more languages than pages. What there is of those is the same in all of them, and nothing that the pages lack.
+// Notices come in more languages than pages. What there is of those is the same in all of them, and nothing that the
+// pages lack.
 func TestNoticesSayTheSameInEveryLanguage(t *testing.T) {
 	english, first := messages(t, "en"), messages(t, i18n.NoticeLanguages[0].String())
 	for _, tag := range i18n.NoticeLanguages {
@@ -225,7 +226,8 @@ func TestEveryValueOfAListHasAWord(t *testing.T) {
 	for _, s := range request.States() {
 		add("request.state.", string(s))
 	}
-	for _, r := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin, identity.Auditor} {
+	for _, r := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin,
+		identity.Auditor} {
 		add("role.", string(r))
 	}
 	for _, o := range []policy.Outcome{policy.Allow, policy.Approve, policy.Refuse} {
@@ -234,12 +236,14 @@ func TestEveryValueOfAListHasAWord(t *testing.T) {
 	for _, k := range fault.Kinds() {
 		add("problem.", string(k))
 	}
-	for _, i := range []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone, catalog.IsolationUnknown} {
+	for _, i := range []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone,
+		catalog.IsolationUnknown} {
 		add("isolation."+string(i), "", ".meaning")
 		add("start.isolation_", string(i))
 		add("web.isolation_", string(i))
 	}
-	for _, s := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced, workload.StepImage, workload.StepReady} {
+	for _, s := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced,
+		workload.StepImage, workload.StepReady} {
 		add("step.", string(s))
 	}
 	add("kind.", string(catalog.Notebook), string(catalog.Endpoint))
@@ -256,7 +260,8 @@ func TestEveryValueOfAListHasAWord(t *testing.T) {
 func TestATextIsPutIntoWordsInEachLanguage(t *testing.T) {
 	bundle := i18n.MustLoad()
 	text := i18n.T("request.already_decided", "State", i18n.T("request.state.approved"))
-	for lang, want := range map[string]string{"en": "This request is already decided: approved.", "de": "Über diese Anfrage ist schon entschieden: genehmigt."} {
+	for lang, want := range map[string]string{"en": "This request is already decided: approved.",
+		"de": "Über diese Anfrage ist schon entschieden: genehmigt."} {
 		if got := bundle.For(lang).Say(text); got != want {
 			t.Errorf("%s: want %q, got %q", lang, want, got)
 		}

@@ -17,7 +17,8 @@ var locales embed.FS
 // Languages are the ones offered, the first is the fallback.
 var Languages = []language.Tag{language.English, language.German}
 
-// NoticeLanguages are those that only messages to people come in (mail, chat). Of them there are no more texts than such a message can hold.
+// NoticeLanguages are those that only messages to people come in (mail, chat). Of them there are no more texts than
+// such a message can hold.
 var NoticeLanguages = []language.Tag{language.Chinese, language.Korean}
 
 // Bundle holds the messages of all languages.
@@ -56,7 +57,8 @@ type Localizer struct {
 
 var matcher = language.NewMatcher(Languages)
 
-// For chooses the language: the first of the given preferences (a cookie value, an Accept-Language header) that is offered.
+// For chooses the language: the first of the given preferences (a cookie value, an Accept-Language header) that is
+// offered.
 func (b *Bundle) For(preferences ...string) *Localizer {
 	var wanted []language.Tag
 	for _, p := range preferences {
@@ -70,7 +72,8 @@ func (b *Bundle) For(preferences ...string) *Localizer {
 	return &Localizer{loc: goi18n.NewLocalizer(b.bundle, tag.String()), tag: tag}
 }
 
-// Exactly is the Localizer of one language, be it of the pages or only of notices. A text that it lacks, and a language that is none of ours, are English.
+// Exactly is the Localizer of one language, be it of the pages or only of notices. A text that it lacks, and a language
+// that is none of ours, are English.
 func (b *Bundle) Exactly(lang string) *Localizer {
 	tag, err := language.Parse(lang)
 	if err != nil || !slices.Contains(slices.Concat(Languages, NoticeLanguages), tag) {
@@ -85,7 +88,8 @@ func (l *Localizer) Tag() language.Tag { return l.tag }
 // Lang is the value of the html lang attribute.
 func (l *Localizer) Lang() string { return l.tag.String() }
 
-// Say puts a Text into words. An unknown id is shown as it is, so that nothing vanishes; a test keeps that from happening.
+// Say puts a Text into words. An unknown id is shown as it is, so that nothing vanishes; a test keeps that from
+// happening.
 func (l *Localizer) Say(t Text) string {
 	switch t.ID {
 	case "":

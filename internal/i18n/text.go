@@ -1,9 +1,10 @@
 // Package i18n holds what people read: a Text is a message by id with its arguments, written down by the
 // rooms with rules and turned into words only at the edge (web, api, mail), in the reader's language.
 //
-// Messages live in locales/<room>.<language>.yaml, one file a room and language, as go-i18n message files. A test
-// asks that every id exists in every language and that both use the same arguments. Notices come in more languages than pages: of those
-// (see NoticeLanguages) there is only what a notice can hold, and a test of the room notify asks that nothing else remains English in one.
+// Messages live in locales/<room>.<language>.yaml, one file a room and language, as go-i18n message files. A test asks
+// that every id exists in every language and that both use the same arguments. Notices come in more languages than
+// pages: of those (see NoticeLanguages) there is only what a notice can hold, and a test of the room notify asks that
+// nothing else remains English in one.
 package i18n
 
 import "encoding/json"
@@ -31,8 +32,8 @@ func T(id string, pairs ...any) Text {
 	return t
 }
 
-// Literal carries words that are not ours and so have no translation: an administrator's own sentence, a note typed by a
-// person, a raw message of the cluster.
+// Literal carries words that are not ours and so have no translation: an administrator's own sentence, a note typed by
+// a person, a raw message of the cluster.
 func Literal(words string) Text {
 	if words == "" {
 		return Text{}

@@ -35,25 +35,26 @@ const (
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
 	MarkHardware    Action = "hardware.mark"     // call a node or a card bad, and take that back
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
-	ReadUsage       Action = "usage.read"        // what somebody, or a team, held and what it cost; without either: of everybody
-	ReadOffer       Action = "offer.read"        // the catalogue as it is written, its history, and what the nodes say to it
-	ChangeOffer     Action = "offer.change"
-	ReadRules       Action = "rules.read"
-	ChangeRules     Action = "rules.change"
-	ReadTenants     Action = "tenants.read" // every team with where it comes from, and everybody who has signed in
-	ChangeTenants   Action = "tenants.change"
-	ReadMembers     Action = "members.read"
-	ChangeMembers   Action = "members.change" // members by hand, their tokens, the team's defaults
-	ChangeAssets    Action = "team.assets"    // the team's own images
-	ReadPeople      Action = "people.read"
-	ActAs           Action = "people.act_as" // see the portal as somebody else
-	ReadBudget      Action = "budget.read"
-	ChangeBudget    Action = "budget.change"
-	ReadPrices      Action = "price.read"
-	ChangePrices    Action = "price.change"
-	ChangeNotices   Action = "notice.change" // what one hears of oneself, and the addresses of a team
-	ReadDeliveries  Action = "delivery.read"
-	RetryDelivery   Action = "delivery.retry"
+	// what somebody, or a team, held and what it cost; without either: of everybody
+	ReadUsage      Action = "usage.read"
+	ReadOffer      Action = "offer.read" // the catalogue as it is written, its history, and what the nodes say to it
+	ChangeOffer    Action = "offer.change"
+	ReadRules      Action = "rules.read"
+	ChangeRules    Action = "rules.change"
+	ReadTenants    Action = "tenants.read" // every team with where it comes from, and everybody who has signed in
+	ChangeTenants  Action = "tenants.change"
+	ReadMembers    Action = "members.read"
+	ChangeMembers  Action = "members.change" // members by hand, their tokens, the team's defaults
+	ChangeAssets   Action = "team.assets"    // the team's own images
+	ReadPeople     Action = "people.read"
+	ActAs          Action = "people.act_as" // see the portal as somebody else
+	ReadBudget     Action = "budget.read"
+	ChangeBudget   Action = "budget.change"
+	ReadPrices     Action = "price.read"
+	ChangePrices   Action = "price.change"
+	ChangeNotices  Action = "notice.change" // what one hears of oneself, and the addresses of a team
+	ReadDeliveries Action = "delivery.read"
+	RetryDelivery  Action = "delivery.retry"
 )
 
 // Thing is what an action is about. Empty fields do not matter to the action.
@@ -61,7 +62,8 @@ type Thing struct {
 	Tenant string
 	Owner  PersonID
 	Shared bool // shared with the tenant's members
-	// Asked are the keys of those whose word a request needs; empty for a request that names nobody, which approvers decide.
+	// Asked are the keys of those whose word a request needs; empty for a request that names nobody, which approvers
+	// decide.
 	Asked []string
 }
 
@@ -82,7 +84,8 @@ func approver(a Actor, t Thing) bool {
 	return a.Is(Approver) || a.Is(Admin) || a.In(t.Tenant, Approver)
 }
 
-// asked is who may speak on a request: one of those it names, or somebody who stands in for one, but not for the owner of the thing.
+// asked is who may speak on a request: one of those it names, or somebody who stands in for one, but not for the owner
+// of the thing.
 func asked(a Actor, t Thing) bool {
 	if len(t.Asked) == 0 {
 		return approver(a, t)
@@ -90,7 +93,10 @@ func asked(a Actor, t Thing) bool {
 	if meet(a.Keys(), t.Asked) {
 		return true
 	}
-	return slices.ContainsFunc(a.StandsFor, func(p Actor) bool { return !p.Person.Disabled && !self(p, t) && meet(p.Keys(), t.Asked) })
+	return slices.ContainsFunc(a.StandsFor, func(p Actor) bool {
+		return !p.Person.Disabled && !self(p, t) &&
+			meet(p.Keys(), t.Asked)
+	})
 }
 func notOwn(r rule) rule { return func(a Actor, t Thing) bool { return !self(a, t) && r(a, t) } }
 
@@ -140,7 +146,8 @@ var table = map[Action][]rule{
 	RetryDelivery:   {admin},
 }
 
-// notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in their notebooks.
+// notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in
+// their notebooks.
 var notBehind = []Action{ManageTokens, OpenWorkload, ChangeMembers, ActAs}
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.
@@ -151,8 +158,8 @@ func Can(a Actor, action Action, t Thing) bool {
 	return slices.ContainsFunc(table[action], func(r rule) bool { return r(a, t) })
 }
 
-// Known is Unauthenticated when nobody is signed in, or somebody who has been shut out. Services ask it before they look for what belongs to the actor:
-// what belongs to nobody would be everything.
+// Known is Unauthenticated when nobody is signed in, or somebody who has been shut out. Services ask it before they
+// look for what belongs to the actor: what belongs to nobody would be everything.
 func Known(a Actor) error {
 	if a.IsZero() || a.Person.Disabled {
 		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))

@@ -6,9 +6,11 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 )
 
-// TestNobodyMayDoAnything: neither nobody nor somebody who has been shut out, whatever roles they have and whatever the thing is.
+// TestNobodyMayDoAnything: neither nobody nor somebody who has been shut out, whatever roles they have and whatever the
+// thing is.
 func TestNobodyMayDoAnything(t *testing.T) {
-	out := Actor{Person: Person{ID: "p-1", Disabled: true}, Global: []Role{Approver, Admin, Auditor}, Tenants: map[string][]Role{"vision": {Developer, Owner, Approver}}}
+	out := Actor{Person: Person{ID: "p-1", Disabled: true}, Global: []Role{Approver, Admin, Auditor},
+		Tenants: map[string][]Role{"vision": {Developer, Owner, Approver}}}
 	for _, a := range []Actor{{}, {Global: []Role{Admin}}, out} {
 		for _, action := range Actions() {
 			for _, thing := range []Thing{{}, {Tenant: "vision"}, {Tenant: "vision", Owner: a.Person.ID, Shared: true}} {
@@ -28,7 +30,8 @@ func TestNobodyMayDoAnything(t *testing.T) {
 
 // TestNobodyDecidesTheirOwn holds for every role, also for all of them at once.
 func TestNobodyDecidesTheirOwn(t *testing.T) {
-	a := Actor{Person: Person{ID: "p-1"}, Global: []Role{Approver, Admin}, Tenants: map[string][]Role{"vision": {Owner, Approver}}}
+	a := Actor{Person: Person{ID: "p-1"}, Global: []Role{Approver, Admin},
+		Tenants: map[string][]Role{"vision": {Owner, Approver}}}
 	if Can(a, DecideRequest, Thing{Tenant: "vision", Owner: "p-1"}) {
 		t.Error("one's own request was decided")
 	}

@@ -1,6 +1,6 @@
-// Package identity knows people: who someone is (issuer and subject), which groups the sign-in provider told, which roles follow
-// from them, and what each role may do (Can). Sessions and API tokens are kept by the store as hashes; identity/oidc
-// speaks with the provider. Nothing here does I/O.
+// Package identity knows people: who someone is (issuer and subject), which groups the sign-in provider told, which
+// roles follow from them, and what each role may do (Can). Sessions and API tokens are kept by the store as hashes;
+// identity/oidc speaks with the provider. Nothing here does I/O.
 package identity
 
 import (
@@ -43,7 +43,8 @@ func (p Person) Short() string {
 // Role is what someone may be, in one tenant or for the whole platform.
 type Role string
 
-// The roles. Developer and Owner belong to a tenant; Approver to a tenant or the platform; Admin and Auditor to the platform.
+// The roles. Developer and Owner belong to a tenant; Approver to a tenant or the platform; Admin and Auditor to the
+// platform.
 const (
 	Developer Role = "developer"
 	Owner     Role = "owner"
@@ -62,7 +63,8 @@ const (
 	ViaSystem  Via = "system" // the portal itself: lease end, expiry
 )
 
-// Actor is someone doing something now: the person, their roles, and how they came in. Serve puts it into the context once.
+// Actor is someone doing something now: the person, their roles, and how they came in. Serve puts it into the context
+// once.
 type Actor struct {
 	Person  Person
 	Global  []Role            // platform-wide roles: Approver, Admin, Auditor
@@ -74,7 +76,8 @@ type Actor struct {
 	Credential string
 	// StandsFor are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
 	StandsFor []Actor
-	// Behind is the administrator who sees the portal as Person, read only, until BehindUntil; nil for those who are themselves.
+	// Behind is the administrator who sees the portal as Person, read only, until BehindUntil; nil for those who are
+	// themselves.
 	Behind      *Person
 	BehindUntil time.Time
 }

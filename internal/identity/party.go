@@ -6,8 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Party is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or everybody in a group as the sign-in provider
-// spells it. Exactly one of the two is set.
+// Party is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
+// everybody in a group as the sign-in provider spells it. Exactly one of the two is set.
 type Party struct {
 	Role  Role   `json:"role,omitempty"`
 	Group string `json:"group,omitempty"`
@@ -21,7 +21,8 @@ func (p Party) Word() i18n.Text {
 	return i18n.T("role." + string(p.Role))
 }
 
-// Keys are what open the party in a tenant: whoever holds one of them belongs to it. Administrators are approvers everywhere.
+// Keys are what open the party in a tenant: whoever holds one of them belongs to it. Administrators are approvers
+// everywhere.
 func (p Party) Keys(tenant string) []string {
 	if p.Group != "" {
 		return []string{"group:" + p.Group}
@@ -38,7 +39,8 @@ func roleKey(r Role) string { return "role:" + string(r) }
 // Includes reports whether somebody belongs to the party, in this tenant.
 func (p Party) Includes(a Actor, tenant string) bool { return meet(p.Keys(tenant), a.Keys()) }
 
-// Keys are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell the other.
+// Keys are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell
+// the other.
 func (a Actor) Keys() []string {
 	var keys []string
 	for _, r := range a.Global {

@@ -22,21 +22,24 @@ type Session struct {
 	IDToken    string    // for the provider's end_session_endpoint; not a credential for the portal
 	Parent     string    // for a gateway session: the portal session that it hangs on
 	Workload   string    // for a gateway session: the only workload it opens
-	// RefreshToken asks the provider again, for the groups of now; sealed, "" when the provider gave none and the session ends with what it gave.
+	// RefreshToken asks the provider again, for the groups of now; sealed, "" when the provider gave none and the session
+	// ends with what it gave.
 	RefreshToken string
 	GroupsAt     time.Time // when the provider last told the groups
 	AskedAt      time.Time // when it was last asked for them without an answer so far
-	// ActingAs is the person as whom an administrator sees the portal with this session, until ActingUntil; "" for the session's own.
+	// ActingAs is the person as whom an administrator sees the portal with this session, until ActingUntil; "" for the
+	// session's own.
 	ActingAs    PersonID
 	ActingUntil time.Time
-	// Roles is RolesHash of the person when the session was used last. When it changes the session gets another secret; FormerHash is of the one before, which counts
-	// for calls that were under way at RenewedAt.
+	// Roles is RolesHash of the person when the session was used last. When it changes the session gets another secret;
+	// FormerHash is of the one before, which counts for calls that were under way at RenewedAt.
 	Roles      string
 	FormerHash string
 	RenewedAt  time.Time
 }
 
-// formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be under way with it.
+// formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be
+// under way with it.
 const formerLife = time.Minute
 
 // Opens reports whether a credential is this session's now.

@@ -1,10 +1,14 @@
-// Package idle says of what runs whether its GPU is left idle, warns whoever asked for it, and gives the GPU back where the administrators want that.
+// Package idle says of what runs whether its GPU is left idle, warns whoever asked for it, and gives the GPU back where
+// the administrators want that.
 //
-// The way of the data: Settings say for each size and team what counts as idle and what follows (setting.go) -> Service.Judge asks each cluster's metrics, with one call, how hard all
-// pods worked since the last time (pass.go) -> Fold adds each stretch to what is known of a workload, its Mark (judge.go, pure) -> Mark.Verdict says whether a warning or the end is due ->
-// the effect, in a transaction that looks once more. Preview replays the same on what Prometheus still knows (preview.go).
+// The way of the data: Settings say for each size and team what counts as idle and what follows (setting.go) ->
+// Service.Judge asks each cluster's metrics, with one call, how hard all pods worked since the last time (pass.go) ->
+// Fold adds each stretch to what is known of a workload, its Mark (judge.go, pure) -> Mark.Verdict says whether a
+// warning or the end is due -> the effect, in a transaction that looks once more. Preview replays the same on what
+// Prometheus still knows (preview.go).
 //
-// It never decides on doubt. A stretch counts as idle only where every device was measured in all of it, its values are its holder's own, and the highest of them lies below the
-// threshold; a gap, a restart, a card that others share, an answer that is late begins the time anew or says nothing. A notebook server that says it works, or does not say anything, is in
-// use. A clock that jumps makes nothing idle. Nothing is stopped that nobody was warned of before.
+// It never decides on doubt. A stretch counts as idle only where every device was measured in all of it, its values are
+// its holder's own, and the highest of them lies below the threshold; a gap, a restart, a card that others share, an
+// answer that is late begins the time anew or says nothing. A notebook server that says it works, or does not say
+// anything, is in use. A clock that jumps makes nothing idle. Nothing is stopped that nobody was warned of before.
 package idle

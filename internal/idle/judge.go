@@ -42,8 +42,9 @@ func Judged(w workload.Workload) Why {
 	return ""
 }
 
-// SeenOf cuts what is known of a workload's devices into looks, one for each slot from one moment to another. Every device that its size has must have been measured in all of a slot, and
-// so must every other one that its pods were seen with: a pod that was replaced may have had another card.
+// SeenOf cuts what is known of a workload's devices into looks, one for each slot from one moment to another. Every
+// device that its size has must have been measured in all of a slot, and so must every other one that its pods were
+// seen with: a pod that was replaced may have had another card.
 func SeenOf(w workload.Workload, works []gpumetrics.Work, from, until time.Time, slot time.Duration) []Look {
 	never := Judged(w)
 	type sum struct {
@@ -128,7 +129,8 @@ func Fold(m Mark, w workload.Workload, s Setting, l Look) Mark {
 	return m
 }
 
-// spokenFor is how old a notebook's own word may be: it is asked every few seconds, and written down at least once a minute.
+// spokenFor is how old a notebook's own word may be: it is asked every few seconds, and written down at least once a
+// minute.
 const spokenFor = 5 * time.Minute
 
 // Asks reports whether a workload is a notebook server that says itself what it does (gateway.Probe).
@@ -136,8 +138,9 @@ func Asks(w workload.Workload) bool {
 	return w.Kind == catalog.Notebook && w.Image.Auth == "token" && w.Image.Port > 0
 }
 
-// Heed adds what a notebook server says of itself: it is in use while a kernel is busy, or does what nobody can tell, and since somebody last did something. With kernels it is theirs
-// that counts: an open window keeps asking the server, and that alone is no work.
+// Heed adds what a notebook server says of itself: it is in use while a kernel is busy, or does what nobody can tell,
+// and since somebody last did something. With kernels it is theirs that counts: an open window keeps asking the server,
+// and that alone is no work.
 func Heed(m Mark, w workload.Workload, now time.Time) Mark {
 	if !Asks(w) || m.Since.IsZero() {
 		return m

@@ -19,8 +19,10 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 const slot = 5 * time.Minute
 
 func slice() workload.Workload {
-	return workload.Workload{ID: "w-1", Name: "nb", Namespace: "gpu-vision", Tenant: "vision", Cluster: "main", Kind: catalog.Notebook, State: workload.Running, Desired: workload.WantRunning, Generation: 1,
-		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia", Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
+	return workload.Workload{ID: "w-1", Name: "nb", Namespace: "gpu-vision", Tenant: "vision", Cluster: "main",
+		Kind: catalog.Notebook, State: workload.Running, Desired: workload.WantRunning, Generation: 1,
+		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia",
+			Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
 }
 
 func stopAfter(d time.Duration) Setting {
@@ -34,7 +36,8 @@ func percent(v float64) gpumetrics.Reading {
 func TestLooks(t *testing.T) {
 	until := noon.Add(slot)
 	work := func(pod, uuid string, high gpumetrics.Reading, known time.Duration) gpumetrics.Work {
-		return gpumetrics.Work{Namespace: "gpu-vision", Pod: pod, UUID: uuid, Slots: []gpumetrics.WorkSlot{{Until: until, High: high, Known: known}}}
+		return gpumetrics.Work{Namespace: "gpu-vision", Pod: pod, UUID: uuid,
+			Slots: []gpumetrics.WorkSlot{{Until: until, High: high, Known: known}}}
 	}
 	two := slice()
 	two.Size.Technology, two.Size.Accelerator.Resource, two.Size.Accelerator.Count = catalog.Full, "nvidia.com/gpu", 2
@@ -47,16 +50,23 @@ func TestLooks(t *testing.T) {
 		works []gpumetrics.Work
 		want  Look
 	}{
-		"all of it measured":                                {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot)}, Look{High: 3}},
-		"the busiest of two counts":                         {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot), work("nb-0", "B", percent(80), slot)}, Look{High: 80}},
-		"one of two is missing":                             {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot)}, Look{High: 3, Why: Partly}},
-		"a part of the time is missing":                     {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Look{High: 3, Why: Partly}},
-		"a pod that came in place of another":               {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot), work("nb-0", "B", percent(1), slot/2)}, Look{High: 3, Why: Partly}},
-		"nothing measured is not nothing done":              {slice(), nil, Look{Why: Unmeasured}},
-		"no value":                                          {slice(), []gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)}, Look{Why: Unclear}},
-		"not a number":                                      {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)}, Look{Why: Unclear}},
-		"somebody else's pod":                               {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)}, Look{Why: Unmeasured}},
-		"a card that others share, whatever its value says": {shared, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Look{Why: Shared}},
+		"all of it measured": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
+			Look{High: 3}},
+		"the busiest of two counts": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
+			work("nb-0", "B", percent(80), slot)}, Look{High: 80}},
+		"one of two is missing": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
+			Look{High: 3, Why: Partly}},
+		"a part of the time is missing": {slice(),
+			[]gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Look{High: 3, Why: Partly}},
+		"a pod that came in place of another": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
+			work("nb-0", "B", percent(1), slot/2)}, Look{High: 3, Why: Partly}},
+		"nothing measured is not nothing done": {slice(), nil, Look{Why: Unmeasured}},
+		"no value": {slice(),
+			[]gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)}, Look{Why: Unclear}},
+		"not a number":        {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)}, Look{Why: Unclear}},
+		"somebody else's pod": {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)}, Look{Why: Unmeasured}},
+		"a card that others share, whatever its value says": {shared, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)},
+			Look{Why: Shared}},
 		"no GPU": {cpu, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Look{Why: NoGPU}},
 	} {
 		c.want.From, c.want.Until = noon, until
@@ -90,19 +100,25 @@ func TestVerdicts(t *testing.T) {
 		after time.Duration // since noon
 		want  Action
 	}{
-		"not idle for long enough":                  {quiet(slice(), s, 8), s, 41 * time.Minute, Off},
-		"long enough for a warning":                 {quiet(slice(), s, 9), s, 46 * time.Minute, Warn},
-		"one warning is enough":                     {told, s, 47 * time.Minute, Off},
-		"warned, and idle for all of the time":      {full, s, 71 * time.Minute, Stop},
-		"idle for all of the time, and not warned":  {quiet(slice(), s, 14), s, 71 * time.Minute, Warn},
-		"the time that they were told is not over":  {with(full, func(m *Mark) { m.StopsAt = noon.Add(80 * time.Minute) }), s, 71 * time.Minute, Off},
-		"warned of nothing but idleness":            {with(full, func(m *Mark) { m.StopsAt = time.Time{} }), s, 71 * time.Minute, Warn},
-		"warned in a former idle time":              {with(full, func(m *Mark) { m.WarnedAt = noon.Add(-time.Hour) }), s, 71 * time.Minute, Warn},
-		"somebody needs it":                         {with(full, func(m *Mark) { m.KeptUntil = noon.Add(2 * time.Hour) }), s, 71 * time.Minute, Off},
-		"it was needed, and idle time counts anew":  {with(full, func(m *Mark) { m.KeptUntil = noon.Add(40 * time.Minute) }), s, 71 * time.Minute, Off},
-		"nobody looked for a while":                 {full, s, 90 * time.Minute, Off},
-		"the clock was set back":                    {full, s, 69 * time.Minute, Off},
-		"the threshold is another one now":          {full, Setting{Action: Stop, After: s.After, Below: 6}, 71 * time.Minute, Off},
+		"not idle for long enough":                 {quiet(slice(), s, 8), s, 41 * time.Minute, Off},
+		"long enough for a warning":                {quiet(slice(), s, 9), s, 46 * time.Minute, Warn},
+		"one warning is enough":                    {told, s, 47 * time.Minute, Off},
+		"warned, and idle for all of the time":     {full, s, 71 * time.Minute, Stop},
+		"idle for all of the time, and not warned": {quiet(slice(), s, 14), s, 71 * time.Minute, Warn},
+		"the time that they were told is not over": {with(full, func(m *Mark) { m.StopsAt = noon.Add(80 * time.Minute) }), s,
+			71 * time.Minute, Off},
+		"warned of nothing but idleness": {with(full, func(m *Mark) { m.StopsAt = time.Time{} }), s,
+			71 * time.Minute, Warn},
+		"warned in a former idle time": {with(full, func(m *Mark) { m.WarnedAt = noon.Add(-time.Hour) }), s,
+			71 * time.Minute, Warn},
+		"somebody needs it": {with(full, func(m *Mark) { m.KeptUntil = noon.Add(2 * time.Hour) }), s,
+			71 * time.Minute, Off},
+		"it was needed, and idle time counts anew": {with(full, func(m *Mark) { m.KeptUntil = noon.Add(40 * time.Minute) }),
+			s, 71 * time.Minute, Off},
+		"nobody looked for a while": {full, s, 90 * time.Minute, Off},
+		"the clock was set back":    {full, s, 69 * time.Minute, Off},
+		"the threshold is another one now": {full, Setting{Action: Stop, After: s.After, Below: 6}, 71 * time.Minute,
+			Off},
 		"switched off":                              {full, Setting{Action: Off}, 71 * time.Minute, Off},
 		"a warning alone, early":                    {quiet(slice(), onlyWarn, 11), onlyWarn, 56 * time.Minute, Off},
 		"a warning alone, once all of it is over":   {quiet(slice(), onlyWarn, 12), onlyWarn, 61 * time.Minute, Warn},
@@ -127,10 +143,13 @@ func TestWhatANotebookSaysOfItself(t *testing.T) {
 		said *workload.Activity
 		want time.Time // since when it is idle; zero for not
 	}{
-		"nothing since before":                            {said(now, 2*time.Hour, kernel("idle", 2*time.Hour)), noon},
-		"a kernel at work":                                {said(now, 2*time.Hour, kernel("idle", 2*time.Hour), kernel("busy", 2*time.Hour)), time.Time{}},
-		"a kernel that does what nobody can tell":         {said(now, 2*time.Hour, kernel("unknown", 2*time.Hour)), time.Time{}},
-		"somebody ran something":                          {said(now, time.Hour, kernel("idle", 16*time.Minute)), now.Add(-16 * time.Minute)},
+		"nothing since before": {said(now, 2*time.Hour, kernel("idle", 2*time.Hour)), noon},
+		"a kernel at work": {said(now, 2*time.Hour, kernel("idle", 2*time.Hour),
+			kernel("busy", 2*time.Hour)), time.Time{}},
+		"a kernel that does what nobody can tell": {said(now, 2*time.Hour, kernel("unknown", 2*time.Hour)),
+			time.Time{}},
+		"somebody ran something": {said(now, time.Hour, kernel("idle", 16*time.Minute)),
+			now.Add(-16 * time.Minute)},
 		"an open window that asks is no work":             {said(now, 0, kernel("idle", 2*time.Hour)), noon},
 		"without kernels somebody does something there":   {said(now, 0), time.Time{}},
 		"nothing was heard of it":                         {nil, time.Time{}},
@@ -151,7 +170,8 @@ func TestWhatANotebookSaysOfItself(t *testing.T) {
 	}
 }
 
-// world is a history by chance: stretches that are idle, at work, unknown or left out, starts in between, somebody who needs it, changes of the setting, and a clock that jumps.
+// world is a history by chance: stretches that are idle, at work, unknown or left out, starts in between, somebody who
+// needs it, changes of the setting, and a clock that jumps.
 type moment struct {
 	look  *Look // nil: nobody looked
 	now   time.Time
@@ -191,8 +211,9 @@ func history(r *rand.Rand) []moment {
 	return list
 }
 
-// TestNothingIsStoppedOnDoubt holds the judge against whoever reads all of the past afresh each time: what is stopped was idle without a gap for all of the time under one wish and one
-// threshold, nobody needed it, its owner was told in that time, and had as long as they were told.
+// TestNothingIsStoppedOnDoubt holds the judge against whoever reads all of the past afresh each time: what is stopped
+// was idle without a gap for all of the time under one wish and one threshold, nobody needed it, its owner was told in
+// that time, and had as long as they were told.
 func TestNothingIsStoppedOnDoubt(t *testing.T) {
 	warnings, stops := 0, 0
 	holds := func(seed uint64) bool {
@@ -222,7 +243,8 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 			}
 			for j := last; j >= 0; j-- {
 				p := past[j]
-				if p.look == nil || p.look.Why != "" || p.look.High >= float64(now.s.Below) || p.gen != now.gen || p.s.Below != now.s.Below || j < last && p.needs || p.look.From.Before(kept) {
+				if p.look == nil || p.look.Why != "" || p.look.High >= float64(now.s.Below) || p.gen != now.gen ||
+					p.s.Below != now.s.Below || j < last && p.needs || p.look.From.Before(kept) {
 					break
 				}
 				idle += slot
@@ -234,8 +256,11 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 				m = m.Warned(now.s, now.now)
 			case Stop:
 				stops++
-				if idle < now.s.After.Std() || now.s.Action != Stop || now.now.Before(kept) || told.IsZero() || now.now.Sub(told) < now.s.Told() || told.Before(past[last].look.Until.Add(-idle)) || now.now.Sub(past[last].look.Until) > 3*slot || now.now.Before(past[last].look.Until) {
-					t.Errorf("seed %d: stopped at step %d after %s of idle time, told at %v, kept until %v, under %+v", seed, i, idle, told, kept, now.s)
+				if idle < now.s.After.Std() || now.s.Action != Stop || now.now.Before(kept) || told.IsZero() ||
+					now.now.Sub(told) < now.s.Told() || told.Before(past[last].look.Until.Add(-idle)) ||
+					now.now.Sub(past[last].look.Until) > 3*slot || now.now.Before(past[last].look.Until) {
+					t.Errorf("seed %d: stopped at step %d after %s of idle time, told at %v, kept until %v, under %+v", seed, i, idle,
+						told, kept, now.s)
 					return false
 				}
 				m, told, kept = Mark{}, time.Time{}, time.Time{}
@@ -287,11 +312,13 @@ func TestABusySampleAlwaysHelps(t *testing.T) {
 
 func TestWhatCountsForWhom(t *testing.T) {
 	all := stopAfter(8 * time.Hour)
-	s := Settings{All: &all, Sizes: map[string]Setting{"full": {Action: Warn, After: catalog.Duration(time.Hour)}}, Teams: map[string]Setting{"vision": {Action: Off}}}
+	s := Settings{All: &all, Sizes: map[string]Setting{"full": {Action: Warn, After: catalog.Duration(time.Hour)}},
+		Teams: map[string]Setting{"vision": {Action: Off}}}
 	for name, c := range map[string]struct {
 		team, size string
 		want       Action
-	}{"neither": {"speech", "mig", Stop}, "the size's": {"speech", "full", Warn}, "the team's before the size's": {"vision", "full", Off}} {
+	}{"neither": {"speech", "mig", Stop}, "the size's": {"speech", "full", Warn},
+		"the team's before the size's": {"vision", "full", Off}} {
 		if got := s.Of(c.team, c.size).Action; got != c.want {
 			t.Errorf("%s: want %s, got %s", name, c.want, got)
 		}

@@ -18,7 +18,8 @@ import (
 const (
 	// most slots are asked for at once after a time in which nobody looked; what lies further back counts as a gap.
 	most = 12
-	// lag is how long after its end a slot is asked for: a scrape, and a write to another store, take their time. A part of the slot's length.
+	// lag is how long after its end a slot is asked for: a scrape, and a write to another store, take their time. A part
+	// of the slot's length.
 	lag = 4
 	// apart is how far Prometheus's clock may be from ours: beyond that a sample of now is one of another time.
 	apart = time.Minute
@@ -35,8 +36,8 @@ func step(slot time.Duration) time.Duration {
 	return slot
 }
 
-// Judge looks at what the pods of each cluster that answers did since the last time, and does what is due. It can be interrupted and called again. What cannot be known
-// now is asked for the next time.
+// Judge looks at what the pods of each cluster that answers did since the last time, and does what is due. It can be
+// interrupted and called again. What cannot be known now is asked for the next time.
 func (s *Service) Judge(ctx context.Context, answers func(cluster string) bool) error {
 	settings, err := s.o.Store.IdleSettings(ctx)
 	if err != nil || !settings.Settings.Any() {
@@ -69,7 +70,8 @@ func (s *Service) Judge(ctx context.Context, answers func(cluster string) bool) 
 func (s *Service) running(ctx context.Context) ([]workload.Workload, error) {
 	var list []workload.Workload
 	for cursor := ""; ; {
-		page, next, err := s.o.Store.Workloads(ctx, workload.Filter{States: []workload.State{workload.Running}, Cursor: cursor, Limit: 500})
+		page, next, err := s.o.Store.Workloads(ctx, workload.Filter{States: []workload.State{workload.Running},
+			Cursor: cursor, Limit: 500})
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +96,8 @@ func slots(last, now time.Time, slot time.Duration) (from, until time.Time, ok b
 }
 
 // look adds what a cluster's pods did since the last look to the marks, and gives those for whom something is due.
-func (s *Service) look(ctx context.Context, cluster string, source Source, settings Settings, running []workload.Workload) (due []workload.ID, err error) {
+func (s *Service) look(ctx context.Context, cluster string, source Source, settings Settings,
+	running []workload.Workload) (due []workload.ID, err error) {
 	looks, err := s.o.Store.IdleLooks(ctx)
 	if err != nil {
 		return nil, err
@@ -169,8 +172,10 @@ func elsewhere(running []workload.Workload, cluster string) map[workload.ID]bool
 	return all
 }
 
-// forget drops the marks of what does not run any more, or is not judged any more: what nobody looked at is not idle. That somebody still needs it stays for as long as they said.
-func forget(ctx context.Context, tx Tx, marks map[workload.ID]Mark, seen, elsewhere map[workload.ID]bool, now time.Time) error {
+// forget drops the marks of what does not run any more, or is not judged any more: what nobody looked at is not idle.
+// That somebody still needs it stays for as long as they said.
+func forget(ctx context.Context, tx Tx, marks map[workload.ID]Mark, seen, elsewhere map[workload.ID]bool,
+	now time.Time) error {
 	var gone []workload.ID
 	for id, m := range marks {
 		switch {
@@ -266,7 +271,8 @@ func (s *Service) warning(w workload.Workload, m Mark, of Setting, now time.Time
 
 // facts are what was measured, as the audit keeps it.
 func facts(m Mark, of Setting) i18n.Text {
-	return i18n.T("idle.facts", "For", span(m.Idle()), "Since", stamp(m.from()), "High", fmt.Sprintf("%.1f", m.High), "Below", of.Below)
+	return i18n.T("idle.facts", "For", span(m.Idle()), "Since", stamp(m.from()), "High", fmt.Sprintf("%.1f", m.High),
+		"Below", of.Below)
 }
 
 // span is a length of time without more of it than tells something.

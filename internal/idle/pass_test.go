@@ -22,8 +22,10 @@ const slot = 5 * time.Minute
 
 var (
 	noon  = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	admin = identity.Actor{Person: identity.Person{ID: "p-pat", Name: "Pat"}, Global: []identity.Role{identity.Admin}, Via: identity.ViaSession}
-	dana  = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
+	admin = identity.Actor{Person: identity.Person{ID: "p-pat", Name: "Pat"}, Global: []identity.Role{identity.Admin},
+		Via: identity.ViaSession}
+	dana = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
 )
 
 // world is a database, a Prometheus that says what the test wants, and a clock.
@@ -52,7 +54,8 @@ func newWorld(t *testing.T) *world {
 	for _, name := range []string{"lazy", "busy"} {
 		w.runs(name)
 	}
-	w.Service = idle.New(idle.Options{Store: s, Sources: map[string]idle.Source{"main": w}, Namespaces: func() []string { return []string{"gpu-vision"} }, Now: func() time.Time { return w.now },
+	w.Service = idle.New(idle.Options{Store: s, Sources: map[string]idle.Source{"main": w},
+		Namespaces: func() []string { return []string{"gpu-vision"} }, Now: func() time.Time { return w.now },
 		Size: func(string) bool { return true }, Team: func(string) bool { return true }})
 	w.set(idle.Stop, time.Hour)
 	return w
@@ -60,9 +63,12 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) runs(name string) {
 	w.Helper()
-	item := workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: catalog.Endpoint, Tenant: "vision", Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
-		Desired: workload.WantRunning, State: workload.Running, CreatedAt: noon, UpdatedAt: noon, Lease: workload.Lease{From: noon, Until: noon.Add(72 * time.Hour)},
-		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia", Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
+	item := workload.Workload{ID: workload.ID("w-" + name), Name: name, Kind: catalog.Endpoint, Tenant: "vision",
+		Owner: "p-dana", OwnerName: "Dana", Cluster: "main", Namespace: "gpu-vision", Generation: 1,
+		Desired: workload.WantRunning, State: workload.Running, CreatedAt: noon, UpdatedAt: noon,
+		Lease: workload.Lease{From: noon, Until: noon.Add(72 * time.Hour)},
+		Size: catalog.Size{Name: "mig-1g.10gb", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Vendor: "nvidia",
+			Resource: "nvidia.com/mig-1g.10gb", Count: 1}}}
 	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
 		w.Fatal(err)
 	}
@@ -85,13 +91,15 @@ func (w *world) set(action idle.Action, after time.Duration) {
 func (w *world) Clock(context.Context) (time.Time, error) { return w.now.Add(w.skew), w.err }
 
 // Works is one device for each workload.
-func (w *world) Works(_ context.Context, _ []string, from, until time.Time, of, _ time.Duration) ([]gpumetrics.Work, error) {
+func (w *world) Works(_ context.Context, _ []string, from, until time.Time, of,
+	_ time.Duration) ([]gpumetrics.Work, error) {
 	w.asked++
 	var list []gpumetrics.Work
 	for name, use := range w.uses {
 		one := gpumetrics.Work{Namespace: "gpu-vision", Pod: name + "-7d9c5b6f7c-5wq8z", UUID: "GPU-" + name}
 		for end := from.Add(of); !end.After(until); end = end.Add(of) {
-			one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
+			one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: of, High: gpumetrics.Reading{Value: use,
+				Unit: gpumetrics.Percent, Source: gpumetrics.Measured}})
 		}
 		list = append(list, one)
 	}
@@ -103,7 +111,8 @@ func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for end := w.now.Add(d); w.now.Before(end); {
 		w.now = w.now.Add(slot)
-		if err := w.Judge(context.Background(), func(string) bool { return true }); err != nil && w.err == nil && w.skew == 0 {
+		if err := w.Judge(context.Background(), func(string) bool { return true }); err != nil && w.err == nil &&
+			w.skew == 0 {
 			w.Fatal(err)
 		}
 	}
@@ -226,7 +235,8 @@ func threshold(w *world) {
 	}
 }
 
-// TestAGapBeginsAnew: half an hour without an answer is looked up afterwards, for Prometheus was there; what it does not know either is a gap.
+// TestAGapBeginsAnew: half an hour without an answer is looked up afterwards, for Prometheus was there; what it does
+// not know either is a gap.
 func TestAGapBeginsAnew(t *testing.T) {
 	w := newWorld(t)
 	w.pass(30 * time.Minute)
@@ -269,8 +279,10 @@ func TestAKeptOneIsWarnedAgainLater(t *testing.T) {
 
 func TestWhoMayDoWhat(t *testing.T) {
 	w := newWorld(t)
-	other := identity.Actor{Person: identity.Person{ID: "p-nora", Name: "Nora"}, Tenants: map[string][]identity.Role{"speech": {identity.Developer}}, Via: identity.ViaSession}
-	auditor := identity.Actor{Person: identity.Person{ID: "p-eli", Name: "Eli"}, Global: []identity.Role{identity.Auditor}, Via: identity.ViaSession}
+	other := identity.Actor{Person: identity.Person{ID: "p-nora", Name: "Nora"},
+		Tenants: map[string][]identity.Role{"speech": {identity.Developer}}, Via: identity.ViaSession}
+	auditor := identity.Actor{Person: identity.Person{ID: "p-eli", Name: "Eli"}, Global: []identity.Role{identity.Auditor},
+		Via: identity.ViaSession}
 	settings := idle.Settings{}
 	for name, c := range map[string]struct {
 		err  error
@@ -291,7 +303,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if _, err := w.Need(t.Context(), dana, "w-lazy"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("nothing follows: want a conflict, got %v", err)
 	}
-	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, Keep: 0}, Teams: map[string]idle.Setting{"vision": {Action: "shoot"}}}
+	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, Keep: 0},
+		Teams: map[string]idle.Setting{"vision": {Action: "shoot"}}}
 	if err := w.Check(admin, bad); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) != 4 {
 		t.Errorf("want every problem by field, got %v", fault.As(err).Fields)
 	}

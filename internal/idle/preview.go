@@ -55,7 +55,8 @@ func tally(list []Case) (t Tally) {
 	return t
 }
 
-// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be hit, and those of which nobody can say, what is hit first.
+// Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be hit,
+// and those of which nobody can say, what is hit first.
 type Preview struct {
 	Running      []Case
 	RunningTally Tally
@@ -67,7 +68,8 @@ type Preview struct {
 	Away         []string  // clusters whose Prometheus did not tell all
 }
 
-// replay is what would have followed from looks that join one another, as if the settings had counted all the time and nobody had said that they need it.
+// replay is what would have followed from looks that join one another, as if the settings had counted all the time and
+// nobody had said that they need it.
 func replay(w workload.Workload, s Setting, looks []Look, slot time.Duration) Case {
 	c := Case{Workload: w, Hit: Off}
 	m := Mark{}
@@ -154,11 +156,13 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		}
 		recent, told := s.recent(asking, source, settings, mine(running), at)
 		for _, w := range mine(running) {
-			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}), marks[w.ID].KeptUntil, at, recent.slot))
+			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}),
+				marks[w.ID].KeptUntil, at, recent.slot))
 		}
 		long, all := s.long(asking, source, mine(past), p.From, at)
 		for _, w := range mine(past) {
-			p.Past = append(p.Past, replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot))
+			p.Past = append(p.Past, replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID],
+				at), long.slot))
 		}
 		if !told || !all {
 			p.Away = append(p.Away, cluster)
@@ -180,7 +184,8 @@ func ids(list []workload.Workload) []workload.ID {
 }
 
 // all are the workloads that the settings are about: what runs, and what ran since a time.
-func (s *Service) all(ctx context.Context, settings Settings, since time.Time) (running, past []workload.Workload, err error) {
+func (s *Service) all(ctx context.Context, settings Settings,
+	since time.Time) (running, past []workload.Workload, err error) {
 	for cursor := ""; len(past) <= mostPast; {
 		page, next, err := s.o.Store.Workloads(ctx, workload.Filter{Ended: true, Cursor: cursor, Limit: 500})
 		if err != nil {
@@ -239,7 +244,8 @@ func cut(span, shortest time.Duration) time.Duration {
 }
 
 // recent asks for as much as the settings look back, with one call.
-func (s *Service) recent(ctx context.Context, source Source, settings Settings, items []workload.Workload, at time.Time) (answers, bool) {
+func (s *Service) recent(ctx context.Context, source Source, settings Settings, items []workload.Workload,
+	at time.Time) (answers, bool) {
 	span := time.Duration(0)
 	for _, w := range items {
 		span = max(span, settings.Of(w.Tenant, w.Size.Name).After.Std())
@@ -258,8 +264,10 @@ func (s *Service) recent(ctx context.Context, source Source, settings Settings, 
 	return a, err == nil
 }
 
-// long asks for all of the past, a day with each call and the newest first. What cannot be had in time is not known; all is false then.
-func (s *Service) long(ctx context.Context, source Source, items []workload.Workload, from, at time.Time) (a answers, all bool) {
+// long asks for all of the past, a day with each call and the newest first. What cannot be had in time is not known;
+// all is false then.
+func (s *Service) long(ctx context.Context, source Source, items []workload.Workload, from,
+	at time.Time) (a answers, all bool) {
 	if len(items) == 0 {
 		return answers{}, true
 	}
@@ -276,7 +284,8 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 		begin := a.from.Add(-aCall / slot * slot)
 		works, err := source.Works(ctx, s.o.Namespaces(), begin, a.from, slot, step(min(slot, max(pastSlot, s.o.Every))))
 		if err != nil {
-			a.from = until.Add(-until.Sub(latest(from, oldest)) / slot * slot) // all of it was wanted: what is missing counts as unknown
+			// all of it was wanted: what is missing counts as unknown
+			a.from = until.Add(-until.Sub(latest(from, oldest)) / slot * slot)
 			return a, false
 		}
 		for namespace, list := range byNamespace(works) {
@@ -291,17 +300,20 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 func spared(list []Case) []Case {
 	list = slices.DeleteFunc(slices.Clone(list), func(c Case) bool { return c.Hit != Off || c.Unknown() })
 	slices.SortFunc(list, func(a, b Case) int {
-		return cmp.Or(cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
+		return cmp.Or(cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name),
+			cmp.Compare(a.Workload.ID, b.Workload.ID))
 	})
 	return list
 }
 
-// worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each by how long it was idle.
+// worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each
+// by how long it was idle.
 func worthTelling(list []Case) []Case {
 	list = slices.DeleteFunc(list, func(c Case) bool { return c.Hit == Off && !c.Unknown() })
 	rank := map[Action]int{Stop: 0, Warn: 1, Off: 2}
 	slices.SortFunc(list, func(a, b Case) int {
-		return cmp.Or(cmp.Compare(rank[a.Hit], rank[b.Hit]), cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
+		return cmp.Or(cmp.Compare(rank[a.Hit], rank[b.Hit]), cmp.Compare(b.Idle, a.Idle),
+			cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
 	})
 	return list
 }

@@ -18,12 +18,14 @@ import (
 // Source asks one cluster's metrics. Any error means that nothing is known.
 type Source interface {
 	// Works is how hard the pods of some namespaces worked, slot by slot, with one call.
-	Works(ctx context.Context, namespaces []string, from, until time.Time, slot, step time.Duration) ([]gpumetrics.Work, error)
+	Works(ctx context.Context, namespaces []string, from, until time.Time, slot,
+		step time.Duration) ([]gpumetrics.Work, error)
 	// Clock is what time it is there.
 	Clock(ctx context.Context) (time.Time, error)
 }
 
-// Store keeps settings and marks, and knows what runs. Faults: NotFound for a workload that is not there, Conflict for a lost race, Unavailable when the database is away.
+// Store keeps settings and marks, and knows what runs. Faults: NotFound for a workload that is not there, Conflict for
+// a lost race, Unavailable when the database is away.
 type Store interface {
 	// IdleSettings are those that count; version 0 while none were saved.
 	IdleSettings(ctx context.Context) (Revision, error)
@@ -123,8 +125,8 @@ func (s *Service) Check(a identity.Actor, settings Settings) error {
 	return nil
 }
 
-// Save keeps settings that were written from the version base. Invalid with every problem; Conflict, saying who was faster. Nothing that was idle before is held against anybody under
-// another threshold: the time begins anew.
+// Save keeps settings that were written from the version base. Invalid with every problem; Conflict, saying who was
+// faster. Nothing that was idle before is held against anybody under another threshold: the time begins anew.
 func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings, base int64) (Revision, error) {
 	if err := s.Check(a, settings); err != nil {
 		return Revision{}, err
@@ -224,7 +226,8 @@ func (s *Service) state(w workload.Workload, m Mark, of Setting) State {
 	return is
 }
 
-// Need says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict where nothing would follow anyway.
+// Need says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict
+// where nothing would follow anyway.
 func (s *Service) Need(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
 	var out State
 	err := s.o.Store.ChangeIdle(ctx, func(tx Tx) error {

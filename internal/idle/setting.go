@@ -29,8 +29,9 @@ func Actions() []Action { return []Action{Off, Warn, Stop} }
 type Setting struct {
 	Action Action           `json:"action"`
 	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
-	Below  int              `json:"below,omitempty"` // per cent of the engine: idle is what never reaches it, not even in one sample
-	Keep   catalog.Duration `json:"keep,omitempty"`  // for how long "I still need it" holds; idle time counts again after it
+	// per cent of the engine: idle is what never reaches it, not even in one sample
+	Below int              `json:"below,omitempty"`
+	Keep  catalog.Duration `json:"keep,omitempty"` // for how long "I still need it" holds; idle time counts again after it
 }
 
 // The bounds of a setting, and what an empty field of a form means.
@@ -102,7 +103,8 @@ func (s Settings) each(do func(field string, of Setting)) {
 	}
 }
 
-// problems are what is wrong, by field. shortest is the least time that can be told apart; known says of a field whether there is such a size or team.
+// problems are what is wrong, by field. shortest is the least time that can be told apart; known says of a field
+// whether there is such a size or team.
 func (s Settings) problems(shortest time.Duration, known func(field string) bool) []fault.Field {
 	var list []fault.Field
 	add := func(field string, t i18n.Text) { list = append(list, fault.Field{Name: field, Reason: t}) }
@@ -118,7 +120,8 @@ func (s Settings) problems(shortest time.Duration, known func(field string) bool
 		}
 		span := func(name string, d catalog.Duration) {
 			if d.Std() < shortest || d.Std() > Longest {
-				add(field+"."+name, i18n.T("idle.bad_time", "Least", catalog.Duration(shortest).String(), "Most", catalog.Duration(Longest).String()))
+				add(field+"."+name, i18n.T("idle.bad_time", "Least", catalog.Duration(shortest).String(), "Most",
+					catalog.Duration(Longest).String()))
 			}
 		}
 		span("after", of.After)

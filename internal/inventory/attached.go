@@ -62,7 +62,8 @@ func (b *Builder) attachedPool(key poolKey) []Attached {
 	return b.withTrouble(list, key, view, pool)
 }
 
-// withTrouble says what is wrong with a pool that belongs to no single node. Without a group of its own it gets one, for somebody has to look.
+// withTrouble says what is wrong with a pool that belongs to no single node. Without a group of its own it gets one,
+// for somebody has to look.
 func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool *poolState) []Attached {
 	var gone []Device
 	if home := b.nodes[soleNode(view, key)]; home == nil || home.node == nil {
@@ -89,7 +90,8 @@ func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool
 func poolTrouble(driver string, v *poolView) []i18n.Text {
 	switch {
 	case !v.complete():
-		return []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver", clip(driver), "Found", int(v.found), "Expected", int(v.expected))}
+		return []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver", clip(driver), "Found", int(v.found), "Expected",
+			int(v.expected))}
 	case v.twice != "":
 		return []i18n.Text{i18n.T("inventory.pool_invalid", "Driver", clip(driver), "Device", clip(v.twice))}
 	}
@@ -151,5 +153,6 @@ func beyond(value, bound string, op corev1.NodeSelectorOperator) bool {
 	a, errA := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 	b, errB := strconv.ParseInt(bound, 10, 64)
 	sign := cmp.Compare(a, b)
-	return errA == nil && errB == nil && (op == corev1.NodeSelectorOpGt && sign > 0 || op == corev1.NodeSelectorOpLt && sign < 0)
+	return errA == nil && errB == nil && (op == corev1.NodeSelectorOpGt && sign > 0 || op == corev1.NodeSelectorOpLt &&
+		sign < 0)
 }

@@ -15,9 +15,9 @@ type Seen struct {
 	Claims []*resourcev1.ResourceClaim
 }
 
-// Build makes the snapshot of a cluster that is seen at once. Ours gives the portal's workload id of a pod, "" for a foreign one: a label alone does not
-// prove it. Pods that have ended or have no node hold nothing; pods that are being deleted still do. Labels that sizes select on are kept whatever they
-// are called when they are named in keep.
+// Build makes the snapshot of a cluster that is seen at once. Ours gives the portal's workload id of a pod, "" for a
+// foreign one: a label alone does not prove it. Pods that have ended or have no node hold nothing; pods that are being
+// deleted still do. Labels that sizes select on are kept whatever they are called when they are named in keep.
 func Build(cluster string, now time.Time, seen Seen, ours func(*corev1.Pod) string, keep ...string) Snapshot {
 	b := NewBuilder(cluster, ours, keep...)
 	for _, n := range seen.Nodes {

@@ -18,19 +18,27 @@ var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 func mixedNode(change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{
-			"kubernetes.io/hostname": "n1", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "0",
-			"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.config": "all-balanced", "nvidia.com/mig.config.state": "success",
-			"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/mig.capable": "true", "nvidia.com/mps.capable": "false", "nvidia.com/vgpu.present": "false",
-			"nvidia.com/cuda.driver-version.full": "580.105.08", "nvidia.com/mig-1g.10gb.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb",
-			"nvidia.com/mig-1g.10gb.count": "7", "nvidia.com/mig-1g.10gb.replicas": "1", "nvidia.com/mig-1g.10gb.sharing-strategy": "none",
+			"kubernetes.io/hostname": "n1", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "2",
+			"nvidia.com/gpu.replicas": "0",
+			"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.config": "all-balanced",
+			"nvidia.com/mig.config.state":     "success",
+			"nvidia.com/gpu.sharing-strategy": "none", "nvidia.com/mig.capable": "true", "nvidia.com/mps.capable": "false",
+			"nvidia.com/vgpu.present":             "false",
+			"nvidia.com/cuda.driver-version.full": "580.105.08",
+			"nvidia.com/mig-1g.10gb.product":      "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb",
+			"nvidia.com/mig-1g.10gb.count":        "7", "nvidia.com/mig-1g.10gb.replicas": "1",
+			"nvidia.com/mig-1g.10gb.sharing-strategy": "none",
 		}},
 		Spec: corev1.NodeSpec{Taints: []corev1.Taint{
-			{Key: "nvidia.com/gpu", Value: "present", Effect: corev1.TaintEffectNoSchedule}, {Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
+			{Key: "nvidia.com/gpu", Value: "present", Effect: corev1.TaintEffectNoSchedule},
+			{Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule},
 		}},
 		Status: corev1.NodeStatus{
-			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-			Capacity:    list("cpu", "64", "memory", "512Gi", "pods", "250", "nvidia.com/mig-1g.10gb", "7", "nvidia.com/gpu", "1", "hugepages-2Mi", "0", "devices.kubevirt.io/kvm", "1k"),
-			Allocatable: list("cpu", "63500m", "memory", "500Gi", "pods", "250", "nvidia.com/mig-1g.10gb", "7", "nvidia.com/gpu", "1", "hugepages-2Mi", "0", "devices.kubevirt.io/kvm", "1k"),
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Capacity: list("cpu", "64", "memory", "512Gi", "pods", "250", "nvidia.com/mig-1g.10gb", "7", "nvidia.com/gpu",
+				"1", "hugepages-2Mi", "0", "devices.kubevirt.io/kvm", "1k"),
+			Allocatable: list("cpu", "63500m", "memory", "500Gi", "pods", "250", "nvidia.com/mig-1g.10gb", "7", "nvidia.com/gpu",
+				"1", "hugepages-2Mi", "0", "devices.kubevirt.io/kvm", "1k"),
 		},
 	}
 	for _, c := range change {
@@ -50,8 +58,9 @@ func list(pairs ...string) corev1.ResourceList {
 func pod(name string, requests corev1.ResourceList, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "gpu-vision", Name: name, Annotations: map[string]string{"w": "w-" + name}},
-		Spec:       corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: requests}}}},
-		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{
+			{Resources: corev1.ResourceRequirements{Requests: requests}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
 	for _, c := range change {
 		c(p)
@@ -72,26 +81,35 @@ func TestBuild(t *testing.T) {
 		pod("b", list("cpu", "4", "memory", "16Gi", "nvidia.com/mig-1g.10gb", "1")),
 		pod("a", list("cpu", "500m", "memory", "1Gi", "nvidia.com/mig-1g.10gb", "1")),
 		pod("x", list("cpu", "2", "memory", "8Gi", "nvidia.com/gpu", "1"), foreign),
-		pod("done", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
-		pod("broken", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }),
+		pod("done", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodSucceeded
+		}),
+		pod("broken", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodFailed
+		}),
 		pod("waiting", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "" }),
 		pod("gone", list("cpu", "4", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) { p.Spec.NodeName = "n9" }),
-		pod("ending", list("nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }),
+		pod("ending", list("nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) {
+			p.DeletionTimestamp = &metav1.Time{Time: now}
+		}),
 		pod("small", list("cpu", "100m")),
 	}
 	plain := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a0"}, Status: corev1.NodeStatus{
-		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, Allocatable: list("cpu", "8", "memory", "32Gi"),
+		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		Allocatable: list("cpu", "8", "memory", "32Gi"),
 	}}
 	got := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(), plain}, Pods: pods}, ours)
 	kept := mixedNode().Labels
 	delete(kept, "nvidia.com/cuda.driver-version.full")
 	want := Snapshot{Cluster: "main", TakenAt: now, Nodes: []Node{
-		{Name: "a0", Ready: true, Labels: map[string]string{}, CPU: Amount{Allocatable: 8000}, Memory: Amount{Allocatable: 32 << 30}},
+		{Name: "a0", Ready: true, Labels: map[string]string{}, CPU: Amount{Allocatable: 8000},
+			Memory: Amount{Allocatable: 32 << 30}},
 		{
 			Name: "n1", Ready: true, Model: "NVIDIA-H100-80GB-HBM3", Labels: kept, Cards: Cards{Count: 2, Known: true},
 			Taints: []Taint{{"nvidia.com/gpu", "present", "NoSchedule"}},
 			Resources: []Resource{
-				{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1, Holders: []Holder{{Namespace: "training", Pod: "x", Count: 1}}},
+				{Name: "nvidia.com/gpu", Capacity: 1, Allocatable: 1,
+					Holders: []Holder{{Namespace: "training", Pod: "x", Count: 1}}},
 				{Name: "nvidia.com/mig-1g.10gb", Capacity: 7, Allocatable: 7, Holders: []Holder{
 					{"gpu-vision", "a", "w-a", 1}, {"gpu-vision", "b", "w-b", 1}, {"gpu-vision", "ending", "w-ending", 1},
 				}},
@@ -121,14 +139,22 @@ func TestUsageOfPod(t *testing.T) {
 		cpu  int64
 		gpus int64
 	}{
-		"containers add up":            {corev1.PodSpec{Containers: []corev1.Container{container("cpu", "1", gpu, "1"), container("cpu", "500m", gpu, "2")}}, 1500, 3},
-		"a greater init counts alone":  {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "4", gpu, "2"), container("cpu", "3", gpu, "1")}, Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 4000, 2},
-		"a smaller init does not":      {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "100m")}, Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 1000, 1},
-		"sidecars add up":              {corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu", "1", gpu, "1")}, Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 2000, 2},
-		"an init after a sidecar":      {corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu", "1"), container("cpu", "4")}, Containers: []corev1.Container{container("cpu", "1")}}, 5000, 0},
-		"an init before a sidecar":     {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "4"), sidecar("cpu", "1")}, Containers: []corev1.Container{container("cpu", "1")}}, 4000, 0},
-		"overhead is added":            {corev1.PodSpec{Overhead: list("cpu", "250m"), Containers: []corev1.Container{container("cpu", "1")}}, 1250, 0},
-		"a request of the pod decides": {corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: list("cpu", "8")}, Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 8000, 1},
+		"containers add up": {corev1.PodSpec{Containers: []corev1.Container{container("cpu", "1", gpu, "1"),
+			container("cpu", "500m", gpu, "2")}}, 1500, 3},
+		"a greater init counts alone": {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "4", gpu, "2"),
+			container("cpu", "3", gpu, "1")}, Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 4000, 2},
+		"a smaller init does not": {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "100m")},
+			Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 1000, 1},
+		"sidecars add up": {corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu", "1", gpu, "1")},
+			Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 2000, 2},
+		"an init after a sidecar": {corev1.PodSpec{InitContainers: []corev1.Container{sidecar("cpu", "1"),
+			container("cpu", "4")}, Containers: []corev1.Container{container("cpu", "1")}}, 5000, 0},
+		"an init before a sidecar": {corev1.PodSpec{InitContainers: []corev1.Container{container("cpu", "4"),
+			sidecar("cpu", "1")}, Containers: []corev1.Container{container("cpu", "1")}}, 4000, 0},
+		"overhead is added": {corev1.PodSpec{Overhead: list("cpu", "250m"),
+			Containers: []corev1.Container{container("cpu", "1")}}, 1250, 0},
+		"a request of the pod decides": {corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: list("cpu", "8")},
+			Containers: []corev1.Container{container("cpu", "1", gpu, "1")}}, 8000, 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -142,26 +168,31 @@ func TestUsageOfPod(t *testing.T) {
 
 func TestLabelsAreKeptAndBounded(t *testing.T) {
 	labels := map[string]string{
-		"nvidia.com/gpu.product": "x", "nvidia.com/mig.config": "y", "karpenter.sh/nodepool": "gpu", "cloud.google.com/gke-nodepool": "p", "pool": "mine", "gpu": "on",
-		"nvidia.com/gfd.timestamp": "1", "nvidia.com/cuda.driver.major": "580", "nvidia.com/gpu.deploy.dcgm": "true", "beta.kubernetes.io/os": "linux",
+		"nvidia.com/gpu.product": "x", "nvidia.com/mig.config": "y", "karpenter.sh/nodepool": "gpu",
+		"cloud.google.com/gke-nodepool": "p", "pool": "mine", "gpu": "on",
+		"nvidia.com/gfd.timestamp": "1", "nvidia.com/cuda.driver.major": "580", "nvidia.com/gpu.deploy.dcgm": "true",
+		"beta.kubernetes.io/os":                        "linux",
 		"feature.node.kubernetes.io/cpu-cpuid.AVX512F": "true", "feature.node.kubernetes.io/pci-10de.present": "true",
 	}
 	want := map[string]string{
-		"nvidia.com/gpu.product": "x", "nvidia.com/mig.config": "y", "karpenter.sh/nodepool": "gpu", "cloud.google.com/gke-nodepool": "p", "pool": "mine", "gpu": "on",
+		"nvidia.com/gpu.product": "x", "nvidia.com/mig.config": "y", "karpenter.sh/nodepool": "gpu",
+		"cloud.google.com/gke-nodepool": "p", "pool": "mine", "gpu": "on",
 		"feature.node.kubernetes.io/pci-10de.present": "true",
 	}
 	if diff := cmp.Diff(want, relevant(labels, nil)); diff != "" {
 		t.Error(diff)
 	}
 	want["feature.node.kubernetes.io/cpu-cpuid.AVX512F"] = "true"
-	if diff := cmp.Diff(want, relevant(labels, []string{"feature.node.kubernetes.io/cpu-cpuid.AVX512F", "absent"})); diff != "" {
+	if diff := cmp.Diff(want, relevant(labels, []string{"feature.node.kubernetes.io/cpu-cpuid.AVX512F",
+		"absent"})); diff != "" {
 		t.Error("what a size selects on is kept:", diff)
 	}
 	for i := range 500 {
 		labels[fmt.Sprintf("a.example/%03d", i)] = "v"
 	}
 	got := relevant(labels, []string{"a.example/499"})
-	if len(got) > mostLabels || got["nvidia.com/gpu.product"] != "x" || got["nvidia.com/mig.config"] != "y" || got["a.example/499"] != "v" {
+	if len(got) > mostLabels || got["nvidia.com/gpu.product"] != "x" || got["nvidia.com/mig.config"] != "y" ||
+		got["a.example/499"] != "v" {
 		t.Errorf("%d labels are kept, vendors' among them: %v", len(got), got["nvidia.com/gpu.product"])
 	}
 }
@@ -200,9 +231,10 @@ func world(nodes, pods int) ([]*corev1.Node, []*corev1.Pod) {
 		ns = append(ns, mixedNode(func(n *corev1.Node) { n.Name = fmt.Sprintf("n%04d", i) }))
 	}
 	for i := range pods {
-		ps = append(ps, pod(fmt.Sprintf("p%05d", i), list("cpu", "4", "memory", "16Gi", "nvidia.com/mig-1g.10gb", "1"), func(p *corev1.Pod) {
-			p.Spec.NodeName = fmt.Sprintf("n%04d", i%nodes)
-		}))
+		ps = append(ps, pod(fmt.Sprintf("p%05d", i), list("cpu", "4", "memory", "16Gi", "nvidia.com/mig-1g.10gb", "1"),
+			func(p *corev1.Pod) {
+				p.Spec.NodeName = fmt.Sprintf("n%04d", i%nodes)
+			}))
 	}
 	return ns, ps
 }

@@ -10,8 +10,9 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// Builder keeps what a snapshot is made of and builds anew only the nodes that something happened to. In whatever order events come, the snapshot is that of
-// Build over what is there in the end. The objects it is given are kept and never changed. It is not safe for concurrent use.
+// Builder keeps what a snapshot is made of and builds anew only the nodes that something happened to. In whatever order
+// events come, the snapshot is that of Build over what is there in the end. The objects it is given are kept and never
+// changed. It is not safe for concurrent use.
 type Builder struct {
 	cluster  string
 	ours     func(*corev1.Pod) string
@@ -41,12 +42,14 @@ type podState struct {
 }
 
 func (p *podState) holder(count int64) Holder {
-	return Holder{Namespace: clean(p.pod.Namespace, longestName), Pod: clean(p.pod.Name, longestName), Workload: p.workload, Count: count}
+	return Holder{Namespace: clean(p.pod.Namespace, longestName), Pod: clean(p.pod.Name, longestName),
+		Workload: p.workload, Count: count}
 }
 
 // NewBuilder makes one that knows nothing yet; Build says what ours and keep are.
 func NewBuilder(cluster string, ours func(*corev1.Pod) string, keep ...string) *Builder {
-	return &Builder{cluster: cluster, ours: ours, keep: slices.Clone(keep), nodes: map[string]*nodeState{}, pods: map[string]*podState{}, dra: newDRAState(),
+	return &Builder{cluster: cluster, ours: ours, keep: slices.Clone(keep), nodes: map[string]*nodeState{},
+		pods: map[string]*podState{}, dra: newDRAState(),
 		attached: map[poolKey][]Attached{}, loose: map[poolKey]bool{}}
 }
 
@@ -73,8 +76,8 @@ func (b *Builder) SetNode(n *corev1.Node) {
 	s.node, s.fresh = n, false
 }
 
-// SetCards takes what the agents say now, by node. A node that is not named has no agent, or one that is not believed. What they say is shown beside what the
-// API server says and changes none of it: no count, no capacity.
+// SetCards takes what the agents say now, by node. A node that is not named has no agent, or one that is not believed.
+// What they say is shown beside what the API server says and changes none of it: no count, no capacity.
 func (b *Builder) SetCards(cards map[string][]PhysicalCard) {
 	for name, s := range b.nodes {
 		if !reflect.DeepEqual(s.cards, cards[name]) {
@@ -102,7 +105,8 @@ func (b *Builder) loosen(node string) {
 	}
 }
 
-// SetPod takes a pod that is new or has changed. Unlike its node's, a pod's place never changes while it lives; a new pod of the same name may have another.
+// SetPod takes a pod that is new or has changed. Unlike its node's, a pod's place never changes while it lives; a new
+// pod of the same name may have another.
 func (b *Builder) SetPod(p *corev1.Pod) {
 	key := p.Namespace + "/" + p.Name
 	b.drop(key)
@@ -138,7 +142,8 @@ func (b *Builder) drop(key string) {
 	}
 }
 
-// Recheck asks again whose the pods are that hold something: the object that proves it may have been seen after the pod.
+// Recheck asks again whose the pods are that hold something: the object that proves it may have been seen after the
+// pod.
 func (b *Builder) Recheck() {
 	for key, p := range b.pods {
 		claims := b.dra.byPod[key]
@@ -193,7 +198,8 @@ func (b *Builder) touchClaims(keys []string) {
 	}
 }
 
-// touchPool marks the nodes that a pool has devices on. A claim may outlive the slices of its pool; then the device is shown where the pool's name says.
+// touchPool marks the nodes that a pool has devices on. A claim may outlive the slices of its pool; then the device is
+// shown where the pool's name says.
 func (b *Builder) touchPool(key poolKey) {
 	view := b.dra.view(key)
 	b.touchNodes(view.nodes)
@@ -225,7 +231,8 @@ func (b *Builder) forget(name string) {
 	}
 }
 
-// Snapshot gives the value. Nodes that nothing happened to are shared with earlier snapshots, so nobody may change them.
+// Snapshot gives the value. Nodes that nothing happened to are shared with earlier snapshots, so nobody may change
+// them.
 func (b *Builder) Snapshot(now time.Time) Snapshot {
 	if b.names == nil {
 		b.names = b.existing()

@@ -23,7 +23,8 @@ type cluster struct {
 }
 
 func newCluster(r *rand.Rand) *cluster {
-	return &cluster{r: r, nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{}, slices: map[string]*resourcev1.ResourceSlice{}, claims: map[string]*resourcev1.ResourceClaim{}}
+	return &cluster{r: r, nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
+		slices: map[string]*resourcev1.ResourceSlice{}, claims: map[string]*resourcev1.ResourceClaim{}}
 }
 
 func (c *cluster) pick(prefix string, n int) string { return fmt.Sprintf("%s%d", prefix, c.r.IntN(n)) }
@@ -78,7 +79,8 @@ func (c *cluster) pod(name string) *corev1.Pod {
 	return withUID(pod(name, list("cpu", "1", slice, fmt.Sprint(c.r.IntN(3))), func(p *corev1.Pod) {
 		p.Spec.NodeName = []string{"", "n0", "n1", "n2", "n3", "n9"}[c.r.IntN(6)]
 		p.Annotations["w"] = c.pick("w", 3)
-		p.Status.Phase = []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded}[c.r.IntN(4)]
+		p.Status.Phase = []corev1.PodPhase{corev1.PodRunning, corev1.PodPending, corev1.PodRunning,
+			corev1.PodSucceeded}[c.r.IntN(4)]
 	}))
 }
 
@@ -92,7 +94,9 @@ func (c *cluster) slice(name string) *resourcev1.ResourceSlice {
 			s.NodeName, s.AllNodes = nil, ptr(true)
 		case 1:
 			s.NodeName = nil
-			s.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "rack", Operator: corev1.NodeSelectorOpIn, Values: []string{c.pick("r", 3)}}}}}}
+			s.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+				{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "rack", Operator: corev1.NodeSelectorOpIn,
+					Values: []string{c.pick("r", 3)}}}}}}
 		case 2:
 			s.NodeName = ptr(c.pick("n", 4))
 		}
@@ -108,10 +112,12 @@ func (c *cluster) claim(name string) *resourcev1.ResourceClaim {
 }
 
 func (c *cluster) seen() Seen {
-	return Seen{Nodes: slices.Collect(maps.Values(c.nodes)), Pods: slices.Collect(maps.Values(c.pods)), Slices: slices.Collect(maps.Values(c.slices)), Claims: slices.Collect(maps.Values(c.claims))}
+	return Seen{Nodes: slices.Collect(maps.Values(c.nodes)), Pods: slices.Collect(maps.Values(c.pods)),
+		Slices: slices.Collect(maps.Values(c.slices)), Claims: slices.Collect(maps.Values(c.claims))}
 }
 
-// Whatever happens in whatever order, and however often one looks meanwhile, the builder says what it would say of what is there now, seen for the first time.
+// Whatever happens in whatever order, and however often one looks meanwhile, the builder says what it would say of what
+// is there now, seen for the first time.
 func TestBuilderEqualsBuild(t *testing.T) {
 	attached := 0
 	for seed := range uint64(30) {
@@ -130,7 +136,8 @@ func TestBuilderEqualsBuild(t *testing.T) {
 			checkTotals(t, got)
 		}
 		c.leave(b)
-		if len(b.nodes)+len(b.pods)+len(b.dra.pools)+len(b.dra.slices)+len(b.dra.claims)+len(b.dra.byPod)+len(b.dra.byNode)+len(b.dra.orphan)+len(b.Snapshot(now).Attached) > 0 {
+		if len(b.nodes)+len(b.pods)+len(b.dra.pools)+len(b.dra.slices)+len(b.dra.claims)+len(b.dra.byPod)+len(b.dra.byNode)+
+			len(b.dra.orphan)+len(b.Snapshot(now).Attached) > 0 {
 			t.Fatalf("seed %d: everything is gone, and the builder remembers %+v", seed, b)
 		}
 	}
@@ -200,7 +207,8 @@ func bigWorld(withDRA bool) Seen {
 	var w Seen
 	for i := range 1_000 {
 		name := fmt.Sprintf("n%04d", i)
-		w.Nodes = append(w.Nodes, mixedNode(label(slice+".count", "56", "nvidia.com/gpu.count", "8"), resourcesOf("cpu", "192", "memory", "2Ti", slice, "56"), func(n *corev1.Node) { n.Name = name }))
+		w.Nodes = append(w.Nodes, mixedNode(label(slice+".count", "56", "nvidia.com/gpu.count", "8"),
+			resourcesOf("cpu", "192", "memory", "2Ti", slice, "56"), func(n *corev1.Node) { n.Name = name }))
 		if withDRA {
 			var devices []resourcev1.Device
 			for c := range 8 {
@@ -212,15 +220,18 @@ func bigWorld(withDRA bool) Seen {
 		}
 	}
 	for i := range 10_000 {
-		w.Pods = append(w.Pods, pod(fmt.Sprintf("p%05d", i), list("cpu", "4", "memory", "16Gi", slice, "1"), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%04d", i%1_000) }))
+		w.Pods = append(w.Pods, pod(fmt.Sprintf("p%05d", i), list("cpu", "4", "memory", "16Gi", slice, "1"),
+			func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%04d", i%1_000) }))
 		if withDRA {
-			w.Claims = append(w.Claims, claim(fmt.Sprintf("c%05d", i), fmt.Sprintf("n%04d", i%1_000), []string{cut(i/1_000%8, "1g.10gb", i%7, 1).Name}, fmt.Sprintf("p%05d", i)))
+			w.Claims = append(w.Claims, claim(fmt.Sprintf("c%05d", i), fmt.Sprintf("n%04d", i%1_000),
+				[]string{cut(i/1_000%8, "1g.10gb", i%7, 1).Name}, fmt.Sprintf("p%05d", i)))
 		}
 	}
 	return w
 }
 
-// BenchmarkBuild is a cluster seen at once; the bar is one second. heap-MB is what the builder and its snapshot keep, beside the objects of the caches.
+// BenchmarkBuild is a cluster seen at once; the bar is one second. heap-MB is what the builder and its snapshot keep,
+// beside the objects of the caches.
 func BenchmarkBuild(b *testing.B) {
 	for name, withDRA := range map[string]bool{"plugin": false, "dra": true} {
 		b.Run(name, func(b *testing.B) {

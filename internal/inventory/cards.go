@@ -10,9 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// cardsOf counts the physical cards of a node where they can be told. The rows are asked in turn; one that knows nothing passes.
+// cardsOf counts the physical cards of a node where they can be told. The rows are asked in turn; one that knows
+// nothing passes.
 func cardsOf(n *corev1.Node, node Node) Cards {
-	for _, ask := range []func(*corev1.Node, Node) (int64, bool){cardsOfDevices, cardsOfHAMi, cardsOfNVIDIA, cardsOfAMD, cardsOfOthers} {
+	for _, ask := range []func(*corev1.Node, Node) (int64, bool){cardsOfDevices, cardsOfHAMi, cardsOfNVIDIA, cardsOfAMD,
+		cardsOfOthers} {
 		if cards, ok := ask(n, node); ok {
 			return Cards{Count: cards, Known: true}
 		}
@@ -50,18 +52,21 @@ func cardsOfHAMi(n *corev1.Node, node Node) (int64, bool) {
 	return cards, cards > 0
 }
 
-// cardsOfNVIDIA believes nvidia.com/gpu.count where it counts cards: not in virtual machines, and not under the strategy "single", where it counts slices.
+// cardsOfNVIDIA believes nvidia.com/gpu.count where it counts cards: not in virtual machines, and not under the
+// strategy "single", where it counts slices.
 func cardsOfNVIDIA(_ *corev1.Node, node Node) (int64, bool) {
 	product := ParseProduct(node.Labels["nvidia.com/gpu.product"])
 	virtual, _ := vgpuType(product.Card)
-	if product.Card == "" || product.Profile != "" || product.Invalid || virtual || node.Labels["nvidia.com/vgpu.present"] == "true" {
+	if product.Card == "" || product.Profile != "" || product.Invalid || virtual ||
+		node.Labels["nvidia.com/vgpu.present"] == "true" {
 		return 0, false
 	}
 	cards := count(node.Labels, "nvidia.com/gpu.count")
 	return cards, cards > 0
 }
 
-// cardsOfAMD takes devices for cards where the labels say that no card is partitioned. Cards before MI300 cannot be, and have no such label.
+// cardsOfAMD takes devices for cards where the labels say that no card is partitioned. Cards before MI300 cannot be,
+// and have no such label.
 func cardsOfAMD(_ *corev1.Node, node Node) (int64, bool) {
 	mode := amdMode(node.Labels)
 	whole := strings.HasPrefix(mode, "spx") || mode == "" && node.Model != "" && !strings.Contains(node.Model, "MI3")
@@ -95,8 +100,8 @@ const (
 	mostXIDs   = 32 // kinds of fault
 )
 
-// tidy takes what an agent said and leaves out what cannot be: a slice that lies outside of its card or on another one makes the whole cut of that card
-// unknown, for a picture of half of it would show room that is not there.
+// tidy takes what an agent said and leaves out what cannot be: a slice that lies outside of its card or on another one
+// makes the whole cut of that card unknown, for a picture of half of it would show room that is not there.
 func tidy(said []PhysicalCard) []PhysicalCard {
 	var list []PhysicalCard
 	for _, c := range said[:min(len(said), mostCards)] {
@@ -122,7 +127,8 @@ func tidy(said []PhysicalCard) []PhysicalCard {
 	return list
 }
 
-// sound reports whether the slices, in order of their starts, lie on the card one beside the other, and what is said to fit lies beside them.
+// sound reports whether the slices, in order of their starts, lie on the card one beside the other, and what is said to
+// fit lies beside them.
 func (c PhysicalCard) sound() bool {
 	if c.Axis < 0 || c.Axis > mostSlices || len(c.Slices) > c.Axis || len(c.Fits) > mostNamed {
 		return false
@@ -139,7 +145,8 @@ func (c PhysicalCard) sound() bool {
 			return false
 		}
 		for _, start := range f.Starts {
-			if start < 0 || start > c.Axis-f.Size || slices.ContainsFunc(c.Slices, func(p Placement) bool { return start < p.Start+p.Size && p.Start < start+f.Size }) {
+			if start < 0 || start > c.Axis-f.Size || slices.ContainsFunc(c.Slices,
+				func(p Placement) bool { return start < p.Start+p.Size && p.Start < start+f.Size }) {
 				return false
 			}
 		}

@@ -2,8 +2,9 @@ package inventory
 
 import "encoding/json"
 
-// Devices are devices of a node or pool. Written as JSON, devices of one driver, pool and kind say once what they have in common: a thousand nodes with their
-// cards cut into slices would otherwise be fifty megabytes of which most is the same.
+// Devices are devices of a node or pool. Written as JSON, devices of one driver, pool and kind say once what they have
+// in common: a thousand nodes with their cards cut into slices would otherwise be fifty megabytes of which most is the
+// same.
 type Devices []Device
 
 // alike is devices with what they share taken out.
@@ -38,12 +39,15 @@ func (list Devices) MarshalJSON() ([]byte, error) {
 
 // similar devices stand one after the other: devices are ordered by name, and drivers put card and cut into it.
 func similar(a, b Device) bool {
-	return a.Driver == b.Driver && a.Pool == b.Pool && a.Gone == b.Gone && a.text("type") == b.text("type") && a.text("profile") == b.text("profile")
+	return a.Driver == b.Driver && a.Pool == b.Pool && a.Gone == b.Gone && a.text("type") == b.text("type") &&
+		a.text("profile") == b.text("profile")
 }
 
 func together(list []Device) alike {
-	g := alike{Driver: list[0].Driver, Pool: list[0].Pool, Attributes: common(list, func(d Device) map[string]Attribute { return d.Attributes }, sameAttribute),
-		Capacity: common(list, func(d Device) map[string]string { return d.Capacity }, func(a, b string) bool { return a == b })}
+	g := alike{Driver: list[0].Driver, Pool: list[0].Pool,
+		Attributes: common(list, func(d Device) map[string]Attribute { return d.Attributes }, sameAttribute),
+		Capacity: common(list, func(d Device) map[string]string { return d.Capacity },
+			func(a, b string) bool { return a == b })}
 	for _, d := range list {
 		d.Attributes, d.Capacity = without(d.Attributes, g.Attributes), without(d.Capacity, g.Capacity)
 		g.Devices = append(g.Devices, own{Device: d})

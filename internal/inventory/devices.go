@@ -25,11 +25,13 @@ type poolGap struct {
 	device          string
 }
 
-// mostDevices bounds what one node can put into a snapshot: eight cards with every slice that they could be cut into are about two hundred.
+// mostDevices bounds what one node can put into a snapshot: eight cards with every slice that they could be cut into
+// are about two hundred.
 const mostDevices = 512
 
-// devicesOf gathers the devices of a node from its pools. Devices of a pool that is not usable are left out as the scheduler does, but for those that are
-// held: they are there. A device that is held but published no more shows by name.
+// devicesOf gathers the devices of a node from its pools. Devices of a pool that is not usable are left out as the
+// scheduler does, but for those that are held: they are there. A device that is held but published no more shows by
+// name.
 func (b *Builder) devicesOf(name string) devicesOfNode {
 	var found devicesOfNode
 	for _, key := range b.poolsOn(name) {
@@ -121,13 +123,15 @@ func (b *Builder) goneFrom(key poolKey, view *poolView, pool *poolState) []Devic
 	var gone []Device
 	for _, name := range slices.Sorted(maps.Keys(pool.held)) {
 		if !published[name] {
-			gone = append(gone, b.hold(Device{Driver: clean(key.driver, longestName), Pool: clean(key.name, longestName), Name: clean(name, longestName), Gone: true}, pool.held[name]))
+			gone = append(gone, b.hold(Device{Driver: clean(key.driver, longestName), Pool: clean(key.name, longestName),
+				Name: clean(name, longestName), Gone: true}, pool.held[name]))
 		}
 	}
 	return gone
 }
 
-// hold adds to a device who holds it: the pods that its claims are reserved for. A claim that no pod uses yet holds it all the same.
+// hold adds to a device who holds it: the pods that its claims are reserved for. A claim that no pod uses yet holds it
+// all the same.
 func (b *Builder) hold(d Device, claims map[string]*claimState) Device {
 	for _, key := range slices.Sorted(maps.Keys(claims)) {
 		claim := claims[key]
@@ -179,7 +183,8 @@ func consumed(d Device, sum map[string]string, claim *claimState) map[string]str
 
 // deviceOf is what a driver says of a device, with every name qualified.
 func deviceOf(s *resourcev1.ResourceSlice, d *resourcev1.Device) Device {
-	device := Device{Driver: clean(s.Spec.Driver, longestName), Pool: clean(s.Spec.Pool.Name, longestName), Name: clean(d.Name, longestName),
+	device := Device{Driver: clean(s.Spec.Driver, longestName), Pool: clean(s.Spec.Pool.Name, longestName),
+		Name:     clean(d.Name, longestName),
 		Multiple: d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations}
 	if len(d.Attributes) > 0 {
 		device.Attributes = make(map[string]Attribute, len(d.Attributes))
@@ -196,7 +201,8 @@ func deviceOf(s *resourcev1.ResourceSlice, d *resourcev1.Device) Device {
 		device.Capacity[qualified(s.Spec.Driver, name)] = c.Value.String()
 	}
 	for _, c := range d.ConsumesCounters {
-		device.Consumes = append(device.Consumes, Consumption{Set: clean(c.CounterSet, longestName), Counters: counters(c.Counters)})
+		device.Consumes = append(device.Consumes, Consumption{Set: clean(c.CounterSet, longestName),
+			Counters: counters(c.Counters)})
 	}
 	for _, t := range d.Taints {
 		if t.Effect == resourcev1.DeviceTaintEffectNoSchedule || t.Effect == resourcev1.DeviceTaintEffectNoExecute {
@@ -206,7 +212,8 @@ func deviceOf(s *resourcev1.ResourceSlice, d *resourcev1.Device) Device {
 	return device
 }
 
-// qualified puts the driver before a name without a domain: "productName" of gpu.nvidia.com is "gpu.nvidia.com/productName".
+// qualified puts the driver before a name without a domain: "productName" of gpu.nvidia.com is
+// "gpu.nvidia.com/productName".
 func qualified(driver string, name resourcev1.QualifiedName) string {
 	if strings.Contains(string(name), "/") {
 		return clean(string(name), longestKey)
@@ -249,7 +256,8 @@ func (d Device) text(name string) string {
 	return ""
 }
 
-// modelOfDevices is the card that a node has by its DRA driver, spelled as GPU feature discovery spells it; "" when there are several.
+// modelOfDevices is the card that a node has by its DRA driver, spelled as GPU feature discovery spells it; "" when
+// there are several.
 func modelOfDevices(devices []Device) string {
 	var found string
 	for _, d := range devices {

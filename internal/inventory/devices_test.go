@@ -23,7 +23,8 @@ func word(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribu
 // card is a whole card as NVIDIA's DRA driver publishes it.
 func card(i int) resourcev1.Device {
 	return resourcev1.Device{Name: fmt.Sprintf("gpu-%d", i),
-		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"type": word("gpu"), "uuid": word(fmt.Sprintf("GPU-%d", i)), "productName": word("NVIDIA H100 80GB HBM3"),
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"type": word("gpu"),
+			"uuid": word(fmt.Sprintf("GPU-%d", i)), "productName": word("NVIDIA H100 80GB HBM3"),
 			"resource.kubernetes.io/pcieRoot": word("pci0000:10")},
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("80Gi")}}}
 }
@@ -31,9 +32,11 @@ func card(i int) resourcev1.Device {
 // cut is a slice of a card that takes memory slices of the card's counters, as with dynamic MIG.
 func cut(i int, profile string, start, size int) resourcev1.Device {
 	d := resourcev1.Device{Name: fmt.Sprintf("gpu-%d-mig-%s-%d", i, strings.ReplaceAll(profile, ".", ""), start),
-		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"type": word("mig"), "parentUUID": word(fmt.Sprintf("GPU-%d", i)),
+		Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"type": word("mig"),
+			"parentUUID":  word(fmt.Sprintf("GPU-%d", i)),
 			"productName": word("NVIDIA H100 80GB HBM3"), "profile": word(profile)}}
-	d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: fmt.Sprintf("gpu-%d-counter-set", i), Counters: memorySlices(start, size)}}
+	d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: fmt.Sprintf("gpu-%d-counter-set", i),
+		Counters: memorySlices(start, size)}}
 	return d
 }
 
@@ -48,7 +51,8 @@ func memorySlices(start, size int) map[string]resourcev1.Counter {
 // dynamic is a card with everything it could be cut into.
 func dynamic(i int) []resourcev1.Device {
 	whole := card(i)
-	whole.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: fmt.Sprintf("gpu-%d-counter-set", i), Counters: memorySlices(0, 8)}}
+	whole.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: fmt.Sprintf("gpu-%d-counter-set", i),
+		Counters: memorySlices(0, 8)}}
 	devices := []resourcev1.Device{whole, cut(i, "3g.40gb", 0, 4), cut(i, "3g.40gb", 4, 4)}
 	for s := range 7 {
 		devices = append(devices, cut(i, "1g.10gb", s, 1))
@@ -71,12 +75,14 @@ func tainted(d resourcev1.Device, effect resourcev1.DeviceTaintEffect) resourcev
 
 // draSlice is a slice of the pool that bears the node's name.
 func draSlice(node string, generation, slices int64, devices ...resourcev1.Device) *resourcev1.ResourceSlice {
-	return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-slice"}, Spec: resourcev1.ResourceSliceSpec{Driver: "gpu.nvidia.com", NodeName: &node,
-		Pool: resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: slices}, Devices: devices}}
+	return &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node + "-slice"},
+		Spec: resourcev1.ResourceSliceSpec{Driver: "gpu.nvidia.com", NodeName: &node,
+			Pool: resourcev1.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: slices}, Devices: devices}}
 }
 
 // named changes what a test needs of a slice.
-func named(s *resourcev1.ResourceSlice, name string, change ...func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
+func named(s *resourcev1.ResourceSlice, name string,
+	change ...func(*resourcev1.ResourceSliceSpec)) *resourcev1.ResourceSlice {
 	s.Name = name
 	for _, c := range change {
 		c(&s.Spec)
@@ -86,12 +92,15 @@ func named(s *resourcev1.ResourceSlice, name string, change ...func(*resourcev1.
 
 // claim holds devices of a pool for pods.
 func claim(name, pool string, devices []string, pods ...string) *resourcev1.ResourceClaim {
-	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "gpu-vision", Name: name}, Status: resourcev1.ResourceClaimStatus{Allocation: &resourcev1.AllocationResult{}}}
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "gpu-vision", Name: name},
+		Status: resourcev1.ResourceClaimStatus{Allocation: &resourcev1.AllocationResult{}}}
 	for _, d := range devices {
-		c.Status.Allocation.Devices.Results = append(c.Status.Allocation.Devices.Results, resourcev1.DeviceRequestAllocationResult{Request: "gpu", Driver: "gpu.nvidia.com", Pool: pool, Device: d})
+		c.Status.Allocation.Devices.Results = append(c.Status.Allocation.Devices.Results,
+			resourcev1.DeviceRequestAllocationResult{Request: "gpu", Driver: "gpu.nvidia.com", Pool: pool, Device: d})
 	}
 	for _, p := range pods {
-		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: p, UID: types.UID("uid-" + p)})
+		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods",
+			Name: p, UID: types.UID("uid-" + p)})
 	}
 	return c
 }
@@ -102,7 +111,8 @@ func withUID(p *corev1.Pod) *corev1.Pod {
 }
 
 func draNode(name string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
 // brief tells of each device what tests compare: its name, its claim, its pods with the portal's id, and marks.
@@ -139,37 +149,57 @@ func TestDevices(t *testing.T) {
 		claims []*resourcev1.ResourceClaim
 		want   []string
 	}{
-		"free devices": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(1), card(0))}, nil, []string{"gpu-0", "gpu-1"}},
-		"held by a pod of ours": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0), card(1))}, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-1"}, "a")},
+		"free devices": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(1), card(0))}, nil,
+			[]string{"gpu-0", "gpu-1"}},
+		"held by a pod of ours": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0), card(1))},
+			[]*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-1"}, "a")},
 			[]string{"gpu-0", "gpu-1 gpu-vision/c a=w-a"}},
-		"a claim without a pod holds too":           {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"})}, []string{"gpu-0 gpu-vision/c"}},
-		"a pod that nobody knows":                   {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "z")}, []string{"gpu-0 gpu-vision/c z="}},
-		"a claim that waits holds nothing":          {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{waiting}, []string{"gpu-0"}},
-		"administrators' access takes nothing away": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{admin}, []string{"gpu-0"}},
-		"the same name in another pool is another":  {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{claim("c", "n2", []string{"gpu-0"})}, []string{"gpu-0"}},
-		"only the newest generation counts":         {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 1, card(0)), named(draSlice("n1", 1, 1, card(7)), "old")}, nil, []string{"gpu-0"}},
-		"a pool with parts missing gives nothing":   {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 2, card(0))}, nil, nil},
-		"but what is held is there":                 {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 2, card(0), card(1))}, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-1"}, "a")}, []string{"gpu-1 gpu-vision/c a=w-a"}},
-		"old parts do not complete a pool":          {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)), named(draSlice("n1", 1, 2, card(7)), "old")}, nil, nil},
-		"both parts":                                {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)), named(draSlice("n1", 2, 2, card(1)), "second")}, nil, []string{"gpu-0", "gpu-1"}},
-		"a device that two parts name":              {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)), named(draSlice("n1", 2, 2, card(0)), "second")}, nil, nil},
-		"tainted":                                   {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, tainted(card(0), "NoExecute"), tainted(card(1), "None"))}, nil, []string{"gpu-0 tainted", "gpu-1"}},
-		"of another node":                           {[]*resourcev1.ResourceSlice{named(draSlice("n1", 1, 1, card(0)), "other", node("n2"))}, nil, nil},
-		"held and published no more":                {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-5"}, "a")}, []string{"gpu-0", "gpu-5 gpu-vision/c a=w-a gone"}},
-		"held, and the driver was removed":          {nil, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-5"}, "a")}, []string{"gpu-5 gpu-vision/c a=w-a gone"}},
-		"held by several claims, told by the first": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))}, []*resourcev1.ResourceClaim{claim("d", "n1", []string{"gpu-0"}, "b"), claim("c", "n1", []string{"gpu-0"}, "a")},
+		"a claim without a pod holds too": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"})}, []string{"gpu-0 gpu-vision/c"}},
+		"a pod that nobody knows": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "z")}, []string{"gpu-0 gpu-vision/c z="}},
+		"a claim that waits holds nothing": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{waiting}, []string{"gpu-0"}},
+		"administrators' access takes nothing away": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{admin}, []string{"gpu-0"}},
+		"the same name in another pool is another": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{claim("c", "n2", []string{"gpu-0"})}, []string{"gpu-0"}},
+		"only the newest generation counts": {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 1, card(0)),
+			named(draSlice("n1", 1, 1, card(7)), "old")}, nil, []string{"gpu-0"}},
+		"a pool with parts missing gives nothing": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 2, card(0))}, nil, nil},
+		"but what is held is there": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 2, card(0), card(1))},
+			[]*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-1"}, "a")}, []string{"gpu-1 gpu-vision/c a=w-a"}},
+		"old parts do not complete a pool": {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)),
+			named(draSlice("n1", 1, 2, card(7)), "old")}, nil, nil},
+		"both parts": {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)),
+			named(draSlice("n1", 2, 2, card(1)), "second")}, nil, []string{"gpu-0", "gpu-1"}},
+		"a device that two parts name": {[]*resourcev1.ResourceSlice{draSlice("n1", 2, 2, card(0)),
+			named(draSlice("n1", 2, 2, card(0)), "second")}, nil, nil},
+		"tainted": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, tainted(card(0), "NoExecute"),
+			tainted(card(1), "None"))}, nil, []string{"gpu-0 tainted", "gpu-1"}},
+		"of another node": {[]*resourcev1.ResourceSlice{named(draSlice("n1", 1, 1, card(0)), "other",
+			node("n2"))}, nil, nil},
+		"held and published no more": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-5"}, "a")},
+			[]string{"gpu-0", "gpu-5 gpu-vision/c a=w-a gone"}},
+		"held, and the driver was removed": {nil, []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-5"}, "a")},
+			[]string{"gpu-5 gpu-vision/c a=w-a gone"}},
+		"held by several claims, told by the first": {[]*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+			[]*resourcev1.ResourceClaim{claim("d", "n1", []string{"gpu-0"}, "b"), claim("c", "n1", []string{"gpu-0"}, "a")},
 			[]string{"gpu-0 gpu-vision/c a=w-a b=w-b"}},
-		"each device chooses its node": {[]*resourcev1.ResourceSlice{named(draSlice("n1", 1, 1), "per-device", func(s *resourcev1.ResourceSliceSpec) {
-			s.NodeName, s.PerDeviceNodeSelection = nil, ptr(true)
-			here, there := card(0), card(1)
-			here.NodeName, there.NodeName = ptr("n1"), ptr("n2")
-			s.Devices = []resourcev1.Device{here, there}
-		})}, nil, []string{"gpu-0"}},
+		"each device chooses its node": {[]*resourcev1.ResourceSlice{named(draSlice("n1", 1, 1), "per-device",
+			func(s *resourcev1.ResourceSliceSpec) {
+				s.NodeName, s.PerDeviceNodeSelection = nil, ptr(true)
+				here, there := card(0), card(1)
+				here.NodeName, there.NodeName = ptr("n1"), ptr("n2")
+				s.Devices = []resourcev1.Device{here, there}
+			})}, nil, []string{"gpu-0"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			pods := []*corev1.Pod{withUID(pod("a", list("cpu", "1"))), withUID(pod("b", list("cpu", "1")))}
-			got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1"), draNode("n2")}, Pods: pods, Slices: c.slices, Claims: c.claims}, ours)
+			got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1"), draNode("n2")}, Pods: pods, Slices: c.slices,
+				Claims: c.claims}, ours)
 			if diff := cmp.Diff(c.want, brief(got.Nodes[0].Devices)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -185,15 +215,19 @@ func TestAttachedDevices(t *testing.T) {
 	nodes[0].Labels = map[string]string{"fabric": "a", "rack": "7"}
 	nodes[1].Labels = map[string]string{"fabric": "b", "rack": "9"}
 	need := func(key string, op corev1.NodeSelectorOperator, values ...string) *corev1.NodeSelector {
-		return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}}}
+		return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}}}
 	}
 	pool := func(change func(*resourcev1.ResourceSliceSpec)) []*resourcev1.ResourceSlice {
-		return []*resourcev1.ResourceSlice{named(draSlice("far", 1, 1, card(0), card(1)), "far", func(s *resourcev1.ResourceSliceSpec) { s.NodeName = nil }, change)}
+		return []*resourcev1.ResourceSlice{named(draSlice("far", 1, 1, card(0), card(1)), "far",
+			func(s *resourcev1.ResourceSliceSpec) { s.NodeName = nil }, change)}
 	}
 	selected := func(sel *corev1.NodeSelector) []*resourcev1.ResourceSlice {
 		return pool(func(s *resourcev1.ResourceSliceSpec) { s.NodeSelector = sel })
 	}
-	field := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"n3"}}}}, {}}}
+	field := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+		{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn,
+			Values: []string{"n3"}}}}, {}}}
 	cases := map[string]struct {
 		slices []*resourcev1.ResourceSlice
 		all    bool
@@ -213,7 +247,8 @@ func TestAttachedDevices(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Build("main", now, Seen{Nodes: nodes, Slices: c.slices, Claims: []*resourcev1.ResourceClaim{claim("c", "far", []string{"gpu-1"})}}, ours)
+			got := Build("main", now, Seen{Nodes: nodes, Slices: c.slices,
+				Claims: []*resourcev1.ResourceClaim{claim("c", "far", []string{"gpu-1"})}}, ours)
 			for _, n := range got.Nodes {
 				if len(n.Devices) > 0 {
 					t.Errorf("%s has devices of its own: %v", n.Name, brief(n.Devices))
@@ -234,11 +269,16 @@ func TestAttachedDevices(t *testing.T) {
 }
 
 func TestTroubleOfAttachedPools(t *testing.T) {
-	far := named(draSlice("far", 1, 2, card(0)), "far", func(s *resourcev1.ResourceSliceSpec) { s.NodeName, s.AllNodes = nil, ptr(true) })
-	got := Build("main", now, Seen{Slices: []*resourcev1.ResourceSlice{far}, Claims: []*resourcev1.ResourceClaim{claim("c", "nowhere", []string{"gpu-1"})}}, ours).Attached
+	far := named(draSlice("far", 1, 2, card(0)), "far", func(s *resourcev1.ResourceSliceSpec) {
+		s.NodeName, s.AllNodes = nil, ptr(true)
+	})
+	got := Build("main", now, Seen{Slices: []*resourcev1.ResourceSlice{far},
+		Claims: []*resourcev1.ResourceClaim{claim("c", "nowhere", []string{"gpu-1"})}}, ours).Attached
 	want := []Attached{
-		{Driver: "gpu.nvidia.com", Pool: "far", Odd: []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver", "gpu.nvidia.com", "Found", 1, "Expected", 2)}},
-		{Driver: "gpu.nvidia.com", Pool: "nowhere", Odd: []i18n.Text{i18n.T("inventory.device_gone", "Count", 1, "Driver", "gpu.nvidia.com")},
+		{Driver: "gpu.nvidia.com", Pool: "far", Odd: []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver",
+			"gpu.nvidia.com", "Found", 1, "Expected", 2)}},
+		{Driver: "gpu.nvidia.com", Pool: "nowhere",
+			Odd:     []i18n.Text{i18n.T("inventory.device_gone", "Count", 1, "Driver", "gpu.nvidia.com")},
 			Devices: Devices{{Driver: "gpu.nvidia.com", Pool: "nowhere", Name: "gpu-1", Gone: true, Claim: "gpu-vision/c"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -249,23 +289,31 @@ func TestTroubleOfAttachedPools(t *testing.T) {
 // What drivers leave unqualified is in their own domain, and counters are those of the sets that devices take from.
 func TestDeviceIsDescribed(t *testing.T) {
 	s := draSlice("n1", 1, 1, cut(0, "1g.10gb", 3, 1))
-	s.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "gpu-0-counter-set", Counters: memorySlices(0, 1)}, {Name: "unused", Counters: memorySlices(0, 1)}}
-	s.Spec.Devices[0].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse("9984Mi")}}
+	s.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "gpu-0-counter-set", Counters: memorySlices(0, 1)},
+		{Name: "unused", Counters: memorySlices(0, 1)}}
+	s.Spec.Devices[0].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+		"memory": {Value: resource.MustParse("9984Mi")}}
 	s.Spec.Devices[0].Attributes["cores"] = resourcev1.DeviceAttribute{IntValue: ptr(int64(16))}
 	s.Spec.Devices[0].Attributes["ready"] = resourcev1.DeviceAttribute{BoolValue: ptr(true)}
 	s.Spec.Devices[0].Attributes["driverVersion"] = resourcev1.DeviceAttribute{VersionValue: ptr("580.105.8")}
 	s.Spec.Devices[0].Attributes["resource.kubernetes.io/pcieRoot"] = word("pci0000:10")
 	s.Spec.Devices[0].Attributes["several"] = resourcev1.DeviceAttribute{StringValues: []string{"a"}}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s}}, ours).Nodes[0]
+	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s}},
+		ours).Nodes[0]
 	want := Devices{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-0-mig-1g10gb-3", Attributes: map[string]Attribute{
-		"gpu.nvidia.com/type": {String: ptr("mig")}, "gpu.nvidia.com/parentUUID": {String: ptr("GPU-0")}, "gpu.nvidia.com/productName": {String: ptr("NVIDIA H100 80GB HBM3")},
-		"gpu.nvidia.com/profile": {String: ptr("1g.10gb")}, "gpu.nvidia.com/cores": {Int: ptr(int64(16))}, "gpu.nvidia.com/ready": {Bool: ptr(true)},
-		"gpu.nvidia.com/driverVersion": {Version: ptr("580.105.8")}, "resource.kubernetes.io/pcieRoot": {String: ptr("pci0000:10")},
-	}, Capacity: map[string]string{"gpu.nvidia.com/memory": "9984Mi"}, Consumes: []Consumption{{Set: "gpu-0-counter-set", Counters: map[string]string{"memory-slice-3": "1"}}}}}
+		"gpu.nvidia.com/type": {String: ptr("mig")}, "gpu.nvidia.com/parentUUID": {String: ptr("GPU-0")},
+		"gpu.nvidia.com/productName": {String: ptr("NVIDIA H100 80GB HBM3")},
+		"gpu.nvidia.com/profile":     {String: ptr("1g.10gb")}, "gpu.nvidia.com/cores": {Int: ptr(int64(16))},
+		"gpu.nvidia.com/ready":            {Bool: ptr(true)},
+		"gpu.nvidia.com/driverVersion":    {Version: ptr("580.105.8")},
+		"resource.kubernetes.io/pcieRoot": {String: ptr("pci0000:10")},
+	}, Capacity: map[string]string{"gpu.nvidia.com/memory": "9984Mi"},
+		Consumes: []Consumption{{Set: "gpu-0-counter-set", Counters: map[string]string{"memory-slice-3": "1"}}}}}
 	if diff := cmp.Diff(want, got.Devices); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-0-counter-set", Counters: map[string]string{"memory-slice-0": "1"}}}, got.Counters); diff != "" {
+	if diff := cmp.Diff([]CounterSet{{Driver: "gpu.nvidia.com", Pool: "n1", Name: "gpu-0-counter-set",
+		Counters: map[string]string{"memory-slice-0": "1"}}}, got.Counters); diff != "" {
 		t.Error(diff)
 	}
 	if got.Model != "NVIDIA-H100-80GB-HBM3" || got.Cards.Count != 1 {
@@ -278,10 +326,13 @@ func TestDevicesForSeveralClaims(t *testing.T) {
 	d.AllowMultipleAllocations = ptr(true)
 	take := func(name, memory string) *resourcev1.ResourceClaim {
 		c := claim(name, "n1", []string{"gpu-0"})
-		c.Status.Allocation.Devices.Results[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(memory)}
+		c.Status.Allocation.Devices.Results[0].ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{
+			"memory": resource.MustParse(memory)}
 		return c
 	}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, d)}, Claims: []*resourcev1.ResourceClaim{take("a", "10Gi"), take("b", "6Gi")}}, ours)
+	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+		Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, d)}, Claims: []*resourcev1.ResourceClaim{take("a", "10Gi"),
+			take("b", "6Gi")}}, ours)
 	if d := got.Nodes[0].Devices[0]; !d.Multiple || d.Consumed["gpu.nvidia.com/memory"] != "16Gi" {
 		t.Errorf("both claims' memory adds up, got %+v", d)
 	}
@@ -296,7 +347,8 @@ func TestDevicesOfANodeAreBounded(t *testing.T) {
 		}
 		many = append(many, named(draSlice("n1", 1, 10, devices...), fmt.Sprint(part)))
 	}
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: many, Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-999"})}}, ours).Nodes[0]
+	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: many,
+		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-999"})}}, ours).Nodes[0]
 	held := 0
 	for _, d := range got.Devices {
 		if d.Held() {
@@ -306,7 +358,8 @@ func TestDevicesOfANodeAreBounded(t *testing.T) {
 	if len(got.Devices) != mostDevices || held != 1 {
 		t.Errorf("%d devices with %d held", len(got.Devices), held)
 	}
-	if diff := cmp.Diff([]i18n.Text{i18n.T("inventory.too_many_devices", "Shown", "512", "More", 768)}, got.Odd); diff != "" {
+	if diff := cmp.Diff([]i18n.Text{i18n.T("inventory.too_many_devices", "Shown", "512", "More", 768)},
+		got.Odd); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -322,7 +375,8 @@ func TestDevicesAreWrittenShort(t *testing.T) {
 	}
 	s := draSlice("n1", 1, 1, devices...)
 	s.Spec.SharedCounters = countersOf(8)
-	want := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s}, Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-3", "gpu-9"})}}, ours)
+	want := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{s},
+		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-3", "gpu-9"})}}, ours)
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -345,13 +399,16 @@ func TestDevicesAreWrittenShort(t *testing.T) {
 	}
 }
 
-// A pod whose card comes through the bridge from an extended resource to a claim holds the claim's device and nothing that the node would have to advertise.
+// A pod whose card comes through the bridge from an extended resource to a claim holds the claim's device and nothing
+// that the node would have to advertise.
 func TestExtendedResourceServedByAClaim(t *testing.T) {
 	p := withUID(pod("a", list("cpu", "1", gpu, "1"), func(p *corev1.Pod) {
 		p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "c",
-			RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "main", ResourceName: gpu, RequestName: "container-0-request-0"}}}
+			RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "main", ResourceName: gpu,
+				RequestName: "container-0-request-0"}}}
 	}))
-	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{p}, Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
+	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{p},
+		Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours).Nodes[0]
 	if len(got.Resources) != 0 || got.Odd != nil || len(got.Devices[0].Holders) != 1 {
 		t.Errorf("got %+v", got)

@@ -17,26 +17,40 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 )
 
-// pools is what the kinds of node in the devstack show, by the name of the pool: one resource of each, or with DRA one driver.
+// pools is what the kinds of node in the devstack show, by the name of the pool: one resource of each, or with DRA one
+// driver.
 var pools = map[string]struct {
 	resource  string
 	unit      inventory.Unit
 	isolation catalog.Isolation
 	cards     int64 // -1: cannot be told
 }{
-	"h100-mig": {"nvidia.com/mig-1g.10gb", inventory.Slice, catalog.IsolationHard, 8}, "h100-mig-custom": {"nvidia.com/mig-3g.40gb", inventory.Slice, catalog.IsolationHard, 8},
-	"a100-mig-single": {"nvidia.com/gpu", inventory.Slice, catalog.IsolationHard, -1}, "l40s-shared": {"nvidia.com/gpu.shared", inventory.Share, catalog.IsolationNone, 4},
-	"a40-vgpu": {"nvidia.com/gpu", inventory.VirtualCard, catalog.IsolationMemory, -1}, "h100-nvlink": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 8},
-	"h100-rdma": {"rdma/hca_shared_devices_a", inventory.Network, catalog.IsolationUnknown, 8}, "l40s-mps": {"nvidia.com/gpu", inventory.Share, catalog.IsolationMemory, 4},
-	"h100-dra": {"gpu.nvidia.com", inventory.Card, catalog.IsolationHard, 4}, "cpu": {"", "", "", -1}, "l4-spot": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 4},
-	"mi300x": {"amd.com/gpu", inventory.Card, catalog.IsolationHard, 8}, "gaudi3": {"habana.ai/gaudi", inventory.Card, catalog.IsolationHard, 8},
-	"t4-shared": {"nvidia.com/gpu", inventory.Share, catalog.IsolationNone, 4}, "h100-vgpu-mig": {"nvidia.com/gpu", inventory.VirtualCard, catalog.IsolationHard, -1},
-	"a100-mig-shared": {"nvidia.com/mig-3g.20gb.shared", inventory.Share, catalog.IsolationNone, 8}, "a10-passthrough": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 2},
-	"a10-kubevirt": {"nvidia.com/NVIDIA_A10-12Q", inventory.VMDevice, catalog.IsolationUnknown, -1}, "h200-nvlink": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 8},
-	"hami": {"nvidia.com/gpu", inventory.Share, catalog.IsolationMemory, 4}, "volcano": {"volcano.sh/vgpu-number", inventory.Share, catalog.IsolationUnknown, -1},
-	"kai": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 4}, "tencent": {"tencent.com/vcuda-core", inventory.Quantity, catalog.IsolationUnknown, 4},
-	"alibaba": {"aliyun.com/gpu-mem", inventory.Quantity, catalog.IsolationUnknown, 4}, "orionx": {"virtaitech.com/gpu", inventory.Share, catalog.IsolationUnknown, -1},
-	"bitfusion": {"bitfusion.io/gpu-amount", inventory.Share, catalog.IsolationUnknown, -1}, "intel-gpu": {"gpu.intel.com/xe", inventory.Card, catalog.IsolationUnknown, -1},
+	"h100-mig":        {"nvidia.com/mig-1g.10gb", inventory.Slice, catalog.IsolationHard, 8},
+	"h100-mig-custom": {"nvidia.com/mig-3g.40gb", inventory.Slice, catalog.IsolationHard, 8},
+	"a100-mig-single": {"nvidia.com/gpu", inventory.Slice, catalog.IsolationHard, -1},
+	"l40s-shared":     {"nvidia.com/gpu.shared", inventory.Share, catalog.IsolationNone, 4},
+	"a40-vgpu":        {"nvidia.com/gpu", inventory.VirtualCard, catalog.IsolationMemory, -1},
+	"h100-nvlink":     {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 8},
+	"h100-rdma":       {"rdma/hca_shared_devices_a", inventory.Network, catalog.IsolationUnknown, 8},
+	"l40s-mps":        {"nvidia.com/gpu", inventory.Share, catalog.IsolationMemory, 4},
+	"h100-dra":        {"gpu.nvidia.com", inventory.Card, catalog.IsolationHard, 4}, "cpu": {"", "", "", -1},
+	"l4-spot": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 4},
+	"mi300x":  {"amd.com/gpu", inventory.Card, catalog.IsolationHard, 8}, "gaudi3": {"habana.ai/gaudi", inventory.Card,
+		catalog.IsolationHard, 8},
+	"t4-shared": {"nvidia.com/gpu", inventory.Share, catalog.IsolationNone, 4}, "h100-vgpu-mig": {"nvidia.com/gpu",
+		inventory.VirtualCard, catalog.IsolationHard, -1},
+	"a100-mig-shared": {"nvidia.com/mig-3g.20gb.shared", inventory.Share, catalog.IsolationNone, 8},
+	"a10-passthrough": {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 2},
+	"a10-kubevirt":    {"nvidia.com/NVIDIA_A10-12Q", inventory.VMDevice, catalog.IsolationUnknown, -1},
+	"h200-nvlink":     {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 8},
+	"hami":            {"nvidia.com/gpu", inventory.Share, catalog.IsolationMemory, 4},
+	"volcano":         {"volcano.sh/vgpu-number", inventory.Share, catalog.IsolationUnknown, -1},
+	"kai":             {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 4}, "tencent": {"tencent.com/vcuda-core",
+		inventory.Quantity, catalog.IsolationUnknown, 4},
+	"alibaba":   {"aliyun.com/gpu-mem", inventory.Quantity, catalog.IsolationUnknown, 4},
+	"orionx":    {"virtaitech.com/gpu", inventory.Share, catalog.IsolationUnknown, -1},
+	"bitfusion": {"bitfusion.io/gpu-amount", inventory.Share, catalog.IsolationUnknown, -1},
+	"intel-gpu": {"gpu.intel.com/xe", inventory.Card, catalog.IsolationUnknown, -1},
 }
 
 // On nodes that are as they should be, of every kind there is, nothing is odd and everything is recognised.
@@ -70,8 +84,9 @@ func TestDevstackNodes(t *testing.T) {
 	}
 }
 
-// Of each size of the catalogue with every row, the world with a node of every kind has some, unless its nodes cannot tell; nothing can never run, and the numbers of the portal agree
-// with what the scheduler binds (internal/kube tries each).
+// Of each size of the catalogue with every row, the world with a node of every kind has some, unless its nodes cannot
+// tell; nothing can never run, and the numbers of the portal agree with what the scheduler binds (internal/kube tries
+// each).
 func TestDevstackHasAPlaceForEverySize(t *testing.T) {
 	every := catalog.EveryRow()
 	var keep []string // what sizes select on, as the controller says
@@ -103,7 +118,8 @@ func check(t *testing.T, n inventory.Node, resource string, unit inventory.Unit,
 	t.Helper()
 	if i := slices.IndexFunc(n.Devices, func(d inventory.Device) bool { return d.Driver == resource }); i >= 0 {
 		d := n.Devices[i]
-		if k, level := inventory.KindOfDevice(d), inventory.IsolationOfDevice(n, d); k.Unit != unit || level != isolation || k.Model == "" {
+		if k, level := inventory.KindOfDevice(d), inventory.IsolationOfDevice(n, d); k.Unit != unit || level != isolation ||
+			k.Model == "" {
 			t.Errorf("%s, %s: got %+v, %s", n.Name, d.Name, k, level)
 		}
 		return
@@ -134,7 +150,8 @@ func look(t *testing.T) inventory.Seen {
 			t.Fatal(err)
 		}
 	}
-	return inventory.Seen{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Slices: pointers(published.Items), Claims: pointers(claims.Items)}
+	return inventory.Seen{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Slices: pointers(published.Items),
+		Claims: pointers(claims.Items)}
 }
 
 func pointers[T any](list []T) []*T {

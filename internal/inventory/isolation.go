@@ -8,8 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// guard is a row of the table: what the labels must say, all of it, for a level to be believed. What a row does not see confirmed, or sees contradicted,
-// makes the level unknown: it is never rounded up.
+// guard is a row of the table: what the labels must say, all of it, for a level to be believed. What a row does not see
+// confirmed, or sees contradicted, makes the level unknown: it is never rounded up.
 type guard struct {
 	unit  Unit
 	why   string
@@ -36,15 +36,19 @@ var guards = []guard{
 	{Card, "cards without partitions of their own accord", catalog.IsolationHard, sharing.gaudi},
 	{Card, "the only partition of its card", catalog.IsolationHard, sharing.spx},
 	{Slice, "memory and compute of its own, kept by the card", catalog.IsolationHard, sharing.slice},
-	{VirtualCard, "a slice of a card in a virtual machine", catalog.IsolationHard, func(f sharing) bool { return f.virtual(true) }},
-	{VirtualCard, "frame buffer of its own, turns at computing", catalog.IsolationMemory, func(f sharing) bool { return f.virtual(false) }},
-	{Share, "the MPS daemon caps memory and threads", catalog.IsolationMemory, func(f sharing) bool { return f.shared("mps") && f.mps && f.kind.Profile == "" }},
-	{Share, "turns on the whole device, memory is nobody's", catalog.IsolationNone, func(f sharing) bool { return f.shared("time-slicing") && !f.mps }},
+	{VirtualCard, "a slice of a card in a virtual machine", catalog.IsolationHard,
+		func(f sharing) bool { return f.virtual(true) }},
+	{VirtualCard, "frame buffer of its own, turns at computing", catalog.IsolationMemory,
+		func(f sharing) bool { return f.virtual(false) }},
+	{Share, "the MPS daemon caps memory and threads", catalog.IsolationMemory,
+		func(f sharing) bool { return f.shared("mps") && f.mps && f.kind.Profile == "" }},
+	{Share, "turns on the whole device, memory is nobody's", catalog.IsolationNone,
+		func(f sharing) bool { return f.shared("time-slicing") && !f.mps }},
 	{Share, "HAMi's library caps memory in containers that use it", catalog.IsolationMemory, sharing.hami},
 }
 
-// Isolation says what keeps the pods apart that hold one resource of a node, from its labels alone. Contradictions, a layout that is being changed and
-// everything that is not in the table are unknown.
+// Isolation says what keeps the pods apart that hold one resource of a node, from its labels alone. Contradictions, a
+// layout that is being changed and everything that is not in the table are unknown.
 func Isolation(n Node, resource string) catalog.Isolation {
 	f := sharingOf(n, resource)
 	if f.troubled() {
@@ -58,23 +62,28 @@ func Isolation(n Node, resource string) catalog.Isolation {
 	return catalog.IsolationUnknown
 }
 
-// Confirms reports whether a node's labels agree with the isolation that a catalogue says one of its resources has. What the labels do not speak of, as those of older versions of GPU
-// feature discovery, is taken as the catalogue has it; what they say otherwise counts against it.
+// Confirms reports whether a node's labels agree with the isolation that a catalogue says one of its resources has.
+// What the labels do not speak of, as those of older versions of GPU feature discovery, is taken as the catalogue has
+// it; what they say otherwise counts against it.
 func Confirms(n Node, resource string, level catalog.Isolation) bool {
 	prefix := strings.TrimSuffix(resource, ".shared")
-	labels := map[string]string{prefix + ".sharing-strategy": "none", prefix + ".replicas": "1", "nvidia.com/vgpu.present": "false", "nvidia.com/mig.capable": "true"}
+	labels := map[string]string{prefix + ".sharing-strategy": "none", prefix + ".replicas": "1",
+		"nvidia.com/vgpu.present": "false", "nvidia.com/mig.capable": "true"}
 	if profile, ok := strings.CutPrefix(prefix, "nvidia.com/mig-"); ok {
-		labels["nvidia.com/mig.strategy"], labels[prefix+".product"] = "mixed", n.Labels["nvidia.com/gpu.product"]+"-MIG-"+profile
+		labels["nvidia.com/mig.strategy"], labels[prefix+".product"] = "mixed", n.Labels["nvidia.com/gpu.product"]+"-MIG-"+
+			profile
 	}
 	maps.Copy(labels, n.Labels)
 	n.Labels = labels
-	order := []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory, catalog.IsolationHard}
+	order := []catalog.Isolation{catalog.IsolationUnknown, catalog.IsolationNone, catalog.IsolationMemory,
+		catalog.IsolationHard}
 	return slices.Index(order, Isolation(n, resource)) >= slices.Index(order, level)
 }
 
 func sharingOf(n Node, resource string) sharing {
 	f := sharing{n: n, resource: resource, kind: KindOf(n, resource), prefix: strings.TrimSuffix(resource, ".shared"),
-		product: ParseProduct(n.Labels["nvidia.com/gpu.product"]), mps: n.Labels["nvidia.com/mps.capable"] == "true", vgpu: n.Labels["nvidia.com/vgpu.present"],
+		product: ParseProduct(n.Labels["nvidia.com/gpu.product"]), mps: n.Labels["nvidia.com/mps.capable"] == "true",
+		vgpu:    n.Labels["nvidia.com/vgpu.present"],
 		renamed: strings.HasSuffix(resource, ".shared")}
 	f.strategy, f.replicas = n.Labels[f.prefix+".sharing-strategy"], count(n.Labels, f.prefix+".replicas")
 	if f.ofMIG() {
@@ -90,7 +99,8 @@ func (f sharing) ofMIG() bool  { return strings.HasPrefix(f.resource, "nvidia.co
 func (f sharing) troubled() bool {
 	l := f.n.Labels
 	state := l["nvidia.com/mig.config.state"]
-	return f.nvidia() && (len(contradictionsOf(f.n, f.prefix)) > 0 || state != "" && state != "success" || ParseProduct(l["nvidia.com/gpu.product"]).Invalid || published(f.n) || len(rivals(f.n)) > 1 ||
+	return f.nvidia() && (len(contradictionsOf(f.n, f.prefix)) > 0 || state != "" && state != "success" ||
+		ParseProduct(l["nvidia.com/gpu.product"]).Invalid || published(f.n) || len(rivals(f.n)) > 1 ||
 		strings.HasPrefix(l["nvidia.com/gpu.workload.config"], "vm-"))
 }
 
@@ -99,10 +109,12 @@ func (f sharing) alone() bool {
 	return f.resource == "nvidia.com/gpu" && f.unshared() && f.product.Card != "" && f.vgpu == "false" && !f.namedVirtual()
 }
 
-// unshared: neither replicas nor a strategy. Under the strategy "mixed" a row that describes cards with slices has 0 replicas.
+// unshared: neither replicas nor a strategy. Under the strategy "mixed" a row that describes cards with slices has 0
+// replicas.
 func (f sharing) unshared() bool {
 	cut := f.n.Labels["nvidia.com/mig.strategy"] == "mixed" && !f.ofMIG()
-	return (f.replicas == 1 || f.replicas == 0 && cut) && f.strategy == "none" && !f.product.Shared && !f.renamed && f.n.System == "" && !f.mps
+	return (f.replicas == 1 || f.replicas == 0 && cut) && f.strategy == "none" && !f.product.Shared && !f.renamed &&
+		f.n.System == "" && !f.mps
 }
 
 func (f sharing) namedVirtual() bool {
@@ -112,7 +124,8 @@ func (f sharing) namedVirtual() bool {
 
 func (f sharing) gaudi() bool { return strings.HasPrefix(f.resource, "habana.ai/") }
 
-// spx: cards that are one partition, and whose memory is one as well. Other modes share memory channels in ways that labels do not tell.
+// spx: cards that are one partition, and whose memory is one as well. Other modes share memory channels in ways that
+// labels do not tell.
 func (f sharing) spx() bool {
 	mode := amdMode(f.n.Labels)
 	return mode == "spx_nps1" && (f.resource == "amd.com/gpu" || f.resource == "amd.com/spx_nps1")
@@ -138,15 +151,17 @@ func (f sharing) virtual(mig bool) bool {
 
 // shared: replicas, strategy and exactly one of the two marks agree.
 func (f sharing) shared(strategy string) bool {
-	return f.strategy == strategy && f.replicas > 1 && f.renamed != f.product.Shared && f.n.System == "" && !(f.namedVirtual() != (f.vgpu == "true"))
+	return f.strategy == strategy && f.replicas > 1 && f.renamed != f.product.Shared && f.n.System == "" &&
+		!(f.namedVirtual() != (f.vgpu == "true"))
 }
 
 func (f sharing) hami() bool {
-	return f.n.System == HAMi && f.resource == "nvidia.com/gpu" && f.strategy == "" && f.replicas < 0 && !f.product.Shared && f.product.Profile == "" && !f.mps && f.vgpu != "true"
+	return f.n.System == HAMi && f.resource == "nvidia.com/gpu" && f.strategy == "" && f.replicas < 0 &&
+		!f.product.Shared && f.product.Profile == "" && !f.mps && f.vgpu != "true"
 }
 
-// IsolationOfDevice says the same of a device that a DRA driver publishes on a node. Devices that several claims may take are unknown: how they are shared is
-// in the claims' configuration, which others write.
+// IsolationOfDevice says the same of a device that a DRA driver publishes on a node. Devices that several claims may
+// take are unknown: how they are shared is in the claims' configuration, which others write.
 func IsolationOfDevice(n Node, d Device) catalog.Isolation {
 	k := KindOfDevice(d)
 	switch {

@@ -33,13 +33,15 @@ func (u Unit) Word() i18n.Text { return i18n.T("inventory.unit_" + string(u)) }
 
 // Kind says what a resource of a node, or a device of a driver, is.
 type Kind struct {
-	Unit     Unit   `json:"unit"`
-	Model    string `json:"model"`              // the card: "NVIDIA-H100-80GB-HBM3", without marks of slices and sharing
-	Profile  string `json:"profile,omitempty"`  // of a slice or of shares of one: "1g.10gb"
-	Replicas int64  `json:"replicas,omitempty"` // how many shares a card or slice gives; 0 where it is not shared or not known
+	Unit    Unit   `json:"unit"`
+	Model   string `json:"model"`             // the card: "NVIDIA-H100-80GB-HBM3", without marks of slices and sharing
+	Profile string `json:"profile,omitempty"` // of a slice or of shares of one: "1g.10gb"
+	// how many shares a card or slice gives; 0 where it is not shared or not known
+	Replicas int64 `json:"replicas,omitempty"`
 }
 
-// naming tells a kind from the name of a resource. The first row that matches counts; sources are the fact sheets of the systems.
+// naming tells a kind from the name of a resource. The first row that matches counts; sources are the fact sheets of
+// the systems.
 type naming struct {
 	pattern string // path.Match
 	unit    Unit
@@ -55,7 +57,9 @@ var namings = []naming{
 	{"nvidia.com/gpucores", Quantity, nil},
 	{"nvidia.com/priority", Quantity, nil},
 	{"nvidia.com/*", Other, forMachines},
-	{"mig.das.com/*", Slice, func(_ Node, resource string, k *Kind) { k.Profile = strings.TrimPrefix(path.Base(resource), "mig-") }},
+	{"mig.das.com/*", Slice, func(_ Node, resource string, k *Kind) {
+		k.Profile = strings.TrimPrefix(path.Base(resource), "mig-")
+	}},
 	{"amd.com/gpu", Card, amdGPU},
 	{"amd.com/[sdtqc]px_nps[1-8]", Slice, amdPartition},
 	{"gpu.intel.com/*_monitoring", Other, nil},
@@ -80,7 +84,8 @@ var namings = []naming{
 	{"*/*vgpu*", Share, nil},
 }
 
-// KindOf says what one of a resource is on a node. It believes labels no further than their meaning goes; what it cannot tell is Other.
+// KindOf says what one of a resource is on a node. It believes labels no further than their meaning goes; what it
+// cannot tell is Other.
 func KindOf(n Node, resource string) Kind {
 	k := Kind{Unit: Other, Model: ParseProduct(n.Model).Card}
 	for _, row := range namings {
@@ -134,8 +139,8 @@ func sharedSlice(n Node, resource string, k *Kind) {
 	k.Profile, k.Replicas = strings.TrimPrefix(slice, "nvidia.com/mig-"), max(0, count(n.Labels, slice+".replicas"))
 }
 
-// forMachines knows what KubeVirt hands to virtual machines: NVIDIA's plugins name it after the vGPU type or the PCI database, in capitals, and a node whose
-// workload is "vm-…" serves nothing else.
+// forMachines knows what KubeVirt hands to virtual machines: NVIDIA's plugins name it after the vGPU type or the PCI
+// database, in capitals, and a node whose workload is "vm-…" serves nothing else.
 func forMachines(n Node, resource string, k *Kind) {
 	name := path.Base(resource)
 	if name != strings.ToLower(name) || strings.HasPrefix(n.Labels["nvidia.com/gpu.workload.config"], "vm-") {
@@ -148,7 +153,8 @@ func forMachines(n Node, resource string, k *Kind) {
 	}
 }
 
-// amdGPU is a card only while every card is one partition (SPX); in the naming "single" partitions of all modes bear this name.
+// amdGPU is a card only while every card is one partition (SPX); in the naming "single" partitions of all modes bear
+// this name.
 func amdGPU(n Node, _ string, k *Kind) {
 	if mode := amdMode(n.Labels); mode != "" && !strings.HasPrefix(mode, "spx") {
 		k.Unit, k.Profile = Slice, mode

@@ -17,10 +17,12 @@ import (
 )
 
 const (
-	hard, memory, none, unknown = catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone, catalog.IsolationUnknown
+	hard, memory, none, unknown = catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone,
+		catalog.IsolationUnknown
 )
 
-// looks are nodes as each technology shows them, and what is to be read from them. The label sets are those of the vendors' discovery.
+// looks are nodes as each technology shows them, and what is to be read from them. The label sets are those of the
+// vendors' discovery.
 var looks = map[string]struct {
 	node      []func(*corev1.Node)
 	resource  string
@@ -30,63 +32,110 @@ var looks = map[string]struct {
 }{
 	"whole cards":               {[]func(*corev1.Node){wholeCard}, gpu, Kind{Unit: Card, Model: "NVIDIA-L40S"}, hard, 1},
 	"whole cards beside slices": {nil, gpu, Kind{Unit: Card, Model: "NVIDIA-H100-80GB-HBM3"}, hard, 2},
-	"slices, strategy mixed":    {nil, slice, Kind{Unit: Slice, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb"}, hard, 2},
-	"slices, strategy single": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count", "7", "nvidia.com/mig.capable", "true",
-		"nvidia.com/mig.strategy", "single"), resourcesOf(gpu, "7")}, gpu, Kind{Unit: Slice, Model: "NVIDIA-A100-SXM4-40GB", Profile: "1g.5gb"}, hard, -1},
-	"slices with media engines": {[]func(*corev1.Node){label("nvidia.com/mig-1g.10gb.me.count", "1", "nvidia.com/mig-1g.10gb.me.replicas", "1", "nvidia.com/mig-1g.10gb.me.sharing-strategy", "none",
-		"nvidia.com/mig-1g.10gb.me.product", "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me"), resourcesOf("nvidia.com/mig-1g.10gb.me", "1", slice, "7")}, "nvidia.com/mig-1g.10gb.me",
+	"slices, strategy mixed": {nil, slice, Kind{Unit: Slice, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb"}, hard,
+		2},
+	"slices, strategy single": {[]func(*corev1.Node){
+		wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count", "7",
+			"nvidia.com/mig.capable", "true",
+			"nvidia.com/mig.strategy", "single"), resourcesOf(gpu, "7")}, gpu, Kind{Unit: Slice, Model: "NVIDIA-A100-SXM4-40GB",
+		Profile: "1g.5gb"}, hard, -1},
+	"slices with media engines": {[]func(*corev1.Node){
+		label("nvidia.com/mig-1g.10gb.me.count", "1", "nvidia.com/mig-1g.10gb.me.replicas", "1",
+			"nvidia.com/mig-1g.10gb.me.sharing-strategy", "none",
+			"nvidia.com/mig-1g.10gb.me.product", "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me"),
+		resourcesOf("nvidia.com/mig-1g.10gb.me", "1", slice, "7")}, "nvidia.com/mig-1g.10gb.me",
 		Kind{Unit: Slice, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb.me"}, hard, 2},
-	"an invalid cut": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID", "nvidia.com/gpu.count", "0")}, gpu,
+	"an invalid cut": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID",
+		"nvidia.com/gpu.count", "0")}, gpu,
 		Kind{Unit: Card, Model: "NVIDIA-A100-SXM4-40GB"}, unknown, -1},
-	"time slicing, renamed": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "time-slicing", "nvidia.com/gpu.count", "2"), resourcesOf("nvidia.com/gpu.shared", "8")},
+	"time slicing, renamed": {[]func(*corev1.Node){
+		wholeCard, label("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "time-slicing",
+			"nvidia.com/gpu.count", "2"), resourcesOf("nvidia.com/gpu.shared", "8")},
 		"nvidia.com/gpu.shared", Kind{Unit: Share, Model: "NVIDIA-L40S", Replicas: 4}, none, 2},
-	"time slicing, marked": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "Tesla-T4-SHARED", "nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "time-slicing"), resourcesOf(gpu, "4")},
+	"time slicing, marked": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "Tesla-T4-SHARED",
+		"nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "time-slicing"), resourcesOf(gpu, "4")},
 		gpu, Kind{Unit: Share, Model: "Tesla-T4", Replicas: 4}, none, 1},
-	"MPS": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-L40S-SHARED", "nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/mps.capable", "true"),
+	"MPS": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-L40S-SHARED",
+		"nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/mps.capable", "true"),
 		resourcesOf(gpu, "4")}, gpu, Kind{Unit: Share, Model: "NVIDIA-L40S", Replicas: 4}, memory, 1},
-	"shares of slices": {[]func(*corev1.Node){label(slice+".replicas", "2", slice+".sharing-strategy", "time-slicing"), resourcesOf(gpu, "1", slice+".shared", "14")}, slice + ".shared",
+	"shares of slices": {[]func(*corev1.Node){label(slice+".replicas", "2", slice+".sharing-strategy", "time-slicing"),
+		resourcesOf(gpu, "1", slice+".shared", "14")}, slice + ".shared",
 		Kind{Unit: Share, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb", Replicas: 2}, none, 2},
-	"shares of slices, marked": {[]func(*corev1.Node){label(slice+".replicas", "2", slice+".sharing-strategy", "time-slicing", slice+".product", "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED"),
-		resourcesOf(gpu, "1", slice, "14")}, slice, Kind{Unit: Share, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb", Replicas: 2}, none, 2},
-	"vGPU": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true")}, gpu,
+	"shares of slices, marked": {[]func(*corev1.Node){
+		label(slice+".replicas", "2", slice+".sharing-strategy", "time-slicing", slice+".product",
+			"NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED"),
+		resourcesOf(gpu, "1", slice, "14")}, slice, Kind{Unit: Share, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb",
+		Replicas: 2}, none, 2},
+	"vGPU": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present",
+		"true")}, gpu,
 		Kind{Unit: VirtualCard, Model: "NVIDIA-A40-12Q"}, memory, -1},
-	"vGPU on a slice": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-H100XM-1-10C", "nvidia.com/vgpu.present", "true")}, gpu,
+	"vGPU on a slice": {[]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", "NVIDIA-H100XM-1-10C",
+		"nvidia.com/vgpu.present", "true")}, gpu,
 		Kind{Unit: VirtualCard, Model: "NVIDIA-H100XM-1-10C"}, hard, -1},
 	"no labels": {[]func(*corev1.Node){only(), resourcesOf(gpu, "4")}, gpu, Kind{Unit: Card}, unknown, -1},
-	"KubeVirt's vGPU": {[]func(*corev1.Node){only("nvidia.com/gpu.workload.config", "vm-vgpu"), resourcesOf("nvidia.com/NVIDIA_A10-12Q", "4")}, "nvidia.com/NVIDIA_A10-12Q",
+	"KubeVirt's vGPU": {[]func(*corev1.Node){only("nvidia.com/gpu.workload.config", "vm-vgpu"),
+		resourcesOf("nvidia.com/NVIDIA_A10-12Q", "4")}, "nvidia.com/NVIDIA_A10-12Q",
 		Kind{Unit: VMDevice, Model: "NVIDIA-A10-12Q"}, unknown, -1},
-	"KubeVirt's passthrough": {[]func(*corev1.Node){only(), resourcesOf("nvidia.com/GA102GL_A10", "2")}, "nvidia.com/GA102GL_A10", Kind{Unit: VMDevice, Model: "GA102GL_A10"}, unknown, -1},
-	"a site's own name for machines": {[]func(*corev1.Node){only("nvidia.com/gpu.workload.config", "vm-passthrough"), resourcesOf("nvidia.com/a10", "2")}, "nvidia.com/a10",
+	"KubeVirt's passthrough": {[]func(*corev1.Node){only(), resourcesOf("nvidia.com/GA102GL_A10", "2")},
+		"nvidia.com/GA102GL_A10", Kind{Unit: VMDevice, Model: "GA102GL_A10"}, unknown, -1},
+	"a site's own name for machines": {[]func(*corev1.Node){only("nvidia.com/gpu.workload.config", "vm-passthrough"),
+		resourcesOf("nvidia.com/a10", "2")}, "nvidia.com/a10",
 		Kind{Unit: VMDevice, Model: "a10"}, unknown, -1},
-	"HAMi": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "40"), annotate(`[{"id":"GPU-1"},{"id":"GPU-2"},{"id":"GPU-3"},{"id":"GPU-4"}]`)}, gpu, Kind{Unit: Share, Replicas: 10}, memory, 4},
-	"HAMi before 2.7": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "20"), annotate("GPU-1,10,32768,100,NVIDIA-V100,0,true:GPU-2,10,32768,100,NVIDIA-V100,0,true:")}, gpu,
+	"HAMi": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "40"),
+		annotate(`[{"id":"GPU-1"},{"id":"GPU-2"},{"id":"GPU-3"},{"id":"GPU-4"}]`)}, gpu, Kind{Unit: Share, Replicas: 10},
+		memory, 4},
+	"HAMi before 2.7": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "20"),
+		annotate("GPU-1,10,32768,100,NVIDIA-V100,0,true:GPU-2,10,32768,100,NVIDIA-V100,0,true:")}, gpu,
 		Kind{Unit: Share, Replicas: 10}, memory, 2},
-	"HAMi with a register that is none": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "20"), annotate("[")}, gpu, Kind{Unit: Share}, memory, -1},
-	"HAMi's memory":                     {[]func(*corev1.Node){only(), resourcesOf("nvidia.com/gpumem", "65536")}, "nvidia.com/gpumem", Kind{Unit: Quantity}, unknown, -1},
-	"Volcano":                           {[]func(*corev1.Node){only(), resourcesOf("volcano.sh/vgpu-number", "40")}, "volcano.sh/vgpu-number", Kind{Unit: Share}, unknown, -1},
-	"Volcano's memory":                  {[]func(*corev1.Node){only(), resourcesOf("volcano.sh/vgpu-memory", "40")}, "volcano.sh/vgpu-memory", Kind{Unit: Quantity}, unknown, -1},
-	"Tencent":                           {[]func(*corev1.Node){only(), resourcesOf("tencent.com/vcuda-core", "400")}, "tencent.com/vcuda-core", Kind{Unit: Quantity}, unknown, 4},
-	"Alibaba":                           {[]func(*corev1.Node){only(), resourcesOf("aliyun.com/gpu-mem", "60", "aliyun.com/gpu-count", "4")}, "aliyun.com/gpu-mem", Kind{Unit: Quantity}, unknown, 4},
-	"Alibaba's percent":                 {[]func(*corev1.Node){only(), resourcesOf("aliyun.com/gpu-core.percentage", "400")}, "aliyun.com/gpu-core.percentage", Kind{Unit: Quantity}, unknown, -1},
-	"OrionX":                            {[]func(*corev1.Node){only(), resourcesOf("virtaitech.com/gpu", "16")}, "virtaitech.com/gpu", Kind{Unit: Share}, unknown, -1},
-	"Bitfusion":                         {[]func(*corev1.Node){only(), resourcesOf("bitfusion.io/gpu-amount", "8")}, "bitfusion.io/gpu-amount", Kind{Unit: Share}, unknown, -1},
-	"Bitfusion's memory":                {[]func(*corev1.Node){only(), resourcesOf("bitfusion.io/gpu-memory", "8")}, "bitfusion.io/gpu-memory", Kind{Unit: Quantity}, unknown, -1},
-	"DAS":                               {[]func(*corev1.Node){only(), resourcesOf("mig.das.com/mig-1g.5gb", "7")}, "mig.das.com/mig-1g.5gb", Kind{Unit: Slice, Profile: "1g.5gb"}, unknown, -1},
-	"AMD": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM", "amd.com/compute-memory-partition", "spx_nps1"), resourcesOf("amd.com/gpu", "8")}, "amd.com/gpu",
+	"HAMi with a register that is none": {[]func(*corev1.Node){only("gpu", "on"), resourcesOf(gpu, "20"), annotate("[")},
+		gpu, Kind{Unit: Share}, memory, -1},
+	"HAMi's memory": {[]func(*corev1.Node){only(), resourcesOf("nvidia.com/gpumem", "65536")}, "nvidia.com/gpumem",
+		Kind{Unit: Quantity}, unknown, -1},
+	"Volcano": {[]func(*corev1.Node){only(), resourcesOf("volcano.sh/vgpu-number", "40")},
+		"volcano.sh/vgpu-number", Kind{Unit: Share}, unknown, -1},
+	"Volcano's memory": {[]func(*corev1.Node){only(), resourcesOf("volcano.sh/vgpu-memory", "40")},
+		"volcano.sh/vgpu-memory", Kind{Unit: Quantity}, unknown, -1},
+	"Tencent": {[]func(*corev1.Node){only(), resourcesOf("tencent.com/vcuda-core", "400")},
+		"tencent.com/vcuda-core", Kind{Unit: Quantity}, unknown, 4},
+	"Alibaba": {[]func(*corev1.Node){only(), resourcesOf("aliyun.com/gpu-mem", "60", "aliyun.com/gpu-count",
+		"4")}, "aliyun.com/gpu-mem", Kind{Unit: Quantity}, unknown, 4},
+	"Alibaba's percent": {[]func(*corev1.Node){only(), resourcesOf("aliyun.com/gpu-core.percentage", "400")},
+		"aliyun.com/gpu-core.percentage", Kind{Unit: Quantity}, unknown, -1},
+	"OrionX": {[]func(*corev1.Node){only(), resourcesOf("virtaitech.com/gpu", "16")}, "virtaitech.com/gpu",
+		Kind{Unit: Share}, unknown, -1},
+	"Bitfusion": {[]func(*corev1.Node){only(), resourcesOf("bitfusion.io/gpu-amount", "8")},
+		"bitfusion.io/gpu-amount", Kind{Unit: Share}, unknown, -1},
+	"Bitfusion's memory": {[]func(*corev1.Node){only(), resourcesOf("bitfusion.io/gpu-memory", "8")},
+		"bitfusion.io/gpu-memory", Kind{Unit: Quantity}, unknown, -1},
+	"DAS": {[]func(*corev1.Node){only(), resourcesOf("mig.das.com/mig-1g.5gb", "7")}, "mig.das.com/mig-1g.5gb",
+		Kind{Unit: Slice, Profile: "1g.5gb"}, unknown, -1},
+	"AMD": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM",
+		"amd.com/compute-memory-partition", "spx_nps1"), resourcesOf("amd.com/gpu", "8")}, "amd.com/gpu",
 		Kind{Unit: Card, Model: "AMD_Instinct_MI300X_OAM"}, hard, 8},
-	"AMD, partitioned": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM", "amd.com/compute-memory-partition", "cpx_nps4"), resourcesOf("amd.com/gpu", "64")}, "amd.com/gpu",
+	"AMD, partitioned": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM",
+		"amd.com/compute-memory-partition", "cpx_nps4"), resourcesOf("amd.com/gpu", "64")}, "amd.com/gpu",
 		Kind{Unit: Slice, Model: "AMD_Instinct_MI300X_OAM", Profile: "cpx_nps4"}, unknown, -1},
-	"AMD, names by mode": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM"), resourcesOf("amd.com/cpx_nps1", "64")}, "amd.com/cpx_nps1",
+	"AMD, names by mode": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM"),
+		resourcesOf("amd.com/cpx_nps1", "64")}, "amd.com/cpx_nps1",
 		Kind{Unit: Slice, Model: "AMD_Instinct_MI300X_OAM", Profile: "cpx_nps1"}, unknown, -1},
-	"AMD before partitions": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI210"), resourcesOf("amd.com/gpu", "4")}, "amd.com/gpu", Kind{Unit: Card, Model: "AMD_Instinct_MI210"}, unknown, 4},
-	"AMD without labels":    {[]func(*corev1.Node){only(), resourcesOf("amd.com/gpu", "8")}, "amd.com/gpu", Kind{Unit: Card}, unknown, -1},
-	"Intel": {[]func(*corev1.Node){only("gpu.intel.com/product", "Max_1550", "gpu.intel.com/device.count", "2"), resourcesOf("gpu.intel.com/xe", "2")}, "gpu.intel.com/xe",
+	"AMD before partitions": {[]func(*corev1.Node){only("amd.com/gpu.product-name", "AMD_Instinct_MI210"),
+		resourcesOf("amd.com/gpu", "4")}, "amd.com/gpu", Kind{Unit: Card, Model: "AMD_Instinct_MI210"}, unknown, 4},
+	"AMD without labels": {[]func(*corev1.Node){only(), resourcesOf("amd.com/gpu", "8")}, "amd.com/gpu", Kind{Unit: Card},
+		unknown, -1},
+	"Intel": {[]func(*corev1.Node){only("gpu.intel.com/product", "Max_1550", "gpu.intel.com/device.count", "2"),
+		resourcesOf("gpu.intel.com/xe", "2")}, "gpu.intel.com/xe",
 		Kind{Unit: Card, Model: "Max_1550"}, unknown, 2}, // -shared-dev-num shows nowhere
-	"Intel's monitoring":               {[]func(*corev1.Node){only(), resourcesOf("gpu.intel.com/xe_monitoring", "1")}, "gpu.intel.com/xe_monitoring", Kind{Unit: Other}, unknown, -1},
-	"Gaudi":                            {[]func(*corev1.Node){only(), resourcesOf("habana.ai/gaudi", "8")}, "habana.ai/gaudi", Kind{Unit: Card}, hard, 8},
-	"a network":                        {[]func(*corev1.Node){wholeCard, resourcesOf(gpu, "1", "rdma/hca_a", "63")}, "rdma/hca_a", Kind{Unit: Network, Model: "NVIDIA-L40S"}, unknown, 1},
-	"GKE":                              {[]func(*corev1.Node){only("cloud.google.com/gke-accelerator", "nvidia-l4", "cloud.google.com/gke-accelerator-count", "4"), resourcesOf(gpu, "4")}, gpu, Kind{Unit: Card, Model: "nvidia-l4"}, unknown, 4},
-	"another vendor's share of memory": {[]func(*corev1.Node){only(), resourcesOf("hygon.com/dcumem", "64")}, "hygon.com/dcumem", Kind{Unit: Quantity}, unknown, -1},
+	"Intel's monitoring": {[]func(*corev1.Node){only(), resourcesOf("gpu.intel.com/xe_monitoring", "1")},
+		"gpu.intel.com/xe_monitoring", Kind{Unit: Other}, unknown, -1},
+	"Gaudi": {[]func(*corev1.Node){only(), resourcesOf("habana.ai/gaudi", "8")},
+		"habana.ai/gaudi", Kind{Unit: Card}, hard, 8},
+	"a network": {[]func(*corev1.Node){wholeCard, resourcesOf(gpu, "1", "rdma/hca_a", "63")},
+		"rdma/hca_a", Kind{Unit: Network, Model: "NVIDIA-L40S"}, unknown, 1},
+	"GKE": {[]func(*corev1.Node){
+		only("cloud.google.com/gke-accelerator", "nvidia-l4", "cloud.google.com/gke-accelerator-count", "4"),
+		resourcesOf(gpu, "4")}, gpu, Kind{Unit: Card, Model: "nvidia-l4"}, unknown, 4},
+	"another vendor's share of memory": {[]func(*corev1.Node){only(), resourcesOf("hygon.com/dcumem", "64")},
+		"hygon.com/dcumem", Kind{Unit: Quantity}, unknown, -1},
 }
 
 func annotate(register string) func(*corev1.Node) {
@@ -156,8 +205,9 @@ func TestWhatADeviceIs(t *testing.T) {
 		kind      Kind
 		isolation catalog.Isolation
 	}{
-		"a card":               {card(0), Kind{Unit: Card, Model: "NVIDIA-H100-80GB-HBM3"}, hard},
-		"a slice":              {cut(0, "1g.10gb", 0, 1), Kind{Unit: Slice, Model: "NVIDIA-H100-80GB-HBM3", Profile: "1g.10gb"}, hard},
+		"a card": {card(0), Kind{Unit: Card, Model: "NVIDIA-H100-80GB-HBM3"}, hard},
+		"a slice": {cut(0, "1g.10gb", 0, 1), Kind{Unit: Slice, Model: "NVIDIA-H100-80GB-HBM3",
+			Profile: "1g.10gb"}, hard},
 		"for several claims":   {several, Kind{Unit: Share, Model: "NVIDIA-H100-80GB-HBM3"}, unknown},
 		"for machines":         {vfio, Kind{Unit: VMDevice, Model: "NVIDIA-H100-80GB-HBM3"}, unknown},
 		"a card with a parent": {odd, Kind{Unit: Card, Model: "NVIDIA-H100-80GB-HBM3"}, unknown},
@@ -165,14 +215,16 @@ func TestWhatADeviceIs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
+			n := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+				Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
 			if diff := cmp.Diff(c.kind, KindOfDevice(n.Devices[0])); diff != "" {
 				t.Errorf("kind (-want +got)\n%s", diff)
 			}
 			if got := IsolationOfDevice(n, n.Devices[0]); got != c.isolation {
 				t.Errorf("isolation: want %s, got %s", c.isolation, got)
 			}
-			twice := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(wholeCard)}, Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
+			twice := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(wholeCard)},
+				Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, c.device)}}, ours).Nodes[0]
 			if got := IsolationOfDevice(twice, twice.Devices[0]); got != unknown {
 				t.Errorf("advertised twice: got %s", got)
 			}
@@ -188,13 +240,17 @@ var rank = map[catalog.Isolation]int{unknown: 0, none: 1, memory: 2, hard: 3}
 
 // words are values that labels about sharing take somewhere.
 var words = map[string][]string{
-	".replicas": {"0", "1", "2", "4", "x", "-1", ""}, ".sharing-strategy": {"none", "time-slicing", "mps", "", "other"}, ".count": {"0", "1", "2", "7", "8", "14", "x"},
-	".product": {"NVIDIA-L40S", "NVIDIA-L40S-SHARED", "NVIDIA-A40-12Q", "NVIDIA-H100XM-1-10C", "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "NVIDIA-H100-80GB-HBM3-MIG-INVALID", ""},
+	".replicas": {"0", "1", "2", "4", "x", "-1", ""}, ".sharing-strategy": {"none", "time-slicing", "mps", "", "other"},
+	".count": {"0", "1", "2", "7", "8", "14", "x"},
+	".product": {"NVIDIA-L40S", "NVIDIA-L40S-SHARED", "NVIDIA-A40-12Q", "NVIDIA-H100XM-1-10C",
+		"NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "NVIDIA-H100-80GB-HBM3-MIG-INVALID", ""},
 }
 
 var alarms = map[string][]string{
-	"nvidia.com/mig.config.state": {"pending", "rebooting", "failed", "?"}, "nvidia.com/gpu.workload.config": {"vm-vgpu", "vm-passthrough"},
-	"nvidia.com/mig.strategy": {"single", "mixed", "none", ""}, "nvidia.com/mig.capable": {"true", "false", ""}, "nvidia.com/mps.capable": {"true", "false", ""},
+	"nvidia.com/mig.config.state": {"pending", "rebooting", "failed", "?"}, "nvidia.com/gpu.workload.config": {"vm-vgpu",
+		"vm-passthrough"},
+	"nvidia.com/mig.strategy": {"single", "mixed", "none", ""}, "nvidia.com/mig.capable": {"true", "false", ""},
+	"nvidia.com/mps.capable":  {"true", "false", ""},
 	"nvidia.com/vgpu.present": {"true", "false", ""}, "amd.com/compute-memory-partition": {"cpx_nps4", "spx_nps4", ""},
 }
 
@@ -246,8 +302,10 @@ func FuzzTroubleNeverImprovesIsolation(f *testing.F) {
 	f.Add("NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "none", "1", "false", uint8(1))
 	f.Add("NVIDIA-A40-12Q", "none", "1", "true", uint8(2))
 	f.Fuzz(func(t *testing.T, product, strategy, replicas, vgpu string, which uint8) {
-		look := []func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", product, "nvidia.com/gpu.sharing-strategy", strategy, "nvidia.com/gpu.replicas", replicas, "nvidia.com/vgpu.present", vgpu)}
-		trouble := [][2]string{{"nvidia.com/mig.config.state", "failed"}, {"nvidia.com/gpu.workload.config", "vm-vgpu"}, {"nvidia.com/gpu.product", "NVIDIA-L40S-MIG-INVALID"}, {"nvidia.com/gpu.count", "77"}}[which%4]
+		look := []func(*corev1.Node){wholeCard, label("nvidia.com/gpu.product", product, "nvidia.com/gpu.sharing-strategy",
+			strategy, "nvidia.com/gpu.replicas", replicas, "nvidia.com/vgpu.present", vgpu)}
+		trouble := [][2]string{{"nvidia.com/mig.config.state", "failed"}, {"nvidia.com/gpu.workload.config", "vm-vgpu"},
+			{"nvidia.com/gpu.product", "NVIDIA-L40S-MIG-INVALID"}, {"nvidia.com/gpu.count", "77"}}[which%4]
 		for _, r := range []string{gpu, gpu + ".shared"} {
 			before, after := Isolation(built(look...), r), Isolation(built(append(look, label(trouble[0], trouble[1]))...), r)
 			if rank[after] > rank[before] || which%4 != 3 && after != unknown {
@@ -291,7 +349,8 @@ func shared(t *testing.T, name string, into any) {
 	}
 }
 
-// Every vGPU type that the GPU operator knows is recognised, as the product of a virtual machine and as KubeVirt's resource.
+// Every vGPU type that the GPU operator knows is recognised, as the product of a virtual machine and as KubeVirt's
+// resource.
 func TestKnownVGPUTypes(t *testing.T) {
 	var facts struct {
 		Types []struct {
@@ -331,7 +390,8 @@ func TestKnownCards(t *testing.T) {
 		if is, _ := vgpuType(g.Product); is {
 			t.Errorf("%s is taken for a vGPU", g.Product)
 		}
-		for suffix, want := range map[string]Product{"": {}, "-SHARED": {Shared: true}, "-MIG-1g.10gb": {Profile: "1g.10gb"}, "-MIG-1g.10gb-SHARED": {Profile: "1g.10gb", Shared: true}, "-MIG-INVALID": {Invalid: true}} {
+		for suffix, want := range map[string]Product{"": {}, "-SHARED": {Shared: true}, "-MIG-1g.10gb": {Profile: "1g.10gb"},
+			"-MIG-1g.10gb-SHARED": {Profile: "1g.10gb", Shared: true}, "-MIG-INVALID": {Invalid: true}} {
 			want.Card = g.Product
 			if got := ParseProduct(g.Product + suffix); got != want {
 				t.Errorf("%s%s: got %+v", g.Product, suffix, got)

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// noise are labels that nothing selects on and that a node may carry by the hundred: CPU and kernel features of node feature discovery, driver
-// versions and deployment switches of the GPU operator, twins under older names.
+// noise are labels that nothing selects on and that a node may carry by the hundred: CPU and kernel features of node
+// feature discovery, driver versions and deployment switches of the GPU operator, twins under older names.
 var noise = []string{
-	"feature.node.kubernetes.io/cpu-", "feature.node.kubernetes.io/kernel-", "feature.node.kubernetes.io/usb-", "feature.node.kubernetes.io/system-",
+	"feature.node.kubernetes.io/cpu-", "feature.node.kubernetes.io/kernel-", "feature.node.kubernetes.io/usb-",
+	"feature.node.kubernetes.io/system-",
 	"feature.node.kubernetes.io/memory-", "feature.node.kubernetes.io/storage-", "nfd.node.kubernetes.io/",
-	"nvidia.com/gfd.timestamp", "nvidia.com/cuda.", "nvidia.com/gpu.deploy.", "nvidia.com/gpu-driver-upgrade-", "nvidia.com/gpu.engines.",
+	"nvidia.com/gfd.timestamp", "nvidia.com/cuda.", "nvidia.com/gpu.deploy.", "nvidia.com/gpu-driver-upgrade-",
+	"nvidia.com/gpu.engines.",
 	"beta.kubernetes.io/", "failure-domain.beta.kubernetes.io/", "topology.ebs.csi.aws.com/", "topology.gke.io/",
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Marks are what administrators of a cluster have called bad: nodes, and cards by UUID with the node that they were on then.
+// Marks are what administrators of a cluster have called bad: nodes, and cards by UUID with the node that they were on
+// then.
 type Marks struct {
 	Nodes map[string]bool
 	Cards map[string]string
@@ -93,8 +94,8 @@ func (n Node) hasCard(uuid, was string) bool {
 	return !named && was == n.Name
 }
 
-// badOf is how many units of a resource lie on bad cards: the slices that the agent sees there, else the cards' share of all. Which unit a pod holds cannot be told, so
-// that these count as not held: rather one too few is called free.
+// badOf is how many units of a resource lie on bad cards: the slices that the agent sees there, else the cards' share
+// of all. Which unit a pod holds cannot be told, so that these count as not held: rather one too few is called free.
 func (n Node) badOf(r Resource) int64 {
 	k, there := KindOf(n, r.Name), max(r.Capacity, r.Allocatable)
 	if k.Unit == Card {

@@ -14,7 +14,8 @@ import (
 
 // four is a node of four cards, of which a pod holds one.
 func four(change ...func(*corev1.Node)) Seen {
-	return Seen{Nodes: []*corev1.Node{mixedNode(append([]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.count", "4"), resourcesOf(gpu, "4", "cpu", "64", "memory", "256Gi")}, change...)...)},
+	return Seen{Nodes: []*corev1.Node{mixedNode(append([]func(*corev1.Node){wholeCard, label("nvidia.com/gpu.count", "4"),
+		resourcesOf(gpu, "4", "cpu", "64", "memory", "256Gi")}, change...)...)},
 		Pods: []*corev1.Pod{pod("a", list(gpu, "1"))}}
 }
 
@@ -35,8 +36,11 @@ func marksBuilt(seen Seen, cards []PhysicalCard, m Marks) *Builder {
 }
 
 func TestMarkedCardsAreBroken(t *testing.T) {
-	each := []PhysicalCard{{UUID: "GPU-a"}, {Index: 1, UUID: "GPU-b"}, {Index: 2, UUID: "GPU-c"}, {Index: 3, UUID: "GPU-d"}}
-	cut := []PhysicalCard{{UUID: "GPU-a", Axis: 8, Slices: []Placement{{Profile: "1g.10gb", Size: 1}, {Profile: "1g.10gb", Start: 1, Size: 1}}}, {Index: 1, UUID: "GPU-b", Axis: 8, Slices: []Placement{{Profile: "1g.10gb", Size: 1}}}}
+	each := []PhysicalCard{{UUID: "GPU-a"}, {Index: 1, UUID: "GPU-b"}, {Index: 2, UUID: "GPU-c"},
+		{Index: 3, UUID: "GPU-d"}}
+	cut := []PhysicalCard{{UUID: "GPU-a", Axis: 8, Slices: []Placement{{Profile: "1g.10gb", Size: 1},
+		{Profile: "1g.10gb", Start: 1, Size: 1}}}, {Index: 1, UUID: "GPU-b", Axis: 8,
+		Slices: []Placement{{Profile: "1g.10gb", Size: 1}}}}
 	sliced := Seen{Nodes: []*corev1.Node{mixedNode(resourcesOf(slice, "3", "cpu", "64", "memory", "256Gi"))}}
 	ill := func(n *corev1.Node) { n.Status.Allocatable[gpu] = *q(3) }
 	on := func(cards ...string) Marks {
@@ -55,16 +59,21 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		broken int64
 		odd    string // "": nothing is said
 	}{
-		"nothing is marked":                              {four(), each, Marks{}, false, 3, 0, ""},
-		"the node":                                       {four(), nil, Marks{Nodes: map[string]bool{"n1": true}}, true, 0, 3, "inventory.marked_node"},
-		"another node":                                   {four(), nil, Marks{Nodes: map[string]bool{"n2": true}}, false, 3, 0, ""},
-		"one card that the agent sees":                   {four(), each, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
-		"one card where nobody names any":                {four(), nil, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
-		"a card that was taken out":                      {four(), each, on("GPU-x"), false, 3, 0, ""},
-		"a card that came from another node":             {four(), each, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false, 2, 1, "inventory.marked_cards"},
-		"a card elsewhere":                               {four(), nil, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false, 3, 0, ""},
-		"the one that the device plugin has taken away":  {four(ill), each, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
-		"all cards":                                      {four(), each, on("GPU-a", "GPU-b", "GPU-c", "GPU-d"), true, 0, 3, "inventory.marked_all"},
+		"nothing is marked": {four(), each, Marks{}, false, 3, 0, ""},
+		"the node": {four(), nil, Marks{Nodes: map[string]bool{"n1": true}}, true, 0, 3,
+			"inventory.marked_node"},
+		"another node": {four(), nil, Marks{Nodes: map[string]bool{"n2": true}}, false, 3,
+			0, ""},
+		"one card that the agent sees":    {four(), each, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
+		"one card where nobody names any": {four(), nil, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
+		"a card that was taken out":       {four(), each, on("GPU-x"), false, 3, 0, ""},
+		"a card that came from another node": {four(), each, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false,
+			2, 1, "inventory.marked_cards"},
+		"a card elsewhere": {four(), nil, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false, 3, 0, ""},
+		"the one that the device plugin has taken away": {four(ill), each, on("GPU-b"), false, 2, 1,
+			"inventory.marked_cards"},
+		"all cards": {four(), each, on("GPU-a", "GPU-b", "GPU-c", "GPU-d"), true, 0, 3,
+			"inventory.marked_all"},
 		"slices go with their card":                      {sliced, cut, on("GPU-a"), false, 1, 2, "inventory.marked_cards"},
 		"slices by share, where their place is not told": {sliced, nil, on("GPU-a"), false, 1, 2, "inventory.marked_cards"},
 	} {

@@ -8,12 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// buildNode makes the value of one node from what is known of it, of its pods and of the devices that DRA drivers publish for it.
+// buildNode makes the value of one node from what is known of it, of its pods and of the devices that DRA drivers
+// publish for it.
 func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, keep []string) Node {
 	node := Node{
-		Name: clean(n.Name, longestName), Ready: ready(n), Cordoned: n.Spec.Unschedulable, Model: model(n.Labels), Labels: relevant(n.Labels, keep), Taints: taints(n),
+		Name: clean(n.Name, longestName), Ready: ready(n), Cordoned: n.Spec.Unschedulable, Model: model(n.Labels),
+		Labels: relevant(n.Labels, keep), Taints: taints(n),
 		System: system(n), Devices: found.devices, Counters: found.counters, HugePages: pagesOf(n),
-		CPU: Amount{Allocatable: n.Status.Allocatable.Cpu().MilliValue()}, Memory: Amount{Allocatable: n.Status.Allocatable.Memory().Value()},
+		CPU:    Amount{Allocatable: n.Status.Allocatable.Cpu().MilliValue()},
+		Memory: Amount{Allocatable: n.Status.Allocatable.Memory().Value()},
 	}
 	if node.Model == "" {
 		node.Model = modelOfDevices(node.Devices)
@@ -68,7 +71,8 @@ func ready(n *corev1.Node) bool {
 
 // models are the labels in which the vendors' discovery writes what card a node has; the first that is there counts.
 var models = []string{
-	"nvidia.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name", "habana.ai/hpu.product", "gpu.intel.com/product",
+	"nvidia.com/gpu.product", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name", "habana.ai/hpu.product",
+	"gpu.intel.com/product",
 	"cloud.google.com/gke-accelerator",
 }
 
@@ -81,7 +85,8 @@ func model(labels map[string]string) string {
 	return ""
 }
 
-// system tells who shares out the cards. HAMi's register also comes from its plugins for other vendors: hami.io/node-<vendor>-register.
+// system tells who shares out the cards. HAMi's register also comes from its plugins for other vendors:
+// hami.io/node-<vendor>-register.
 func system(n *corev1.Node) System {
 	if n.Annotations[hamiRegister] != "" {
 		return HAMi
@@ -96,7 +101,8 @@ func taints(n *corev1.Node) []Taint {
 	var list []Taint
 	for _, t := range n.Spec.Taints {
 		if t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute {
-			list = append(list, Taint{Key: clean(t.Key, longestKey), Value: clean(t.Value, longestValue), Effect: string(t.Effect)})
+			list = append(list, Taint{Key: clean(t.Key, longestKey), Value: clean(t.Value, longestValue),
+				Effect: string(t.Effect)})
 		}
 	}
 	return list
@@ -110,7 +116,8 @@ func resources(n *corev1.Node, held map[string][]Holder) []Resource {
 			continue
 		}
 		allocatable := n.Status.Allocatable[name]
-		r := Resource{Name: clean(string(name), longestKey), Capacity: max(0, capacity.Value()), Allocatable: max(0, allocatable.Value()), Holders: held[string(name)]}
+		r := Resource{Name: clean(string(name), longestKey), Capacity: max(0, capacity.Value()),
+			Allocatable: max(0, allocatable.Value()), Holders: held[string(name)]}
 		delete(held, string(name))
 		if r.Capacity > 0 || r.Allocatable > 0 || len(r.Holders) > 0 {
 			list = append(list, r)
@@ -123,7 +130,8 @@ func resources(n *corev1.Node, held map[string][]Holder) []Resource {
 		slices.SortFunc(r.Holders, byPod)
 	}
 	slices.SortFunc(list, func(a, b Resource) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Capacity, b.Capacity)) // two names may become one when they are cleaned
+		// two names may become one when they are cleaned
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Capacity, b.Capacity))
 	})
 	return list[:min(len(list), mostNamed)]
 }

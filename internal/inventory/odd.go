@@ -28,16 +28,21 @@ func (f *facts) changing() bool {
 	return state == "pending" || state == "rebooting"
 }
 
-// checks is the table of what an administrator should look at on a node, the most important first. Each row says one thing, with its reason.
+// checks is the table of what an administrator should look at on a node, the most important first. Each row says one
+// thing, with its reason.
 var checks = []func(*facts){
-	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice, twoSystems, poolTroubles, devicesTainted, devicesGone,
-	labelsContradict, sharingContradicts, strategiesMixed, virtualContradicts, machinesOnly, noDriver, driverUpgrade, noLabels, tooMuch,
+	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice,
+	twoSystems, poolTroubles, devicesTainted, devicesGone,
+	labelsContradict, sharingContradicts, strategiesMixed, virtualContradicts, machinesOnly, noDriver, driverUpgrade,
+	noLabels, tooMuch,
 }
 
 // oddities goes through the table.
 func oddities(n *corev1.Node, node Node, found devicesOfNode) []i18n.Text {
 	var odd []i18n.Text
-	f := &facts{Node: node, raw: n, found: found, say: func(id string, pairs ...any) { odd = append(odd, i18n.T("inventory."+id, pairs...)) }}
+	f := &facts{Node: node, raw: n, found: found, say: func(id string, pairs ...any) {
+		odd = append(odd, i18n.T("inventory."+id, pairs...))
+	}}
 	for _, check := range checks {
 		check(f)
 	}
@@ -79,7 +84,8 @@ var discoveries = []struct {
 	{"habana.ai/hpu.product", "habana.ai/*", "Gaudi"},
 }
 
-// pluginGone: the kubelet keeps a resource's capacity and gives out nothing when the plugin's socket is gone; after its own restart it knows nothing of it.
+// pluginGone: the kubelet keeps a resource's capacity and gives out nothing when the plugin's socket is gone; after its
+// own restart it knows nothing of it.
 func pluginGone(f *facts) {
 	if f.changing() {
 		return
@@ -91,14 +97,16 @@ func pluginGone(f *facts) {
 	}
 	for _, d := range discoveries {
 		product := f.label(d.product)
-		if product == "" || ParseProduct(product).Invalid || len(f.Devices) > 0 || otherSystem(f.Node) || promised(f, d.pattern) || f.label("nvidia.com/gpu.count") == "0" {
+		if product == "" || ParseProduct(product).Invalid || len(f.Devices) > 0 || otherSystem(f.Node) ||
+			promised(f, d.pattern) || f.label("nvidia.com/gpu.count") == "0" {
 			continue
 		}
 		f.say("nothing_advertised", "Vendor", d.vendor)
 	}
 }
 
-// promised reports whether the node shows a resource of the vendor, be it with the value 0: then another row speaks of it.
+// promised reports whether the node shows a resource of the vendor, be it with the value 0: then another row speaks of
+// it.
 func promised(f *facts, pattern string) bool {
 	for name := range f.raw.Status.Capacity {
 		if ok, _ := path.Match(pattern, string(name)); ok {
@@ -146,7 +154,8 @@ func staleResources(f *facts) {
 	}
 }
 
-// advertisedTwice: device plugin and DRA driver must not own the cards of one node together, for each gives them out without asking the other.
+// advertisedTwice: device plugin and DRA driver must not own the cards of one node together, for each gives them out
+// without asking the other.
 func advertisedTwice(f *facts) {
 	if published(f.Node) {
 		f.say("twice")
@@ -155,7 +164,8 @@ func advertisedTwice(f *facts) {
 
 // published reports whether a vendor's cards are devices of a DRA driver and a resource of the device plugin at once.
 func published(n Node) bool {
-	for driver, pattern := range map[string]string{"gpu.nvidia.com": "nvidia.com/*", "gpu.amd.com": "amd.com/*", "gpu.intel.com": "gpu.intel.com/*", "gaudi.intel.com": "habana.ai/*"} {
+	for driver, pattern := range map[string]string{"gpu.nvidia.com": "nvidia.com/*", "gpu.amd.com": "amd.com/*",
+		"gpu.intel.com": "gpu.intel.com/*", "gaudi.intel.com": "habana.ai/*"} {
 		devices := slices.ContainsFunc(n.Devices, func(d Device) bool { return d.Driver == driver && !d.Gone })
 		if devices && slices.ContainsFunc(n.Resources, func(r Resource) bool {
 			ok, _ := path.Match(pattern, r.Name)
@@ -175,7 +185,8 @@ func rivals(n Node) []string {
 			continue
 		}
 		for _, s := range []struct{ pattern, name string }{
-			{"nvidia.com/gpu*", "NVIDIA"}, {"nvidia.com/mig-*", "NVIDIA"}, {"mig.das.com/*", "DAS"}, {"volcano.sh/vgpu-*", "Volcano"}, {"tencent.com/vcuda-*", "gpu-manager"},
+			{"nvidia.com/gpu*", "NVIDIA"}, {"nvidia.com/mig-*", "NVIDIA"}, {"mig.das.com/*", "DAS"},
+			{"volcano.sh/vgpu-*", "Volcano"}, {"tencent.com/vcuda-*", "gpu-manager"},
 			{"aliyun.com/gpu-*", "Alibaba"},
 		} {
 			if ok, _ := path.Match(s.pattern, r.Name); ok {
@@ -246,9 +257,10 @@ type contradiction struct {
 	labels, advertised int64
 }
 
-// contradictionsOf compares what GPU feature discovery wrote with what the device plugin advertises, for one resource or, with "", for all. Under the strategy
-// "mixed" nvidia.com/gpu.count counts cards with and without MIG, and says nothing of the resource. Nodes of HAMi multiply their cards on purpose, and where
-// others own the cards there is no plugin of NVIDIA's.
+// contradictionsOf compares what GPU feature discovery wrote with what the device plugin advertises, for one resource
+// or, with "", for all. Under the strategy "mixed" nvidia.com/gpu.count counts cards with and without MIG, and says
+// nothing of the resource. Nodes of HAMi multiply their cards on purpose, and where others own the cards there is no
+// plugin of NVIDIA's.
 func contradictionsOf(n Node, only string) []contradiction {
 	if otherSystem(n) || ParseProduct(n.Labels["nvidia.com/gpu.product"]).Invalid || len(n.Devices) > 0 {
 		return nil
@@ -257,7 +269,8 @@ func contradictionsOf(n Node, only string) []contradiction {
 	for key := range n.Labels {
 		prefix, isCount := strings.CutSuffix(key, ".count")
 		if isCount && (only == "" || prefix == only) &&
-			(strings.HasPrefix(prefix, "nvidia.com/mig-") || prefix == "nvidia.com/gpu" && n.Labels["nvidia.com/mig.strategy"] != "mixed") {
+			(strings.HasPrefix(prefix, "nvidia.com/mig-") || prefix == "nvidia.com/gpu" &&
+				n.Labels["nvidia.com/mig.strategy"] != "mixed") {
 			prefixes = append(prefixes, prefix)
 		}
 	}
@@ -288,7 +301,8 @@ func described(labels map[string]string, prefix string) (units int64, ok bool) {
 	return cards * replicas, cards >= 0 && replicas >= 0
 }
 
-// sharingContradicts: the mark in the product, the label of the strategy, the replicas and the name of the resource must tell one story.
+// sharingContradicts: the mark in the product, the label of the strategy, the replicas and the name of the resource
+// must tell one story.
 func sharingContradicts(f *facts) {
 	prefixes := map[string]bool{"nvidia.com/gpu": true}
 	for key := range f.raw.Labels {
@@ -303,8 +317,10 @@ func sharingContradicts(f *facts) {
 		replicas := count(f.raw.Labels, prefix+".replicas")
 		shared := strategy == "time-slicing" || strategy == "mps"
 		switch {
-		case (marked || renamed) && !shared, marked && renamed, shared && !marked && !renamed && f.capacity(prefix) > 0, shared && replicas >= 0 && replicas < 2, !shared && replicas > 1:
-			f.say("sharing_contradicts", "Resource", clip(prefix), "Strategy", orDash(strategy), "Replicas", orDash(f.label(prefix+".replicas")))
+		case (marked || renamed) && !shared, marked && renamed, shared && !marked && !renamed && f.capacity(prefix) > 0,
+			shared && replicas >= 0 && replicas < 2, !shared && replicas > 1:
+			f.say("sharing_contradicts", "Resource", clip(prefix), "Strategy", orDash(strategy), "Replicas",
+				orDash(f.label(prefix+".replicas")))
 		case renamed && f.capacity(prefix) > 0 && f.label("nvidia.com/mig.strategy") != "mixed":
 			f.say("half_renamed", "Resource", clip(prefix))
 		}
@@ -318,10 +334,14 @@ func orDash(text string) string {
 	return clip(text)
 }
 
-// strategiesMixed: resources and labels of one strategy for MIG on a node that says it has another, or a card that cannot be cut.
+// strategiesMixed: resources and labels of one strategy for MIG on a node that says it has another, or a card that
+// cannot be cut.
 func strategiesMixed(f *facts) {
 	strategy := f.label("nvidia.com/mig.strategy")
-	mixed := slices.ContainsFunc(f.Resources, func(r Resource) bool { return strings.HasPrefix(r.Name, "nvidia.com/mig-") && r.Capacity > 0 })
+	mixed := slices.ContainsFunc(f.Resources, func(r Resource) bool {
+		return strings.HasPrefix(r.Name,
+			"nvidia.com/mig-") && r.Capacity > 0
+	})
 	single := ParseProduct(f.label("nvidia.com/gpu.product")).Profile != ""
 	switch {
 	case mixed && strategy != "mixed" && strategy != "", single && strategy != "single", mixed && single:
@@ -331,7 +351,8 @@ func strategiesMixed(f *facts) {
 	}
 }
 
-// virtualContradicts: a product named like a vGPU type belongs into a virtual machine that says so, and the other way round.
+// virtualContradicts: a product named like a vGPU type belongs into a virtual machine that says so, and the other way
+// round.
 func virtualContradicts(f *facts) {
 	present := f.label("nvidia.com/vgpu.present")
 	product := ParseProduct(f.label("nvidia.com/gpu.product")).Card
@@ -340,11 +361,13 @@ func virtualContradicts(f *facts) {
 	}
 }
 
-// machinesOnly: a node serves containers or virtual machines. Pods that are offered cards of a node for machines never start.
+// machinesOnly: a node serves containers or virtual machines. Pods that are offered cards of a node for machines never
+// start.
 func machinesOnly(f *facts) {
 	config := f.label("nvidia.com/gpu.workload.config")
 	for _, r := range f.Resources {
-		if strings.HasPrefix(config, "vm-") && strings.HasPrefix(r.Name, "nvidia.com/gpu") && r.Capacity > 0 || config == "container" && r.NotForPods {
+		if strings.HasPrefix(config, "vm-") && strings.HasPrefix(r.Name, "nvidia.com/gpu") && r.Capacity > 0 ||
+			config == "container" && r.NotForPods {
 			f.say("workload_config", "Config", clip(config), "Resource", clip(r.Name))
 		}
 	}
@@ -355,24 +378,28 @@ var vendorsPCI = []struct{ id, vendor, pattern string }{
 	{"10de", "NVIDIA", "nvidia.com/*"}, {"1002", "AMD", "amd.com/*"}, {"1da3", "Gaudi", "habana.ai/*"},
 }
 
-// noDriver: a card is in the machine, and nothing speaks for it: neither labels nor resources nor devices. Or labels speak that the driver did not write.
+// noDriver: a card is in the machine, and nothing speaks for it: neither labels nor resources nor devices. Or labels
+// speak that the driver did not write.
 func noDriver(f *facts) {
 	if len(f.Devices) > 0 || f.changing() {
 		return
 	}
 	for _, v := range vendorsPCI {
-		there := f.label("feature.node.kubernetes.io/pci-"+v.id+".present") == "true" || f.label("feature.node.kubernetes.io/pci-0302_"+v.id+".present") == "true"
+		there := f.label("feature.node.kubernetes.io/pci-"+v.id+".present") == "true" ||
+			f.label("feature.node.kubernetes.io/pci-0302_"+v.id+".present") == "true"
 		if there && len(f.Resources) == 0 && f.Model == "" && !promised(f, v.pattern) {
 			f.say("no_driver", "Vendor", v.vendor)
 		}
 	}
-	if f.label("nvidia.com/gpu.product") != "" && f.label("nvidia.com/cuda.driver-version.full") == "" && f.label("nvidia.com/cuda.driver.major") == "" &&
+	if f.label("nvidia.com/gpu.product") != "" && f.label("nvidia.com/cuda.driver-version.full") == "" &&
+		f.label("nvidia.com/cuda.driver.major") == "" &&
 		f.label("nvidia.com/cuda.driver-version.major") == "" {
 		f.say("driver_unknown")
 	}
 }
 
-// driverUpgrade: states of the GPU operator's upgrade controller that do not pass by themselves, or keep pods away meanwhile.
+// driverUpgrade: states of the GPU operator's upgrade controller that do not pass by themselves, or keep pods away
+// meanwhile.
 func driverUpgrade(f *facts) {
 	switch state := f.label("nvidia.com/gpu-driver-upgrade-state"); state {
 	case "", "upgrade-done":

@@ -47,7 +47,8 @@ type podRef struct {
 }
 
 func newDRAState() draState {
-	return draState{pools: map[poolKey]*poolState{}, slices: map[string]*resourcev1.ResourceSlice{}, claims: map[string]*claimState{}, byPod: map[string][]string{},
+	return draState{pools: map[poolKey]*poolState{}, slices: map[string]*resourcev1.ResourceSlice{},
+		claims: map[string]*claimState{}, byPod: map[string][]string{},
 		byNode: map[string]map[poolKey]bool{}, orphan: map[string]map[poolKey]bool{}}
 }
 
@@ -192,8 +193,9 @@ func (d *draState) poolsOfClaim(key string) []poolKey {
 	return keys
 }
 
-// poolView is what the slices of a pool say together, as the scheduler reads them: only the newest generation counts, and while some of its slices are
-// missing, or two devices bear one name, nothing of the pool is given out. Source: k8s.io/dynamic-resource-allocation v0.36, structured/internal.
+// poolView is what the slices of a pool say together, as the scheduler reads them: only the newest generation counts,
+// and while some of its slices are missing, or two devices bear one name, nothing of the pool is given out. Source:
+// k8s.io/dynamic-resource-allocation v0.36, structured/internal.
 type poolView struct {
 	devices         []placed
 	counters        []CounterSet
@@ -235,7 +237,8 @@ func (p *poolState) read(key poolKey) *poolView {
 	for _, s := range current {
 		v.expected = s.Spec.Pool.ResourceSliceCount
 		for _, c := range s.Spec.SharedCounters {
-			v.counters = append(v.counters, CounterSet{Driver: clean(key.driver, longestName), Pool: clean(key.name, longestName), Name: clean(c.Name, longestName), Counters: counters(c.Counters)})
+			v.counters = append(v.counters, CounterSet{Driver: clean(key.driver, longestName),
+				Pool: clean(key.name, longestName), Name: clean(c.Name, longestName), Counters: counters(c.Counters)})
 		}
 		for i := range s.Spec.Devices {
 			d := place(s, &s.Spec.Devices[i])

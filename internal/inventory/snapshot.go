@@ -24,7 +24,8 @@ type Node struct {
 	Labels    map[string]string `json:"labels"` // the ones that sizes select on and GFD, NFD and MIG manager write
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
-	System    System            `json:"system,omitempty"`    // who hands out shares of the cards, where it is not the vendor's device plugin
+	// who hands out shares of the cards, where it is not the vendor's device plugin
+	System    System            `json:"system,omitempty"`
 	Cards     Cards             `json:"cards"`               // the physical ones
 	Devices   Devices           `json:"devices,omitempty"`   // published by DRA drivers as ResourceSlices
 	Counters  []CounterSet      `json:"counters,omitempty"`  // what partitions of one card share
@@ -62,7 +63,8 @@ type Resource struct {
 	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
 }
 
-// Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted twice.
+// Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted
+// twice.
 func (r Resource) Usable() int64 {
 	return max(0, min(r.Allocatable, max(r.Capacity, r.Allocatable)-r.Bad))
 }
@@ -86,16 +88,20 @@ type Device struct {
 	Consumes   []Consumption        `json:"consumes,omitempty"`
 	Tainted    bool                 `json:"tainted,omitempty"`  // with NoSchedule or NoExecute
 	Multiple   bool                 `json:"multiple,omitempty"` // several claims may take parts of its capacity
-	Gone       bool                 `json:"gone,omitempty"`     // allocated, but not published any more: nothing is known of it but its name
-	Holders    []Holder             `json:"holders,omitempty"`  // the pods whose claims it is allocated to; Count is 1
-	Claim      string               `json:"claim,omitempty"`    // namespace/name of the claim it is allocated to; of several the first
-	Consumed   map[string]string    `json:"consumed,omitempty"` // of a device for several claims: what they take of its capacity
+	// allocated, but not published any more: nothing is known of it but its name
+	Gone    bool     `json:"gone,omitempty"`
+	Holders []Holder `json:"holders,omitempty"` // the pods whose claims it is allocated to; Count is 1
+	// namespace/name of the claim it is allocated to; of several the first
+	Claim string `json:"claim,omitempty"`
+	// of a device for several claims: what they take of its capacity
+	Consumed map[string]string `json:"consumed,omitempty"`
 }
 
 // Held reports whether a claim has it, with or without a pod that uses the claim already.
 func (d Device) Held() bool { return d.Claim != "" }
 
-// Attached are devices of one pool that several nodes reach alike: a remote pool of GPUs, a fabric. They are no node's own and are counted once.
+// Attached are devices of one pool that several nodes reach alike: a remote pool of GPUs, a fabric. They are no node's
+// own and are counted once.
 type Attached struct {
 	Driver   string       `json:"driver"`
 	Pool     string       `json:"pool"`
@@ -145,11 +151,12 @@ type Cards struct {
 
 // PhysicalCard is one card as the node agent sees it.
 type PhysicalCard struct {
-	Index  int         `json:"index"`
-	UUID   string      `json:"uuid"`
-	Model  string      `json:"model"`
-	Lost   bool        `json:"lost,omitempty"`   // fell off the bus, or cannot be used before a reset
-	Axis   int         `json:"axis,omitempty"`   // memory slices of a card that can be cut; 0: it cannot be, is not, or this is not known
+	Index int    `json:"index"`
+	UUID  string `json:"uuid"`
+	Model string `json:"model"`
+	Lost  bool   `json:"lost,omitempty"` // fell off the bus, or cannot be used before a reset
+	// memory slices of a card that can be cut; 0: it cannot be, is not, or this is not known
+	Axis   int         `json:"axis,omitempty"`
 	Slices []Placement `json:"slices,omitempty"` // by start
 	Fits   []Fitting   `json:"fits,omitempty"`   // profiles that still fit beside the slices
 	Errors *CardErrors `json:"errors,omitempty"` // nil: its agent does not say

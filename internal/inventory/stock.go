@@ -9,8 +9,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Stock says what the physical cards of a snapshot do, by model: how much of them is held, free and broken. A slice counts by its compute slices, a share by how many there
-// are. Cards are counted where they can be told, apart from what is offered of them, so that the two can be compared. vGPUs are left out: their cards belong to hypervisors.
+// Stock says what the physical cards of a snapshot do, by model: how much of them is held, free and broken. A slice
+// counts by its compute slices, a share by how many there are. Cards are counted where they can be told, apart from
+// what is offered of them, so that the two can be compared. vGPUs are left out: their cards belong to hypervisors.
 func Stock(s Snapshot) []usage.Stock {
 	models := map[string]*usage.Stock{}
 	for _, n := range s.Nodes {
@@ -35,7 +36,8 @@ func Stock(s Snapshot) []usage.Stock {
 	return list
 }
 
-// stock adds what a node, or a pool, has. Where partitions exclude each other, what is not held is one rest: free, or on a closed node broken.
+// stock adds what a node, or a pool, has. Where partitions exclude each other, what is not held is one rest: free, or
+// on a closed node broken.
 func stock(models map[string]*usage.Stock, totals []Total, model string, cards int64, known, usable bool) {
 	totals = slices.DeleteFunc(totals, func(t Total) bool { return !ofCards(t.Kind) || t.Total == 0 })
 	var sum usage.Stock
@@ -46,7 +48,8 @@ func stock(models map[string]*usage.Stock, totals []Total, model string, cards i
 		}
 		whole := partsOf(t, cards, known && len(totals) == 1)
 		ours, held, free := whole(t.Ours), whole(t.Held()), whole(t.Held()+t.Free)
-		sum.Ours, sum.Others, sum.Free, sum.Broken = sum.Ours+ours, sum.Others+held-ours, sum.Free+free-held, sum.Broken+whole(t.Total)-free
+		sum.Ours, sum.Others, sum.Free, sum.Broken = sum.Ours+ours, sum.Others+held-ours, sum.Free+free-held,
+			sum.Broken+whole(t.Total)-free
 		if !known {
 			sum.Cards += (whole(t.Total) + usage.Parts - 1) / usage.Parts * usage.Parts
 		}
@@ -69,7 +72,8 @@ func stock(models map[string]*usage.Stock, totals []Total, model string, cards i
 		models[model] = &usage.Stock{Model: model}
 	}
 	m := models[model]
-	m.Cards, m.Ours, m.Others, m.Free, m.Broken = m.Cards+sum.Cards, m.Ours+sum.Ours, m.Others+sum.Others, m.Free+sum.Free, m.Broken+sum.Broken
+	m.Cards, m.Ours, m.Others, m.Free, m.Broken = m.Cards+sum.Cards, m.Ours+sum.Ours, m.Others+sum.Others, m.Free+sum.Free,
+		m.Broken+sum.Broken
 }
 
 // ofCards reports whether units of a kind can be told in cards.
@@ -78,8 +82,9 @@ func ofCards(k Kind) bool {
 	return k.Unit == Card || k.Unit == Slice || k.Unit == Share || k.Unit == VMDevice && !virtual
 }
 
-// partsOf gives what so many units of a total are in parts of a card; all of them together are whole cards again, whatever a single one rounds to. What one is of a card is
-// told by its profile and replicas; where they do not say, and it is the only thing that its node offers, by the cards that are there. Else it is not told, and 0.
+// partsOf gives what so many units of a total are in parts of a card; all of them together are whole cards again,
+// whatever a single one rounds to. What one is of a card is told by its profile and replicas; where they do not say,
+// and it is the only thing that its node offers, by the cards that are there. Else it is not told, and 0.
 func partsOf(t Total, cards int64, only bool) func(units int64) int64 {
 	numerator, denominator := int64(1), int64(1)
 	told := t.Unit == Card || t.Unit == VMDevice
@@ -100,7 +105,8 @@ func partsOf(t Total, cards int64, only bool) func(units int64) int64 {
 	return func(units int64) int64 { return units * numerator * usage.Parts / denominator }
 }
 
-// amdPartitions are how many partitions a mode makes of a card of the MI300 family: AMD GPU operator, "GPU partitioning". CPX is one for each of eight dies.
+// amdPartitions are how many partitions a mode makes of a card of the MI300 family: AMD GPU operator, "GPU
+// partitioning". CPX is one for each of eight dies.
 var amdPartitions = map[string]int64{"spx": 1, "dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}
 
 // sliceOf is a slice as a fraction of its card: "3g.40gb" is three of an H100's seven.

@@ -33,31 +33,43 @@ func TestStock(t *testing.T) {
 		pods []*corev1.Pod
 		want []usage.Stock
 	}{
-		"a whole card and one that is cut in seven": {mixedNode(), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.10gb", "3")), pod("b", list("nvidia.com/gpu", "1"), foreign)},
+		"a whole card and one that is cut in seven": {mixedNode(),
+			[]*corev1.Pod{pod("a", list("nvidia.com/mig-1g.10gb", "3")), pod("b", list("nvidia.com/gpu", "1"), foreign)},
 			h100(usage.Stock{Cards: 2 * partsOfCard, Ours: 360, Others: 840, Free: 480})},
-		"what a cut leaves over is offered by nobody": {mixedNode(offers("nvidia.com/mig-3g.40gb", "2", "nvidia.com/gpu", "1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-3g.40gb", "1"))},
+		"what a cut leaves over is offered by nobody": {mixedNode(offers("nvidia.com/mig-3g.40gb", "2", "nvidia.com/gpu",
+			"1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-3g.40gb", "1"))},
 			h100(usage.Stock{Cards: 2 * partsOfCard, Ours: 360, Free: 360 + 840})},
-		"on a closed node nothing is free": {mixedNode(func(n *corev1.Node) { n.Spec.Unschedulable = true }), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.10gb", "7"))},
+		"on a closed node nothing is free": {mixedNode(func(n *corev1.Node) { n.Spec.Unschedulable = true }),
+			[]*corev1.Pod{pod("a", list("nvidia.com/mig-1g.10gb", "7"))},
 			h100(usage.Stock{Cards: 2 * partsOfCard, Ours: 840, Broken: 840})},
 		"cards that nobody offers": {mixedNode(offers("cpu", "4")), nil, h100(usage.Stock{Cards: 2 * partsOfCard})},
-		"shares of two cards": {mixedNode(offers("nvidia.com/gpu", "22"), labelled("nvidia.com/gpu.replicas", "11", "nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3-SHARED")),
-			[]*corev1.Pod{pod("a", list("nvidia.com/gpu", "11")), pod("b", list("nvidia.com/gpu", "1"))}, h100(usage.Stock{Cards: 2 * partsOfCard, Ours: 840 + 76, Free: 1680 - 840 - 76})},
-		"more held than there is, on a card that says it is one": {mixedNode(offers("nvidia.com/gpu", "3"), labelled("nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/gpu", "3"))},
+		"shares of two cards": {mixedNode(offers("nvidia.com/gpu", "22"), labelled("nvidia.com/gpu.replicas", "11",
+			"nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3-SHARED")),
+			[]*corev1.Pod{pod("a", list("nvidia.com/gpu", "11")), pod("b", list("nvidia.com/gpu", "1"))},
+			h100(usage.Stock{Cards: 2 * partsOfCard, Ours: 840 + 76, Free: 1680 - 840 - 76})},
+		"more held than there is, on a card that says it is one": {mixedNode(offers("nvidia.com/gpu", "3"),
+			labelled("nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/gpu", "3"))},
 			h100(usage.Stock{Cards: partsOfCard, Ours: 3 * partsOfCard})},
-		"a slice of four": {mixedNode(offers("nvidia.com/mig-1g.6gb", "4"), labelled("nvidia.com/gpu.product", "NVIDIA-A30", "nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.6gb", "1"))},
+		"a slice of four": {mixedNode(offers("nvidia.com/mig-1g.6gb", "4"), labelled("nvidia.com/gpu.product", "NVIDIA-A30",
+			"nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.6gb", "1"))},
 			[]usage.Stock{{Model: "NVIDIA-A30", Cards: partsOfCard, Ours: 210, Free: 630}}},
-		"a virtual machine's vGPUs": {mixedNode(offers("nvidia.com/gpu", "2"), labelled("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true")), nil, []usage.Stock{}},
-		"a node without a GPU":      {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil, []usage.Stock{}},
+		"a virtual machine's vGPUs": {mixedNode(offers("nvidia.com/gpu", "2"),
+			labelled("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true")), nil, []usage.Stock{}},
+		"a node without a GPU": {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil,
+			[]usage.Stock{}},
 	} {
-		if diff := cmp.Diff(c.want, Stock(Build("west", time.Time{}, Seen{Nodes: []*corev1.Node{c.node}, Pods: c.pods}, ours))); diff != "" {
+		if diff := cmp.Diff(c.want, Stock(Build("west", time.Time{}, Seen{Nodes: []*corev1.Node{c.node}, Pods: c.pods},
+			ours))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", sentence, diff)
 		}
 	}
 }
 
-// TestAgentsOfVirtualMachinesCountNoCards: an agent in a virtual machine reports its vGPUs, and they stood on the page as cards that nobody offers.
+// TestAgentsOfVirtualMachinesCountNoCards: an agent in a virtual machine reports its vGPUs, and they stood on the page
+// as cards that nobody offers.
 func TestAgentsOfVirtualMachinesCountNoCards(t *testing.T) {
-	n := Node{Ready: true, Model: "NVIDIA-A40-12Q", Cards: Cards{Each: make([]PhysicalCard, 2)}, Resources: []Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}}
+	n := Node{Ready: true, Model: "NVIDIA-A40-12Q", Cards: Cards{Each: make([]PhysicalCard, 2)},
+		Resources: []Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}}
 	if got := Stock(Snapshot{Nodes: []Node{n}}); len(got) != 0 {
 		t.Errorf("want none, got %+v", got)
 	}
@@ -67,11 +79,14 @@ func TestAgentsOfVirtualMachinesCountNoCards(t *testing.T) {
 func TestStockOfWholeCards(t *testing.T) {
 	for held := range int64(10) {
 		for ill := range int64(9) {
-			r := Resource{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8 - ill, Holders: []Holder{{Workload: "w-1", Count: held / 2}, {Count: held - held/2}}}
+			r := Resource{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8 - ill,
+				Holders: []Holder{{Workload: "w-1", Count: held / 2}, {Count: held - held/2}}}
 			for _, ready := range []bool{true, false} {
-				n := Node{Ready: ready, Model: "NVIDIA-H100-80GB-HBM3", Cards: Cards{Count: 8, Known: true}, Resources: []Resource{r}}
+				n := Node{Ready: ready, Model: "NVIDIA-H100-80GB-HBM3", Cards: Cards{Count: 8, Known: true},
+					Resources: []Resource{r}}
 				s := Stock(Snapshot{Nodes: []Node{n, n}})[0]
-				if s.Ours+s.Others+s.Free+s.Broken != s.Cards || s.Cards != 16*partsOfCard || min(s.Ours, s.Others, s.Free, s.Broken) < 0 || !ready && s.Free > 0 {
+				if s.Ours+s.Others+s.Free+s.Broken != s.Cards || s.Cards != 16*partsOfCard ||
+					min(s.Ours, s.Others, s.Free, s.Broken) < 0 || !ready && s.Free > 0 {
 					t.Fatalf("%d held and %d ill: %+v", held, ill, s)
 				}
 			}

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// What the API server lets through is bounded already; drivers, fakes and aggregated servers may be less strict, and every text here ends on a page.
+// What the API server lets through is bounded already; drivers, fakes and aggregated servers may be less strict, and
+// every text here ends on a page.
 const (
 	longestName  = 253 // DNS subdomain: nodes, pods, pools
 	longestKey   = 317 // prefix/name of labels and resources
@@ -14,7 +15,8 @@ const (
 	mostNamed    = 64  // resources of one node
 )
 
-// clean bounds a foreign text in bytes and takes out what a page or a log would stumble over. A text that is in order stays the same, allocating nothing.
+// clean bounds a foreign text in bytes and takes out what a page or a log would stumble over. A text that is in order
+// stays the same, allocating nothing.
 func clean(text string, longest int) string {
 	if len(text) <= longest && plain(text) {
 		return text

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Total counts one kind of thing in a cluster: one resource or driver, on one model of card, in one cut. Held + Free + Broken = Total. Things of different
-// kinds are never added: slices are no cards, and shares of a card are neither.
+// Total counts one kind of thing in a cluster: one resource or driver, on one model of card, in one cut. Held + Free +
+// Broken = Total. Things of different kinds are never added: slices are no cards, and shares of a card are neither.
 type Total struct {
 	Cluster  string `json:"cluster"`
 	Resource string `json:"resource"` // "nvidia.com/gpu", or the DRA driver "gpu.nvidia.com"
@@ -68,7 +68,8 @@ func Totals(s Snapshot) []Total {
 		list = append(list, *total)
 	}
 	slices.SortFunc(list, func(a, b Total) int {
-		return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Profile, b.Profile), strings.Compare(a.Resource, b.Resource),
+		return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Profile, b.Profile),
+			strings.Compare(a.Resource, b.Resource),
 			strings.Compare(string(a.Unit), string(b.Unit)), cmp.Compare(a.Replicas, b.Replicas))
 	})
 	return list
@@ -83,7 +84,8 @@ func (t *tallies) at(key totalKey) *Total {
 	return total
 }
 
-// resource adds one resource of one node. What is held counts before what is ill: a pod that runs on an ill device holds it.
+// resource adds one resource of one node. What is held counts before what is ill: a pod that runs on an ill device
+// holds it.
 func (t *tallies) resource(n *Node, r Resource, usable, odd bool) {
 	key := totalKey{resource: r.Name, kind: KindOf(*n, r.Name)}
 	total := t.at(key)
@@ -138,8 +140,8 @@ func (t *tallies) cards(n *Node, key totalKey, total *Total, there int64) {
 	}
 }
 
-// devices adds the devices of one node or of one attached pool. Devices that share counters exclude each other: of each kind counts what is held and what
-// could still be had if nothing else were taken.
+// devices adds the devices of one node or of one attached pool. Devices that share counters exclude each other: of each
+// kind counts what is held and what could still be had if nothing else were taken.
 func (t *tallies) devices(devices []Device, sets []CounterSet, usable, odd bool) {
 	left := newBudget(devices, sets)
 	byKey := map[totalKey][]Device{}

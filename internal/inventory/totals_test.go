@@ -13,7 +13,8 @@ import (
 
 func q(n int64) *resource.Quantity { return resource.NewQuantity(n, resource.DecimalSI) }
 
-// checkTotals asserts what holds for every cluster: the parts make the whole, no part is negative, and each unit of a resource is counted once.
+// checkTotals asserts what holds for every cluster: the parts make the whole, no part is negative, and each unit of a
+// resource is counted once.
 func checkTotals(t *testing.T, s Snapshot) {
 	t.Helper()
 	var counted, there, excess, held int64
@@ -64,26 +65,36 @@ func TestTotals(t *testing.T) {
 			}
 		}
 	}
-	shares := []func(*corev1.Node){wholeCard, label("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "time-slicing", "nvidia.com/gpu.count", "2"), resourcesOf("nvidia.com/gpu.shared", "8")}
+	shares := []func(*corev1.Node){wholeCard, label("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy",
+		"time-slicing", "nvidia.com/gpu.count", "2"), resourcesOf("nvidia.com/gpu.shared", "8")}
 	seen := Seen{
 		Nodes: []*corev1.Node{
 			mixedNode(called("mixed")),
 			mixedNode(called("closed"), func(n *corev1.Node) { n.Spec.Unschedulable = true }),
 			mixedNode(append(shares, called("shares"))...),
 			mixedNode(wholeCard, called("whole")),
-			mixedNode(wholeCard, called("ill"), resourcesOf(gpu, "4"), label("nvidia.com/gpu.count", "4"), func(n *corev1.Node) { n.Status.Allocatable[gpu] = *q(2) }),
-			mixedNode(wholeCard, called("single"), label("nvidia.com/gpu.product", "NVIDIA-L40S-MIG-1g.5gb", "nvidia.com/gpu.count", "7", "nvidia.com/mig.strategy", "single", "nvidia.com/mig.capable", "true"), resourcesOf(gpu, "7")),
+			mixedNode(wholeCard, called("ill"), resourcesOf(gpu, "4"), label("nvidia.com/gpu.count", "4"), func(n *corev1.Node) {
+				n.Status.Allocatable[gpu] = *q(2)
+			}),
+			mixedNode(wholeCard, called("single"), label("nvidia.com/gpu.product", "NVIDIA-L40S-MIG-1g.5gb",
+				"nvidia.com/gpu.count", "7", "nvidia.com/mig.strategy", "single", "nvidia.com/mig.capable", "true"),
+				resourcesOf(gpu, "7")),
 		},
-		Pods: []*corev1.Pod{pod("a", list(slice, "2"), on("mixed", false)), pod("b", list(slice, "1"), on("mixed", true)), pod("c", list("nvidia.com/gpu.shared", "1"), on("shares", false)),
-			pod("d", list(gpu, "3"), on("ill", true)), pod("e", list(gpu, "5"), on("whole", false)), pod("f", list(slice, "1"), on("closed", false))},
+		Pods: []*corev1.Pod{pod("a", list(slice, "2"), on("mixed", false)), pod("b", list(slice, "1"), on("mixed", true)),
+			pod("c", list("nvidia.com/gpu.shared", "1"), on("shares", false)),
+			pod("d", list(gpu, "3"), on("ill", true)), pod("e", list(gpu, "5"), on("whole", false)),
+			pod("f", list(slice, "1"), on("closed", false))},
 	}
 	got := Totals(Build("main", now, seen, ours))
 	h100, l40s := "NVIDIA-H100-80GB-HBM3", "NVIDIA-L40S"
 	want := []Total{
 		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: h100}, Total: 2, Free: 1, Broken: 1, Odd: 1, Cards: 2},
-		{Cluster: "main", Resource: slice, Kind: Kind{Unit: Slice, Model: h100, Profile: "1g.10gb"}, Total: 14, Ours: 3, Foreign: 1, Free: 4, Broken: 6, Odd: 7},
-		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: l40s}, Total: 5, Ours: 1, Foreign: 3, Broken: 1, Odd: 5, Excess: 4, Cards: 5},
-		{Cluster: "main", Resource: gpu + ".shared", Kind: Kind{Unit: Share, Model: l40s, Replicas: 4}, Total: 8, Ours: 1, Free: 7, Cards: 2},
+		{Cluster: "main", Resource: slice, Kind: Kind{Unit: Slice, Model: h100, Profile: "1g.10gb"}, Total: 14, Ours: 3,
+			Foreign: 1, Free: 4, Broken: 6, Odd: 7},
+		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: l40s}, Total: 5, Ours: 1, Foreign: 3, Broken: 1,
+			Odd: 5, Excess: 4, Cards: 5},
+		{Cluster: "main", Resource: gpu + ".shared", Kind: Kind{Unit: Share, Model: l40s, Replicas: 4}, Total: 8, Ours: 1,
+			Free: 7, Cards: 2},
 		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Slice, Model: l40s, Profile: "1g.5gb"}, Total: 7, Free: 7},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -95,7 +106,8 @@ func TestTotals(t *testing.T) {
 func TestTotalsOfDevices(t *testing.T) {
 	h100 := "NVIDIA-H100-80GB-HBM3"
 	total := func(unit Unit, profile string, upTo bool, numbers ...int64) Total {
-		x := Total{Cluster: "main", Resource: "gpu.nvidia.com", DRA: true, Kind: Kind{Unit: unit, Model: h100, Profile: profile}, UpTo: upTo}
+		x := Total{Cluster: "main", Resource: "gpu.nvidia.com", DRA: true, Kind: Kind{Unit: unit, Model: h100,
+			Profile: profile}, UpTo: upTo}
 		x.Total, x.Ours, x.Foreign, x.Free, x.Broken = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
 		if unit == Card {
 			x.Cards = x.Total
@@ -114,27 +126,36 @@ func TestTotalsOfDevices(t *testing.T) {
 			ill[i] = tainted(ill[i], "NoSchedule")
 		}
 	}
-	far := named(draSlice("far", 1, 1, card(0), card(1)), "far", func(s *resourcev1.ResourceSliceSpec) { s.NodeName, s.AllNodes = nil, ptr(true) })
+	far := named(draSlice("far", 1, 1, card(0), card(1)), "far", func(s *resourcev1.ResourceSliceSpec) {
+		s.NodeName, s.AllNodes = nil, ptr(true)
+	})
 	cases := map[string]struct {
 		slice *resourcev1.ResourceSlice
 		claim *resourcev1.ResourceClaim
 		want  []Total
 	}{
-		"cards":             {draSlice("n1", 1, 1, card(0), card(1), tainted(card(2), "NoSchedule")), claim("c", "n1", []string{"gpu-0"}, "a"), []Total{total(Card, "", false, 3, 1, 0, 1, 1)}},
-		"held by a claim":   {draSlice("n1", 1, 1, card(0)), claim("c", "n1", []string{"gpu-0"}), []Total{total(Card, "", false, 1, 0, 1, 0, 0)}},
+		"cards": {draSlice("n1", 1, 1, card(0), card(1), tainted(card(2), "NoSchedule")),
+			claim("c", "n1", []string{"gpu-0"}, "a"), []Total{total(Card, "", false, 3, 1, 0, 1, 1)}},
+		"held by a claim": {draSlice("n1", 1, 1, card(0)), claim("c", "n1", []string{"gpu-0"}),
+			[]Total{total(Card, "", false, 1, 0, 1, 0, 0)}},
 		"reached from afar": {far, claim("c", "far", []string{"gpu-0"}, "a"), []Total{total(Card, "", false, 2, 1, 0, 1, 0)}},
 		"a card that is not cut yet is up to so many of each": {withCounters(dynamic(0)...), nil,
-			[]Total{total(Card, "", true, 1, 0, 0, 1, 0), total(Slice, "1g.10gb", true, 7, 0, 0, 7, 0), total(Slice, "3g.40gb", true, 2, 0, 0, 2, 0)}},
+			[]Total{total(Card, "", true, 1, 0, 0, 1, 0), total(Slice, "1g.10gb", true, 7, 0, 0, 7, 0),
+				total(Slice, "3g.40gb", true, 2, 0, 0, 2, 0)}},
 		"one slice is taken": {withCounters(dynamic(0)...), claim("c", "n1", []string{one}, "a"),
-			[]Total{total(Card, "", true, 0, 0, 0, 0, 0), total(Slice, "1g.10gb", true, 7, 1, 0, 6, 0), total(Slice, "3g.40gb", true, 1, 0, 0, 1, 0)}},
+			[]Total{total(Card, "", true, 0, 0, 0, 0, 0), total(Slice, "1g.10gb", true, 7, 1, 0, 6, 0),
+				total(Slice, "3g.40gb", true, 1, 0, 0, 1, 0)}},
 		"the whole card is taken": {withCounters(dynamic(0)...), claim("c", "n1", []string{"gpu-0"}, "a"),
-			[]Total{total(Card, "", true, 1, 1, 0, 0, 0), total(Slice, "1g.10gb", true, 0, 0, 0, 0, 0), total(Slice, "3g.40gb", true, 0, 0, 0, 0, 0)}},
+			[]Total{total(Card, "", true, 1, 1, 0, 0, 0), total(Slice, "1g.10gb", true, 0, 0, 0, 0, 0),
+				total(Slice, "3g.40gb", true, 0, 0, 0, 0, 0)}},
 		"ill slices": {withCounters(ill...), nil,
-			[]Total{total(Card, "", true, 1, 0, 0, 1, 0), total(Slice, "1g.10gb", true, 7, 0, 0, 0, 7), total(Slice, "3g.40gb", true, 2, 0, 0, 2, 0)}},
+			[]Total{total(Card, "", true, 1, 0, 0, 1, 0), total(Slice, "1g.10gb", true, 7, 0, 0, 0, 7),
+				total(Slice, "3g.40gb", true, 2, 0, 0, 2, 0)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			seen := Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{withUID(pod("a", list("cpu", "1")))}, Slices: []*resourcev1.ResourceSlice{c.slice}}
+			seen := Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{withUID(pod("a", list("cpu", "1")))},
+				Slices: []*resourcev1.ResourceSlice{c.slice}}
 			if c.claim != nil {
 				seen.Claims = append(seen.Claims, c.claim)
 			}
@@ -153,7 +174,8 @@ func TestTotalsOfDevices(t *testing.T) {
 
 // A device that went away under its claim is beyond what there is, and neither free nor broken.
 func TestTotalsOfDevicesThatAreGone(t *testing.T) {
-	s := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours)
+	s := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")},
+		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours)
 	got := Totals(s)
 	if len(got) != 1 || got[0].Total != 0 || got[0].Excess != 1 {
 		t.Errorf("got %+v", got)
@@ -168,7 +190,8 @@ func TestClean(t *testing.T) {
 		longest int
 		want    string
 	}{
-		{"nvidia.com/gpu", 20, "nvidia.com/gpu"}, {"abcdef", 3, "abc"}, {"a\x00b\nc\x1b[31m", 99, "a?b?c?[31m"}, {"\xff\xfe", 9, "?"}, {"Größe", 9, "Größe"}, {"Größe", 3, "Gr"},
+		{"nvidia.com/gpu", 20, "nvidia.com/gpu"}, {"abcdef", 3, "abc"}, {"a\x00b\nc\x1b[31m", 99, "a?b?c?[31m"},
+		{"\xff\xfe", 9, "?"}, {"Größe", 9, "Größe"}, {"Größe", 3, "Gr"},
 		{"a\u202eb", 9, "a?b"}, {"", 0, ""}, {"\u2028", 9, "?"},
 	}
 	for _, c := range cases {

@@ -6,12 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// vendors are the domains under which accelerators, shares of them and networks for them are advertised. Other extended resources (a KVM device, a
-// sound card) are none of a GPU portal's business.
+// vendors are the domains under which accelerators, shares of them and networks for them are advertised. Other extended
+// resources (a KVM device, a sound card) are none of a GPU portal's business.
 var vendors = []string{
 	"nvidia.com/", "amd.com/", "gpu.intel.com/", "habana.ai/",
 	"mig.das.com/", "volcano.sh/", "tencent.com/", "aliyun.com/", "virtaitech.com/", "bitfusion.io/", "rdma/",
-	"cambricon.com/", "hygon.com/", "metax-tech.com/", "huawei.com/", "iluvatar.ai/", "kunlunxin.com/", "enflame.com/", "mthreads.com/",
+	"cambricon.com/", "hygon.com/", "metax-tech.com/", "huawei.com/", "iluvatar.ai/", "kunlunxin.com/", "enflame.com/",
+	"mthreads.com/",
 	"aws.amazon.com/neuron", "google.com/tpu",
 }
 
@@ -34,8 +35,9 @@ type use struct {
 	devices  map[string]int64
 }
 
-// usageOf follows the scheduler: containers run side by side, so their requests add up; an init container runs alone beside the sidecars started
-// before it, so only the greatest counts; overhead is added; a request of the pod as a whole replaces the sum.
+// usageOf follows the scheduler: containers run side by side, so their requests add up; an init container runs alone
+// beside the sidecars started before it, so only the greatest counts; overhead is added; a request of the pod as a
+// whole replaces the sum.
 func usageOf(p *corev1.Pod) use {
 	var sum, peak use
 	for i := range p.Spec.Containers {

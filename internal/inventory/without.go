@@ -8,7 +8,8 @@ type Freed struct {
 	Bytes    int64 // of memory
 }
 
-// Without is the snapshot as it would be if the given workloads had ended. It shares with the old one what stays as it is.
+// Without is the snapshot as it would be if the given workloads had ended. It shares with the old one what stays as it
+// is.
 func (s Snapshot) Without(gone map[string]Freed) Snapshot {
 	nodes := slices.Clone(s.Nodes)
 	for i := range nodes {

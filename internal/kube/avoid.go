@@ -8,13 +8,15 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// AvoidKey is the annotation of a StatefulSet or Deployment that says what its pods go around. It is read back: what runs keeps what it was started with.
+// AvoidKey is the annotation of a StatefulSet or Deployment that says what its pods go around. It is read back: what
+// runs keeps what it was started with.
 const AvoidKey = LabelPrefix + "avoid"
 
 // Avoid is what an administrator has marked as bad when a pod is made, each list in order.
 type Avoid struct {
 	Nodes []string `json:"nodes,omitempty"`
-	Cards []string `json:"cards,omitempty"` // UUIDs; only a claim can go around a card, a device plugin hands out what it likes
+	// UUIDs; only a claim can go around a card, a device plugin hands out what it likes
+	Cards []string `json:"cards,omitempty"`
 }
 
 // mostAvoided keeps an expression within the 10 KiB that the API server takes.
@@ -37,17 +39,18 @@ func (a Avoid) annotate(notes map[string]string) {
 	}
 }
 
-// requirement keeps pods from bad nodes, unlike the wish to go around those without a licence: there is a person who takes the mark back, and pods that still wait then
-// are made anew.
+// requirement keeps pods from bad nodes, unlike the wish to go around those without a licence: there is a person who
+// takes the mark back, and pods that still wait then are made anew.
 func (a Avoid) requirement() []corev1.NodeSelectorRequirement {
 	if len(a.Nodes) == 0 {
 		return nil
 	}
-	return []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn, Values: slices.Clone(a.Nodes)}}
+	return []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn,
+		Values: slices.Clone(a.Nodes)}}
 }
 
-// selectors keep a claim from bad cards, and from slices of them: one for each attribute, as both together are longer than the API server takes. Devices of drivers that do
-// not name cards so are all let through.
+// selectors keep a claim from bad cards, and from slices of them: one for each attribute, as both together are longer
+// than the API server takes. Devices of drivers that do not name cards so are all let through.
 func (a Avoid) selectors() []resourcev1.DeviceSelector {
 	if len(a.Cards) == 0 {
 		return nil
@@ -59,7 +62,8 @@ func (a Avoid) selectors() []resourcev1.DeviceSelector {
 	const driver = `device.attributes["gpu.nvidia.com"]`
 	not := func(attribute string) resourcev1.DeviceSelector {
 		return resourcev1.DeviceSelector{CEL: &resourcev1.CELDeviceSelector{
-			Expression: `!("` + attribute + `" in ` + driver + ` && ` + driver + `["` + attribute + `"] in ` + string(quoted) + `)`}}
+			Expression: `!("` + attribute + `" in ` + driver + ` && ` + driver + `["` + attribute + `"] in ` + string(quoted) +
+				`)`}}
 	}
 	return []resourcev1.DeviceSelector{not("uuid"), not("parentUUID")}
 }

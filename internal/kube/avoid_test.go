@@ -9,23 +9,27 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// A vGPU goes around nodes that lack a licence, but never waits for that: required would keep it pending for good when every node lost its licence for a while.
+// A vGPU goes around nodes that lack a licence, but never waits for that: required would keep it pending for good when
+// every node lost its licence for a while.
 func TestNodesWithoutALicenceAreAvoided(t *testing.T) {
 	vgpu := catalog.Size{Technology: catalog.VGPU}
 	a := affinity(vgpu, []string{"vm-1", "vm-2"}, Avoid{})
-	if a == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil || len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
+	if a == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil ||
+		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
 		t.Fatalf("want one wish and no condition, got %+v", a)
 	}
 	r := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchExpressions[0]
 	if r.Key != "kubernetes.io/hostname" || r.Operator != "NotIn" || len(r.Values) != 2 {
 		t.Errorf("want both nodes named, got %+v", r)
 	}
-	if affinity(vgpu, nil, Avoid{}) != nil || affinity(catalog.Size{Technology: catalog.MIG}, []string{"vm-1"}, Avoid{}) != nil {
+	if affinity(vgpu, nil, Avoid{}) != nil || affinity(catalog.Size{Technology: catalog.MIG}, []string{"vm-1"},
+		Avoid{}) != nil {
 		t.Error("only vGPUs care, and only where a node is named")
 	}
 }
 
-// Bad nodes are no wish but a condition, beside what the size itself asks of nodes, and what is made from it can be read back.
+// Bad nodes are no wish but a condition, beside what the size itself asks of nodes, and what is made from it can be
+// read back.
 func TestBadNodesAreNotTaken(t *testing.T) {
 	in := input("h100", "jupyterlab")
 	in.Avoid = Avoid{Nodes: []string{"n-1", "n-2"}, Cards: []string{"GPU-a"}}
@@ -46,7 +50,8 @@ func TestBadNodesAreNotTaken(t *testing.T) {
 		t.Error("the note belongs on what makes the pods: on pods it would be a change of them")
 	}
 	for _, o := range objects {
-		if got := AvoidOf(o.GetAnnotations()); o.GetObjectKind().GroupVersionKind().Kind == "StatefulSet" && (len(got.Nodes) != 2 || len(got.Cards) != 1) {
+		if got := AvoidOf(o.GetAnnotations()); o.GetObjectKind().GroupVersionKind().Kind == "StatefulSet" &&
+			(len(got.Nodes) != 2 || len(got.Cards) != 1) {
 			t.Errorf("read back: %+v", got)
 		}
 	}
@@ -54,7 +59,9 @@ func TestBadNodesAreNotTaken(t *testing.T) {
 		t.Errorf("want nothing of a note that somebody broke, got %+v", got)
 	}
 	matching := catalog.Size{Placement: catalog.Placement{NodeMatch: []catalog.NodeMatch{{Key: "a", Operator: "Exists"}}}}
-	if got := affinity(matching, nil, in.Avoid).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(got) != 1 || len(got[0].MatchExpressions) != 2 {
+	if got := affinity(matching, nil,
+		in.Avoid).NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(got) != 1 ||
+		len(got[0].MatchExpressions) != 2 {
 		t.Errorf("want both conditions to hold, got %+v", got)
 	}
 }
@@ -81,7 +88,8 @@ func TestClaimsGoAroundBadCards(t *testing.T) {
 		}
 		selectors := template.Spec.Spec.Devices.Requests[0].Exactly.Selectors
 		for i, attribute := range []string{"uuid", "parentUUID"} {
-			if got := selectors[len(selectors)-2+i].CEL.Expression; !strings.Contains(got, `["GPU-a","GPU-b"]`) || !strings.Contains(got, `"`+attribute+`"`) {
+			if got := selectors[len(selectors)-2+i].CEL.Expression; !strings.Contains(got, `["GPU-a","GPU-b"]`) ||
+				!strings.Contains(got, `"`+attribute+`"`) {
 				t.Errorf("want cards and slices of them left out, got %s", got)
 			}
 		}

@@ -20,8 +20,9 @@ import (
 // podClaim is what the claim for devices is called within the pod.
 const podClaim = "gpu"
 
-// ClaimTemplateName names the template of a workload's claims for devices where nothing is avoided; "" for a workload that claims none. What a template asks for cannot be changed,
-// so the name changes with it: the pod is replaced by one that claims the new devices, and the old template goes afterwards.
+// ClaimTemplateName names the template of a workload's claims for devices where nothing is avoided; "" for a workload
+// that claims none. What a template asks for cannot be changed, so the name changes with it: the pod is replaced by one
+// that claims the new devices, and the old template goes afterwards.
 func ClaimTemplateName(w workload.Workload) string { return claimTemplateName(w, Avoid{}) }
 
 func claimTemplateName(w workload.Workload, avoid Avoid) string {
@@ -37,8 +38,8 @@ func claimTemplateName(w workload.Workload, avoid Avoid) string {
 	return w.Name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// claimSpec is what the pods of a workload claim, nil for nothing. The labels go onto the claims, so that they can be told from others; nothing in here
-// may depend on the generation, for each change is a new pod.
+// claimSpec is what the pods of a workload claim, nil for nothing. The labels go onto the claims, so that they can be
+// told from others; nothing in here may depend on the generation, for each change is a new pod.
 func claimSpec(w workload.Workload, avoid Avoid) (*resourcev1.ResourceClaimTemplateSpec, error) {
 	c := w.Size.Accelerator.Claim
 	if c == nil {
@@ -77,13 +78,15 @@ func deviceRequest(r catalog.DeviceRequest, avoid Avoid) (resourcev1.DeviceReque
 	}
 	if r.DeviceClass != "" {
 		request.Exactly = &resourcev1.ExactDeviceRequest{
-			DeviceClassName: r.DeviceClass, Selectors: selectors(r, avoid), AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(r.Devices()),
+			DeviceClassName: r.DeviceClass, Selectors: selectors(r, avoid),
+			AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(r.Devices()),
 		}
 		return request, nil
 	}
 	for _, one := range r.FirstAvailable {
 		if len(validation.IsDNS1123Label(one.Name)) > 0 || one.DeviceClass == "" || len(one.FirstAvailable) > 0 {
-			return request, fmt.Errorf("alternative %q of request %q needs a DNS label as name and a device class", one.Name, r.Name)
+			return request, fmt.Errorf("alternative %q of request %q needs a DNS label as name and a device class", one.Name,
+				r.Name)
 		}
 		request.FirstAvailable = append(request.FirstAvailable, resourcev1.DeviceSubRequest{
 			Name: one.Name, DeviceClassName: one.DeviceClass, Selectors: selectors(one, avoid),

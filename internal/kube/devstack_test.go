@@ -47,7 +47,8 @@ type contract struct {
 
 // rows has one entry for each size of catalog.EveryRow.
 var rows = map[string]row{
-	"cpu":                {pools: []string{"cpu", "orionx", "bitfusion", "intel-gpu"}}, // all of which have processors and no card of the three vendors
+	// all of which have processors and no card of the three vendors
+	"cpu":                {pools: []string{"cpu", "orionx", "bitfusion", "intel-gpu"}},
 	"h100":               {pools: []string{"h100-nvlink"}},
 	"h100-2":             {pools: []string{"h100-nvlink"}},
 	"h100-4":             {pools: []string{"h100-nvlink"}},
@@ -81,24 +82,30 @@ var rows = map[string]row{
 	"gke-l4-4":           {pools: []string{"l4-spot"}},
 
 	"hami-8gb": {contract: &contract{
-		source: "github.com/Project-HAMi/HAMi v2.10.0: README, charts/hami/values.yaml (resourceName, resourceMem, resourceCores)", scheduler: "hami-scheduler",
-		resources:   map[string]string{"nvidia.com/gpu": "1", "nvidia.com/gpumem": "8192", "nvidia.com/gpucores": "25"}, // MiB and percent of one card
+		source: "github.com/Project-HAMi/HAMi v2.10.0: README, charts/hami/values.yaml (resourceName, resourceMem, " +
+			"resourceCores)", scheduler: "hami-scheduler",
+		// MiB and percent of one card
+		resources:   map[string]string{"nvidia.com/gpu": "1", "nvidia.com/gpumem": "8192", "nvidia.com/gpucores": "25"},
 		annotations: map[string]string{"nvidia.com/use-gputype": "V100", "hami.io/gpu-scheduler-policy": "binpack"},
 	}},
 	"volcano-8gb": {contract: &contract{
 		source: "github.com/Project-HAMi/volcano-vgpu-device-plugin: README", scheduler: "volcano",
-		resources:   map[string]string{"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "8192", "volcano.sh/vgpu-cores": "25"},
+		resources: map[string]string{"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "8192",
+			"volcano.sh/vgpu-cores": "25"},
 		annotations: map[string]string{"volcano.sh/vgpu-mode": "hami-core"},
 	}},
 	"kai-quarter": {contract: &contract{
 		source: "github.com/kai-scheduler/KAI-Scheduler v0.18: docs/gpu-sharing, docs/queues", scheduler: "kai-scheduler",
-		annotations: map[string]string{"gpu-fraction": "0.25"}, labels: map[string]string{"kai.scheduler/queue": "gpu-portal"},
+		annotations: map[string]string{"gpu-fraction": "0.25"},
+		labels:      map[string]string{"kai.scheduler/queue": "gpu-portal"},
 	}},
 	"orionx-8gb": {contract: &contract{
-		source: "OrionX user documentation (VirtAI Tech): resources and environment of Kubernetes pods", scheduler: "orion-scheduler",
+		source:    "OrionX user documentation (VirtAI Tech): resources and environment of Kubernetes pods",
+		scheduler: "orion-scheduler",
 		resources: map[string]string{"virtaitech.com/gpu": "1"},
-		env: map[string]string{"ORION_VGPU": "1", "ORION_GMEM": "8192", "ORION_RATIO": "50", "ORION_RESERVED": "1", "ORION_CROSS_NODE": "0",
-			"ORION_GROUP_ID": "$(POD_UID)"},
+		env: map[string]string{"ORION_VGPU": "1", "ORION_GMEM": "8192", "ORION_RATIO": "50", "ORION_RESERVED": "1",
+			"ORION_CROSS_NODE": "0",
+			"ORION_GROUP_ID":   "$(POD_UID)"},
 	}},
 }
 
@@ -108,8 +115,9 @@ const everyKind = 27
 // kindNote is where the devstack writes what kind a node is of.
 const kindNote = "devstack.gpu-portal.example/kind"
 
-// TestDevstackEveryRow applies each size to a real API server and lets the real scheduler bind its pod: on a node of the right kind, and with claims
-// allocated by it. Where another scheduler would bind, the pod is there as that system documents it.
+// TestDevstackEveryRow applies each size to a real API server and lets the real scheduler bind its pod: on a node of
+// the right kind, and with claims allocated by it. Where another scheduler would bind, the pod is there as that system
+// documents it.
 func TestDevstackEveryRow(t *testing.T) {
 	each := map[string]int{}
 	for _, size := range catalog.EveryRow().Sizes {
@@ -148,7 +156,8 @@ func TestDevstackEveryRow(t *testing.T) {
 	}
 }
 
-// TestDevstackQuotaCountsClaims: a team that may have one slice gets no second one, and no whole card either. The pod is made and its claim is refused.
+// TestDevstackQuotaCountsClaims: a team that may have one slice gets no second one, and no whole card either. The pod
+// is made and its claim is refused.
 func TestDevstackQuotaCountsClaims(t *testing.T) {
 	s := newSpace(t, map[string]int{"dra-1g.10gb": 1})
 	start := func(size, name string) workload.Workload {
@@ -166,7 +175,8 @@ func TestDevstackQuotaCountsClaims(t *testing.T) {
 		defer s.remove(t, w)
 		within(t, name+" is refused by the quota", func() bool {
 			events := s.events(w)
-			return strings.Contains(events, "FailedResourceClaimCreation") && strings.Contains(events, "exceeded quota: portal-gpu")
+			return strings.Contains(events, "FailedResourceClaimCreation") &&
+				strings.Contains(events, "exceeded quota: portal-gpu")
 		})
 	}
 }
@@ -191,7 +201,8 @@ func newSpace(t *testing.T, quota map[string]int) *space {
 		t.Fatal(err)
 	}
 	if len(nodes.Items) < everyKind {
-		t.Skipf("this world has %d nodes; one of each kind takes %d: withstack --nodes %d", len(nodes.Items), everyKind, everyKind)
+		t.Skipf("this world has %d nodes; one of each kind takes %d: withstack --nodes %d", len(nodes.Items), everyKind,
+			everyKind)
 	}
 	for _, n := range nodes.Items {
 		s.kinds[n.Name] = n.Annotations[kindNote]
@@ -218,7 +229,8 @@ func (s *space) workload(size catalog.Size, kind catalog.WorkloadKind) workload.
 	name := "nb-" + strings.ReplaceAll(size.Name, ".", "-")
 	image, _ := s.catalog.Image("jupyterlab")
 	return workload.Workload{
-		ID: workload.ID("w-" + name), Name: name, Kind: kind, Tenant: s.tenant.Name, Owner: "anna", Size: size, Image: image, Cluster: "local",
+		ID: workload.ID("w-" + name), Name: name, Kind: kind, Tenant: s.tenant.Name, Owner: "anna", Size: size, Image: image,
+		Cluster:   "local",
 		Namespace: s.tenant.Namespace, Desired: workload.WantRunning, Generation: 1,
 	}
 }
@@ -234,7 +246,8 @@ func (s *space) start(t *testing.T, w workload.Workload) {
 	}
 }
 
-// apply writes an object and demands back all that was written: the API server drops fields that it does not know without a word.
+// apply writes an object and demands back all that was written: the API server drops fields that it does not know
+// without a word.
 func (s *space) apply(t *testing.T, o kube.Object) {
 	t.Helper()
 	content, err := kube.Content(o)
@@ -242,7 +255,8 @@ func (s *space) apply(t *testing.T, o kube.Object) {
 		t.Fatal(err)
 	}
 	kind := o.GetObjectKind().GroupVersionKind()
-	got, err := s.resource(kind, o.GetNamespace()).Apply(t.Context(), o.GetName(), &unstructured.Unstructured{Object: content},
+	got, err := s.resource(kind, o.GetNamespace()).Apply(t.Context(), o.GetName(),
+		&unstructured.Unstructured{Object: content},
 		metav1.ApplyOptions{FieldManager: "gpu-portal", Force: true})
 	if err != nil {
 		t.Fatalf("%s %s: %v", kind.Kind, o.GetName(), err)
@@ -302,7 +316,8 @@ func missing(at string, want, got any) []string {
 }
 
 func (s *space) pods(w workload.Workload) []corev1.Pod {
-	list, err := s.Client.CoreV1().Pods(w.Namespace).List(context.Background(), metav1.ListOptions{LabelSelector: labels.Set(kube.PodSelector(w)).String()})
+	list, err := s.Client.CoreV1().Pods(w.Namespace).List(context.Background(),
+		metav1.ListOptions{LabelSelector: labels.Set(kube.PodSelector(w)).String()})
 	if err != nil {
 		return nil
 	}
@@ -347,10 +362,12 @@ func (s *space) allocated(t *testing.T, pod corev1.Pod, want row) {
 		return
 	}
 	fresh, err := s.Client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
-	if err != nil || len(fresh.Status.ResourceClaimStatuses) != 1 || fresh.Status.ResourceClaimStatuses[0].ResourceClaimName == nil {
+	if err != nil || len(fresh.Status.ResourceClaimStatuses) != 1 ||
+		fresh.Status.ResourceClaimStatuses[0].ResourceClaimName == nil {
 		t.Fatalf("no claim was made for the pod: %v %v", fresh.Status.ResourceClaimStatuses, err)
 	}
-	claim, err := s.Client.ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(), *fresh.Status.ResourceClaimStatuses[0].ResourceClaimName, metav1.GetOptions{})
+	claim, err := s.Client.ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(),
+		*fresh.Status.ResourceClaimStatuses[0].ResourceClaimName, metav1.GetOptions{})
 	if err != nil || claim.Status.Allocation == nil {
 		t.Fatalf("the claim is not allocated: %v", err)
 	}
@@ -361,7 +378,8 @@ func (s *space) allocated(t *testing.T, pod corev1.Pod, want row) {
 	for _, r := range claim.Status.Allocation.Devices.Results {
 		devices = append(devices, r.Device)
 		if r.Request != want.request || r.Pool != pod.Spec.NodeName {
-			t.Errorf("device %s of %s answers the request %s, want %s on %s", r.Device, r.Pool, r.Request, want.request, pod.Spec.NodeName)
+			t.Errorf("device %s of %s answers the request %s, want %s on %s", r.Device, r.Pool, r.Request, want.request,
+				pod.Spec.NodeName)
 		}
 	}
 	slices.Sort(devices)
@@ -383,7 +401,8 @@ func (s *space) keeps(t *testing.T, w workload.Workload, want contract) {
 	}
 	pod := s.pods(w)[0]
 	c := pod.Spec.Containers[0]
-	got := contract{source: want.source, scheduler: pod.Spec.SchedulerName, annotations: among(pod.Annotations, want.annotations), labels: among(pod.Labels, want.labels)}
+	got := contract{source: want.source, scheduler: pod.Spec.SchedulerName, annotations: among(pod.Annotations,
+		want.annotations), labels: among(pod.Labels, want.labels)}
 	for name, q := range c.Resources.Limits {
 		if !strings.Contains(string(name), "/") {
 			continue
@@ -426,13 +445,15 @@ func (s *space) remove(t *testing.T, w workload.Workload) {
 	ctx := context.Background()
 	for _, ref := range kube.Names(w) {
 		how := metav1.DeletePropagationBackground
-		err := s.resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), ref.Namespace).Delete(ctx, ref.Name, metav1.DeleteOptions{PropagationPolicy: &how})
+		err := s.resource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), ref.Namespace).Delete(ctx, ref.Name,
+			metav1.DeleteOptions{PropagationPolicy: &how})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Errorf("delete %s %s: %v", ref.Kind, ref.Name, err)
 		}
 	}
 	within(t, "pods and claims are gone", func() bool {
-		claims, err := s.Client.ResourceV1().ResourceClaims(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.Set(kube.PodSelector(w)).String()})
+		claims, err := s.Client.ResourceV1().ResourceClaims(w.Namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: labels.Set(kube.PodSelector(w)).String()})
 		return err == nil && len(claims.Items) == 0 && len(s.pods(w)) == 0
 	})
 }

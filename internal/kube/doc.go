@@ -1,10 +1,11 @@
-// Package kube turns what was approved into Kubernetes objects: (workload, tenant, site) in, typed objects out. It holds no client and no clock, and
-// the same input always gives the same objects, byte for byte.
+// Package kube turns what was approved into Kubernetes objects: (workload, tenant, site) in, typed objects out. It
+// holds no client and no clock, and the same input always gives the same objects, byte for byte.
 //
-// The path of data: Objects renders a workload (objects.go: Secret, storage, StatefulSet or Deployment, Service; pod.go: the pod inside; claim.go: what
-// it claims of devices), TenantObjects the namespace that it runs in (tenant.go: Pod Security, quota, network policies, an account without token). owner.go
-// writes on every object whose it is, and reads it back. manifest.go writes objects as YAML for people, with secrets masked.
+// The path of data: Objects renders a workload (objects.go: Secret, storage, StatefulSet or Deployment, Service;
+// pod.go: the pod inside; claim.go: what it claims of devices), TenantObjects the namespace that it runs in (tenant.go:
+// Pod Security, quota, network policies, an account without token). owner.go writes on every object whose it is, and
+// reads it back. manifest.go writes objects as YAML for people, with secrets masked.
 //
-// Nothing here is built from text that a person typed: names come from the workload's checked name, everything else from the catalogue. Reading the
-// cluster, comparing and applying belong to package reconcile.
+// Nothing here is built from text that a person typed: names come from the workload's checked name, everything else
+// from the catalogue. Reading the cluster, comparing and applying belong to package reconcile.
 package kube

@@ -106,7 +106,8 @@ func readGolden(t *testing.T, path string) golden {
 
 func render(t *testing.T, g golden) string {
 	t.Helper()
-	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift, StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress}
+	site := Site{Cluster: g.Site.Cluster, Instance: "default", OpenShift: g.Site.OpenShift,
+		StorageClass: g.Site.StorageClass, InternetEgress: g.Site.InternetEgress}
 	if g.Site.Gateway != "" {
 		site.GatewayFrom = []Peer{InNamespace(g.Site.Gateway, nil)}
 	}
@@ -162,7 +163,8 @@ func inputOf(c catalog.Catalog, size, image string) Input {
 	}
 	return Input{
 		Workload: workload.Workload{
-			ID: "w-4k7q2m9x5c3d", Name: "nb-anna-7f3c", Kind: i.Kind, Tenant: "vision", Owner: "anna", OwnerName: "Anna Ö.", Size: s, Image: i, Cluster: "main",
+			ID: "w-4k7q2m9x5c3d", Name: "nb-anna-7f3c", Kind: i.Kind, Tenant: "vision", Owner: "anna", OwnerName: "Anna Ö.",
+			Size: s, Image: i, Cluster: "main",
 			Namespace: "gpu-vision", Desired: workload.WantRunning, Generation: 1,
 		},
 		Tenant: tenant.Tenant{Name: "vision"}, Site: Site{Instance: "default"}, Token: "not-a-secret",

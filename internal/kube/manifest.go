@@ -12,8 +12,8 @@ import (
 // masked stands in the place of every secret value that a person may read.
 const masked = "********"
 
-// Manifest writes objects as YAML for people, as they would be applied: without status, nulls and empty structs of the typed form. Values of Secrets
-// are masked.
+// Manifest writes objects as YAML for people, as they would be applied: without status, nulls and empty structs of the
+// typed form. Values of Secrets are masked.
 func Manifest(objects []Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objects {
@@ -67,8 +67,8 @@ func Content(o Object) (map[string]any, error) {
 	return content, nil
 }
 
-// prune drops nulls, and the structs that are empty only because their typed form cannot leave them out. Other empty values mean something: an empty
-// podSelector is every pod.
+// prune drops nulls, and the structs that are empty only because their typed form cannot leave them out. Other empty
+// values mean something: an empty podSelector is every pod.
 func prune(m map[string]any) {
 	for name, value := range m {
 		switch v := value.(type) {

@@ -46,8 +46,8 @@ const (
 // maxName keeps room for what Kubernetes appends: a revision label is the name, a dash and ten characters, within 63.
 const maxName = 52
 
-// Objects renders a workload, in the order in which it is applied. A workload that shall be deleted has none. Storage is created once and then left
-// alone: its spec cannot be changed, and a later workload may use it.
+// Objects renders a workload, in the order in which it is applied. A workload that shall be deleted has none. Storage
+// is created once and then left alone: its spec cannot be changed, and a later workload may use it.
 func Objects(in Input) ([]Object, error) {
 	if in.Workload.Desired == workload.WantDeleted {
 		return nil, nil
@@ -78,7 +78,8 @@ func Objects(in Input) ([]Object, error) {
 // Ref names an object that a workload has or may have.
 type Ref struct{ APIVersion, Kind, Namespace, Name string }
 
-// Names lists what is deleted with a workload, in the order of deletion: what makes pods first. Storage is not among them, it outlives the workload.
+// Names lists what is deleted with a workload, in the order of deletion: what makes pods first. Storage is not among
+// them, it outlives the workload.
 func Names(w workload.Workload) []Ref {
 	runner := Ref{"apps/v1", "StatefulSet", w.Namespace, w.Name}
 	if w.Kind == catalog.Endpoint {
@@ -111,7 +112,8 @@ type renderer struct {
 
 func newRenderer(in Input) (renderer, error) {
 	w := in.Workload
-	r := renderer{Input: in, owner: Owner{Instance: in.Site.Instance, Tenant: w.Tenant, Workload: w.ID, Generation: w.Generation}}
+	r := renderer{Input: in, owner: Owner{Instance: in.Site.Instance, Tenant: w.Tenant, Workload: w.ID,
+		Generation: w.Generation}}
 	if err := in.check(); err != nil {
 		return r, err
 	}
@@ -144,7 +146,8 @@ func (in Input) check() error {
 	if len(validation.IsDNS1123Label(w.Namespace)) > 0 {
 		add("namespace %q is not a DNS label", w.Namespace)
 	}
-	for what, value := range map[string]string{"id": string(w.ID), "tenant": w.Tenant, "size": w.Size.Name, "instance": in.Site.Instance} {
+	for what, value := range map[string]string{"id": string(w.ID), "tenant": w.Tenant, "size": w.Size.Name,
+		"instance": in.Site.Instance} {
 		if value == "" || len(validation.IsValidLabelValue(value)) > 0 {
 			add("%s %q cannot be a label", what, value)
 		}
@@ -165,7 +168,8 @@ func (in Input) check() error {
 		add("storage %q has no size", w.Volume)
 	}
 	for _, m := range w.Mounts {
-		if len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) || len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "" {
+		if len(validation.IsDNS1123Label(m.Name)) > 0 || m.Claim != workload.ClaimOf(w.Tenant, m.Name) ||
+			len(validation.IsValidLabelValue(m.Claim)) > 0 || m.GiB <= 0 || m.Class == "" || m.Access == "" {
 			add("volume %q of the team cannot be rendered", m.Claim)
 		}
 	}
@@ -180,14 +184,15 @@ func (in Input) hasToken() bool { return in.Workload.Image.TokenEnv != "" }
 // hasVolume: storage that the image has no place for is not made; it would wait for its first pod for ever.
 func (in Input) hasVolume() bool { return in.Workload.Volume != "" && in.Workload.Image.Home != "" }
 
-// Requests is what a pod of the size asks for. The limit is the same: extended resources cannot be overcommitted, and for the others a neighbour
-// must not be able to take what was promised.
+// Requests is what a pod of the size asks for. The limit is the same: extended resources cannot be overcommitted, and
+// for the others a neighbour must not be able to take what was promised.
 func Requests(size catalog.Size) (corev1.ResourceList, error) {
 	list, err := devices(size)
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: size.CPU, corev1.ResourceMemory: size.Memory} {
+	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: size.CPU,
+		corev1.ResourceMemory: size.Memory} {
 		q, err := resource.ParseQuantity(text)
 		if err != nil || q.Sign() <= 0 {
 			return nil, fmt.Errorf("size %s: %s %q is not a quantity above zero", size.Name, name, text)
@@ -197,7 +202,8 @@ func Requests(size catalog.Size) (corev1.ResourceList, error) {
 	return list, nil
 }
 
-// devices is the part of Requests that is the accelerator's. It is empty for a claim, and for systems whose scheduler reads annotations.
+// devices is the part of Requests that is the accelerator's. It is empty for a claim, and for systems whose scheduler
+// reads annotations.
 func devices(size catalog.Size) (corev1.ResourceList, error) {
 	list, a := corev1.ResourceList{}, size.Accelerator
 	switch {
@@ -206,7 +212,8 @@ func devices(size catalog.Size) (corev1.ResourceList, error) {
 	case size.Technology == catalog.DRA && a.Claim == nil:
 		return nil, fmt.Errorf("size %s: technology %s needs a claim", size.Name, size.Technology)
 	case a.Resource == "" && len(a.Extra) == 0 && a.Claim == nil && len(size.Placement.PodAnnotations) == 0:
-		return nil, fmt.Errorf("size %s: technology %s needs a resource, a claim, or annotations that a scheduler reads", size.Name, size.Technology)
+		return nil, fmt.Errorf("size %s: technology %s needs a resource, a claim, or annotations that a scheduler reads",
+			size.Name, size.Technology)
 	}
 	for name, text := range a.Extra {
 		q, err := resource.ParseQuantity(text)
@@ -279,26 +286,28 @@ func (r renderer) sharedClaim(m workload.Mount) *corev1.PersistentVolumeClaim {
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.PersistentVolumeAccessMode(m.Access)},
 			StorageClassName: new(m.Class),
-			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(m.GiB)<<30, resource.BinarySI)}},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(m.GiB)<<30, resource.BinarySI)}},
 		},
 	}
 }
 
-// statefulSet runs a notebook: at most one pod, and never two on the same storage. Parallel, because under the ordered policy a pod that never gets ready
-// keeps a corrected one from being made.
+// statefulSet runs a notebook: at most one pod, and never two on the same storage. Parallel, because under the ordered
+// policy a pod that never gets ready keeps a corrected one from being made.
 func (r renderer) statefulSet() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: r.runnerMeta(),
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: r.replicas(), ServiceName: r.Workload.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
-			RevisionHistoryLimit: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)}, Template: r.template(),
+			RevisionHistoryLimit: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: PodSelector(r.Workload)},
+			Template: r.template(),
 		},
 	}
 }
 
-// deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come. The deadline lies beyond the
-// startup probe, for a big model takes long to load.
+// deployment runs an endpoint. Recreate: with the default strategy an update waits for a spare GPU that may never come.
+// The deadline lies beyond the startup probe, for a big model takes long to load.
 func (r renderer) deployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -317,7 +326,8 @@ func (r renderer) service() *corev1.Service {
 		ObjectMeta: r.meta(),
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, Selector: PodSelector(r.Workload),
-			Ports: []corev1.ServicePort{{Name: PortName, Port: ServicePort, Protocol: corev1.ProtocolTCP, TargetPort: intstr.FromString(PortName)}},
+			Ports: []corev1.ServicePort{{Name: PortName, Port: ServicePort, Protocol: corev1.ProtocolTCP,
+				TargetPort: intstr.FromString(PortName)}},
 		},
 	}
 }

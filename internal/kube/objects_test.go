@@ -78,7 +78,8 @@ func TestEveryPodIsRestricted(t *testing.T) {
 		if on := pod.Spec.EnableServiceLinks; on == nil || *on {
 			t.Error("the pod would see its neighbours' addresses")
 		}
-		if s := pod.Spec.SecurityContext; in.Site.OpenShift && (s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil) {
+		if s := pod.Spec.SecurityContext; in.Site.OpenShift && (s.RunAsUser != nil || s.RunAsGroup != nil ||
+			s.FSGroup != nil) {
 			t.Error("on OpenShift the SCC picks user and groups")
 		}
 	})
@@ -113,7 +114,10 @@ func TestEveryPodAsksForWhatItMayUse(t *testing.T) {
 		if diff := cmp.Diff(want, extended); diff != "" {
 			t.Errorf("devices (-want +got):\n%s", diff)
 		}
-		hidden := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "NVIDIA_VISIBLE_DEVICES" && e.Value == "void" })
+		hidden := slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+			return e.Name == "NVIDIA_VISIBLE_DEVICES" &&
+				e.Value == "void"
+		})
 		if hidden != size.CPUOnly() {
 			t.Error("exactly pods without a GPU are told to show none")
 		}
@@ -136,7 +140,8 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 			if owner.Instance != "default" || owner.Tenant != "vision" {
 				t.Errorf("%s: %+v", kind.Kind, owner)
 			}
-			if kind.Kind != "PersistentVolumeClaim" && (owner.Workload != in.Workload.ID || owner.Generation != in.Workload.Generation) {
+			if kind.Kind != "PersistentVolumeClaim" && (owner.Workload != in.Workload.ID ||
+				owner.Generation != in.Workload.Generation) {
 				t.Errorf("%s: %+v", kind.Kind, owner)
 			}
 			if o.GetLabels()[ManagedByLabel] != ManagedBy {
@@ -168,8 +173,10 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 // Whatever a person calls a workload, labels and names hold, and nothing but the checked name gets into objects.
 func TestNothingTypedGetsIntoObjects(t *testing.T) {
 	names := []string{
-		"a", "nb", strings.Repeat("a", request.MaxName), "a" + strings.Repeat("-b", (request.MaxName-1)/2), "kube-system", "default", "openshift-infra",
-		request.Slug("Ünï cödé"), request.Slug("x\n---\nkind: Secret"), request.Slug("{{ .Values }}"), request.Slug(strings.Repeat("Long Name ", 60)),
+		"a", "nb", strings.Repeat("a", request.MaxName), "a" + strings.Repeat("-b", (request.MaxName-1)/2), "kube-system",
+		"default", "openshift-infra",
+		request.Slug("Ünï cödé"), request.Slug("x\n---\nkind: Secret"), request.Slug("{{ .Values }}"),
+		request.Slug(strings.Repeat("Long Name ", 60)),
 	}
 	const poison = "\"'\n---\nkind: Secret {{ }} $(TOKEN) <b>"
 	for _, name := range names {
@@ -262,10 +269,12 @@ func TestObjectsRefuse(t *testing.T) {
 		"no token":                  {func(in *Input) { in.Token = "" }, "token"},
 		"storage without size":      {func(in *Input) { in.Workload.Volume = "x" }, "no size"},
 		"another team's volume": {func(in *Input) {
-			in.Workload.Mounts = []workload.Mount{{Claim: "speech.data", GiB: 1, TeamShare: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes}}}
+			in.Workload.Mounts = []workload.Mount{{Claim: "speech.data", GiB: 1, TeamShare: workload.TeamShare{Name: "data",
+				Class: "nfs", Access: workload.ManyNodes}}}
 		}, "volume"},
 		"a volume with dots": {func(in *Input) {
-			in.Workload.Mounts = []workload.Mount{{Claim: "vision.../x", GiB: 1, TeamShare: workload.TeamShare{Name: "../x", Class: "nfs", Access: workload.ManyNodes}}}
+			in.Workload.Mounts = []workload.Mount{{Claim: "vision.../x", GiB: 1, TeamShare: workload.TeamShare{Name: "../x",
+				Class: "nfs", Access: workload.ManyNodes}}}
 		}, "volume"},
 		"storage with a slash":     {func(in *Input) { in.Workload.Volume, in.Workload.StorageGiB = "a/b", 1 }, "storage"},
 		"no processor":             {func(in *Input) { in.Workload.Size.CPU = "" }, "cpu"},
@@ -279,9 +288,11 @@ func TestObjectsRefuse(t *testing.T) {
 		"a claim for nothing":      {claim(), "nothing is requested"},
 		"a claim without a class":  {claim(catalog.DeviceRequest{Name: "gpu"}), "a device class or alternatives"},
 		"a claim without a name":   {claim(catalog.DeviceRequest{DeviceClass: "gpu.nvidia.com"}), "not a DNS label"},
-		"a class and alternatives": {claim(catalog.DeviceRequest{Name: "gpu", DeviceClass: "a", FirstAvailable: []catalog.DeviceRequest{{Name: "b", DeviceClass: "b"}}}),
+		"a class and alternatives": {claim(catalog.DeviceRequest{Name: "gpu", DeviceClass: "a",
+			FirstAvailable: []catalog.DeviceRequest{{Name: "b", DeviceClass: "b"}}}),
 			"and not both"},
-		"an alternative without a class": {claim(catalog.DeviceRequest{Name: "gpu", FirstAvailable: []catalog.DeviceRequest{{Name: "b"}}}), "alternative"},
+		"an alternative without a class": {claim(catalog.DeviceRequest{Name: "gpu",
+			FirstAvailable: []catalog.DeviceRequest{{Name: "b"}}}), "alternative"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -306,12 +317,15 @@ func claim(requests ...catalog.DeviceRequest) func(*Input) {
 func TestPlacementIsThatOfTheSize(t *testing.T) {
 	in := input("mig-1g.10gb", "jupyterlab")
 	in.Workload.Size.Placement = catalog.Placement{
-		NodeSelector: map[string]string{"pool": "a"}, RuntimeClass: "nvidia", SchedulerName: "hami-scheduler", PriorityClass: "interactive",
-		Tolerations:    []catalog.Toleration{{Key: "k"}, {Key: "spot", Operator: "Equal", Value: "true", Effect: "NoSchedule"}},
+		NodeSelector: map[string]string{"pool": "a"}, RuntimeClass: "nvidia", SchedulerName: "hami-scheduler",
+		PriorityClass: "interactive",
+		Tolerations: []catalog.Toleration{{Key: "k"}, {Key: "spot", Operator: "Equal", Value: "true",
+			Effect: "NoSchedule"}},
 		PodAnnotations: map[string]string{"nvidia.com/use-gputype": "A100", WorkloadKey: "w-stolen"},
 		PodLabels:      map[string]string{"kai.scheduler/queue": "vision", TenantKey: "stolen"},
-		NodeMatch:      []catalog.NodeMatch{{Key: "nvidia.com/gpu.memory", Operator: "Gt", Values: []string{"40000"}}, {Key: "x", Operator: "Exists"}},
-		Env:            map[string]string{"ORION_GROUP_ID": "$(POD_UID)", "A": "size", "JUPYTER_TOKEN": "stolen"},
+		NodeMatch: []catalog.NodeMatch{{Key: "nvidia.com/gpu.memory", Operator: "Gt", Values: []string{"40000"}},
+			{Key: "x", Operator: "Exists"}},
+		Env: map[string]string{"ORION_GROUP_ID": "$(POD_UID)", "A": "size", "JUPYTER_TOKEN": "stolen"},
 	}
 	in.Workload.Image.Env = map[string]string{"A": "image", "B": "image"}
 	objects, err := Objects(in)
@@ -319,11 +333,13 @@ func TestPlacementIsThatOfTheSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := podOf(t, objects)
-	want := []corev1.Toleration{{Key: "k", Operator: "Exists"}, {Key: "spot", Operator: "Equal", Value: "true", Effect: "NoSchedule"}}
+	want := []corev1.Toleration{{Key: "k", Operator: "Exists"}, {Key: "spot", Operator: "Equal", Value: "true",
+		Effect: "NoSchedule"}}
 	if diff := cmp.Diff(want, pod.Spec.Tolerations); diff != "" {
 		t.Error(diff)
 	}
-	if pod.Spec.NodeSelector["pool"] != "a" || *pod.Spec.RuntimeClassName != "nvidia" || pod.Spec.SchedulerName != "hami-scheduler" || pod.Spec.PriorityClassName != "interactive" {
+	if pod.Spec.NodeSelector["pool"] != "a" || *pod.Spec.RuntimeClassName != "nvidia" ||
+		pod.Spec.SchedulerName != "hami-scheduler" || pod.Spec.PriorityClassName != "interactive" {
 		t.Errorf("placement: %+v", pod.Spec)
 	}
 	if pod.Labels["kai.scheduler/queue"] != "vision" || pod.Labels[TenantKey] != "vision" {
@@ -341,7 +357,8 @@ func TestPlacementIsThatOfTheSize(t *testing.T) {
 		env = append(env, e.Name+"="+e.Value)
 	}
 	// What is referred to stands first, the size's word counts, and the secret is nobody's to set.
-	if diff := cmp.Diff([]string{"POD_UID=", "A=size", "B=image", "ORION_GROUP_ID=$(POD_UID)", "JUPYTER_TOKEN="}, env); diff != "" {
+	if diff := cmp.Diff([]string{"POD_UID=", "A=size", "B=image", "ORION_GROUP_ID=$(POD_UID)", "JUPYTER_TOKEN="},
+		env); diff != "" {
 		t.Error(diff)
 	}
 	if pod.Annotations["nvidia.com/use-gputype"] != "A100" || pod.Annotations[WorkloadKey] != string(in.Workload.ID) {
@@ -412,13 +429,16 @@ func TestTenantQuotaCountsDevices(t *testing.T) {
 	c := catalog.Catalog{Sizes: []catalog.Size{
 		{Name: "one", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}},
 		{Name: "four", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 4}},
-		{Name: "hidden", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}, Tenants: []string{"other"}},
-		{Name: "elsewhere", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"}, Clusters: []string{"far"}},
+		{Name: "hidden", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"},
+			Tenants: []string{"other"}},
+		{Name: "elsewhere", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu"},
+			Clusters: []string{"far"}},
 		{Name: "slice", Technology: catalog.MIG, Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.10gb"}},
 		{Name: "cpu", Technology: catalog.CPUOnly},
 	}}
 	quota := map[string]int{"one": 3, "four": 2, "hidden": 100, "elsewhere": 100, "slice": -5, "gone": 9, "cpu": 9}
-	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: quota}, c, Site{Instance: "default", Cluster: "near"})
+	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: quota}, c,
+		Site{Instance: "default", Cluster: "near"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,30 +456,39 @@ func TestTenantQuotaCountsDevices(t *testing.T) {
 	}
 }
 
-// A claim counts by class, of alternatives the largest of each class; what vendors bring is closed where claims are offered at all.
+// A claim counts by class, of alternatives the largest of each class; what vendors bring is closed where claims are
+// offered at all.
 func TestTenantQuotaCountsClaims(t *testing.T) {
 	claim := func(r ...catalog.DeviceRequest) catalog.Accelerator {
 		return catalog.Accelerator{Claim: &catalog.Claim{Requests: r}}
 	}
 	c := catalog.Catalog{Sizes: []catalog.Size{
-		{Name: "pair", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a", DeviceClass: "big", Count: 2}, catalog.DeviceRequest{Name: "b", DeviceClass: "small"})},
-		{Name: "either", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a", FirstAvailable: []catalog.DeviceRequest{
-			{Name: "x", DeviceClass: "big"}, {Name: "y", DeviceClass: "small", Count: 3}, {Name: "z", DeviceClass: "small", Count: 2}}})},
-		{Name: "hami", Technology: "hami", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2, Extra: map[string]string{"nvidia.com/gpumem": "8000"}}},
-		{Name: "gaudi", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "habana.ai/gaudi", Extra: map[string]string{"hugepages-2Mi": "1Gi"}}},
+		{Name: "pair", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a", DeviceClass: "big",
+			Count: 2}, catalog.DeviceRequest{Name: "b", DeviceClass: "small"})},
+		{Name: "either", Technology: catalog.DRA, Accelerator: claim(catalog.DeviceRequest{Name: "a",
+			FirstAvailable: []catalog.DeviceRequest{
+				{Name: "x", DeviceClass: "big"}, {Name: "y", DeviceClass: "small", Count: 3},
+				{Name: "z", DeviceClass: "small", Count: 2}}})},
+		{Name: "hami", Technology: "hami", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2,
+			Extra: map[string]string{"nvidia.com/gpumem": "8000"}}},
+		{Name: "gaudi", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "habana.ai/gaudi",
+			Extra: map[string]string{"hugepages-2Mi": "1Gi"}}},
 	}}
-	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: map[string]int{"pair": 3, "either": 2, "hami": 5, "gaudi": 2}}, c, Site{Instance: "default"})
+	objects, err := TenantObjects(tenant.Tenant{Name: "vision", Quota: map[string]int{"pair": 3, "either": 2, "hami": 5,
+		"gaudi": 2}}, c, Site{Instance: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		"big.deviceclass.resource.k8s.io/devices": "8", "small.deviceclass.resource.k8s.io/devices": "9",
 		"requests.deviceclass.resource.kubernetes.io/big": "8", "requests.deviceclass.resource.kubernetes.io/small": "9",
-		"requests.nvidia.com/gpu": "10", "requests.nvidia.com/gpumem": "40k", "limits.nvidia.com/gpu": "10", "limits.nvidia.com/gpumem": "80k",
+		"requests.nvidia.com/gpu": "10", "requests.nvidia.com/gpumem": "40k", "limits.nvidia.com/gpu": "10",
+		"limits.nvidia.com/gpumem": "80k",
 		"requests.habana.ai/gaudi": "2", "requests.hugepages-2Mi": "2Gi",
 	}
 	for _, class := range vendorClasses {
-		want[class+".deviceclass.resource.k8s.io/devices"], want["requests.deviceclass.resource.kubernetes.io/"+class] = "0", "0"
+		want[class+".deviceclass.resource.k8s.io/devices"], want["requests.deviceclass.resource.kubernetes.io/"+class] = "0",
+			"0"
 	}
 	if diff := cmp.Diff(want, hard(objects, "portal-gpu")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -496,7 +525,8 @@ func TestClaimTemplateName(t *testing.T) {
 		}
 	}
 	w := in.Workload
-	w.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu", DeviceClass: "gpu.nvidia.com"}}}
+	w.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "gpu",
+		DeviceClass: "gpu.nvidia.com"}}}
 	if got := ClaimTemplateName(w); got == name || got == "" {
 		t.Errorf("another claim is called %q, as before", got)
 	}
@@ -525,11 +555,13 @@ func TestTenantObjectsRefuse(t *testing.T) {
 		"a namespace that climbs": {tenant.Tenant{Name: "a", Namespace: "../x"}, Site{Instance: "i"}, "namespace"},
 		"no instance":             {tenant.Tenant{Name: "a"}, Site{}, "instance"},
 		"no name":                 {tenant.Tenant{}, Site{Instance: "i"}, "tenant"},
-		"a peer that is everyone": {tenant.Tenant{Name: "a"}, Site{Instance: "i", GatewayFrom: []Peer{{}}}, "every namespace"},
+		"a peer that is everyone": {tenant.Tenant{Name: "a"}, Site{Instance: "i", GatewayFrom: []Peer{{}}},
+			"every namespace"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, err := TenantObjects(c.tenant, catalog.Default(), c.site); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := TenantObjects(c.tenant, catalog.Default(), c.site); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("want an error with %q, got %v", c.want, err)
 			}
 		})

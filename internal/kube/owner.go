@@ -12,16 +12,19 @@ import (
 // LabelPrefix is the domain of all labels and annotations of the portal.
 const LabelPrefix = "gpu-portal.github.io/"
 
-// The owner record: annotations on every object, so that whose it is can be told before it is touched. The same keys are labels where a selector needs
-// them. Labels and annotations are a hint that is checked against the database and the UID; anyone with edit rights can write them.
+// The owner record: annotations on every object, so that whose it is can be told before it is touched. The same keys
+// are labels where a selector needs them. Labels and annotations are a hint that is checked against the database and
+// the UID; anyone with edit rights can write them.
 const (
-	InstanceKey   = LabelPrefix + "instance"   // which portal, where several share a cluster
-	TenantKey     = LabelPrefix + "tenant"     // name of the tenant
-	WorkloadKey   = LabelPrefix + "workload"   // id of the workload; absent on the tenant's own objects and on storage, which outlives workloads
-	GenerationKey = LabelPrefix + "generation" // of the wish that was applied; annotation of objects, never of pods, which a new wish alone must not replace
-	VolumeKey     = LabelPrefix + "volume"     // name of the storage, on its claim
-	SizeKey       = LabelPrefix + "size"       // label of pods: name of the size
-	ExposedKey    = LabelPrefix + "exposed"    // label of pods that the gateway may reach, "true"
+	InstanceKey = LabelPrefix + "instance" // which portal, where several share a cluster
+	TenantKey   = LabelPrefix + "tenant"   // name of the tenant
+	// id of the workload; absent on the tenant's own objects and on storage, which outlives workloads
+	WorkloadKey = LabelPrefix + "workload"
+	// of the wish that was applied; annotation of objects, never of pods, which a new wish alone must not replace
+	GenerationKey = LabelPrefix + "generation"
+	VolumeKey     = LabelPrefix + "volume"  // name of the storage, on its claim
+	SizeKey       = LabelPrefix + "size"    // label of pods: name of the size
+	ExposedKey    = LabelPrefix + "exposed" // label of pods that the gateway may reach, "true"
 )
 
 // The label that every object of the portal carries; watches select on it.
@@ -48,15 +51,16 @@ func OwnerOf(annotations map[string]string) Owner {
 	}
 }
 
-// Owned reports whether an object with these annotations may be written or deleted for the workload: it was made for it by the same tenant's wish, or it
-// is the storage that the workload uses.
+// Owned reports whether an object with these annotations may be written or deleted for the workload: it was made for it
+// by the same tenant's wish, or it is the storage that the workload uses.
 func Owned(annotations map[string]string, w workload.Workload) bool {
 	o := OwnerOf(annotations)
 	if o.Tenant == "" || o.Tenant != w.Tenant {
 		return false
 	}
 	if o.Volume != "" {
-		return o.Volume == w.Volume || slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == o.Volume })
+		return o.Volume == w.Volume || slices.ContainsFunc(w.Mounts,
+			func(m workload.Mount) bool { return m.Claim == o.Volume })
 	}
 	return o.Workload != "" && o.Workload == w.ID
 }

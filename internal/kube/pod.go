@@ -15,7 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// requiredSCC pins the security context constraint on OpenShift: an account that may use a wider one must not get it here.
+// requiredSCC pins the security context constraint on OpenShift: an account that may use a wider one must not get it
+// here.
 const requiredSCC = "openshift.io/required-scc"
 
 const (
@@ -24,11 +25,13 @@ const (
 	tempVolume   = "tmp"
 )
 
-// sharedGroup owns what a team shares, whatever image writes there: with a group for each image, the one that starts would take it from the others. It is "users", the
-// group that the Jupyter project's images have anyway. On OpenShift all pods of a namespace have one group already.
+// sharedGroup owns what a team shares, whatever image writes there: with a group for each image, the one that starts
+// would take it from the others. It is "users", the group that the Jupyter project's images have anyway. On OpenShift
+// all pods of a namespace have one group already.
 const sharedGroup int64 = 100
 
-// template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must not replace it.
+// template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must
+// not replace it.
 func (r renderer) template() corev1.PodTemplateSpec {
 	w := r.Workload
 	labels := maps.Clone(w.Size.Placement.PodLabels)
@@ -49,7 +52,8 @@ func (r renderer) template() corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: notes}, Spec: r.pod()}
 }
 
-// pod conforms to the Pod Security level "restricted". It mounts no token, sees no neighbours' addresses and stops within 30 s; Jupyter needs no more.
+// pod conforms to the Pod Security level "restricted". It mounts no token, sees no neighbours' addresses and stops
+// within 30 s; Jupyter needs no more.
 func (r renderer) pod() corev1.PodSpec {
 	place := r.Workload.Size.Placement
 	spec := corev1.PodSpec{
@@ -112,8 +116,9 @@ func (r renderer) container() corev1.Container {
 // podUID is the variable that a size may refer to, for systems that group processes by pod.
 const podUID = "POD_UID"
 
-// env is the variables of image and size by name, and the workload's secret. Without a GPU the runtime is told to show none: many images ask for all GPUs of
-// the node in their own environment, and NVIDIA's runtime heeds that even where the pod asked for no device.
+// env is the variables of image and size by name, and the workload's secret. Without a GPU the runtime is told to show
+// none: many images ask for all GPUs of the node in their own environment, and NVIDIA's runtime heeds that even where
+// the pod asked for no device.
 func (r renderer) env() []corev1.EnvVar {
 	i := r.Workload.Image
 	values := map[string]string{}
@@ -126,7 +131,8 @@ func (r renderer) env() []corev1.EnvVar {
 	for _, value := range r.Workload.Size.Placement.Env {
 		if strings.Contains(value, "$("+podUID+")") { // it must stand before those that refer to it
 			delete(values, podUID)
-			env = []corev1.EnvVar{{Name: podUID, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.uid"}}}}
+			env = []corev1.EnvVar{{Name: podUID, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+				APIVersion: "v1", FieldPath: "metadata.uid"}}}}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -136,15 +142,16 @@ func (r renderer) env() []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"})
 	}
 	if r.hasToken() {
-		env = append(env, corev1.EnvVar{Name: i.TokenEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: r.Workload.Name}, Key: TokenSecretKey,
-		}}})
+		env = append(env, corev1.EnvVar{Name: i.TokenEnv,
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: r.Workload.Name}, Key: TokenSecretKey,
+			}}})
 	}
 	return env
 }
 
-// volumes: storage, or in its place a directory that goes with the pod, so that a program finds its home writable either way; a /dev/shm of the size's
-// own (it counts against the memory limit); and a /tmp that any user may write to.
+// volumes: storage, or in its place a directory that goes with the pod, so that a program finds its home writable
+// either way; a /dev/shm of the size's own (it counts against the memory limit); and a /tmp that any user may write to.
 func (r renderer) volumes() []corev1.Volume {
 	var volumes []corev1.Volume
 	switch {
@@ -184,15 +191,18 @@ func (r renderer) mounts() []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: sharedVolume, MountPath: "/dev/shm"})
 	}
 	for i, m := range r.Workload.Mounts {
-		mounts = append(mounts, corev1.VolumeMount{Name: teamVolume(i), MountPath: path.Join(workload.SharedDir, m.Name), ReadOnly: m.ReadOnly})
+		mounts = append(mounts, corev1.VolumeMount{Name: teamVolume(i), MountPath: path.Join(workload.SharedDir, m.Name),
+			ReadOnly: m.ReadOnly})
 	}
 	return append(mounts, corev1.VolumeMount{Name: tempVolume, MountPath: "/tmp"})
 }
 
-// probes ask the image's health path. A notebook has ten minutes to answer first, an endpoint half an hour, for it loads a model. Only endpoints are
-// restarted when they stop answering: a restart would cost a notebook its kernels, and a person sees that it does not answer.
+// probes ask the image's health path. A notebook has ten minutes to answer first, an endpoint half an hour, for it
+// loads a model. Only endpoints are restarted when they stop answering: a restart would cost a notebook its kernels,
+// and a person sees that it does not answer.
 func probes(kind catalog.WorkloadKind, i catalog.Image) (startup, ready, live *corev1.Probe) {
-	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: i.HealthPath, Port: intstr.FromString(PortName), Scheme: corev1.URISchemeHTTP}}
+	get := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: i.HealthPath, Port: intstr.FromString(PortName),
+		Scheme: corev1.URISchemeHTTP}}
 	startup = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 2, TimeoutSeconds: 2, FailureThreshold: 300}
 	ready = &corev1.Probe{ProbeHandler: get, PeriodSeconds: 10, TimeoutSeconds: 5, FailureThreshold: 3}
 	if kind == catalog.Endpoint {
@@ -209,7 +219,8 @@ func tolerations(list []catalog.Toleration) []corev1.Toleration {
 		if operator == "" {
 			operator = corev1.TolerationOpExists
 		}
-		out = append(out, corev1.Toleration{Key: t.Key, Operator: operator, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+		out = append(out, corev1.Toleration{Key: t.Key, Operator: operator, Value: t.Value,
+			Effect: corev1.TaintEffect(t.Effect)})
 	}
 	return out
 }
@@ -218,7 +229,8 @@ func tolerations(list []catalog.Toleration) []corev1.Toleration {
 func affinity(size catalog.Size, unlicensed []string, bad Avoid) *corev1.Affinity {
 	node := &corev1.NodeAffinity{}
 	if terms := append(nodeMatch(size.Placement.NodeMatch), bad.requirement()...); len(terms) > 0 {
-		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: terms}}}
+		node.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: terms}}}
 	}
 	if size.CPUOnly() {
 		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFromGPUs()
@@ -226,7 +238,8 @@ func affinity(size catalog.Size, unlicensed []string, bad Avoid) *corev1.Affinit
 	if len(unlicensed) > 0 && size.Technology == catalog.VGPU {
 		node.PreferredDuringSchedulingIgnoredDuringExecution = awayFrom(unlicensed)
 	}
-	if node.RequiredDuringSchedulingIgnoredDuringExecution == nil && node.PreferredDuringSchedulingIgnoredDuringExecution == nil {
+	if node.RequiredDuringSchedulingIgnoredDuringExecution == nil &&
+		node.PreferredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
 	return &corev1.Affinity{NodeAffinity: node}
@@ -236,7 +249,8 @@ func affinity(size catalog.Size, unlicensed []string, bad Avoid) *corev1.Affinit
 func nodeMatch(list []catalog.NodeMatch) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for _, m := range list {
-		out = append(out, corev1.NodeSelectorRequirement{Key: m.Key, Operator: corev1.NodeSelectorOperator(m.Operator), Values: slices.Clone(m.Values)})
+		out = append(out, corev1.NodeSelectorRequirement{Key: m.Key, Operator: corev1.NodeSelectorOperator(m.Operator),
+			Values: slices.Clone(m.Values)})
 	}
 	return out
 }
@@ -244,14 +258,16 @@ func nodeMatch(list []catalog.NodeMatch) []corev1.NodeSelectorRequirement {
 // awayFromGPUs asks the scheduler, without insisting, to leave the processors of GPU nodes to work that needs the GPUs.
 func awayFromGPUs() []corev1.PreferredSchedulingTerm {
 	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
-		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present", Operator: corev1.NodeSelectorOpDoesNotExist}},
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "nvidia.com/gpu.present",
+			Operator: corev1.NodeSelectorOpDoesNotExist}},
 	}}}
 }
 
-// awayFrom asks the scheduler to take another node than those that lack a licence. It does not insist: where no other node is free the workload would wait for
-// good, for what a pod was given is not changed when the licence comes back.
+// awayFrom asks the scheduler to take another node than those that lack a licence. It does not insist: where no other
+// node is free the workload would wait for good, for what a pod was given is not changed when the licence comes back.
 func awayFrom(nodes []string) []corev1.PreferredSchedulingTerm {
 	return []corev1.PreferredSchedulingTerm{{Weight: 100, Preference: corev1.NodeSelectorTerm{
-		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn, Values: slices.Clone(nodes)}},
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpNotIn,
+			Values: slices.Clone(nodes)}},
 	}}}
 }

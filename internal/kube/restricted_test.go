@@ -30,7 +30,8 @@ func restricted(spec corev1.PodSpec) []string {
 	add(p.RunAsUser != nil && *p.RunAsUser == 0, "runs as root")
 	add(p.SeccompProfile == nil || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault, "no seccomp profile")
 	add(len(p.Sysctls) > 0, "sysctls")
-	add(p.SELinuxOptions != nil || p.WindowsOptions != nil || p.AppArmorProfile != nil, "own labels of the security modules")
+	add(p.SELinuxOptions != nil || p.WindowsOptions != nil || p.AppArmorProfile != nil,
+		"own labels of the security modules")
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		bad = append(bad, restrictedContainer(c)...)
 	}
@@ -56,8 +57,10 @@ func restrictedContainer(c corev1.Container) []string {
 	}
 	add(s.Privileged != nil && *s.Privileged, "privileged")
 	add(s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation, "may escalate")
-	add(s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0, "keeps capabilities")
+	add(s.Capabilities == nil || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) ||
+		len(s.Capabilities.Add) > 0, "keeps capabilities")
 	add(s.RunAsNonRoot != nil && !*s.RunAsNonRoot || s.RunAsUser != nil && *s.RunAsUser == 0, "runs as root")
-	add(s.ProcMount != nil || s.SELinuxOptions != nil || s.AppArmorProfile != nil || s.SeccompProfile != nil, "own security modules")
+	add(s.ProcMount != nil || s.SELinuxOptions != nil || s.AppArmorProfile != nil || s.SeccompProfile != nil,
+		"own security modules")
 	return bad
 }

@@ -17,20 +17,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// Site is what the objects must know of the cluster that they are for. The zero value, with an Instance, is a plain Kubernetes cluster whose gateway
-// runs in the namespace gpu-portal and whose workloads reach no internet.
+// Site is what the objects must know of the cluster that they are for. The zero value, with an Instance, is a plain
+// Kubernetes cluster whose gateway runs in the namespace gpu-portal and whose workloads reach no internet.
 type Site struct {
-	Cluster        string // name in the configuration; sizes that are not offered there get no quota. "" counts as any
-	Instance       string // tells portals on one cluster apart; a label value
-	GatewayFrom    []Peer // from where people's connections come; default: pods named gpu-portal in the namespace gpu-portal
+	Cluster  string // name in the configuration; sizes that are not offered there get no quota. "" counts as any
+	Instance string // tells portals on one cluster apart; a label value
+	// from where people's connections come; default: pods named gpu-portal in the namespace gpu-portal
+	GatewayFrom    []Peer
 	DNS            []Peer // where names are resolved; default: kube-dns, on OpenShift its own
 	OpenShift      bool
 	StorageClass   string // "" for the cluster's default
 	InternetEgress bool   // workloads may reach public addresses, never private ones
 }
 
-// Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every pod there; empty
-// NamespaceLabels are refused, for they would mean the whole cluster.
+// Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every
+// pod there; empty NamespaceLabels are refused, for they would mean the whole cluster.
 type Peer struct {
 	NamespaceLabels map[string]string
 	PodLabels       map[string]string
@@ -44,10 +45,11 @@ func InNamespace(name string, podLabels map[string]string) Peer {
 	return Peer{NamespaceLabels: map[string]string{namespaceName: name}, PodLabels: podLabels}
 }
 
-// private lists what "the internet" does not hold: private, shared, link-local (cloud metadata), loopback, test, multicast and reserved networks,
-// by the IANA special-purpose registries.
+// private lists what "the internet" does not hold: private, shared, link-local (cloud metadata), loopback, test,
+// multicast and reserved networks, by the IANA special-purpose registries.
 var private = map[string][]string{
-	"0.0.0.0/0": {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16",
+	"0.0.0.0/0": {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+		"192.0.0.0/24", "192.168.0.0/16",
 		"198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"},
 	"::/0": {"::/127", "64:ff9b::/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"},
 }
@@ -59,7 +61,8 @@ func TenantObjects(t tenant.Tenant, c catalog.Catalog, site Site) ([]Object, err
 		return nil, fmt.Errorf("render tenant %q: %w", t.Name, err)
 	}
 	return []Object{
-		n.namespace(), n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(), n.allowInternet(), n.account(),
+		n.namespace(), n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(),
+		n.allowInternet(), n.account(),
 	}, nil
 }
 
@@ -121,7 +124,8 @@ func (n space) namespace() *corev1.Namespace {
 	return &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: meta}
 }
 
-// gpuQuota has a line for every resource and device class of the catalogue, "0" where the tenant may have none: what a quota does not name is not limited.
+// gpuQuota has a line for every resource and device class of the catalogue, "0" where the tenant may have none: what a
+// quota does not name is not limited.
 func (n space) gpuQuota() *corev1.ResourceQuota {
 	hard := corev1.ResourceList{}
 	line := func(name string, q resource.Quantity) {
@@ -166,30 +170,33 @@ func (n space) mayHold(s catalog.Size) int64 {
 	return int64(n.tenant.QuotaOf(s.Name))
 }
 
-// classLines are the two ways to a device of a class: by a claim, and by the name that each class has as an extended resource (from Kubernetes 1.36 on;
-// an older one takes the line and counts nothing). The second counts claims too, so the numbers are the same.
+// classLines are the two ways to a device of a class: by a claim, and by the name that each class has as an extended
+// resource (from Kubernetes 1.36 on; an older one takes the line and counts nothing). The second counts claims too, so
+// the numbers are the same.
 func (n space) classLines(class string, count int64, line func(string, resource.Quantity)) {
 	q := *resource.NewQuantity(count, resource.DecimalSI)
 	line(class+".deviceclass.resource.k8s.io/devices", q)
 	line(corev1.DefaultResourceRequestsPrefix+resourcev1.ResourceDeviceClassPrefix+class, q)
 }
 
-// claimsDevices reports whether some size on this cluster is a claim. Where none is, classes are left alone: a driver may stand behind nvidia.com/gpu itself,
-// and then the claims that the scheduler makes for it count against its class as well.
+// claimsDevices reports whether some size on this cluster is a claim. Where none is, classes are left alone: a driver
+// may stand behind nvidia.com/gpu itself, and then the claims that the scheduler makes for it count against its class
+// as well.
 func (n space) claimsDevices() bool {
 	return slices.ContainsFunc(n.catalog.Sizes, func(s catalog.Size) bool {
 		return s.Accelerator.Claim != nil && (n.site.Cluster == "" || s.OfferedOn(n.site.Cluster))
 	})
 }
 
-// vendorClasses are those that the vendors' drivers bring: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu (deployments/helm), AMD's and Intel's
-// alike. They match every device, so a tenant who could write claims would get past all sizes; there is no other right to a class than the quota.
+// vendorClasses are those that the vendors' drivers bring: https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu
+// (deployments/helm), AMD's and Intel's alike. They match every device, so a tenant who could write claims would get
+// past all sizes; there is no other right to a class than the quota.
 var vendorClasses = []string{
 	"gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com",
 }
 
-// charged is what the quota counts for one claim: devices by class, and of alternatives the largest of each class, whichever is chosen in the end.
-// Source: pkg/quota/v1/evaluator/core/resource_claims.go of Kubernetes 1.36.
+// charged is what the quota counts for one claim: devices by class, and of alternatives the largest of each class,
+// whichever is chosen in the end. Source: pkg/quota/v1/evaluator/core/resource_claims.go of Kubernetes 1.36.
 func charged(c *catalog.Claim) map[string]int64 {
 	counts := map[string]int64{}
 	if c == nil {
@@ -213,8 +220,8 @@ func charged(c *catalog.Claim) map[string]int64 {
 // hami is the technology whose scheduler reads quotas of its own.
 const hami catalog.Technology = "hami"
 
-// countedByHAMi is what HAMi's scheduler holds against the keys "limits.": all cards of a pod together, while Kubernetes counts memory and cores of one.
-// Source: pkg/device/quota.go of HAMi v2.10.
+// countedByHAMi is what HAMi's scheduler holds against the keys "limits.": all cards of a pod together, while
+// Kubernetes counts memory and cores of one. Source: pkg/device/quota.go of HAMi v2.10.
 func countedByHAMi(s catalog.Size, held corev1.ResourceList) corev1.ResourceList {
 	if s.Technology != hami {
 		return nil
@@ -233,17 +240,20 @@ func countedByHAMi(s catalog.Size, held corev1.ResourceList) corev1.ResourceList
 // serviceQuota keeps a tenant from opening ways past the gateway.
 func (n space) serviceQuota() *corev1.ResourceQuota {
 	none := resource.MustParse("0")
-	return n.quota("portal-services", corev1.ResourceList{corev1.ResourceServicesLoadBalancers: none, corev1.ResourceServicesNodePorts: none})
+	return n.quota("portal-services", corev1.ResourceList{corev1.ResourceServicesLoadBalancers: none,
+		corev1.ResourceServicesNodePorts: none})
 }
 
 func (n space) quota(name string, hard corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}, ObjectMeta: n.meta(name), Spec: corev1.ResourceQuotaSpec{Hard: hard},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"}, ObjectMeta: n.meta(name),
+		Spec: corev1.ResourceQuotaSpec{Hard: hard},
 	}
 }
 
-// limits fills in what a container does not say, and bounds its disk on the node without setting any aside. No GPU is named here: for a resource with a maximum and no default the
-// API server makes the maximum the default, and every pod would silently get GPUs.
+// limits fills in what a container does not say, and bounds its disk on the node without setting any aside. No GPU is
+// named here: for a resource with a maximum and no default the API server makes the maximum the default, and every pod
+// would silently get GPUs.
 func (n space) limits() *corev1.LimitRange {
 	return &corev1.LimitRange{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRange"}, ObjectMeta: n.meta("portal-defaults"),
@@ -263,7 +273,8 @@ func (n space) limits() *corev1.LimitRange {
 
 func (n space) policy(name string, spec networkingv1.NetworkPolicySpec) *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
-		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}, ObjectMeta: n.meta(name), Spec: spec,
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}, ObjectMeta: n.meta(name),
+		Spec: spec,
 	}
 }
 
@@ -273,7 +284,8 @@ func (n space) denyAll() *networkingv1.NetworkPolicy {
 	})
 }
 
-// allowDNS names both ports: on OpenShift, and with a local cache, names are resolved on 5353, and some networks look at the port behind the Service.
+// allowDNS names both ports: on OpenShift, and with a local cache, names are resolved on 5353, and some networks look
+// at the port behind the Service.
 func (n space) allowDNS() *networkingv1.NetworkPolicy {
 	var ports []networkingv1.NetworkPolicyPort
 	for _, port := range []int32{53, 5353} {
@@ -285,7 +297,8 @@ func (n space) allowDNS() *networkingv1.NetworkPolicy {
 	})
 }
 
-// allowGateway opens the ports of the catalogue's images to the gateway alone. Ports are numbers, for not every network knows named ones.
+// allowGateway opens the ports of the catalogue's images to the gateway alone. Ports are numbers, for not every network
+// knows named ones.
 func (n space) allowGateway() *networkingv1.NetworkPolicy {
 	var numbers []int32
 	for _, i := range n.catalog.Images {
@@ -338,6 +351,7 @@ func portOf(protocol corev1.Protocol, number int32) networkingv1.NetworkPolicyPo
 // account has no token, and neither do pods that use it: workloads have no business with the API server.
 func (n space) account() *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: n.meta(AccountName), AutomountServiceAccountToken: new(bool),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: n.meta(AccountName),
+		AutomountServiceAccountToken: new(bool),
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Source is a licence server, or whatever a site keeps its licences in. A failure is an error whose text is for the log; a Failure says what people read.
+// Source is a licence server, or whatever a site keeps its licences in. A failure is an error whose text is for the
+// log; a Failure says what people read.
 type Source interface {
 	// Name is what pools call it in their Server.
 	Name() string
@@ -67,7 +68,8 @@ func (a Answer) entitlements(p Pool) []Entitlement {
 	var list []Entitlement
 	for _, f := range a.Features {
 		if p.Of(f.Name) {
-			list = append(list, Entitlement{Pool: p.Name, Reference: f.Reference, Seats: f.Total, From: f.From, Until: f.Until, Origin: FromServer, At: a.At})
+			list = append(list, Entitlement{Pool: p.Name, Reference: f.Reference, Seats: f.Total, From: f.From, Until: f.Until,
+				Origin: FromServer, At: a.At})
 		}
 	}
 	return list

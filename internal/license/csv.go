@@ -39,7 +39,8 @@ func (p LineProblem) Sentence() i18n.Text {
 	return i18n.T("licences.csv_line", "Line", p.Line, "Reason", p.Reason)
 }
 
-// Parsed is what a file says. Entitlements are what is to be kept; they are sound only where there are no Problems. Ignored are the columns that were not read.
+// Parsed is what a file says. Entitlements are what is to be kept; they are sound only where there are no Problems.
+// Ignored are the columns that were not read.
 type Parsed struct {
 	Entitlements []Entitlement
 	Problems     []LineProblem
@@ -79,19 +80,22 @@ const (
 	referenceColumn
 )
 
-// headings are the columns that are read, by the words of their heading without case, blanks and dashes: our own, and the names of the fields in which NVIDIA's
-// licence service tells an entitlement. The layout of the portal's own export is not public; a site whose export has other headings renames them.
+// headings are the columns that are read, by the words of their heading without case, blanks and dashes: our own, and
+// the names of the fields in which NVIDIA's licence service tells an entitlement. The layout of the portal's own export
+// is not public; a site whose export has other headings renames them.
 var headings = map[string]column{
 	"pool": poolColumn, "feature": poolColumn, "featurename": poolColumn,
 	"seats": seatsColumn, "count": seatsColumn, "quantity": seatsColumn, "totalquantity": seatsColumn,
 	"from": fromColumn, "validfrom": fromColumn, "startdate": fromColumn,
 	"until": untilColumn, "validuntil": untilColumn, "enddate": untilColumn, "expires": untilColumn,
-	"reference": referenceColumn, "entitlement": referenceColumn, "entitlementid": referenceColumn, "productkeyid": referenceColumn,
+	"reference": referenceColumn, "entitlement": referenceColumn, "entitlementid": referenceColumn,
+	"productkeyid": referenceColumn,
 }
 
-// ParseCSV reads entitlements and lists everything that is wrong with the file. There are those that are entered already; a line must name one of the pools,
-// by its name or feature. A comma, a semicolon or a tab parts the fields; UTF-8 and, by its mark, UTF-16 are read, and what is neither as Latin-1, as spreadsheets in western
-// Europe write it. A line with the reference of an entry changes that.
+// ParseCSV reads entitlements and lists everything that is wrong with the file. There are those that are entered
+// already; a line must name one of the pools, by its name or feature. A comma, a semicolon or a tab parts the fields;
+// UTF-8 and, by its mark, UTF-16 are read, and what is neither as Latin-1, as spreadsheets in western Europe write it.
+// A line with the reference of an entry changes that.
 func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 	var p Parsed
 	text, encoding, reason := decode(data)
@@ -187,9 +191,13 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 		return
 	}
 	before := len(p.Problems)
-	l := ParsedLine{Line: line, Pool: short(get(poolColumn)), Seats: short(get(seatsColumn)), From: short(get(fromColumn)), Until: short(get(untilColumn)), Reference: short(get(referenceColumn))}
+	l := ParsedLine{Line: line, Pool: short(get(poolColumn)), Seats: short(get(seatsColumn)), From: short(get(fromColumn)),
+		Until: short(get(untilColumn)), Reference: short(get(referenceColumn))}
 	e := Entitlement{Reference: get(referenceColumn), Origin: Imported}
-	pool := slices.IndexFunc(pools, func(x Pool) bool { return strings.EqualFold(x.Name, get(poolColumn)) || x.Of(get(poolColumn)) })
+	pool := slices.IndexFunc(pools, func(x Pool) bool {
+		return strings.EqualFold(x.Name, get(poolColumn)) ||
+			x.Of(get(poolColumn))
+	})
 	if pool < 0 {
 		p.no(line, i18n.T("licences.csv_pool", "Pool", short(get(poolColumn))))
 	} else {
@@ -229,7 +237,8 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 	slices.SortStableFunc(p.Problems, func(a, b LineProblem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// replaces finds the one entry of the same pool and reference at the same time; a second line for it is no change but a double. Where there are several, nobody can tell which.
+// replaces finds the one entry of the same pool and reference at the same time; a second line for it is no change but a
+// double. Where there are several, nobody can tell which.
 func (e Entitlement) replaces(there []Entitlement, lines []ParsedLine) (Fate, Entitlement) {
 	var found []Entitlement
 	for _, o := range there {
@@ -246,8 +255,8 @@ func (e Entitlement) replaces(there []Entitlement, lines []ParsedLine) (Fate, En
 	return Changed, found[0]
 }
 
-// ParseDay reads 2027-12-31, 31.12.2027 or a time of RFC 3339; "" is no bound. A last day counts to its end, in UTC. Dates with slashes are refused: nobody
-// can tell 03/04 from 04/03.
+// ParseDay reads 2027-12-31, 31.12.2027 or a time of RFC 3339; "" is no bound. A last day counts to its end, in UTC.
+// Dates with slashes are refused: nobody can tell 03/04 from 04/03.
 func ParseDay(text string, last bool) (time.Time, bool) {
 	if text == "" {
 		return time.Time{}, true

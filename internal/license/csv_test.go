@@ -22,17 +22,22 @@ func utf16le(text string) []byte {
 func TestCSV(t *testing.T) {
 	day := func(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC) }
 	want := []Entitlement{
-		{ID: "line-2", Pool: "vcs", Reference: "Größe 7", Seats: 24, From: day(2026, 1, 1), Until: day(2027, 1, 1), Origin: Imported},
+		{ID: "line-2", Pool: "vcs", Reference: "Größe 7", Seats: 24, From: day(2026, 1, 1), Until: day(2027, 1, 1),
+			Origin: Imported},
 		{ID: "line-3", Pool: "vws", Seats: 2, Origin: Imported},
 	}
-	const comma = "Feature Name,Total Quantity,Start Date,End Date,Entitlement ID,Product Family\nNVIDIA-Virtual-Compute-Server,24,2026-01-01,2026-12-31,Größe 7,x\nvws,2,,,\n"
+	const comma = "Feature Name,Total Quantity,Start Date,End Date,Entitlement ID,Product " +
+		"Family\nNVIDIA-Virtual-Compute-Server,24,2026-01-01,2026-12-31,Größe 7,x\nvws,2,,,\n"
 	for sentence, file := range map[string][]byte{
-		"commas":                          []byte(comma),
-		"a mark of UTF-8":                 append([]byte{0xef, 0xbb, 0xbf}, comma...),
-		"UTF-16, as spreadsheets do":      utf16le(strings.ReplaceAll(comma, ",", "\t")),
-		"semicolons and German dates":     []byte("feature;seats;from;until;reference;productFamily\r\nvcs;24;01.01.2026;31.12.2026;Größe 7;x\r\nVWS;2;;;\r\n\r\n"),
-		"Latin-1, as old spreadsheets do": []byte("feature;seats;from;until;reference;productFamily\r\nvcs;24;01.01.2026;31.12.2026;Gr\xf6\xdfe 7;x\r\nVWS;2;;;\r\n"),
-		"quoted, other order":             []byte("reference,\"until\",pool,count,validFrom,Product Family\n\"Größe 7\",2027-01-01T00:00:00Z,vcs,24,2026-01-01,x\n,,vws,2,,\n"),
+		"commas":                     []byte(comma),
+		"a mark of UTF-8":            append([]byte{0xef, 0xbb, 0xbf}, comma...),
+		"UTF-16, as spreadsheets do": utf16le(strings.ReplaceAll(comma, ",", "\t")),
+		"semicolons and German dates": []byte(
+			"feature;seats;from;until;reference;productFamily\r\nvcs;24;01.01.2026;31.12.2026;Größe 7;x\r\nVWS;2;;;\r\n\r\n"),
+		"Latin-1, as old spreadsheets do": []byte(
+			"feature;seats;from;until;reference;productFamily\r\nvcs;24;01.01.2026;31.12.2026;Gr\xf6\xdfe 7;x\r\nVWS;2;;;\r\n"),
+		"quoted, other order": []byte("reference,\"until\",pool,count,validFrom,Product Family\n\"Größe " +
+			"7\",2027-01-01T00:00:00Z,vcs,24,2026-01-01,x\n,,vws,2,,\n"),
 	} {
 		got := ParseCSV(file, pools, nil)
 		if len(got.Problems) > 0 || len(got.Ignored) != 1 {
@@ -59,9 +64,12 @@ func TestCSVNamesEveryProblem(t *testing.T) {
 		"a column twice":  {"feature,seats,count\nvcs,1,2\n", []problem{{1, "licences.csv_twice"}}},
 		"a picture":       {"\x89PNG\r\n\x1a\n\x00\x00", []problem{{0, "licences.csv_encoding"}}},
 		"an open quote":   {"feature,seats\nvcs,\"1\nvcs,2\n", []problem{{2, "licences.csv_broken"}}},
-		"each line by itself": {"feature,seats,from,until,reference\nvcs,-3,,,\nother,many,03/04/2026,,\nvcs,1,2026-02-01,2026-01-01,\n",
-			[]problem{{2, "licences.seats_too_few"}, {3, "licences.csv_pool"}, {3, "licences.csv_number"}, {3, "licences.csv_date"}, {4, "licences.ends_before"}}},
-		"the same purchase twice, and one that is entered": {"feature,seats,reference\nvcs,1,A\nvcs,2,A\nvcs,2,B\nvcs,3,B\n", []problem{{3, "licences.overlaps"}, {5, "licences.overlaps"}}},
+		"each line by itself": {
+			"feature,seats,from,until,reference\nvcs,-3,,,\nother,many,03/04/2026,,\nvcs,1,2026-02-01,2026-01-01,\n",
+			[]problem{{2, "licences.seats_too_few"}, {3, "licences.csv_pool"}, {3, "licences.csv_number"},
+				{3, "licences.csv_date"}, {4, "licences.ends_before"}}},
+		"the same purchase twice, and one that is entered": {"feature,seats,reference\nvcs,1,A\nvcs,2,A\nvcs,2,B\nvcs,3,B\n",
+			[]problem{{3, "licences.overlaps"}, {5, "licences.overlaps"}}},
 	} {
 		p := ParseCSV([]byte(c.file), pools, []Entitlement{{ID: "e", Pool: "vcs", Reference: "B", Seats: 1}})
 		var got []problem
@@ -72,7 +80,8 @@ func TestCSVNamesEveryProblem(t *testing.T) {
 			t.Errorf("%s: %s", sentence, diff)
 		}
 	}
-	if p := ParseCSV(make([]byte, MaxCSV+1), pools, nil); len(p.Problems) != 1 || p.Problems[0].Reason.ID != "licences.csv_big" {
+	if p := ParseCSV(make([]byte, MaxCSV+1), pools, nil); len(p.Problems) != 1 ||
+		p.Problems[0].Reason.ID != "licences.csv_big" {
 		t.Errorf("a file that is too big: %+v", p.Problems)
 	}
 }
@@ -94,9 +103,11 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// TestCSVSaysWhatBecomesOfEachLine: a purchase that is entered already is changed by its reference, in place, or left alone.
+// TestCSVSaysWhatBecomesOfEachLine: a purchase that is entered already is changed by its reference, in place, or left
+// alone.
 func TestCSVSaysWhatBecomesOfEachLine(t *testing.T) {
-	there := []Entitlement{{ID: "l-a", Pool: "vcs", Reference: "A", Seats: 1}, {ID: "l-b", Pool: "vcs", Reference: "B", Seats: 2},
+	there := []Entitlement{{ID: "l-a", Pool: "vcs", Reference: "A", Seats: 1}, {ID: "l-b", Pool: "vcs", Reference: "B",
+		Seats: 2},
 		{ID: "l-c", Pool: "vcs", Reference: "C", Seats: 2}, {ID: "l-d", Pool: "vcs", Reference: "C", Seats: 2}}
 	p := ParseCSV([]byte("feature,seats,reference\nvcs,1,A\nvcs,5,B\nvcs,4,\nvcs,-4,N\nvcs,9,C\nvws,5,B\n"), pools, there)
 	want := []Fate{Unchanged, Changed, Added, Refused, Refused, Added}
@@ -123,7 +134,8 @@ func TestCSVSaysWhatBecomesOfEachLine(t *testing.T) {
 }
 
 func TestCSVSaysHowItWasRead(t *testing.T) {
-	for want, file := range map[string][]byte{"UTF-8": []byte("feature,seats\nvcs,1\n"), "UTF-16": utf16le("feature,seats\nvcs,1\n"), "Latin-1": []byte("feature,seats\nvcs,1\nvws,2,\xe4\n")} {
+	for want, file := range map[string][]byte{"UTF-8": []byte("feature,seats\nvcs,1\n"),
+		"UTF-16": utf16le("feature,seats\nvcs,1\n"), "Latin-1": []byte("feature,seats\nvcs,1\nvws,2,\xe4\n")} {
 		if p := ParseCSV(file, pools, nil); p.Encoding != want || len(p.Problems) > 0 {
 			t.Errorf("want %s, got %q and %+v", want, p.Encoding, p.Problems)
 		}

@@ -92,7 +92,10 @@ func Ends(list []Entitlement, pool string, at time.Time) []Entitlement {
 			ending = append(ending, e)
 		}
 	}
-	slices.SortFunc(ending, func(a, b Entitlement) int { return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(ending, func(a, b Entitlement) int {
+		return cmp.Or(a.Until.Compare(b.Until),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return ending
 }
 
@@ -102,8 +105,9 @@ func (e Entitlement) Days(at time.Time) int {
 	return int((e.Until.Sub(at) + day - 1) / day)
 }
 
-// Fill gives each pool the seats that count at a moment: the licence server's where the pool names one, else what was entered or imported, else what
-// the settings say. A pool whose server has never answered and which has no other number is unknown.
+// Fill gives each pool the seats that count at a moment: the licence server's where the pool names one, else what was
+// entered or imported, else what the settings say. A pool whose server has never answered and which has no other number
+// is unknown.
 func Fill(pools []Pool, entered []Entitlement, answers map[string]Answer, at time.Time) []Pool {
 	out := slices.Clone(pools)
 	for i := range out {

@@ -14,15 +14,22 @@ func TestEntitlementProblems(t *testing.T) {
 		e    Entitlement
 		want []string
 	}{
-		"sound":                              {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-8", Seats: 1, From: noon, Until: hours(1)}, nil},
-		"below zero":                         {Entitlement{ID: "e-2", Pool: "vcs", Seats: -3}, []string{"licences.seats_too_few"}},
-		"none":                               {Entitlement{ID: "e-2", Pool: "vcs"}, []string{"licences.seats_too_few"}},
-		"a slip":                             {Entitlement{ID: "e-2", Pool: "vcs", Seats: MostSeats + 1}, []string{"licences.seats_too_many"}},
-		"ends before it begins":              {Entitlement{ID: "e-2", Pool: "vcs", Seats: 1, From: noon, Until: noon}, []string{"licences.ends_before"}},
-		"the same purchase twice":            {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4, From: hours(24)}, []string{"licences.overlaps"}},
-		"the next year of the same purchase": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4, From: hours(48)}, nil},
-		"itself":                             {there[0], nil},
-		"everything at once": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: -1, From: hours(2), Until: hours(1)},
+		"sound": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-8", Seats: 1, From: noon,
+			Until: hours(1)}, nil},
+		"below zero": {Entitlement{ID: "e-2", Pool: "vcs", Seats: -3},
+			[]string{"licences.seats_too_few"}},
+		"none": {Entitlement{ID: "e-2", Pool: "vcs"}, []string{"licences.seats_too_few"}},
+		"a slip": {Entitlement{ID: "e-2", Pool: "vcs", Seats: MostSeats + 1},
+			[]string{"licences.seats_too_many"}},
+		"ends before it begins": {Entitlement{ID: "e-2", Pool: "vcs", Seats: 1, From: noon, Until: noon},
+			[]string{"licences.ends_before"}},
+		"the same purchase twice": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4,
+			From: hours(24)}, []string{"licences.overlaps"}},
+		"the next year of the same purchase": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4,
+			From: hours(48)}, nil},
+		"itself": {there[0], nil},
+		"everything at once": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: -1, From: hours(2),
+			Until: hours(1)},
 			[]string{"licences.seats_too_few", "licences.ends_before", "licences.overlaps"}},
 	} {
 		var got []string
@@ -36,10 +43,12 @@ func TestEntitlementProblems(t *testing.T) {
 }
 
 func TestWhatCountsForAPool(t *testing.T) {
-	entered := []Entitlement{{Pool: "vcs", Seats: 3, Until: hours(24)}, {Pool: "vcs", Seats: 2, From: hours(1)}, {Pool: "other", Seats: 9}}
+	entered := []Entitlement{{Pool: "vcs", Seats: 3, Until: hours(24)}, {Pool: "vcs", Seats: 2, From: hours(1)},
+		{Pool: "other", Seats: 9}}
 	asked, away := vcs, vcs
 	asked.Server, away.Server, away.Seats = "dls", "dls", 0
-	said := map[string]Answer{"dls": {Source: "dls", At: noon, Features: []Feature{{Name: "nvidia-virtual-compute-server", Total: 7, Until: hours(72)}}}}
+	said := map[string]Answer{"dls": {Source: "dls", At: noon,
+		Features: []Feature{{Name: "nvidia-virtual-compute-server", Total: 7, Until: hours(72)}}}}
 	for sentence, c := range map[string]struct {
 		pool    Pool
 		entered []Entitlement
@@ -77,17 +86,20 @@ func TestAnAnswerThatFailsKeepsWhatWasSaid(t *testing.T) {
 	a = a.Take(Answer{Features: []Feature{{Name: "f", Total: 3}}}, nil, noon)
 	a = a.Take(Answer{}, errors.New("refused"), hours(1))
 	a = a.Take(Answer{}, errors.New("refused"), hours(2))
-	if !a.At.Equal(noon) || len(a.Features) != 1 || !a.Since.Equal(hours(1)) || !a.TriedAt.Equal(hours(2)) || a.Failed.ID != "licences.why_away" {
+	if !a.At.Equal(noon) || len(a.Features) != 1 || !a.Since.Equal(hours(1)) || !a.TriedAt.Equal(hours(2)) ||
+		a.Failed.ID != "licences.why_away" {
 		t.Errorf("a failed try must keep the last answer and its age, got %+v", a)
 	}
-	if a = a.Take(Answer{}, nil, hours(3)); !a.Since.IsZero() || !a.Failed.IsZero() || !a.At.Equal(hours(3)) || a.Source != "dls" {
+	if a = a.Take(Answer{}, nil, hours(3)); !a.Since.IsZero() || !a.Failed.IsZero() || !a.At.Equal(hours(3)) ||
+		a.Source != "dls" {
 		t.Errorf("an answer ends the failure, got %+v", a)
 	}
 }
 
 func TestDaysUntilAnEntitlementEnds(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for want, until := range map[int]time.Time{1: at.Add(time.Second), 2: at.Add(24*time.Hour + time.Nanosecond), 40: at.Add(40 * 24 * time.Hour), 0: at} {
+	for want, until := range map[int]time.Time{1: at.Add(time.Second), 2: at.Add(24*time.Hour + time.Nanosecond),
+		40: at.Add(40 * 24 * time.Hour), 0: at} {
 		if got := (Entitlement{Until: until}).Days(at); got != want {
 			t.Errorf("%s: want %d, got %d", until, want, got)
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Span is a stretch of time in which a workload held seats on a node, as it was metered. Until is zero while it goes on.
+// Span is a stretch of time in which a workload held seats on a node, as it was metered. Until is zero while it goes
+// on.
 type Span struct {
 	Workload string
 	Name     string
@@ -28,11 +29,12 @@ type Forecast struct {
 	From, To time.Time
 	Days     int // whole days of history in it
 	Peak     Peak
-	// Week is the mean number of seats by weekday (Sunday first) and hour; HoursSeen says how many such hours there were, and no hour, no mean.
+	// Week is the mean number of seats by weekday (Sunday first) and hour; HoursSeen says how many such hours there were,
+	// and no hour, no mean.
 	Week      [7][24]float64
 	HoursSeen [7][24]int
-	// FullIn is in how many days the daily peak reaches the pool at the present trend. FullKnown is false with less than MinDays of history;
-	// NotInSight when the trend does not get there within a year.
+	// FullIn is in how many days the daily peak reaches the pool at the present trend. FullKnown is false with less than
+	// MinDays of history; NotInSight when the trend does not get there within a year.
 	FullIn     int
 	FullKnown  bool
 	NotInSight bool

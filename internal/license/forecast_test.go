@@ -17,7 +17,8 @@ func span(id string, seats int, from, until float64) Span {
 }
 
 func TestPeakAndWho(t *testing.T) {
-	f := Look(vcs, []Span{span("a", 1, -10, -6), span("b", 2, -8, -4), span("c", 3, -4, -2), span("d", 1, -7, 0), span("later", 9, 1, 2), span("none", 5, -3, -3)}, nil, 0, noon, time.UTC)
+	f := Look(vcs, []Span{span("a", 1, -10, -6), span("b", 2, -8, -4), span("c", 3, -4, -2), span("d", 1, -7, 0),
+		span("later", 9, 1, 2), span("none", 5, -3, -3)}, nil, 0, noon, time.UTC)
 	if f.Peak.Seats != 4 || !f.Peak.At.Equal(hours(-7)) {
 		t.Errorf("want 4 seats at the seventh hour before noon, got %d at %s", f.Peak.Seats, f.Peak.At)
 	}
@@ -88,15 +89,18 @@ func TestTrend(t *testing.T) {
 	} {
 		f := Look(c.pool, c.spans, nil, 0, noon, time.UTC)
 		if f.FullKnown != c.want.FullKnown || f.FullIn != c.want.FullIn || f.NotInSight != c.want.NotInSight {
-			t.Errorf("%s: want known %v, in %d, not in sight %v; got %v, %d, %v", sentence, c.want.FullKnown, c.want.FullIn, c.want.NotInSight, f.FullKnown, f.FullIn, f.NotInSight)
+			t.Errorf("%s: want known %v, in %d, not in sight %v; got %v, %d, %v", sentence, c.want.FullKnown, c.want.FullIn,
+				c.want.NotInSight, f.FullKnown, f.FullIn, f.NotInSight)
 		}
 	}
 }
 
 func TestExpiryThatMatters(t *testing.T) {
-	list := []Entitlement{{ID: "a", Pool: "vcs", Seats: 2, Until: hours(24)}, {ID: "b", Pool: "vcs", Seats: 3, Until: hours(48)}, {ID: "c", Pool: "vcs", Seats: 2, From: hours(24)}}
+	list := []Entitlement{{ID: "a", Pool: "vcs", Seats: 2, Until: hours(24)},
+		{ID: "b", Pool: "vcs", Seats: 3, Until: hours(48)}, {ID: "c", Pool: "vcs", Seats: 2, From: hours(24)}}
 	if f := Look(vcs, nil, list, 5, noon, time.UTC); !f.Expires.Equal(hours(48)) || f.LeftAfter != 2 {
-		t.Errorf("the first end is made up for by the next purchase; want two days and 2 seats, got %s and %d", f.Expires, f.LeftAfter)
+		t.Errorf("the first end is made up for by the next purchase; want two days and 2 seats, got %s and %d", f.Expires,
+			f.LeftAfter)
 	}
 	if f := Look(vcs, nil, list, 2, noon, time.UTC); !f.Expires.IsZero() {
 		t.Errorf("two seats are always left, got %s", f.Expires)

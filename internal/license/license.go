@@ -12,7 +12,8 @@ type Pool struct {
 	Seats   int     `json:"seats"`             // while nothing else says how many
 	// WhenFull says what becomes of a start that finds too few seats; "" refuses it.
 	WhenFull WhenFull `json:"whenFull,omitempty"`
-	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool refuses nobody.
+	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool
+	// refuses nobody.
 	Unknown bool `json:"-"`
 }
 

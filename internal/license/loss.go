@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Settled is how long a vGPU must lack its licence before anybody is told: one that has just booted has none for some seconds, and a service that is restarted
-// loses it for as long. Full capability lasts far longer (FullFor).
+// Settled is how long a vGPU must lack its licence before anybody is told: one that has just booted has none for some
+// seconds, and a service that is restarted loses it for as long. Full capability lasts far longer (FullFor).
 const Settled = 20 * time.Second
 
 // Loss is a node whose vGPUs lost their licence.
@@ -22,8 +22,8 @@ type Loss struct {
 	Since   time.Time
 }
 
-// Losses are the nodes that have vGPUs without a licence for good after a look, and had none before. It goes by what the devices said, however long ago, so that a
-// node that nobody could ask for a while has not lost it a second time.
+// Losses are the nodes that have vGPUs without a licence for good after a look, and had none before. It goes by what
+// the devices said, however long ago, so that a node that nobody could ask for a while has not lost it a second time.
 func Losses(before, after []Device) []Loss {
 	known := lost(before)
 	var list []Loss
@@ -32,7 +32,10 @@ func Losses(before, after []Device) []Loss {
 			list = append(list, l)
 		}
 	}
-	slices.SortFunc(list, func(a, b Loss) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node)) })
+	slices.SortFunc(list, func(a, b Loss) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster),
+			cmp.Compare(a.Node, b.Node))
+	})
 	return list
 }
 
@@ -68,7 +71,8 @@ func (s *Service) events(ctx context.Context, losses []Loss) ([]audit.Event, err
 	now := s.o.Now()
 	var events []audit.Event
 	for _, l := range losses {
-		e := audit.Event{Kind: audit.LicenceLost, At: now, Detail: i18n.T("licences.lost_detail", "Node", l.Node, "Cluster", l.Cluster, "Count", l.Count)}
+		e := audit.Event{Kind: audit.LicenceLost, At: now, Detail: i18n.T("licences.lost_detail", "Node", l.Node, "Cluster",
+			l.Cluster, "Count", l.Count)}
 		events = append(events, e)
 		for _, t := range takings {
 			if t.Cluster == l.Cluster && t.Node == l.Node {

@@ -21,8 +21,8 @@ const (
 // Lost reports whether the licence is missing for certain.
 func (s State) Lost() bool { return s == Unlicensed || s == Unrestricted || s == Restricted }
 
-// FullFor is how long a vGPU for Compute has its full capability without a licence, by NVIDIA AI Enterprise's licensing page; then compute is cut down to
-// idle until a licence arrives. Graphics products fade over a day.
+// FullFor is how long a vGPU for Compute has its full capability without a licence, by NVIDIA AI Enterprise's licensing
+// page; then compute is cut down to idle until a licence arrives. Graphics products fade over a day.
 const FullFor = 20 * time.Minute
 
 // Device is one vGPU as its machine sees it.
@@ -49,7 +49,8 @@ func (d Device) Now(now time.Time) State {
 	return d.State
 }
 
-// Grace reports whether it works on without a licence for now, and until when: the full capability that a vGPU has after it lost its licence.
+// Grace reports whether it works on without a licence for now, and until when: the full capability that a vGPU has
+// after it lost its licence.
 func (d Device) Grace(now time.Time) (until time.Time, in bool) {
 	if !d.Now(now).Lost() || d.State == Restricted || d.Since.IsZero() {
 		return time.Time{}, false
@@ -58,7 +59,8 @@ func (d Device) Grace(now time.Time) (until time.Time, in bool) {
 	return until, now.Before(until)
 }
 
-// Follow takes up what is seen of all devices now. Since stays while the state does; a device that is not seen keeps its last word until it is forgotten.
+// Follow takes up what is seen of all devices now. Since stays while the state does; a device that is not seen keeps
+// its last word until it is forgotten.
 func Follow(before, seen []Device) []Device {
 	known := make(map[string]Device, len(before))
 	for _, d := range before {
@@ -81,7 +83,8 @@ func Follow(before, seen []Device) []Device {
 		list = append(list, d)
 	}
 	slices.SortFunc(list, func(a, b Device) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Index, b.Index),
+			cmp.Compare(a.UUID, b.UUID))
 	})
 	return list
 }
@@ -118,8 +121,8 @@ func (m Machine) Since(now time.Time) time.Time {
 	return first
 }
 
-// Machines puts devices to the nodes that have vGPUs: a node of which nobody tells is there with no devices. Nodes that have none by their labels are left
-// out, for every card without a licensable feature says "not licensed" too.
+// Machines puts devices to the nodes that have vGPUs: a node of which nobody tells is there with no devices. Nodes that
+// have none by their labels are left out, for every card without a licensable feature says "not licensed" too.
 func Machines(virtual map[string][]string, devices []Device) []Machine {
 	var list []Machine
 	for cluster, nodes := range virtual {
@@ -133,7 +136,10 @@ func Machines(virtual map[string][]string, devices []Device) []Machine {
 			list = append(list, m)
 		}
 	}
-	slices.SortFunc(list, func(a, b Machine) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node)) })
+	slices.SortFunc(list, func(a, b Machine) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster),
+			cmp.Compare(a.Node, b.Node))
+	})
 	return list
 }
 

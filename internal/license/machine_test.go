@@ -23,7 +23,8 @@ func TestSinceIsWhenTheStateBegan(t *testing.T) {
 
 func TestStateOfMachines(t *testing.T) {
 	devices := []Device{
-		device("vm-1", "a", Licensed, noon), device("vm-1", "b", Unlicensed, noon), device("vm-2", "c", Licensed, noon), device("vm-3", "d", Unlicensed, hours(-1)),
+		device("vm-1", "a", Licensed, noon), device("vm-1", "b", Unlicensed, noon), device("vm-2", "c", Licensed, noon),
+		device("vm-3", "d", Unlicensed, hours(-1)),
 		device("vm-4", "e", Restricted, noon), device("bare", "f", Unlicensed, noon),
 	}
 	machines := Machines(map[string][]string{"west": {"vm-1", "vm-2", "vm-3", "vm-4", "vm-5"}}, devices)
@@ -31,7 +32,8 @@ func TestStateOfMachines(t *testing.T) {
 	for _, m := range machines {
 		got[m.Node] = m.State(noon)
 	}
-	want := map[string]State{"vm-1": Unlicensed, "vm-2": Licensed, "vm-3": StateUnknown, "vm-4": Restricted, "vm-5": StateUnknown}
+	want := map[string]State{"vm-1": Unlicensed, "vm-2": Licensed, "vm-3": StateUnknown, "vm-4": Restricted,
+		"vm-5": StateUnknown}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -49,22 +49,31 @@ const (
 
 // Where the rules come from.
 const (
-	guidePPL   = "NVIDIA Virtual GPU Software Packaging, Pricing and Licensing Guide (docs.nvidia.com/vgpu/packaging-pricing-licensing-guide)"
+	guidePPL = "NVIDIA Virtual GPU Software Packaging, Pricing and Licensing Guide " +
+		"(docs.nvidia.com/vgpu/packaging-pricing-licensing-guide)"
 	guideNVAIE = "NVIDIA AI Enterprise, vGPU licensing (docs.nvidia.com/ai-enterprise, licensing)"
 	guideEntr  = "NVIDIA Enterprise Licensing Guide, as summarised in public on 2026-04-29"
-	observed   = "observed: four machines with one T4-4C each leased four licences (github.com/NVIDIA/gpu-operator/issues/267)"
-	guideVCL   = "Virtual GPU Client Licensing User Guide (vWS on passthrough is enforced by software, vApps by contract)"
+	observed   = "observed: four machines with one T4-4C each leased four licences " +
+		"(github.com/NVIDIA/gpu-operator/issues/267)"
+	guideVCL = "Virtual GPU Client Licensing User Guide (vWS on passthrough is enforced by software, vApps by contract)"
 )
 
-// rules is the one place where counting is decided. A pair that is missing takes one seat a workload: a site's own pool.
+// rules is the one place where counting is decided. A pair that is missing takes one seat a workload: a site's own
+// pool.
 var rules = []Rule{
-	{VApps, TimeSlicedVGPU, PerMachine, guidePPL}, {VApps, MIGBackedVGPU, PerMachine, guidePPL}, {VApps, WholeCard, PerMachine, guideVCL}, {VApps, PartOfCard, "", guidePPL},
-	{VPC, TimeSlicedVGPU, PerMachine, guidePPL}, {VPC, MIGBackedVGPU, PerMachine, guidePPL}, {VPC, WholeCard, "", guidePPL}, {VPC, PartOfCard, "", guidePPL},
-	{VWS, TimeSlicedVGPU, PerMachine, guidePPL}, {VWS, MIGBackedVGPU, PerMachine, guidePPL}, {VWS, WholeCard, PerMachine, guideVCL}, {VWS, PartOfCard, "", guidePPL},
-	{VCS, TimeSlicedVGPU, PerVGPU, observed}, {VCS, MIGBackedVGPU, PerVGPU, guideNVAIE}, {VCS, WholeCard, "", guidePPL}, {VCS, PartOfCard, "", guidePPL},
-	// The software leases one licence a C-series vGPU; the contract counts physical GPUs. Parts of one card need one licence together, and before a
-	// workload is placed nobody knows which card it will share: each reserves one, which is never too few.
-	{NVAIE, TimeSlicedVGPU, PerVGPU, guideNVAIE}, {NVAIE, MIGBackedVGPU, PerVGPU, guideNVAIE}, {NVAIE, WholeCard, PerGPU, guideEntr}, {NVAIE, PartOfCard, PerGPU, guideEntr},
+	{VApps, TimeSlicedVGPU, PerMachine, guidePPL}, {VApps, MIGBackedVGPU, PerMachine, guidePPL},
+	{VApps, WholeCard, PerMachine, guideVCL}, {VApps, PartOfCard, "", guidePPL},
+	{VPC, TimeSlicedVGPU, PerMachine, guidePPL}, {VPC, MIGBackedVGPU, PerMachine, guidePPL},
+	{VPC, WholeCard, "", guidePPL}, {VPC, PartOfCard, "", guidePPL},
+	{VWS, TimeSlicedVGPU, PerMachine, guidePPL}, {VWS, MIGBackedVGPU, PerMachine, guidePPL},
+	{VWS, WholeCard, PerMachine, guideVCL}, {VWS, PartOfCard, "", guidePPL},
+	{VCS, TimeSlicedVGPU, PerVGPU, observed}, {VCS, MIGBackedVGPU, PerVGPU, guideNVAIE}, {VCS, WholeCard, "", guidePPL},
+	{VCS, PartOfCard, "", guidePPL},
+	// The software leases one licence a C-series vGPU; the contract counts physical GPUs. Parts of one card need one
+	// licence together, and before a workload is placed nobody knows which card it will share: each reserves one, which is
+	// never too few.
+	{NVAIE, TimeSlicedVGPU, PerVGPU, guideNVAIE}, {NVAIE, MIGBackedVGPU, PerVGPU, guideNVAIE},
+	{NVAIE, WholeCard, PerGPU, guideEntr}, {NVAIE, PartOfCard, PerGPU, guideEntr},
 }
 
 // Rules lists how seats are counted, for people to read.
@@ -81,8 +90,8 @@ func RuleOf(p Product, d DeviceKind) Rule {
 	return Rule{Product: p, Device: d, Unit: PerWorkload}
 }
 
-// Takes is how many seats of the pool a workload with that many devices takes. A pool's own word that a size needs it stands above the rule: a size that names
-// the pool takes at least one.
+// Takes is how many seats of the pool a workload with that many devices takes. A pool's own word that a size needs it
+// stands above the rule: a size that names the pool takes at least one.
 func (p Pool) Takes(d DeviceKind, devices int) int {
 	switch RuleOf(p.Product, d).Unit {
 	case PerVGPU, PerGPU:
@@ -97,13 +106,14 @@ var products = []struct {
 	words   string
 	product Product
 }{
-	{"nvidia ai enterprise", NVAIE}, {"vgpu for compute", NVAIE}, {"virtual compute server", VCS}, {"virtual workstation", VWS}, {"rtx vws", VWS}, {"quadro virtual data center workstation", VWS},
+	{"nvidia ai enterprise", NVAIE}, {"vgpu for compute", NVAIE}, {"virtual compute server", VCS},
+	{"virtual workstation", VWS}, {"rtx vws", VWS}, {"quadro virtual data center workstation", VWS},
 	{"virtual pc", VPC}, {"grid virtual pc", VPC}, {"virtual applications", VApps}, {"virtual apps", VApps},
 	{"nvaie", NVAIE}, {"vcs", VCS}, {"vws", VWS}, {"vpc", VPC}, {"vapps", VApps},
 }
 
-// ProductOf guesses a product from the name of a feature, "" where it is none of NVIDIA's known ones: drivers write NVIDIA-Virtual-Compute-Server,9.0 where
-// servers write NVIDIA Virtual Compute Server.
+// ProductOf guesses a product from the name of a feature, "" where it is none of NVIDIA's known ones: drivers write
+// NVIDIA-Virtual-Compute-Server,9.0 where servers write NVIDIA Virtual Compute Server.
 func ProductOf(feature string) Product {
 	is := plain(feature)
 	for _, p := range products {

@@ -38,8 +38,10 @@ func TestEveryProductHasARuleForEveryDevice(t *testing.T) {
 
 func TestProductOfAFeature(t *testing.T) {
 	for feature, want := range map[string]Product{
-		"NVIDIA RTX Virtual Workstation": VWS, "NVIDIA Virtual Compute Server": VCS, "NVIDIA-Virtual-Compute-Server,9.0": VCS, "NVIDIA AI Enterprise": NVAIE,
-		"NVIDIA Virtual PC": VPC, "NVIDIA Virtual Applications": VApps, "vWS": VWS, "NVIDIA Cloud Gaming": "", "": "", "Evcso": "",
+		"NVIDIA RTX Virtual Workstation": VWS, "NVIDIA Virtual Compute Server": VCS, "NVIDIA-Virtual-Compute-Server,9.0": VCS,
+		"NVIDIA AI Enterprise": NVAIE,
+		"NVIDIA Virtual PC":    VPC, "NVIDIA Virtual Applications": VApps, "vWS": VWS, "NVIDIA Cloud Gaming": "", "": "",
+		"Evcso": "",
 	} {
 		if got := ProductOf(feature); got != want {
 			t.Errorf("%q: want %q, got %q", feature, want, got)

@@ -16,11 +16,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Store keeps what was entered and what was last said. Faults: NotFound for an entitlement that is not there, Unavailable when the database is away.
+// Store keeps what was entered and what was last said. Faults: NotFound for an entitlement that is not there,
+// Unavailable when the database is away.
 type Store interface {
 	Entitlements(ctx context.Context) ([]Entitlement, error)
 	// SaveEntitlements keeps all of them or none. Check sees those that are there, in the same transaction.
-	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error, events ...audit.Event) error
+	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error,
+		events ...audit.Event) error
 	DeleteEntitlement(ctx context.Context, id string, events ...audit.Event) error
 	// LicenceChoices are what administrators decided about pools in the portal.
 	LicenceChoices(ctx context.Context) ([]Choice, error)
@@ -28,7 +30,8 @@ type Store interface {
 	LicenceAnswers(ctx context.Context) ([]Answer, error)
 	SaveLicenceAnswer(ctx context.Context, a Answer) error
 	LicenceDevices(ctx context.Context) ([]Device, error)
-	// SaveLicenceDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says that a state changed, for open pages.
+	// SaveLicenceDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says
+	// that a state changed, for open pages.
 	SaveLicenceDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
 	// Takings are the workloads that hold seats, oldest first.
 	Takings(ctx context.Context) ([]Taking, error)
@@ -325,11 +328,14 @@ func (s *Service) Choose(ctx context.Context, a identity.Actor, pool string, ful
 	}
 	now := s.o.Now()
 	event := audit.By(a, audit.LicenceChosen, now)
-	event.Detail = i18n.T("licences.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice", i18n.T("licences.when_full_"+string(full)))
-	return s.after(ctx, s.o.Store.SaveLicenceChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID), Name: a.Person.Name, At: now}, event))
+	event.Detail = i18n.T("licences.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice",
+		i18n.T("licences.when_full_"+string(full)))
+	return s.after(ctx, s.o.Store.SaveLicenceChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID),
+		Name: a.Person.Name, At: now}, event))
 }
 
-// Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not kept in part.
+// Import reads a file. With keep false nothing is kept: the answer says what would be. A file with any problem is not
+// kept in part.
 func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, keep bool) (Parsed, error) {
 	if err := permit(a); err != nil {
 		return Parsed{}, err
@@ -400,7 +406,8 @@ func permit(a identity.Actor) error {
 	return nil
 }
 
-// Ask asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what it said before.
+// Ask asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what
+// it said before.
 func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
 	before, err := s.o.Store.LicenceAnswers(ctx)
 	if err != nil {
@@ -446,7 +453,8 @@ const Forget = 7 * 24 * time.Hour
 // look takes up what the devices say now. It saves when a state changed, and else now and then, for the age.
 func (s *Service) look(ctx context.Context) error {
 	virtual := s.o.Virtual(ctx)
-	seen := slices.DeleteFunc(s.o.Seen(ctx, virtual), func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
+	seen := slices.DeleteFunc(s.o.Seen(ctx, virtual),
+		func(d Device) bool { return !slices.Contains(virtual[d.Cluster], d.Node) })
 	if len(seen) == 0 {
 		return nil
 	}

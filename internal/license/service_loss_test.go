@@ -27,14 +27,15 @@ func (k *kept) SaveLicenceDevices(_ context.Context, list []Device, _ time.Time,
 	return nil
 }
 
-// TestOwnersAndAdministratorsAreToldOnce: one event for the node and one for each workload on it, however often one looks; another cluster's node of the same
-// name has nothing to do with it.
+// TestOwnersAndAdministratorsAreToldOnce: one event for the node and one for each workload on it, however often one
+// looks; another cluster's node of the same name has nothing to do with it.
 func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	elsewhere := taking("c", "red", "vm-1", 1)
 	here := taking("a", "red", "vm-1", 1)
 	here.Cluster, elsewhere.Cluster = "main", "west"
 	k, now, state := &kept{takings: []Taking{here, elsewhere, taking("d", "red", "", 1)}}, noon, Licensed
-	s := New(Options{Store: k, Now: func() time.Time { return now }, Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
+	s := New(Options{Store: k, Now: func() time.Time { return now },
+		Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
 		Seen: func(context.Context, map[string][]string) []Device {
 			return []Device{{Cluster: "main", Node: "vm-1", UUID: "a", State: state, SeenAt: now}}
 		}})
@@ -84,7 +85,8 @@ func TestAskSoon(t *testing.T) {
 	defer cancel()
 	rounds := make(chan struct{})
 	k := &kept{}
-	s := New(Options{Store: k, Now: func() time.Time { return noon }, Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
+	s := New(Options{Store: k, Now: func() time.Time { return noon },
+		Virtual: func(context.Context) map[string][]string { return map[string][]string{"main": {"vm-1"}} },
 		Seen: func(context.Context, map[string][]string) []Device {
 			select {
 			case rounds <- struct{}{}:

@@ -21,8 +21,8 @@ type Taking struct {
 	Since    time.Time
 }
 
-// Account is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse is the server's. Neither is worked out of
-// the other.
+// Account is a pool with everything that is known of it. Total, Reserved and Used are the portal's own count; InUse is
+// the server's. Neither is worked out of the other.
 type Account struct {
 	Pool       Pool
 	Reserved   int // promised, on no node yet
@@ -48,8 +48,8 @@ func (a Account) Over() int {
 	return max(0, a.Taken()-a.Pool.Seats)
 }
 
-// TenantSeats is a tenant's part. Leased are the server's seats that its workloads' machines hold; where leases are told, the sum of all rows is the number
-// of leases. Tenant is "" for what the portal knows nothing of.
+// TenantSeats is a tenant's part. Leased are the server's seats that its workloads' machines hold; where leases are
+// told, the sum of all rows is the number of leases. Tenant is "" for what the portal knows nothing of.
 type TenantSeats struct {
 	Tenant   string
 	Reserved int
@@ -86,7 +86,8 @@ func (d Difference) Sentence() i18n.Text {
 	return i18n.T("licences.differs_"+string(d.Kind), "Count", d.Count, "Node", d.Node, "Name", d.Name, "Tenant", d.Tenant)
 }
 
-// Settle puts what the portal has given out beside what the licence server says. Machines are compared by host name alone: no licence server knows of pods.
+// Settle puts what the portal has given out beside what the licence server says. Machines are compared by host name
+// alone: no licence server knows of pods.
 func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
 	a := Account{Pool: p}
 	for _, t := range takings {
@@ -101,7 +102,10 @@ func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
 			a.Used += t.Seats
 		}
 	}
-	slices.SortFunc(a.Takings, func(x, y Taking) int { return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Workload, y.Workload)) })
+	slices.SortFunc(a.Takings, func(x, y Taking) int {
+		return cmp.Or(x.Since.Compare(y.Since),
+			cmp.Compare(x.Workload, y.Workload))
+	})
 	a.InUse, a.ServerOK = answer.InUse(p)
 	rows := map[string]*TenantSeats{}
 	for _, t := range a.Takings {
@@ -141,8 +145,9 @@ func rowOf(rows map[string]*TenantSeats, tenant string) *TenantSeats {
 	return rows[tenant]
 }
 
-// attribute gives each lease of a machine to the workloads on it, the oldest first, and what is left over to nobody. A machine with one seat for all its
-// users leases less than the workloads on it: that is no difference as long as it leases something.
+// attribute gives each lease of a machine to the workloads on it, the oldest first, and what is left over to nobody. A
+// machine with one seat for all its users leases less than the workloads on it: that is no difference as long as it
+// leases something.
 func (a *Account) attribute(rows map[string]*TenantSeats, leases []Lease, now time.Time) {
 	left := map[string]int{}
 	for _, l := range leases {
@@ -164,7 +169,8 @@ func (a *Account) attribute(rows map[string]*TenantSeats, leases []Lease, now ti
 		left[host(t.Node)] -= got
 		rowOf(rows, t.Tenant).Leased += got
 		if missing := t.Seats - got; missing > 0 && !(shared && had[host(t.Node)]) {
-			a.Difference = append(a.Difference, Difference{Kind: NoLease, Node: t.Node, Workload: t.Workload, Name: t.Name, Tenant: t.Tenant, Count: missing})
+			a.Difference = append(a.Difference, Difference{Kind: NoLease, Node: t.Node, Workload: t.Workload, Name: t.Name,
+				Tenant: t.Tenant, Count: missing})
 		}
 	}
 	total := 0

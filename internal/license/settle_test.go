@@ -20,7 +20,8 @@ func taking(id, tenant, node string, seats int) Taking {
 }
 
 func answer(total, inUse int, leases ...Lease) Answer {
-	return Answer{At: noon, Features: []Feature{{Name: vcs.Feature, Total: total, InUse: inUse}}, Leases: leases, LeasesKnown: leases != nil}
+	return Answer{At: noon, Features: []Feature{{Name: vcs.Feature, Total: total, InUse: inUse}}, Leases: leases,
+		LeasesKnown: leases != nil}
 }
 
 func lease(client string, count int) Lease {
@@ -36,16 +37,24 @@ func TestDifferencesAreNamed(t *testing.T) {
 		want    []Difference
 	}{
 		"nothing is known of the server, so nothing differs": {[]Taking{taking("a", "red", "vm-1", 1)}, Answer{}, nil},
-		"portal and server agree":                            {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 1, lease("VM-1.example.org", 1)), nil},
-		"what is reserved only has no lease yet":             {[]Taking{taking("a", "red", "", 2)}, answer(4, 0, []Lease{}...), nil},
-		"a workload without a lease": {[]Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-2", 2)}, answer(4, 2, lease("vm-1", 1), lease("vm-2", 1)),
+		"portal and server agree": {[]Taking{taking("a", "red", "vm-1", 1)},
+			answer(4, 1, lease("VM-1.example.org", 1)), nil},
+		"what is reserved only has no lease yet": {[]Taking{taking("a", "red", "", 2)}, answer(4, 0, []Lease{}...), nil},
+		"a workload without a lease": {[]Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-2", 2)},
+			answer(4, 2, lease("vm-1", 1), lease("vm-2", 1)),
 			[]Difference{{Kind: NoLease, Node: "vm-2", Workload: "b", Name: "nb-b", Tenant: "blue", Count: 1}}},
-		"a lease of nobody here":        {nil, answer(4, 3, lease("desk", 3)), []Difference{{Kind: ForeignLease, Node: "desk", Count: 3}}},
-		"more than the server's leases": {nil, answer(4, 3, lease("desk", 1)), []Difference{{Kind: ForeignLease, Node: "desk", Count: 1}, {Kind: MoreInUse, Count: 2}}},
-		"a server that only counts":     {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 3), []Difference{{Kind: MoreInUse, Count: 2}}},
-		"a server that counts fewer":    {[]Taking{taking("a", "red", "vm-1", 2)}, answer(4, 1), []Difference{{Kind: FewerInUse, Count: 1}}},
-		"fewer licences than vGPUs":     {[]Taking{taking("a", "red", "vm-1", 6)}, answer(4, 6), []Difference{{Kind: ServerOver, Count: 2}, {Kind: OverTaken, Count: 2}}},
-		"an expired lease is listed":    {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 1, expired), []Difference{{Kind: LeaseExpired, Node: "vm-1", Count: 1}}},
+		"a lease of nobody here": {nil, answer(4, 3, lease("desk", 3)),
+			[]Difference{{Kind: ForeignLease, Node: "desk", Count: 3}}},
+		"more than the server's leases": {nil, answer(4, 3, lease("desk", 1)),
+			[]Difference{{Kind: ForeignLease, Node: "desk", Count: 1}, {Kind: MoreInUse, Count: 2}}},
+		"a server that only counts": {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 3),
+			[]Difference{{Kind: MoreInUse, Count: 2}}},
+		"a server that counts fewer": {[]Taking{taking("a", "red", "vm-1", 2)}, answer(4, 1),
+			[]Difference{{Kind: FewerInUse, Count: 1}}},
+		"fewer licences than vGPUs": {[]Taking{taking("a", "red", "vm-1", 6)}, answer(4, 6),
+			[]Difference{{Kind: ServerOver, Count: 2}, {Kind: OverTaken, Count: 2}}},
+		"an expired lease is listed": {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 1, expired),
+			[]Difference{{Kind: LeaseExpired, Node: "vm-1", Count: 1}}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Settle(vcs, c.takings, c.answer, noon).Difference); diff != "" {
@@ -58,7 +67,8 @@ func TestDifferencesAreNamed(t *testing.T) {
 func TestOneSeatForAllUsersOfAMachine(t *testing.T) {
 	vws := vcs
 	vws.Product = VWS
-	a := Settle(vws, []Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-1", 1), taking("c", "blue", "vm-2", 1)}, answer(4, 1, lease("vm-1", 1)), noon)
+	a := Settle(vws, []Taking{taking("a", "red", "vm-1", 1), taking("b", "blue", "vm-1", 1),
+		taking("c", "blue", "vm-2", 1)}, answer(4, 1, lease("vm-1", 1)), noon)
 	want := []Difference{{Kind: NoLease, Node: "vm-2", Workload: "c", Name: "nb-c", Tenant: "blue", Count: 1}}
 	if diff := cmp.Diff(want, a.Difference); diff != "" {
 		t.Error(diff)
@@ -71,7 +81,8 @@ func TestSumsOfTenants(t *testing.T) {
 	for range 3000 {
 		var takings []Taking
 		for i := range random.IntN(8) {
-			takings = append(takings, taking(fmt.Sprint(i), []string{"red", "blue", "green"}[random.IntN(3)], []string{"", "vm-1", "vm-2"}[random.IntN(3)], random.IntN(5)-1))
+			takings = append(takings, taking(fmt.Sprint(i), []string{"red", "blue", "green"}[random.IntN(3)],
+				[]string{"", "vm-1", "vm-2"}[random.IntN(3)], random.IntN(5)-1))
 		}
 		var leases []Lease
 		leased := 0
@@ -93,7 +104,8 @@ func TestSumsOfTenants(t *testing.T) {
 			}
 		}
 		if reserved != a.Reserved || used != a.Used || told != inUse || told != a.InUse {
-			t.Fatalf("want sums %d reserved, %d used, %d leased, got %d, %d, %d of %+v", a.Reserved, a.Used, inUse, reserved, used, told, a)
+			t.Fatalf("want sums %d reserved, %d used, %d leased, got %d, %d, %d of %+v", a.Reserved, a.Used, inUse, reserved,
+				used, told, a)
 		}
 		if a.Free() < 0 || a.Over() < 0 || a.Free() > 0 && a.Over() > 0 || a.Free()+a.Taken() != p.Seats+a.Over() {
 			t.Fatalf("free %d, taken %d, over %d of %d", a.Free(), a.Taken(), a.Over(), p.Seats)

@@ -1,5 +1,6 @@
-// Package live tells open pages that something changed. The store writes an outbox row with every change; Hub reads new rows once for the whole
-// process, however many pages are open, and hands them to those who follow. A page that is too slow is told to load itself again.
+// Package live tells open pages that something changed. The store writes an outbox row with every change; Hub reads new
+// rows once for the whole process, however many pages are open, and hands them to those who follow. A page that is too
+// slow is told to load itself again.
 package live
 
 import (
@@ -48,7 +49,8 @@ func (h *Hub) Seen() (int64, bool) {
 	return seq, seq >= 0
 }
 
-// Follower receives changes until it is closed. Lost is true when some were dropped because it was too slow: load everything again.
+// Follower receives changes until it is closed. Lost is true when some were dropped because it was too slow: load
+// everything again.
 type Follower struct {
 	C    chan Change
 	hub  *Hub

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Standing remembers who of those with an open page is still let in, so that watching asks the database for nobody: an answer holds until a change about the
-// session, token or person comes through the hub, or until the time that came with it.
+// Standing remembers who of those with an open page is still let in, so that watching asks the database for nobody: an
+// answer holds until a change about the session, token or person comes through the hub, or until the time that came
+// with it.
 type Standing struct {
 	follower *Follower
 
@@ -15,7 +16,8 @@ type Standing struct {
 	drops int                  // changes seen so far
 }
 
-// Reader is who has a page open: by which session or token, as whom, and with which roles. Pages that one person opened with other roles are other readers.
+// Reader is who has a page open: by which session or token, as whom, and with which roles. Pages that one person opened
+// with other roles are other readers.
 type Reader struct{ Credential, Person, Roles string }
 
 // NewStanding begins to listen.
@@ -49,7 +51,8 @@ func (s *Standing) Forget() {
 	clear(s.known)
 }
 
-// Holds says whether a reader is still let in. ask is called when that is not known: it answers until when it does, and false when it does not.
+// Holds says whether a reader is still let in. ask is called when that is not known: it answers until when it does, and
+// false when it does not.
 func (s *Standing) Holds(r Reader, now time.Time, ask func() (until time.Time, ok bool)) bool {
 	s.mu.Lock()
 	until := s.known[r]

@@ -36,7 +36,9 @@ func TestStandingAsksAgainAfterAChangeOrInTime(t *testing.T) {
 	step("an end is not remembered", noon.Add(time.Minute), false, 4)
 	in = true
 	step("it is back", noon.Add(time.Minute), true, 5)
-	if s.Holds(live.Reader{Credential: "s-1", Person: "p-ada", Roles: "admin"}, noon, func() (time.Time, bool) { return noon, false }) {
+	if s.Holds(live.Reader{Credential: "s-1", Person: "p-ada", Roles: "admin"}, noon, func() (time.Time, bool) {
+		return noon, false
+	}) {
 		t.Error("what is known of one role says nothing of another")
 	}
 	step("its time is over", noon.Add(time.Hour), true, 6)

@@ -18,8 +18,8 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
 
-// Chats sends to chat services, at addresses in the form of shoutrrr: slack://…, mattermost://host/token. Only services that take our HTTP client are here, so that nothing
-// goes past the guard.
+// Chats sends to chat services, at addresses in the form of shoutrrr: slack://…, mattermost://host/token. Only services
+// that take our HTTP client are here, so that nothing goes past the guard.
 type Chats struct{ Client *http.Client }
 
 type chatService interface {
@@ -29,9 +29,12 @@ type chatService interface {
 }
 
 var chatServices = map[string]func() chatService{
-	"slack": func() chatService { return &slack.Service{} }, "mattermost": func() chatService { return &mattermost.Service{} },
-	"rocketchat": func() chatService { return &rocketchat.Service{} }, "discord": func() chatService { return &discord.Service{} },
-	"teams": func() chatService { return &teams.Service{} }, "googlechat": func() chatService { return &googlechat.Service{} },
+	"slack":      func() chatService { return &slack.Service{} },
+	"mattermost": func() chatService { return &mattermost.Service{} },
+	"rocketchat": func() chatService { return &rocketchat.Service{} },
+	"discord":    func() chatService { return &discord.Service{} },
+	"teams":      func() chatService { return &teams.Service{} },
+	"googlechat": func() chatService { return &googlechat.Service{} },
 }
 
 // ChatServices lists the schemes of chat addresses.

@@ -35,7 +35,8 @@ type topic struct {
 	concern func(e audit.Event, f Facts, a identity.Actor) bool
 }
 
-// topics are the events that people are told of. Budgets, leases and storage name their events themselves; those that no room writes yet do no harm.
+// topics are the events that people are told of. Budgets, leases and storage name their events themselves; those that
+// no room writes yet do no harm.
 var topics = map[audit.Kind][]topic{
 	audit.RequestSubmitted:    {{Waiting, "waiting", decides}},
 	audit.RequestEdited:       {{Waiting, "waiting", decides}},
@@ -82,11 +83,13 @@ func asks(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && f.Request.Asker == a.Person.ID
 }
 
-// goesOn is asks for what begins with the approval. What has to wait for a licence seat is told with that, in one message.
+// goesOn is asks for what begins with the approval. What has to wait for a licence seat is told with that, in one
+// message.
 func goesOn(e audit.Event, f Facts, a identity.Actor) bool { return !inLine(e) && asks(e, f, a) }
 
 func inLine(e audit.Event) bool {
-	return e.Kind == audit.RequestApproved && slices.ContainsFunc(e.Changes, func(c audit.Change) bool { return c.Field == audit.SeatPool })
+	return e.Kind == audit.RequestApproved && slices.ContainsFunc(e.Changes,
+		func(c audit.Change) bool { return c.Field == audit.SeatPool })
 }
 
 func owns(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -138,7 +141,8 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 	case Failed:
 		return turns(e, workload.Failed)
 	case Waiting: // a team hears that a request begins to wait; whom it reaches after that is told to those alone
-		return t.words == "waiting" && f.Request != nil && f.Request.State == request.Pending && e.Kind != audit.RequestEscalated
+		return t.words == "waiting" && f.Request != nil && f.Request.State == request.Pending &&
+			e.Kind != audit.RequestEscalated
 	}
 	return true
 }
@@ -146,7 +150,8 @@ func (t topic) happened(e audit.Event, f Facts) bool {
 // Told reports whether anybody may hear of events of this kind, so that nothing is read for the others.
 func Told(k audit.Kind) bool { return len(topics[k]) > 0 }
 
-// Compose says who hears of an event, through which channels, in which words. What somebody did themselves they are not told. The deliveries have no ids yet.
+// Compose says who hears of an event, through which channels, in which words. What somebody did themselves they are not
+// told. The deliveries have no ids yet.
 func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
 	var list []Delivery
 	for _, t := range topics[e.Kind] {
@@ -156,7 +161,8 @@ func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
 			}
 			wishes := f.Wishes[a.Person.ID]
 			for _, channel := range wishes.By(t.kind) {
-				d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: string(a.Person.ID), Person: a.Person.ID, Name: a.Person.Name, Channel: channel}
+				d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: string(a.Person.ID), Person: a.Person.ID, Name: a.Person.Name,
+					Channel: channel}
 				if !f.reach(&d, a.Person) {
 					continue
 				}
@@ -167,10 +173,12 @@ func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
 			}
 		}
 		for _, address := range f.Addresses {
-			if address.Tenant == "" || address.Tenant != e.Tenant || !slices.Contains(address.Kinds, t.kind) || !t.happened(e, f) {
+			if address.Tenant == "" || address.Tenant != e.Tenant || !slices.Contains(address.Kinds, t.kind) ||
+				!t.happened(e, f) {
 				continue
 			}
-			d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: address.ID, Name: address.Tenant, Address: address.ID, Channel: address.Channel}
+			d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: address.ID, Name: address.Tenant, Address: address.ID,
+				Channel: address.Channel}
 			if err := f.word(&d, t, e, "", w); err != nil {
 				return nil, err
 			}
@@ -185,7 +193,10 @@ func (f Facts) reach(d *Delivery, p identity.Person) bool {
 	if d.Channel == Mail {
 		return f.Mail && p.Email != ""
 	}
-	i := slices.IndexFunc(f.Addresses, func(a Address) bool { return a.Tenant == "" && a.Person == p.ID && a.Channel == d.Channel })
+	i := slices.IndexFunc(f.Addresses, func(a Address) bool {
+		return a.Tenant == "" && a.Person == p.ID &&
+			a.Channel == d.Channel
+	})
 	if i >= 0 {
 		d.Address = f.Addresses[i].ID
 	}
@@ -209,7 +220,8 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		path = "/workloads/" + string(f.Workload.ID)
 	}
 	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {
-		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Wish.Name, r.Wish.Size.Title, r.AskerName, r.Wish.Reason, r.Wish.Tenant
+		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Wish.Name, r.Wish.Size.Title, r.AskerName,
+			r.Wish.Reason, r.Wish.Tenant
 		path = "/requests/" + string(r.ID)
 		if t.kind == Waiting {
 			path = "/approvals/" + string(r.ID)
@@ -245,7 +257,8 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	return err
 }
 
-// statement is where the page of a month's statement is. Who is in several teams sees it by team, so that there is a line with the sums of the message.
+// statement is where the page of a month's statement is. Who is in several teams sees it by team, so that there is a
+// line with the sums of the message.
 func (f Facts) statement(reader identity.PersonID, month string) string {
 	q := url.Values{"month": {month}, "scope": {string(usage.Team)}}
 	i := slices.IndexFunc(f.People, func(a identity.Actor) bool { return a.Person.ID == reader })

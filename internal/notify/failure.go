@@ -16,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// told is an error with the sentence that people read for it. Own says that its words are the portal's, so that there is nobody to quote.
+// told is an error with the sentence that people read for it. Own says that its words are the portal's, so that there
+// is nobody to quote.
 type told struct {
 	error
 	why i18n.Text
@@ -30,8 +31,8 @@ func own(words, id string, pairs ...any) error {
 	return told{errors.New(words), i18n.T(id, pairs...), true}
 }
 
-// kinds of trouble on the way to a receiver, the first that fits counts. Libraries wrap what the system says, so an error is looked at for what it holds; where they only leave
-// words, for these.
+// kinds of trouble on the way to a receiver, the first that fits counts. Libraries wrap what the system says, so an
+// error is looked at for what it holds; where they only leave words, for these.
 var troubles = []struct {
 	is func(error) bool
 	id string
@@ -92,7 +93,8 @@ func insecure(err error) bool {
 		alert       tls.AlertError
 		record      tls.RecordHeaderError
 	)
-	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &alert) || errors.As(err, &record) ||
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &invalid) || errors.As(err, &alert) || errors.As(err, &record) ||
 		strings.Contains(err.Error(), "STARTTLS") || strings.Contains(err.Error(), "tls: ")
 }
 

@@ -54,7 +54,8 @@ func (w *world) enters(channel notify.Channel, address string) {
 	}
 }
 
-// TestWhyAMessageDidNotGetThrough is one sentence for each kind of trouble, with what the other side said where it said anything. All of these but one are real attempts.
+// TestWhyAMessageDidNotGetThrough is one sentence for each kind of trouble, with what the other side said where it said
+// anything. All of these but one are real attempts.
 func TestWhyAMessageDidNotGetThrough(t *testing.T) {
 	t.Parallel()
 	none := func(*notify.Options) {}
@@ -126,7 +127,8 @@ func wantProblem(t *testing.T, d notify.Delivery, id, said string) {
 		t.Errorf("want %s and %q, got %+v %q", id, said, d.Problem, d.Error)
 	}
 	bundle := i18n.MustLoad()
-	if en, de := bundle.For("en").Say(d.Problem), bundle.For("de").Say(d.Problem); en == de || strings.Contains(en, "notify.") {
+	if en, de := bundle.For("en").Say(d.Problem), bundle.For("de").Say(d.Problem); en == de ||
+		strings.Contains(en, "notify.") {
 		t.Errorf("got %q and %q", en, de)
 	}
 	for _, secret := range []string{"thetoken", "hidden"} {
@@ -136,15 +138,18 @@ func wantProblem(t *testing.T, d notify.Delivery, id, said string) {
 	}
 }
 
-// TestWhatAReceiverAnswers: chats and webhooks alike, though the libraries of the chats make words of a status, each its own.
+// TestWhatAReceiverAnswers: chats and webhooks alike, though the libraries of the chats make words of a status, each
+// its own.
 func TestWhatAReceiverAnswers(t *testing.T) {
 	t.Parallel()
 	for status, c := range map[int]struct {
 		want  string
 		state notify.State // after the first attempt
 	}{
-		http.StatusForbidden: {"status_not_let_in", notify.GaveUp}, http.StatusNotFound: {"status_gone", notify.GaveUp}, http.StatusGone: {"status_gone", notify.GaveUp}, http.StatusTeapot: {"status", notify.GaveUp},
-		http.StatusFound: {"status_elsewhere", notify.GaveUp}, http.StatusTooManyRequests: {"status_busy", notify.Due}, http.StatusBadGateway: {"status_ill", notify.Due},
+		http.StatusForbidden: {"status_not_let_in", notify.GaveUp}, http.StatusNotFound: {"status_gone", notify.GaveUp},
+		http.StatusGone: {"status_gone", notify.GaveUp}, http.StatusTeapot: {"status", notify.GaveUp},
+		http.StatusFound: {"status_elsewhere", notify.GaveUp}, http.StatusTooManyRequests: {"status_busy", notify.Due},
+		http.StatusBadGateway: {"status_ill", notify.Due},
 	} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +161,8 @@ func TestWhatAReceiverAnswers(t *testing.T) {
 			w := newWorld(t)
 			w.enters(notify.Webhook, receiver.URL)
 			w.enters(notify.Chat, "mattermost://"+strings.TrimPrefix(receiver.URL, "http://")+"/thetoken?disabletls=yes")
-			wishes := notify.Preferences{Language: "en", Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Webhook, notify.Chat}}}
+			wishes := notify.Preferences{Language: "en",
+				Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Webhook, notify.Chat}}}
 			if err := w.Choose(t.Context(), w.actor("dana"), wishes); err != nil {
 				t.Fatal(err)
 			}
@@ -186,14 +192,16 @@ func (r refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil,
 func TestErrorsThatNoTestCanMake(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"no_host":     &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "hooks.example.org", IsNotFound: true}},
+		"no_host": &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "hooks.example.org",
+			IsNotFound: true}},
 		"timeout":     context.DeadlineExceeded,
 		"unreachable": &net.OpError{Op: "read", Err: fmt.Errorf("connection reset by peer")},
 		"auth":        fmt.Errorf("dial failed: %w", fmt.Errorf("login: %w", &textproto.Error{Code: 535, Msg: "5.7.8 no"})),
 		"other":       fmt.Errorf("something else"),
 	} {
 		hooks := notify.Hooks{Client: &http.Client{Transport: refusing{err}}, Now: time.Now}
-		got := hooks.Send(t.Context(), notify.Message{Target: notify.Target{URL: "https://hooks.example.org/thetoken", Secrets: []string{notify.NewSecret()}}})
+		got := hooks.Send(t.Context(), notify.Message{Target: notify.Target{URL: "https://hooks.example.org/thetoken",
+			Secrets: []string{notify.NewSecret()}}})
 		if problem := notify.Reason(got); problem.ID != "notify.failed."+want {
 			t.Errorf("want %s, got %s for %v", want, problem.ID, got)
 		}

@@ -47,10 +47,13 @@ func (g Guard) named(host string) bool {
 	return len(g.Hosts) == 0
 }
 
-// special are networks that net/netip does not call private and that are not public either: this host, carrier NAT, protocol assignments, benchmarks, documentation,
-// translation to IPv4 and relays, reserved. https://www.iana.org/assignments/iana-ipv4-special-registry and -ipv6-.
-var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10")
+// special are networks that net/netip does not call private and that are not public either: this host, carrier NAT,
+// protocol assignments, benchmarks, documentation, translation to IPv4 and relays, reserved.
+// https://www.iana.org/assignments/iana-ipv4-special-registry and -ipv6-.
+var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
+	"fec0::/10")
 
 func prefixes(texts ...string) []netip.Prefix {
 	list := make([]netip.Prefix, len(texts))
@@ -79,7 +82,8 @@ func (g Guard) allows(ip netip.Addr) (ok, named bool) {
 	return true, false
 }
 
-// control looks at the address that is about to be dialled, after the name was resolved: a name that resolves to something else the next time gains nothing.
+// control looks at the address that is about to be dialled, after the name was resolved: a name that resolves to
+// something else the next time gains nothing.
 func (g Guard) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -96,7 +100,8 @@ const (
 	mostReply = 64 << 10
 )
 
-// Client calls what the guard allows. It takes no proxy from the environment, for that would dial in its place, follows no redirect and keeps no connection.
+// Client calls what the guard allows. It takes no proxy from the environment, for that would dial in its place, follows
+// no redirect and keeps no connection.
 func (g Guard) Client() *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: g.control}
 	plain := &net.Dialer{Timeout: 5 * time.Second, Control: func(network, address string, c syscall.RawConn) error {
@@ -111,11 +116,15 @@ func (g Guard) Client() *http.Client {
 	}}
 	clear := transport(plain)
 	transport := transport(dialer)
-	return &http.Client{Timeout: sendFor, Transport: guarded{g, transport, clear}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Timeout: sendFor, Transport: guarded{g, transport, clear}, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 func transport(d *net.Dialer) *http.Transport {
-	return &http.Transport{Proxy: nil, DialContext: d.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: sendFor, MaxResponseHeaderBytes: 32 << 10}
+	return &http.Transport{Proxy: nil, DialContext: d.DialContext, DisableKeepAlives: true,
+		TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: sendFor, MaxResponseHeaderBytes: 32 << 10}
 }
 
 // guarded looks at each request again, for a library builds some of them, and bounds what is read of the answer.
@@ -155,7 +164,8 @@ func Permanent(err error) bool {
 	return errors.As(err, &r) || errors.Is(err, errNotAllowed)
 }
 
-// plainly takes addresses out of an error, for they hold secrets: what is left is what went wrong, and the sentence for it.
+// plainly takes addresses out of an error, for they hold secrets: what is left is what went wrong, and the sentence for
+// it.
 func plainly(err error, secrets ...string) error {
 	if err == nil {
 		return nil

@@ -68,7 +68,8 @@ func filled(id, words string) i18n.Text {
 	return text
 }
 
-// reasons are all the sentences that a workload may have when somebody is told of it: what the controller finds, and what a wish writes.
+// reasons are all the sentences that a workload may have when somebody is told of it: what the controller finds, and
+// what a wish writes.
 func reasons(t *testing.T) (list []i18n.Text) {
 	t.Helper()
 	all := english(t)
@@ -80,7 +81,8 @@ func reasons(t *testing.T) (list []i18n.Text) {
 	if len(list) < 100 {
 		t.Fatalf("only %d reasons were found", len(list))
 	}
-	for _, id := range ids(t, regexp.MustCompile(`Reason = i18n\.T\("([a-z._]+)"|State, w\.Reason = Stopping, i18n\.T\("([a-z._]+)"`), "../workload/*.go") {
+	for _, id := range ids(t, regexp.MustCompile(
+		`Reason = i18n\.T\("([a-z._]+)"|State, w\.Reason = Stopping, i18n\.T\("([a-z._]+)"`), "../workload/*.go") {
 		list = append(list, filled(id, all[id]))
 	}
 	return append(list, i18n.T("workload.stopped_idle", "For", "1d2h"))
@@ -114,15 +116,21 @@ func ids(t *testing.T, pattern *regexp.Regexp, glob string) (found []string) {
 // totals is a month's sentence with everything that it may hold.
 func totals() i18n.Text {
 	rest := i18n.Text{}
-	for _, s := range []i18n.Text{i18n.T("usage.monthly_idle_unknown"), i18n.T("usage.monthly_idle", "Cost", usage.Money{Minor: 123456, Currency: "EUR"}.Text(), "Known", 80), i18n.T("usage.monthly_storage", "Cost", usage.Money{Minor: 100, Currency: "EUR"}.Text()),
-		i18n.T("usage.monthly_seats", "Cost", i18n.T("usage.monthly_sum", "First", usage.Number(1), "Rest", usage.Number(2))), i18n.T("usage.monthly_unknown", "Hours", usage.Number(1234.5)),
-		i18n.T("usage.monthly_gpu", "Hours", i18n.T("usage.monthly_list", "First", i18n.T("usage.monthly_hours", "Hours", usage.Number(2), "Kind", i18n.T("usage.kind_unknown")), "Rest", i18n.T("usage.monthly_kind", "Technology", catalog.TechnologyWord(catalog.TimeSlicing), "Profile", i18n.Text{})))} {
+	for _, s := range []i18n.Text{i18n.T("usage.monthly_idle_unknown"), i18n.T("usage.monthly_idle", "Cost",
+		usage.Money{Minor: 123456, Currency: "EUR"}.Text(), "Known", 80), i18n.T("usage.monthly_storage", "Cost",
+		usage.Money{Minor: 100, Currency: "EUR"}.Text()),
+		i18n.T("usage.monthly_seats", "Cost", i18n.T("usage.monthly_sum", "First", usage.Number(1), "Rest", usage.Number(2))),
+		i18n.T("usage.monthly_unknown", "Hours", usage.Number(1234.5)),
+		i18n.T("usage.monthly_gpu", "Hours", i18n.T("usage.monthly_list", "First", i18n.T("usage.monthly_hours", "Hours",
+			usage.Number(2), "Kind", i18n.T("usage.kind_unknown")), "Rest", i18n.T("usage.monthly_kind", "Technology",
+			catalog.TechnologyWord(catalog.TimeSlicing), "Profile", i18n.Text{})))} {
 		rest = i18n.T("usage.monthly_then", "Sentence", s, "Rest", rest)
 	}
 	return i18n.T("usage.monthly", "Month", "2026-11", "Cost", i18n.T("usage.monthly_free"), "Rest", rest)
 }
 
-// notes are what the rooms write into the events that people are told of; where a list is empty it is always something that somebody typed, or nothing.
+// notes are what the rooms write into the events that people are told of; where a list is empty it is always something
+// that somebody typed, or nothing.
 func notes() map[audit.Kind][]i18n.Text {
 	typed := i18n.Literal("№8")
 	node, card := i18n.T("health.the_node", "Node", "№1"), i18n.T("health.the_card", "Card", "№2", "Node", "№1")
@@ -131,28 +139,38 @@ func notes() map[audit.Kind][]i18n.Text {
 		return i18n.T("workload.moved", "From", i18n.T("state.starting"), "To", i18n.T("state."+string(to)))
 	}
 	m := map[audit.Kind][]i18n.Text{
-		audit.RequestSubmitted: nil, audit.RequestEdited: nil, audit.RequestConsented: nil, audit.RequestEscalated: nil, audit.RequestHanded: nil, audit.RequestTakenBack: nil,
-		audit.RequestApproved:  {typed, i18n.T("request.granted_less", "Asked", "№1", "For", "2d", "Size", "№2", "Lease", "8h", "Note", "№9")},
-		audit.RequestRejected:  {typed},
-		audit.RequestExpired:   nil,
-		audit.RequestQueued:    {i18n.T("request.waits_for_seat", "Pool", "№1"), i18n.T("request.approved_waits", "By", by, "Pool", "№1", "Note", typed)},
+		audit.RequestSubmitted: nil, audit.RequestEdited: nil, audit.RequestConsented: nil, audit.RequestEscalated: nil,
+		audit.RequestHanded: nil, audit.RequestTakenBack: nil,
+		audit.RequestApproved: {typed, i18n.T("request.granted_less", "Asked", "№1", "For", "2d", "Size", "№2", "Lease",
+			"8h", "Note", "№9")},
+		audit.RequestRejected: {typed},
+		audit.RequestExpired:  nil,
+		audit.RequestQueued: {i18n.T("request.waits_for_seat", "Pool", "№1"), i18n.T("request.approved_waits", "By", by,
+			"Pool", "№1", "Note", typed)},
 		audit.WorkloadObserved: {moved(workload.Running), moved(workload.Failed)},
 		audit.LeaseWarned:      nil, audit.LeaseEnded: nil, audit.WorkloadStopped: nil, audit.WorkloadDeleted: nil,
-		audit.WorkloadIdle:        {i18n.T("idle.facts_end", "For", "1d2h", "At", machineTime), i18n.T("idle.facts", "For", "45m")},
+		audit.WorkloadIdle: {i18n.T("idle.facts_end", "For", "1d2h", "At", machineTime),
+			i18n.T("idle.facts", "For", "45m")},
 		audit.WorkloadIdleStopped: {i18n.T("idle.facts", "For", "45m")},
 		audit.BudgetWarned:        {budgetWarned(budget.GPUHours), budgetWarned("EUR")},
-		audit.StatementSent:       {totals(), i18n.T("usage.monthly", "Month", "2026-11", "Cost", usage.Money{Minor: 5, Currency: "EUR"}.Text(), "Rest", i18n.Text{})},
-		audit.LicenceLost:         {i18n.T("licences.lost_detail", "Node", "№1", "Cluster", "№2", "Count", 2)},
-		audit.HardwareMarked:      {i18n.T("health.told", "Place", node, "Note", "№9"), i18n.T("health.told_perhaps", "Place", card, "Note", "№9")},
-		audit.VolumeWarned:        {i18n.T("volume.warned", "Left", "7d", "Until", machineTime)},
-		audit.VolumeEnding:        {i18n.T("volume.ending", "Until", machineTime)},
-		audit.VolumeNotGrown:      {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"), i18n.T("volume.refused", "GiB", 20)},
-		audit.VolumeReclaimed:     nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
+		audit.StatementSent: {totals(), i18n.T("usage.monthly", "Month", "2026-11", "Cost",
+			usage.Money{Minor: 5, Currency: "EUR"}.Text(), "Rest", i18n.Text{})},
+		audit.LicenceLost: {i18n.T("licences.lost_detail", "Node", "№1", "Cluster", "№2", "Count", 2)},
+		audit.HardwareMarked: {i18n.T("health.told", "Place", node, "Note", "№9"), i18n.T("health.told_perhaps", "Place",
+			card, "Note", "№9")},
+		audit.VolumeWarned: {i18n.T("volume.warned", "Left", "7d", "Until", machineTime)},
+		audit.VolumeEnding: {i18n.T("volume.ending", "Until", machineTime)},
+		audit.VolumeNotGrown: {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"),
+			i18n.T("volume.refused", "GiB", 20)},
+		audit.VolumeReclaimed: nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
 		audit.StandInCreated: {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
 		audit.StandInEnded:   {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
 	}
-	for _, technology := range []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU, catalog.TimeSlicing, catalog.MPS, catalog.DRA, catalog.CPUOnly} {
-		m[audit.StatementSent] = append(m[audit.StatementSent], i18n.T("usage.monthly", "Month", "2026-11", "Cost", i18n.T("usage.monthly_model", "Model", "№5", "Technology", catalog.TechnologyWord(technology), "Profile", i18n.Text{}), "Rest", i18n.Text{}))
+	for _, technology := range []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU,
+		catalog.TimeSlicing, catalog.MPS, catalog.DRA, catalog.CPUOnly} {
+		m[audit.StatementSent] = append(m[audit.StatementSent], i18n.T("usage.monthly", "Month", "2026-11", "Cost",
+			i18n.T("usage.monthly_model", "Model", "№5", "Technology", catalog.TechnologyWord(technology), "Profile",
+				i18n.Text{}), "Rest", i18n.Text{}))
 	}
 	return m
 }
@@ -162,25 +180,32 @@ func budgetWarned(u budget.Unit) i18n.Text {
 }
 
 // composed are all notices that follow from an event of a kind with each note and each reason, in one language.
-func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, notes, reasons []i18n.Text) (list []notify.Notice) {
+func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, notes,
+	reasons []i18n.Text) (list []notify.Notice) {
 	t.Helper()
-	dana := identity.Actor{Person: identity.Person{ID: "p-dana", Name: "№10", Email: "dana@example.org"}, Tenants: map[string][]identity.Role{"№11": {identity.Owner}}}
+	dana := identity.Actor{Person: identity.Person{ID: "p-dana", Name: "№10", Email: "dana@example.org"},
+		Tenants: map[string][]identity.Role{"№11": {identity.Owner}}}
 	every := map[notify.Kind][]notify.Channel{}
 	for _, k := range notify.Kinds() {
 		every[k] = []notify.Channel{notify.Mail}
 	}
-	f := notify.Facts{People: []identity.Actor{dana}, Wishes: map[identity.PersonID]notify.Preferences{"p-dana": {Language: lang, Channels: every}}, Mail: true, Language: lang, URL: "https://gpu.example.org", Now: noon,
+	f := notify.Facts{People: []identity.Actor{dana},
+		Wishes: map[identity.PersonID]notify.Preferences{"p-dana": {Language: lang, Channels: every}}, Mail: true,
+		Language: lang, URL: "https://gpu.example.org", Now: noon,
 		Addresses: []notify.Address{{ID: "na-1", Channel: notify.Webhook, Tenant: "№11", Kinds: notify.Kinds()}},
 		Volume:    &workload.Volume{Name: "№12", Owner: "p-dana"}}
 	size := catalog.Size{Name: "h100", Title: "№13"}
 	for _, state := range []request.State{request.Pending, request.Approved} {
-		f.Request = &request.Request{ID: "r-1", Asker: "p-dana", AskerName: "№14", State: state, ExpiresAt: noon.Add(time.Hour), Wish: request.Wish{Tenant: "№11", Name: "№15", Size: size, Reason: "№16"}}
+		f.Request = &request.Request{ID: "r-1", Asker: "p-dana", AskerName: "№14", State: state,
+			ExpiresAt: noon.Add(time.Hour), Wish: request.Wish{Tenant: "№11", Name: "№15", Size: size, Reason: "№16"}}
 		if state == request.Pending { // nobody decides their own
 			f.Request.Asker = "p-adam"
-			f.Request.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}}, Then: []identity.Party{{Role: identity.Owner}}}}
+			f.Request.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
+				Then: []identity.Party{{Role: identity.Owner}}}}
 		}
 		for _, reason := range reasons {
-			f.Workload = &workload.Workload{ID: "w-1", Name: "№17", Owner: "p-dana", Tenant: "№11", Size: size, Reason: reason, Lease: workload.Lease{Until: noon}}
+			f.Workload = &workload.Workload{ID: "w-1", Name: "№17", Owner: "p-dana", Tenant: "№11", Size: size, Reason: reason,
+				Lease: workload.Lease{Until: noon}}
 			for _, note := range notes {
 				e := audit.By(identity.System(), kind, noon)
 				e.Tenant, e.Request, e.Workload, e.Volume, e.Detail = "№11", "r-1", "w-1", "№12", note
@@ -206,7 +231,8 @@ var (
 	functions = regexp.MustCompile(`\b(the|is|are|it|this|that|and|with|of|its|your)\b`)
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
-	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC", "EUR", "Portal"}
+	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
+		"EUR", "Portal"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.
@@ -227,8 +253,8 @@ func foreign(lang, text string) string {
 	return ""
 }
 
-// TestNoNoticeMixesLanguages composes each kind of notice with all that other rooms put into it. Chinese and Korean messages had English sentences in them, for only the
-// frame was in the reader's language.
+// TestNoNoticeMixesLanguages composes each kind of notice with all that other rooms put into it. Chinese and Korean
+// messages had English sentences in them, for only the frame was in the reader's language.
 func TestNoNoticeMixesLanguages(t *testing.T) {
 	words, err := notify.LoadWords(i18n.MustLoad())
 	if err != nil {
@@ -255,7 +281,8 @@ func TestNoNoticeMixesLanguages(t *testing.T) {
 				t.Errorf("%s %s: nobody was told", lang, kind)
 			}
 			for _, n := range got {
-				for _, text := range []string{n.Title, n.Body, n.Open, strings.TrimSuffix(n.Footer, " https://gpu.example.org/account/notifications")} {
+				for _, text := range []string{n.Title, n.Body, n.Open,
+					strings.TrimSuffix(n.Footer, " https://gpu.example.org/account/notifications")} {
 					if found := foreign(lang, text); found != "" {
 						t.Errorf("%s %s: %q in %q", lang, kind, found, text)
 					}
@@ -269,12 +296,15 @@ func TestNoNoticeMixesLanguages(t *testing.T) {
 }
 
 var letterOf = map[string]func(rune) bool{"en": unicode.IsLetter, "de": unicode.IsLetter,
-	"zh": func(r rune) bool { return unicode.Is(unicode.Han, r) }, "ko": func(r rune) bool { return unicode.Is(unicode.Hangul, r) }}
+	"zh": func(r rune) bool { return unicode.Is(unicode.Han, r) },
+	"ko": func(r rune) bool { return unicode.Is(unicode.Hangul, r) }}
 
-// TestWhatTellsOfItselfIsInEveryLanguage: in these files each text may get into a notice, so none can be added in English alone.
+// TestWhatTellsOfItselfIsInEveryLanguage: in these files each text may get into a notice, so none can be added in
+// English alone.
 func TestWhatTellsOfItselfIsInEveryLanguage(t *testing.T) {
 	bundle, all := i18n.MustLoad(), english(t)
-	for _, glob := range []string{"../explain/*.go", "../reconcile/trouble.go", "../usage/monthly.go", "../license/loss.go"} {
+	for _, glob := range []string{"../explain/*.go", "../reconcile/trouble.go", "../usage/monthly.go",
+		"../license/loss.go"} {
 		for _, id := range ids(t, regexp.MustCompile(`"((?:explain|reconcile|usage|licences)\.[a-z_]+)"`), glob) {
 			text := filled(id, all[id])
 			for _, lang := range []string{"zh", "ko"} {
@@ -293,10 +323,14 @@ func TestNumbersAndTimesAreThoseOfTheLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for lang, want := range map[string][]string{
-		"en": {"November 2026", "1,234.56 EUR of 12,345.67 EUR", "for 1 d 2 h.", "at 21 Nov 2026, 14:02 UTC", "ends at 21 Nov 2026, 12:00 UTC"},
-		"de": {"November 2026", "1.234,56 EUR von 12.345,67 EUR", "seit 1 T. 2 Std. nicht", "um 21. Nov. 2026, 14:02 Uhr UTC", "endet um 21. Nov. 2026, 12:00 Uhr UTC"},
-		"zh": {"2026 年 11 月的预算", "12,345.67 EUR 中还剩 1,234.56 EUR", "已有 1 天 2 小时 没有", "于 2026 年 11 月 21 日 14:02 UTC 停止", "于 2026 年 11 月 21 日 12:00 UTC 结束"},
-		"ko": {"2026년 11월 예산", "12,345.67 EUR 중 1,234.56 EUR", "1일 2시간 동안", "2026년 11월 21일 14:02 UTC에 중지", "2026년 11월 21일 12:00 UTC에 끝납니다"},
+		"en": {"November 2026", "1,234.56 EUR of 12,345.67 EUR", "for 1 d 2 h.", "at 21 Nov 2026, 14:02 UTC",
+			"ends at 21 Nov 2026, 12:00 UTC"},
+		"de": {"November 2026", "1.234,56 EUR von 12.345,67 EUR", "seit 1 T. 2 Std. nicht", "um 21. Nov. 2026, 14:02 Uhr UTC",
+			"endet um 21. Nov. 2026, 12:00 Uhr UTC"},
+		"zh": {"2026 年 11 月的预算", "12,345.67 EUR 中还剩 1,234.56 EUR", "已有 1 天 2 小时 没有", "于 2026 年 11 月 21 日 14:02 UTC 停止",
+			"于 2026 年 11 月 21 日 12:00 UTC 结束"},
+		"ko": {"2026년 11월 예산", "12,345.67 EUR 중 1,234.56 EUR", "1일 2시간 동안", "2026년 11월 21일 14:02 UTC에 중지",
+			"2026년 11월 21일 12:00 UTC에 끝납니다"},
 	} {
 		var got string
 		for _, kind := range []audit.Kind{audit.BudgetWarned, audit.WorkloadIdle, audit.LeaseWarned} {
@@ -322,7 +356,8 @@ func TestWhatSomebodyWroteStaysAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range composed(t, "ko", audit.RequestRejected, words, []i18n.Text{i18n.Literal(machineTime)}, []i18n.Text{{}}) {
+	for _, n := range composed(t, "ko", audit.RequestRejected, words, []i18n.Text{i18n.Literal(machineTime)},
+		[]i18n.Text{{}}) {
 		if !strings.Contains(n.Body, machineTime) {
 			t.Errorf("got %q", n.Body)
 		}

@@ -25,11 +25,13 @@ type MailServer struct {
 type Mails struct{ Server MailServer }
 
 var policies = map[string][]gomail.Option{
-	"starttls": {gomail.WithTLSPolicy(gomail.TLSMandatory)}, "tls": {gomail.WithSSL()}, "none": {gomail.WithTLSPolicy(gomail.NoTLS)},
+	"starttls": {gomail.WithTLSPolicy(gomail.TLSMandatory)}, "tls": {gomail.WithSSL()},
+	"none": {gomail.WithTLSPolicy(gomail.NoTLS)},
 }
 
-var page = template.Must(template.New("mail").Parse(`<!doctype html><html lang="{{.Language}}"><meta charset="utf-8"><title>{{.Title}}</title>` +
-	`<body><h1>{{.Title}}</h1><p>{{.Body}}</p><p><a href="{{.Link}}">{{.Open}}</a></p><hr><p><small>{{.Footer}}</small></p></body></html>`))
+var page = template.Must(template.New("mail").Parse(
+	`<!doctype html><html lang="{{.Language}}"><meta charset="utf-8"><title>{{.Title}}</title>` +
+		`<body><h1>{{.Title}}</h1><p>{{.Body}}</p><p><a href="{{.Link}}">{{.Open}}</a></p><hr><p><small>{{.Footer}}</small></p></body></html>`))
 
 // Send hands a mail to the server. The Message-ID is the same in each attempt.
 func (s Mails) Send(ctx context.Context, m Message) error {
@@ -37,9 +39,11 @@ func (s Mails) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return refusal{err}
 	}
-	options := append([]gomail.Option{gomail.WithPort(s.Server.Port), gomail.WithTimeout(sendFor)}, policies[s.Server.TLS]...)
+	options := append([]gomail.Option{gomail.WithPort(s.Server.Port), gomail.WithTimeout(sendFor)},
+		policies[s.Server.TLS]...)
 	if s.Server.Username != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.Server.Username), gomail.WithPassword(s.Server.Password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.Server.Username),
+			gomail.WithPassword(s.Server.Password))
 	}
 	client, err := gomail.NewClient(s.Server.Host, options...)
 	if err != nil {
@@ -53,7 +57,8 @@ func (s Mails) Send(ctx context.Context, m Message) error {
 	return plainly(err, s.Server.Password)
 }
 
-// message never lets what people are called become a header: addresses are parsed, names and titles are one line and encoded.
+// message never lets what people are called become a header: addresses are parsed, names and titles are one line and
+// encoded.
 func (s Mails) message(m Message) (*gomail.Msg, error) {
 	from, err := mail.ParseAddress(s.Server.From)
 	if err != nil {
@@ -71,7 +76,8 @@ func (s Mails) message(m Message) (*gomail.Msg, error) {
 	message.SetMessageIDWithValue(m.ID + "@" + domain)
 	message.SetDateWithValue(m.At)
 	message.SetBulk()
-	message.SetBodyString(gomail.TypeTextPlain, strings.Join([]string{m.Title, "", m.Body, "", m.Open + ": " + m.Link, "", "-- ", m.Footer, ""}, "\n"))
+	message.SetBodyString(gomail.TypeTextPlain, strings.Join([]string{m.Title, "", m.Body, "", m.Open + ": " + m.Link, "",
+		"-- ", m.Footer, ""}, "\n"))
 	var html bytes.Buffer
 	if err := page.Execute(&html, m.Notice); err != nil {
 		return nil, err

@@ -19,9 +19,13 @@ import (
 func (w *world) meters(team string) {
 	w.t.Helper()
 	id := "w-" + team
-	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + team, Namespace: "gpu-" + team, Kind: catalog.Notebook, Tenant: team, Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100", Technology: catalog.Full, Accelerator: catalog.Accelerator{Model: "H100 80GB", Count: 1, Share: 1}},
-		Desired: workload.WantRunning, State: workload.Running, Generation: 1, Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
-	held := usage.Interval{Workload: id, Tenant: team, Size: "h100", PerHour: usage.Money{Minor: 200, Currency: "EUR"}, From: w.now.Add(-time.Hour)}
+	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + team, Namespace: "gpu-" + team, Kind: catalog.Notebook,
+		Tenant: team, Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100",
+			Technology: catalog.Full, Accelerator: catalog.Accelerator{Model: "H100 80GB", Count: 1, Share: 1}},
+		Desired: workload.WantRunning, State: workload.Running, Generation: 1,
+		Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
+	held := usage.Interval{Workload: id, Tenant: team, Size: "h100", PerHour: usage.Money{Minor: 200, Currency: "EUR"},
+		From: w.now.Add(-time.Hour)}
 	if err := w.store.SaveObserved(w.t.Context(), item, nil, &held); err != nil {
 		w.t.Fatal(err)
 	}
@@ -33,7 +37,10 @@ func (w *world) tellMonth(portals int) {
 	var group sync.WaitGroup
 	for range portals {
 		group.Go(func() {
-			m := usage.Monthly{Store: w.store, Statements: &usage.Service{Store: w.store, Zone: time.UTC, Now: func() time.Time { return w.now }}, Technology: func(name string) i18n.Text { return catalog.TechnologyWord(catalog.Technology(name)) }}
+			m := usage.Monthly{Store: w.store, Statements: &usage.Service{Store: w.store, Zone: time.UTC,
+				Now: func() time.Time { return w.now }}, Technology: func(name string) i18n.Text {
+				return catalog.TechnologyWord(catalog.Technology(name))
+			}}
 			if err := m.Tell(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
@@ -42,14 +49,16 @@ func (w *world) tellMonth(portals int) {
 	group.Wait()
 }
 
-// TestOwnersGetTheStatementOnce: from the meter to the mail. Of the teams, one has owners, one has none, and one held nothing.
+// TestOwnersGetTheStatementOnce: from the meter to the mail. Of the teams, one has owners, one has none, and one held
+// nothing.
 func TestOwnersGetTheStatementOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
 	w.meters("vision")
 	w.meters("orphans")
-	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "de", Channels: map[notify.Kind][]notify.Channel{notify.Statement: {notify.Mail}}}); err != nil {
+	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "de",
+		Channels: map[notify.Kind][]notify.Channel{notify.Statement: {notify.Mail}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.tellMonth(2)
@@ -67,8 +76,10 @@ func TestOwnersGetTheStatementOnce(t *testing.T) {
 		t.Fatalf("want one mail to the owner of vision, got %+v and %d mails", list, len(w.post.Mails()))
 	}
 	n := list[0].Notice
-	want := []string{"Abrechnung des Teams vision für November 2026", "https://gpu.example.org/usage?month=2026-11&scope=team",
-		"Was das Team vision belegt hat und was es kostet: 4,00 EUR für November 2026. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Ob GPUs ungenutzt waren, ist nicht bekannt. Die Seite zeigt jeden Workload, jede Person und jede Größe."}
+	want := []string{"Abrechnung des Teams vision für November 2026",
+		"https://gpu.example.org/usage?month=2026-11&scope=team",
+		"Was das Team vision belegt hat und was es kostet: 4,00 EUR für November 2026. GPU-Zeit: 2,0 h H100 80GB · Ganze " +
+			"GPU. Ob GPUs ungenutzt waren, ist nicht bekannt. Die Seite zeigt jeden Workload, jede Person und jede Größe."}
 	if diff := cmp.Diff(want, []string{n.Title, n.Link, n.Body}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -80,7 +91,8 @@ func TestAnOwnerSwitchesTheStatementOff(t *testing.T) {
 	w := newWorld(t)
 	w.now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
 	w.meters("vision")
-	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "en", Channels: map[notify.Kind][]notify.Channel{notify.Budget: {notify.Mail}}}); err != nil {
+	if err := w.Choose(t.Context(), w.actor("otto"), notify.Preferences{Language: "en",
+		Channels: map[notify.Kind][]notify.Channel{notify.Budget: {notify.Mail}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.now = time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)
@@ -99,7 +111,8 @@ func TestTheStatementsPageOfSeveralTeams(t *testing.T) {
 	opts.Actor = func(p identity.Person, via identity.Via) identity.Actor {
 		a := directory.Actor(p, via)
 		if p.ID == "p-otto" {
-			a.Tenants = map[string][]identity.Role{"vision": {identity.Owner}, "speech": {identity.Owner}, "robots": {identity.Developer}}
+			a.Tenants = map[string][]identity.Role{"vision": {identity.Owner}, "speech": {identity.Owner},
+				"robots": {identity.Developer}}
 		}
 		return a
 	}

@@ -48,11 +48,13 @@ func Channels() []Channel { return []Channel{Mail, Chat, Webhook} }
 
 // Preferences are what a person chose. The zero value is what counts for somebody who never chose.
 type Preferences struct {
-	Language string             `json:"language,omitempty"`
-	Channels map[Kind][]Channel `json:"channels"` // nil for who never chose; an empty one is a choice and has to be kept as it is
+	Language string `json:"language,omitempty"`
+	// nil for who never chose; an empty one is a choice and has to be kept as it is
+	Channels map[Kind][]Channel `json:"channels"`
 }
 
-// usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what they see anyway.
+// usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what
+// they see anyway.
 var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, Licence, Broken, Storage}
 
 // By are the channels of a kind of notice.
@@ -66,7 +68,8 @@ func (p Preferences) By(k Kind) []Channel {
 	return nil
 }
 
-// Address is where chat messages or webhooks go: of a person, or of a team for the kinds of notice it wants. What must stay secret is sealed.
+// Address is where chat messages or webhooks go: of a person, or of a team for the kinds of notice it wants. What must
+// stay secret is sealed.
 type Address struct {
 	ID        string
 	Channel   Channel

@@ -35,11 +35,19 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := notify.Args{Name: "nb-1", Tenant: "vision", Who: "Ada", Asker: "Dana", Size: "H100", Reason: "why", Note: "note", Until: "2026-11-21 13:00 UTC", Volume: "data", For: "5h", Ends: "2026-11-21 14:00 UTC", Month: "2026-10", Totals: "totals."}
+	full := notify.Args{Name: "nb-1", Tenant: "vision", Who: "Ada", Asker: "Dana", Size: "H100", Reason: "why",
+		Note: "note", Until: "2026-11-21 13:00 UTC", Volume: "data", For: "5h", Ends: "2026-11-21 14:00 UTC",
+		Month: "2026-10", Totals: "totals."}
 	bare := full
 	bare.Reason, bare.Note, bare.Ends = "", "", ""
-	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided, "decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided, "ready": notify.Ready, "failed": notify.Failed,
-		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped, "budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken, "storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage, "handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting, "standin.ended": notify.Waiting, "test": notify.Test}
+	kinds := map[string]notify.Kind{"waiting": notify.Waiting, "decided.approved": notify.Decided,
+		"decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided,
+		"ready": notify.Ready, "failed": notify.Failed,
+		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped,
+		"budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken,
+		"storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage,
+		"handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting,
+		"standin.ended": notify.Waiting, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -90,16 +98,28 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		change func(*audit.Event)
 		want   string // "recipient kind", sorted
 	}{
-		"a request waits":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-open" }, "p-ada waiting, p-pat waiting"},
-		"granted at once":               {"dana", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
-		"approved by somebody":          {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
-		"approved, and in a line":       {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request, e.Changes = "r-done", audit.Changed(audit.SeatPool, "", "rtx") }, ""},
-		"nobody decided":                {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
-		"a step escalates":              {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" }, "p-otto waiting"},
-		"given to another approver":     {"pat", audit.RequestHanded, func(e *audit.Event) { e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "", "p-ada") }, "p-ada waiting"},
-		"taken back from them":          {"pat", audit.RequestTakenBack, func(e *audit.Event) { e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "p-ada", "") }, "p-ada waiting"},
-		"decided when it escalates":     {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
-		"one waits for a seat":          {"p-alex", audit.RequestQueued, func(e *audit.Event) { e.Request = "r-done" }, "p-dana decided"},
+		"a request waits": {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-open" },
+			"p-ada waiting, p-pat waiting"},
+		"granted at once": {"dana", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
+		"approved by somebody": {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" },
+			"p-dana decided"},
+		"approved, and in a line": {"ada", audit.RequestApproved, func(e *audit.Event) {
+			e.Request, e.Changes = "r-done", audit.Changed(audit.SeatPool, "", "rtx")
+		}, ""},
+		"nobody decided": {"", audit.RequestExpired, func(e *audit.Event) { e.Request = "r-done" },
+			"p-dana decided"},
+		"a step escalates": {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" },
+			"p-otto waiting"},
+		"given to another approver": {"pat", audit.RequestHanded, func(e *audit.Event) {
+			e.Request, e.Changes = "r-open",
+				audit.Changed(audit.HandedTo, "", "p-ada")
+		}, "p-ada waiting"},
+		"taken back from them": {"pat", audit.RequestTakenBack, func(e *audit.Event) {
+			e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "p-ada", "")
+		}, "p-ada waiting"},
+		"decided when it escalates": {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
+		"one waits for a seat": {"p-alex", audit.RequestQueued, func(e *audit.Event) { e.Request = "r-done" },
+			"p-dana decided"},
 		"decided already":               {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"ready, which nobody asked for": {"", audit.WorkloadObserved, moved("running"), ""},
 		"cannot run":                    {"", audit.WorkloadObserved, moved("failed"), "p-dana failed"},
@@ -113,9 +133,11 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
 		"a bad card under it":           {"pat", audit.HardwareMarked, about, "p-dana broken, p-otto broken"},
 		"a bad card":                    {"", audit.HardwareMarked, func(*audit.Event) {}, ""},
-		"a stand-in is named":           {"otto", audit.StandInCreated, func(e *audit.Event) { e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}} }, "p-ada waiting"},
-		"signing in":                    {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
-		"what is gone":                  {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
+		"a stand-in is named": {"otto", audit.StandInCreated, func(e *audit.Event) {
+			e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}}
+		}, "p-ada waiting"},
+		"signing in":   {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
+		"what is gone": {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +172,8 @@ func TestAMailArrivesOnce(t *testing.T) {
 	if len(mails) != 1 {
 		t.Fatalf("want one mail, got %d", len(mails))
 	}
-	for _, want := range []string{"To: \"Dana Develop\" <dana@example.org>", "Subject: Rejected: nb-r-1", "a slice will do", "https://gpu.example.org/requests/r-1", "text/html", "Message-ID: <n-1@example.org>"} {
+	for _, want := range []string{"To: \"Dana Develop\" <dana@example.org>", "Subject: Rejected: nb-r-1",
+		"a slice will do", "https://gpu.example.org/requests/r-1", "text/html", "Message-ID: <n-1@example.org>"} {
 		text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(mails[0])))
 		if err != nil || !strings.Contains(string(text), want) && !strings.Contains(mails[0], want) {
 			t.Errorf("want %q in %s (%v)", want, mails[0], err)
@@ -246,7 +269,8 @@ func newHook(t *testing.T) *hook {
 	h.secret.Store("")
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		want, _ := notify.Sign([]string{h.secret.Load().(string)}, r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), body)
+		want, _ := notify.Sign([]string{h.secret.Load().(string)}, r.Header.Get("webhook-id"),
+			r.Header.Get("webhook-timestamp"), body)
 		if want == "" || !slices.Contains(strings.Fields(r.Header.Get("webhook-signature")), want) {
 			h.unknown.Add(1)
 		}
@@ -263,7 +287,8 @@ func (w *world) hooked(h *hook) {
 	w.t.Helper()
 	secret, err := w.Enter(w.t.Context(), w.actor("dana"), notify.Entry{Channel: notify.Webhook, URL: h.URL})
 	if err == nil {
-		err = w.Choose(w.t.Context(), w.actor("dana"), notify.Preferences{Language: "de", Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Webhook}}})
+		err = w.Choose(w.t.Context(), w.actor("dana"),
+			notify.Preferences{Language: "de", Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Webhook}}})
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -305,7 +330,8 @@ func TestAReceiverThatSaysNoOrLeadsAway(t *testing.T) {
 	var elsewhere atomic.Int64
 	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	t.Cleanup(trap.Close)
-	for status, want := range map[int]notify.State{http.StatusGone: notify.GaveUp, http.StatusTooManyRequests: notify.Due, http.StatusFound: notify.GaveUp} {
+	for status, want := range map[int]notify.State{http.StatusGone: notify.GaveUp, http.StatusTooManyRequests: notify.Due,
+		http.StatusFound: notify.GaveUp} {
 		w, h := newWorld(t), newHook(t)
 		h.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", trap.URL)
@@ -323,7 +349,8 @@ func TestAReceiverThatSaysNoOrLeadsAway(t *testing.T) {
 	}
 }
 
-// TestASlowReceiverHoldsUpNobody: a mail is sent while a webhook that was due before it still waits for its answer. When the portal stops meanwhile, it is tried again later.
+// TestASlowReceiverHoldsUpNobody: a mail is sent while a webhook that was due before it still waits for its answer.
+// When the portal stops meanwhile, it is tried again later.
 func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w, h := newWorld(t), newHook(t)
@@ -335,7 +362,8 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 	if _, err := w.Derive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Choose(t.Context(), w.actor("dana"), notify.Preferences{Language: "en", Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Mail}}}); err != nil {
+	if err := w.Choose(t.Context(), w.actor("dana"), notify.Preferences{Language: "en",
+		Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Mail}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.rejected("r-2", "")
@@ -364,7 +392,8 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range w.list() {
-		if d.Channel == notify.Webhook && (d.State != notify.Due || !d.NextAt.Equal(w.now.Add(time.Minute)) || strings.Contains(d.Error, h.URL)) {
+		if d.Channel == notify.Webhook && (d.State != notify.Due || !d.NextAt.Equal(w.now.Add(time.Minute)) ||
+			strings.Contains(d.Error, h.URL)) {
 			t.Errorf("want another attempt in a minute, got %+v", d)
 		}
 	}
@@ -490,7 +519,8 @@ func TestATeamHears(t *testing.T) {
 	h.secret.Store(secret)
 	w.runs("w-1")
 	w.happens("", audit.WorkloadObserved, func(e *audit.Event) {
-		e.Workload, e.Detail = "w-1", i18n.T("workload.moved", "From", i18n.T("state.starting"), "To", i18n.T("state.running"))
+		e.Workload, e.Detail = "w-1", i18n.T("workload.moved", "From", i18n.T("state.starting"), "To",
+			i18n.T("state.running"))
 	})
 	w.happens("", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-1" })
 	w.round()
@@ -536,8 +566,10 @@ func TestChatGoesThroughTheGuard(t *testing.T) {
 	if err != nil || d.State != notify.GaveUp || strings.Contains(d.Error, "thetoken") {
 		t.Errorf("want it stopped, and its secret out of the error, got %+v %v", d, err)
 	}
-	for _, bad := range []string{"mqtt://127.0.0.1/x", "smtp://x", "generic+http://127.0.0.1", "http://127.0.0.1", "", "slack://", "logger://"} {
-		if _, err := w.Enter(t.Context(), w.actor("dana"), notify.Entry{Channel: notify.Chat, URL: bad}); !fault.Is(err, fault.Invalid) {
+	for _, bad := range []string{"mqtt://127.0.0.1/x", "smtp://x", "generic+http://127.0.0.1", "http://127.0.0.1", "",
+		"slack://", "logger://"} {
+		if _, err := w.Enter(t.Context(), w.actor("dana"), notify.Entry{Channel: notify.Chat, URL: bad}); !fault.Is(err,
+			fault.Invalid) {
 			t.Errorf("%q: want it refused, got %v", bad, err)
 		}
 	}
@@ -553,8 +585,11 @@ func TestTheGuard(t *testing.T) {
 	t.Cleanup(secure.Close)
 	_, port, _ := strings.Cut(strings.TrimPrefix(secure.URL, "https://"), ":")
 	client := notify.Guard{}.Client()
-	for _, address := range []string{inside.URL, secure.URL, "https://localhost:" + port, "https://[::1]:" + port, "https://[::ffff:127.0.0.1]:" + port, "https://0:" + port, "https://127.1:" + port, "https://0x7f000001:" + port,
-		"https://2130706433:" + port, "https://0.0.0.0:" + port, "https://user@127.0.0.1:" + port, "https://169.254.169.254/latest/meta-data", "https://[fe80::1]:" + port, "https://[64:ff9b::7f00:1]:" + port, "https://10.0.0.1", "https://100.100.100.200",
+	for _, address := range []string{inside.URL, secure.URL, "https://localhost:" + port, "https://[::1]:" + port,
+		"https://[::ffff:127.0.0.1]:" + port, "https://0:" + port, "https://127.1:" + port, "https://0x7f000001:" + port,
+		"https://2130706433:" + port, "https://0.0.0.0:" + port, "https://user@127.0.0.1:" + port,
+		"https://169.254.169.254/latest/meta-data", "https://[fe80::1]:" + port, "https://[64:ff9b::7f00:1]:" + port,
+		"https://10.0.0.1", "https://100.100.100.200",
 		"file:///etc/passwd", "gopher://127.0.0.1:" + port} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
 		if err != nil {
@@ -568,9 +603,12 @@ func TestTheGuard(t *testing.T) {
 	if calls.Load() != 0 {
 		t.Errorf("%d calls got through", calls.Load())
 	}
-	named := notify.Guard{Hosts: []string{"hooks.example.org", "*.chat.example"}, Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	for address, want := range map[string]bool{"https://hooks.example.org/x": true, "https://HOOKS.example.org./x": true, "https://a.chat.example": true, "https://chat.example": false, "https://evilchat.example": false,
-		"https://hooks.example.org.evil.example": false, "https://hooks.example.org@evil.example": false, "http://hooks.example.org": true, "ftp://hooks.example.org": false} {
+	named := notify.Guard{Hosts: []string{"hooks.example.org", "*.chat.example"},
+		Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	for address, want := range map[string]bool{"https://hooks.example.org/x": true, "https://HOOKS.example.org./x": true,
+		"https://a.chat.example": true, "https://chat.example": false, "https://evilchat.example": false,
+		"https://hooks.example.org.evil.example": false, "https://hooks.example.org@evil.example": false,
+		"http://hooks.example.org": true, "ftp://hooks.example.org": false} {
 		if _, err := named.CheckURL(address); (err == nil) != want {
 			t.Errorf("%s: want %v, got %v", address, want, err)
 		}
@@ -587,7 +625,8 @@ func TestTheGuard(t *testing.T) {
 }
 
 func TestTheStandardsExample(t *testing.T) {
-	got, err := notify.Sign([]string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`))
+	got, err := notify.Sign([]string{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "msg_p5jXN8AQM9LWM0D4loKWxJek",
+		"1614265330", []byte(`{"test": 2432232314}`))
 	if err != nil || got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("got %s %v", got, err)
 	}
@@ -610,7 +649,8 @@ func TestWhatNobodyMay(t *testing.T) {
 	if _, err := w.Try(t.Context(), w.actor("dana"), notify.Webhook); !fault.Is(err, fault.Invalid) {
 		t.Errorf("no webhook yet: %v", err)
 	}
-	if d, err := w.Try(t.Context(), w.actor("dana"), notify.Mail); err != nil || d.State != notify.Sent || len(w.post.Mails()) != 1 {
+	if d, err := w.Try(t.Context(), w.actor("dana"), notify.Mail); err != nil || d.State != notify.Sent ||
+		len(w.post.Mails()) != 1 {
 		t.Errorf("a test by mail: %+v %v", d, err)
 	}
 }

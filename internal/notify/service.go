@@ -21,12 +21,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Store keeps preferences, addresses and deliveries. Faults: NotFound for what is not there, Unavailable while the database is away.
+// Store keeps preferences, addresses and deliveries. Faults: NotFound for what is not there, Unavailable while the
+// database is away.
 type Store interface {
 	// NotifyCursor is the number of the last event that was looked at.
 	NotifyCursor(ctx context.Context) (int64, error)
 	EventsAfter(ctx context.Context, seq int64, limit int) ([]audit.Event, error)
-	// QueueDeliveries writes deliveries and moves the cursor from one number to another, in one transaction; false when somebody else has moved it.
+	// QueueDeliveries writes deliveries and moves the cursor from one number to another, in one transaction; false when
+	// somebody else has moved it.
 	QueueDeliveries(ctx context.Context, from, to int64, list []Delivery) (bool, error)
 	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]Delivery, error)
 	// ClaimDelivery makes a due one the caller's until a time; false when somebody else was faster.
@@ -110,7 +112,8 @@ const (
 )
 
 // waits are how long after an attempt the next one comes; when they are used up, the delivery has failed.
-var waits = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour}
+var waits = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
+	6 * time.Hour}
 
 // Run composes and sends until the context ends.
 func (s *Service) Run(ctx context.Context, every time.Duration) error {
@@ -129,7 +132,8 @@ func (s *Service) Run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// Derive looks at the events that nobody has looked at, and queues what follows from them. It says how many it looked at.
+// Derive looks at the events that nobody has looked at, and queues what follows from them. It says how many it looked
+// at.
 func (s *Service) Derive(ctx context.Context) (int, error) {
 	from, err := s.o.Store.NotifyCursor(ctx)
 	if err != nil {
@@ -399,10 +403,11 @@ type Entry struct {
 // mostAddresses bounds what one person or team has.
 const mostAddresses = 10
 
-// Enter keeps an address. secret is what a webhook is signed with; it is shown this once. One's own replaces the one before of its channel. Faults: Unauthenticated,
-// NotFound for a team that one does not lead, Invalid.
+// Enter keeps an address. secret is what a webhook is signed with; it is shown this once. One's own replaces the one
+// before of its channel. Faults: Unauthenticated, NotFound for a team that one does not lead, Invalid.
 func (s *Service) Enter(ctx context.Context, a identity.Actor, e Entry) (secret string, err error) {
-	address := Address{ID: s.o.NewID("na-"), Channel: e.Channel, Person: a.Person.ID, Tenant: e.Tenant, CreatedAt: s.o.Now()}
+	address := Address{ID: s.o.NewID("na-"), Channel: e.Channel, Person: a.Person.ID, Tenant: e.Tenant,
+		CreatedAt: s.o.Now()}
 	if err := permit(a, thingOf(address)); err != nil {
 		return "", err
 	}
@@ -438,7 +443,8 @@ func (s *Service) Enter(ctx context.Context, a identity.Actor, e Entry) (secret 
 		secret = NewSecret()
 		t.Secrets = []string{secret}
 		if address.ID != "" {
-			if old, err := s.target(ctx, address.ID); err == nil && len(old.Secrets) > 0 { // the one before goes on for a rotation
+			// the one before goes on for a rotation
+			if old, err := s.target(ctx, address.ID); err == nil && len(old.Secrets) > 0 {
 				t.Secrets = append(t.Secrets, old.Secrets[0])
 			}
 		}
@@ -501,19 +507,22 @@ func (s *Service) Remove(ctx context.Context, a identity.Actor, id string) error
 	return s.o.Store.DeleteAddress(ctx, id, s.event(a, audit.AddressRemoved, all[i]))
 }
 
-// Try sends a test to oneself at once. What went wrong is the delivery's error, no fault of the call. Faults: Unauthenticated, Invalid where there is no such way to oneself.
+// Try sends a test to oneself at once. What went wrong is the delivery's error, no fault of the call. Faults:
+// Unauthenticated, Invalid where there is no such way to oneself.
 func (s *Service) Try(ctx context.Context, a identity.Actor, channel Channel) (Delivery, error) {
 	settings, err := s.Settings(ctx, a)
 	if err != nil {
 		return Delivery{}, err
 	}
 	now := s.o.Now()
-	d := Delivery{ID: s.o.NewID("n-"), Kind: Test, Recipient: string(a.Person.ID), Person: a.Person.ID, Name: a.Person.Name, Channel: channel, State: Sending, Attempts: 1, CreatedAt: now, NextAt: now}
+	d := Delivery{ID: s.o.NewID("n-"), Kind: Test, Recipient: string(a.Person.ID), Person: a.Person.ID,
+		Name: a.Person.Name, Channel: channel, State: Sending, Attempts: 1, CreatedAt: now, NextAt: now}
 	f := Facts{Mail: s.HasMail(), Addresses: settings.Addresses}
 	if !slices.Contains(Channels(), channel) || !f.reach(&d, a.Person) {
 		return Delivery{}, invalid("channel", "notify.no_way")
 	}
-	if d.Notice, err = s.o.Words.Notice(settings.Preferences.Language, Test, "test", Args{Who: a.Person.Name}, s.o.URL, "/account/notifications"); err != nil {
+	if d.Notice, err = s.o.Words.Notice(settings.Preferences.Language, Test, "test", Args{Who: a.Person.Name}, s.o.URL,
+		"/account/notifications"); err != nil {
 		return Delivery{}, err
 	}
 	d = outcome(d, s.send(ctx, d), s.o.Now())
@@ -523,8 +532,9 @@ func (s *Service) Try(ctx context.Context, a identity.Actor, channel Channel) (D
 	return d, s.o.Store.SaveDelivery(ctx, d)
 }
 
-// Again lets a message that has failed be sent once more, with the same id, so that a receiver that got it after all can tell. Where attempts are used up it has this one.
-// Faults: Unauthenticated, Forbidden, NotFound for what has not failed, and for a test.
+// Again lets a message that has failed be sent once more, with the same id, so that a receiver that got it after all
+// can tell. Where attempts are used up it has this one. Faults: Unauthenticated, Forbidden, NotFound for what has not
+// failed, and for a test.
 func (s *Service) Again(ctx context.Context, a identity.Actor, id string) error {
 	if err := identity.Known(a); err != nil {
 		return err
@@ -541,7 +551,8 @@ func (s *Service) Again(ctx context.Context, a identity.Actor, id string) error 
 }
 
 // History is a page of deliveries, newest first, for those who may see all; state "" for every one. Faults: NotFound.
-func (s *Service) History(ctx context.Context, a identity.Actor, state State, cursor string) ([]Delivery, string, error) {
+func (s *Service) History(ctx context.Context, a identity.Actor, state State,
+	cursor string) ([]Delivery, string, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, "", err
 	}

@@ -46,7 +46,8 @@ var warnings = []struct {
 	about Kind
 }{{audit.LeaseWarned, Lease}, {audit.WorkloadIdle, Idle}}
 
-// Warnings say what became of the latest warning of each kind about a workload; none that is so old that nobody knows. Faults: NotFound for what the actor may not read.
+// Warnings say what became of the latest warning of each kind about a workload; none that is so old that nobody knows.
+// Faults: NotFound for what the actor may not read.
 func (s *Service) Warnings(ctx context.Context, a identity.Actor, id workload.ID) ([]Warning, error) {
 	w, err := s.o.Store.Workload(ctx, id)
 	if err != nil {
@@ -61,7 +62,8 @@ func (s *Service) Warnings(ctx context.Context, a identity.Actor, id workload.ID
 	}
 	var list []Warning
 	for _, of := range warnings {
-		events, _, err := s.o.Store.Events(ctx, audit.Filter{Kinds: []audit.Kind{of.kind}, Workload: string(id), From: s.o.Now().Add(-Kept), Limit: 1})
+		events, _, err := s.o.Store.Events(ctx, audit.Filter{Kinds: []audit.Kind{of.kind}, Workload: string(id),
+			From: s.o.Now().Add(-Kept), Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +80,8 @@ func (s *Service) Warnings(ctx context.Context, a identity.Actor, id workload.ID
 	return list, nil
 }
 
-// fate is what became of the messages about one event. Those to the owner count; those to their team only where there are no others.
+// fate is what became of the messages about one event. Those to the owner count; those to their team only where there
+// are no others.
 func fate(sent []Delivery, owner identity.PersonID, looked bool) Warning {
 	if slices.ContainsFunc(sent, func(d Delivery) bool { return d.Person == owner }) {
 		sent = slices.DeleteFunc(slices.Clone(sent), func(d Delivery) bool { return d.Person != owner })

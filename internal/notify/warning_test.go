@@ -33,7 +33,8 @@ func (w *world) warnings(who, id string) []notify.Warning {
 	return list
 }
 
-// TestWhatBecameOfAWarning follows one from the record to the mail server: "was warned" alone says only that the portal meant to.
+// TestWhatBecameOfAWarning follows one from the record to the mail server: "was warned" alone says only that the portal
+// meant to.
 func TestWhatBecameOfAWarning(t *testing.T) {
 	t.Parallel()
 	w := warned(t)
@@ -59,11 +60,13 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 	}
 	w.now = w.now.Add(time.Hour)
 	w.round()
-	want("it was taken", notify.Warning{About: notify.Lease, At: at, Fate: notify.Delivered, To: "Dana Develop", Channel: notify.Mail, Done: w.now})
+	want("it was taken", notify.Warning{About: notify.Lease, At: at, Fate: notify.Delivered, To: "Dana Develop",
+		Channel: notify.Mail, Done: w.now})
 	if got := w.warnings("dana", "w-2"); got != nil {
 		t.Errorf("another workload was warned of nothing, got %+v", got)
 	}
-	if _, err := w.Warnings(t.Context(), identity.Actor{Person: identity.Person{ID: "p-nora", Name: "Nora"}}, "w-1"); !fault.Is(err, fault.NotFound) {
+	if _, err := w.Warnings(t.Context(), identity.Actor{Person: identity.Person{ID: "p-nora", Name: "Nora"}},
+		"w-1"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("what one may not read is not there, got %v", err)
 	}
 
@@ -73,7 +76,8 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 	w.post.Answer("550 no such user")
 	w.round()
 	got = w.warnings("otto", "w-1")
-	if len(got) != 2 || got[1].About != notify.Idle || !got[1].At.Equal(idleAt) || got[1].Fate != notify.Lost || got[1].Problem.ID != "notify.failed.mailbox" {
+	if len(got) != 2 || got[1].About != notify.Idle || !got[1].At.Equal(idleAt) || got[1].Fate != notify.Lost ||
+		got[1].Problem.ID != "notify.failed.mailbox" {
 		t.Errorf("want the other warning given up, got %+v", got)
 	}
 	w.now = w.now.Add(notify.Kept + time.Hour)
@@ -82,7 +86,8 @@ func TestWhatBecameOfAWarning(t *testing.T) {
 	}
 }
 
-// TestAWarningThatNobodyHears: its owner chose no channel, for anything; that was lost on the way to the database, so that they went on getting the usual mail. A team that has an address for it hears it in their place.
+// TestAWarningThatNobodyHears: its owner chose no channel, for anything; that was lost on the way to the database, so
+// that they went on getting the usual mail. A team that has an address for it hears it in their place.
 func TestAWarningThatNobodyHears(t *testing.T) {
 	t.Parallel()
 	for team, want := range map[bool]notify.Warning{
@@ -94,7 +99,8 @@ func TestAWarningThatNobodyHears(t *testing.T) {
 			t.Fatal(err)
 		}
 		if team {
-			if _, err := w.Enter(t.Context(), w.actor("otto"), notify.Entry{Channel: notify.Webhook, Tenant: "vision", URL: h.URL, Kinds: []notify.Kind{notify.Lease}}); err != nil {
+			if _, err := w.Enter(t.Context(), w.actor("otto"), notify.Entry{Channel: notify.Webhook, Tenant: "vision",
+				URL: h.URL, Kinds: []notify.Kind{notify.Lease}}); err != nil {
 				t.Fatal(err)
 			}
 			want.Done = w.now

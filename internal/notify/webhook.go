@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Hooks sends webhooks that are signed as https://www.standardwebhooks.com says, version 1.0.0: over id, time and body, with HMAC-SHA256.
+// Hooks sends webhooks that are signed as https://www.standardwebhooks.com says, version 1.0.0: over id, time and body,
+// with HMAC-SHA256.
 type Hooks struct {
 	Client *http.Client
 	Now    func() time.Time
@@ -51,7 +52,8 @@ func (h Hooks) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return refusal{err}
 	}
-	for name, value := range map[string]string{"Content-Type": "application/json", "User-Agent": "gpu-portal", "webhook-id": m.ID, "webhook-timestamp": at, "webhook-signature": signatures} {
+	for name, value := range map[string]string{"Content-Type": "application/json", "User-Agent": "gpu-portal",
+		"webhook-id": m.ID, "webhook-timestamp": at, "webhook-signature": signatures} {
 		r.Header.Set(name, value)
 	}
 	answer, err := h.Client.Do(r)
@@ -62,7 +64,8 @@ func (h Hooks) Send(ctx context.Context, m Message) error {
 	return judge(answer.StatusCode)
 }
 
-// Sign gives the signatures of a body, one for each secret, so that a receiver that still has the old one goes on during a rotation.
+// Sign gives the signatures of a body, one for each secret, so that a receiver that still has the old one goes on
+// during a rotation.
 func Sign(secrets []string, id, at string, body []byte) (string, error) {
 	var all []string
 	for _, s := range secrets {

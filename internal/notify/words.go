@@ -26,8 +26,9 @@ func Languages() []string { return []string{"en", "de", "zh", "ko"} }
 // Args are what the words of a notice are filled with. Every one is one line of bounded length when it gets there.
 type Args struct {
 	Name, Tenant, Who, Asker, Size, Reason, Note, Until, Volume, Month string
-	For, Ends                                                          string // how long it was idle, and when it will be stopped
-	Totals                                                             string // of a month: sentences of the portal's own, so they may be longer
+	// how long it was idle, and when it will be stopped
+	For, Ends string
+	Totals    string // of a month: sentences of the portal's own, so they may be longer
 }
 
 // Words are the templates of all languages.
@@ -81,7 +82,8 @@ func readable(l *i18n.Localizer, t i18n.Text) i18n.Text {
 	return i18n.Text{ID: t.ID, Args: args}
 }
 
-// argument tells by its name what may be a length of time: "2d" may be what somebody called a workload. What somebody wrote stays as it is.
+// argument tells by its name what may be a length of time: "2d" may be what somebody called a workload. What somebody
+// wrote stays as it is.
 func argument(l *i18n.Localizer, name, value string) string {
 	switch name {
 	case "Words", "Note", "Name":
@@ -140,12 +142,14 @@ func (w *Words) Notice(lang string, kind Kind, words string, args Args, portal, 
 	for _, arg := range []*string{&args.Reason, &args.Note} { // sentences
 		*arg = oneLine(*arg, 600)
 	}
-	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Until, &args.Volume, &args.For, &args.Ends, &args.Month} {
+	for _, arg := range []*string{&args.Name, &args.Tenant, &args.Who, &args.Asker, &args.Size, &args.Until, &args.Volume,
+		&args.For, &args.Ends, &args.Month} {
 		*arg = oneLine(*arg, 200)
 	}
 	args.Totals = oneLine(args.Totals, 1000)
 	n := Notice{Kind: kind, Language: lang, Link: portal + path}
-	for id, into := range map[string]*string{words + ".title": &n.Title, words + ".body": &n.Body, "open": &n.Open, "footer": &n.Footer} {
+	for id, into := range map[string]*string{words + ".title": &n.Title, words + ".body": &n.Body, "open": &n.Open,
+		"footer": &n.Footer} {
 		text, err := w.fill(lang, id, args)
 		if err != nil {
 			return n, err
@@ -157,7 +161,8 @@ func (w *Words) Notice(lang string, kind Kind, words string, args Args, portal, 
 	return n, nil
 }
 
-// oneLine keeps what somebody typed from becoming a header, a line of its own or a command to a terminal: names come from sign-in providers, reasons from people and clusters.
+// oneLine keeps what somebody typed from becoming a header, a line of its own or a command to a terminal: names come
+// from sign-in providers, reasons from people and clusters.
 func oneLine(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -34,14 +34,19 @@ type world struct {
 }
 
 var people = map[string]identity.Person{
-	"dana": {ID: "p-dana", Issuer: "i", Subject: "dana", Name: "Dana Develop", Email: "dana@example.org", Groups: []string{"devs"}},
-	"otto": {ID: "p-otto", Issuer: "i", Subject: "otto", Name: "Otto Owner", Email: "otto@example.org", Groups: []string{"leads"}},
-	"ada":  {ID: "p-ada", Issuer: "i", Subject: "ada", Name: "Ada Approve", Email: "ada@example.org", Groups: []string{"approvers"}},
-	"pat":  {ID: "p-pat", Issuer: "i", Subject: "pat", Name: "Pat Platform", Email: "pat@example.org", Groups: []string{"admins"}},
+	"dana": {ID: "p-dana", Issuer: "i", Subject: "dana", Name: "Dana Develop", Email: "dana@example.org",
+		Groups: []string{"devs"}},
+	"otto": {ID: "p-otto", Issuer: "i", Subject: "otto", Name: "Otto Owner", Email: "otto@example.org",
+		Groups: []string{"leads"}},
+	"ada": {ID: "p-ada", Issuer: "i", Subject: "ada", Name: "Ada Approve", Email: "ada@example.org",
+		Groups: []string{"approvers"}},
+	"pat": {ID: "p-pat", Issuer: "i", Subject: "pat", Name: "Pat Platform", Email: "pat@example.org",
+		Groups: []string{"admins"}},
 }
 
 var directory = tenant.Directory{Platform: tenant.Roles{identity.Approver: {"approvers"}, identity.Admin: {"admins"}},
-	Tenants: []tenant.Tenant{{Name: "vision", Groups: map[identity.Role][]string{identity.Developer: {"devs"}, identity.Owner: {"leads"}}}}}
+	Tenants: []tenant.Tenant{{Name: "vision", Groups: map[identity.Role][]string{identity.Developer: {"devs"},
+		identity.Owner: {"leads"}}}}}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -64,10 +69,17 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.opts = notify.Options{Store: s, Actor: directory.Actor, Words: words, Guard: notify.Guard{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-		Mail: &notify.MailServer{Host: "127.0.0.1", Port: w.post.Port(), From: "GPU Portal <gpu@example.org>", TLS: "none"}, URL: "https://gpu.example.org", Language: "en",
-		Seal: func(_, text string) (string, error) { return "sealed:" + text, nil }, Open: func(_, sealed string) (string, error) { return strings.TrimPrefix(sealed, "sealed:"), nil },
-		Now: func() time.Time { return w.now }, NewID: func(prefix string) string { w.ids++; return fmt.Sprint(prefix, w.ids) }}
+	w.opts = notify.Options{Store: s, Actor: directory.Actor, Words: words,
+		Guard: notify.Guard{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Mail:  &notify.MailServer{Host: "127.0.0.1", Port: w.post.Port(), From: "GPU Portal <gpu@example.org>", TLS: "none"},
+		URL:   "https://gpu.example.org", Language: "en",
+		Seal: func(_, text string) (string, error) { return "sealed:" + text, nil },
+		Open: func(_, sealed string) (string, error) { return strings.TrimPrefix(sealed, "sealed:"), nil },
+		Now:  func() time.Time { return w.now }, NewID: func(prefix string) string {
+			w.ids++
+			return fmt.Sprint(prefix,
+				w.ids)
+		}}
 	w.Service = notify.New(w.opts)
 	return w
 }
@@ -93,14 +105,18 @@ func (w *world) asked(id string, state request.State) request.Request {
 
 // late is one that nobody answered: from now on owners may as well.
 func (w *world) late(id string) {
-	w.asks(id, request.Pending, []policy.Step{{From: []identity.Party{{Role: identity.Approver}}, Then: []identity.Party{{Role: identity.Owner}}}})
+	w.asks(id, request.Pending, []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
+		Then: []identity.Party{{Role: identity.Owner}}}})
 }
 
 func (w *world) asks(id string, state request.State, steps []policy.Step) request.Request {
 	w.t.Helper()
-	r := request.Request{ID: request.ID(id), Kind: request.StartKind, Asker: "p-dana", AskerName: "Dana Develop", State: state, CreatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id, Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}, Decision: request.Decision{Steps: steps}}
-	err := w.store.DecideExclusively(context.Background(), func(tx request.Tx) error { return tx.SaveRequest(context.Background(), r) })
+	r := request.Request{ID: request.ID(id), Kind: request.StartKind, Asker: "p-dana", AskerName: "Dana Develop",
+		State: state, CreatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
+		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id,
+			Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}, Decision: request.Decision{Steps: steps}}
+	err := w.store.DecideExclusively(context.Background(),
+		func(tx request.Tx) error { return tx.SaveRequest(context.Background(), r) })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -154,8 +170,10 @@ func (w *world) list() []notify.Delivery {
 // runs is a workload of Dana's.
 func (w *world) runs(id string) {
 	w.t.Helper()
-	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100"},
-		Desired: workload.WantRunning, State: workload.Running, Generation: 1, Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
+	item := workload.Workload{ID: workload.ID(id), Name: "nb-" + id, Kind: catalog.Notebook, Tenant: "vision",
+		Owner: "p-dana", OwnerName: "Dana Develop", Size: catalog.Size{Name: "h100", Title: "H100"},
+		Desired: workload.WantRunning, State: workload.Running, Generation: 1,
+		Lease: workload.Lease{From: w.now, Until: w.now.Add(time.Hour)}, CreatedAt: w.now, UpdatedAt: w.now}
 	if err := w.store.SaveObserved(context.Background(), item, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}

@@ -132,7 +132,8 @@ func places(c catalog.Catalog, list List) []place {
 	return all
 }
 
-// move changes places with the neighbour. Where both have the same number, or one would not be enough, the whole list is numbered anew.
+// move changes places with the neighbour. Where both have the same number, or one would not be enough, the whole list
+// is numbered anew.
 func move(c Change, text string, now catalog.Catalog, by int) (string, error) {
 	was := places(now, c.List)
 	at := slices.IndexFunc(was, func(p place) bool { return p.name == c.Name })
@@ -141,7 +142,8 @@ func move(c Change, text string, now catalog.Catalog, by int) (string, error) {
 	}
 	wanted := slices.Clone(was)
 	wanted[at].name, wanted[at+by].name = was[at+by].name, was[at].name // names change places, numbers stay
-	if !slices.IsSortedFunc(wanted, func(a, b place) int { return cmp.Compare(a.order, b.order) }) || was[at].order == was[at+by].order {
+	if !slices.IsSortedFunc(wanted, func(a, b place) int { return cmp.Compare(a.order, b.order) }) ||
+		was[at].order == was[at+by].order {
 		for i := range wanted {
 			wanted[i].order = 10 * (i + 1)
 		}

@@ -58,7 +58,8 @@ func checkText(text string, pools []license.Pool, now catalog.Catalog, uses []Us
 	default:
 		c.Catalog, c.Problems = catalog.Parse([]byte(c.Text), pools...)
 		if is, was := c.Catalog.Currency(), now.Currency(); is != was && is != "" && was != "" {
-			c.Problems = append(c.Problems, catalog.Problem{Line: 1, Message: "prices are in " + is + ", and the portal's currency is " + was + ": amounts of different currencies are never added"})
+			c.Problems = append(c.Problems, catalog.Problem{Line: 1, Message: "prices are in " + is +
+				", and the portal's currency is " + was + ": amounts of different currencies are never added"})
 			c.Catalog = catalog.Catalog{}
 		}
 	}
@@ -90,7 +91,10 @@ func removals(c catalog.Catalog, uses []Use) []Removal {
 	for _, r := range found {
 		list = append(list, *r)
 	}
-	slices.SortFunc(list, func(a, b Removal) int { return cmp.Or(-cmp.Compare(a.List, b.List), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b Removal) int {
+		return cmp.Or(-cmp.Compare(a.List, b.List),
+			cmp.Compare(a.Name, b.Name))
+	})
 	return list
 }
 
@@ -98,13 +102,15 @@ func removals(c catalog.Catalog, uses []Use) []Removal {
 func problemFields(problems []catalog.Problem) []fault.Field {
 	fields := make([]fault.Field, len(problems))
 	for i, p := range problems {
-		fields[i] = fault.Field{Name: cmp.Or(p.Path, "text"), Reason: i18n.T("offer.problem", "Line", p.Line, "Problem", i18n.Literal(p.Message))}
+		fields[i] = fault.Field{Name: cmp.Or(p.Path, "text"), Reason: i18n.T("offer.problem", "Line", p.Line, "Problem",
+			i18n.Literal(p.Message))}
 	}
 	return fields
 }
 
 func refused(problems []catalog.Problem) error {
-	return &fault.Error{Kind: fault.Invalid, Sentence: i18n.T("offer.problems", "Count", len(problems)), Fields: problemFields(problems)}
+	return &fault.Error{Kind: fault.Invalid, Sentence: i18n.T("offer.problems", "Count", len(problems)),
+		Fields: problemFields(problems)}
 }
 
 func removes(list []Removal) error {
@@ -145,11 +151,15 @@ func text(u Use) string {
 	return string(data)
 }
 
-// held adds to a catalogue what living workloads hold and it no longer has, and shows what is hidden: whoever keeps clusters in order must let go on what runs.
+// held adds to a catalogue what living workloads hold and it no longer has, and shows what is hidden: whoever keeps
+// clusters in order must let go on what runs.
 func held(c catalog.Catalog, uses []Use) catalog.Catalog {
 	all := catalog.Catalog{Technologies: c.Technologies, Sizes: slices.Clone(c.Sizes), Images: slices.Clone(c.Images)}
 	uses = slices.Clone(uses) // of one name the same one is taken every time, in whatever order they were read
-	slices.SortFunc(uses, func(a, b Use) int { return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(text(a), text(b))) })
+	slices.SortFunc(uses, func(a, b Use) int {
+		return cmp.Or(-cmp.Compare(a.Count, b.Count),
+			cmp.Compare(text(a), text(b)))
+	})
 	for _, u := range uses {
 		if _, ok := all.Size(u.Size.Name); !ok && u.Size.Name != "" {
 			all.Sizes = append(all.Sizes, u.Size)

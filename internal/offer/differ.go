@@ -37,7 +37,9 @@ func Compare(old, new catalog.Catalog) []EntryChange {
 	return slices.Concat(
 		compare("sizes", old.Sizes, new.Sizes, func(s catalog.Size) (string, string) { return s.Name, s.Title }),
 		compare("images", old.Images, new.Images, func(i catalog.Image) (string, string) { return i.Name, i.Title }),
-		compare("technologies", old.Technologies, new.Technologies, func(t catalog.TechnologyRule) (string, string) { return string(t.Name), t.Title }))
+		compare("technologies", old.Technologies, new.Technologies, func(t catalog.TechnologyRule) (string, string) {
+			return string(t.Name), t.Title
+		}))
 }
 
 func compare[T any](list string, old, new []T, called func(T) (name, title string)) []EntryChange {
@@ -119,7 +121,8 @@ func flatten(into map[string]string, path string, value any) {
 	}
 }
 
-// Line is one line of a difference between two texts. Op is "+", "-" or " " for one that both have; "…" stands for lines left out.
+// Line is one line of a difference between two texts. Op is "+", "-" or " " for one that both have; "…" stands for
+// lines left out.
 type Line struct {
 	Op       string
 	Old, New int // numbers from 1, 0 where the text has no such line
@@ -129,7 +132,8 @@ type Line struct {
 // around is how many equal lines stand beside a difference.
 const around = 3
 
-// largest bounds the table that the longest common part is found with; beyond it everything between the first and last difference counts as replaced.
+// largest bounds the table that the longest common part is found with; beyond it everything between the first and last
+// difference counts as replaced.
 const largest = 4_000_000
 
 // Lines is the difference between two texts, with a few equal lines around each change. Equal texts give none.

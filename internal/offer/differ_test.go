@@ -19,7 +19,8 @@ func TestEntriesThatDiffer(t *testing.T) {
 	new.Sizes = append(new.Sizes[:2], new.Sizes[3:]...)
 	new.Sizes = append(new.Sizes, catalog.Size{Name: "new", Title: "New"})
 	want := []EntryChange{
-		{List: "sizes", Name: "mig-1g.10gb", Title: "MIG slice 10 GB", Kind: Changed, Fields: []FieldChange{{"hidden", "", "true"}, {"pricePerHour.minor", "55", "60"}}},
+		{List: "sizes", Name: "mig-1g.10gb", Title: "MIG slice 10 GB", Kind: Changed,
+			Fields: []FieldChange{{"hidden", "", "true"}, {"pricePerHour.minor", "55", "60"}}},
 		{List: "sizes", Name: "new", Title: "New", Kind: Added},
 		{List: "sizes", Name: "mig-3g.40gb", Title: "MIG slice 40 GB", Kind: Removed},
 	}
@@ -36,13 +37,15 @@ func TestLinesThatDiffer(t *testing.T) {
 	if got := Lines("a\nb\n", "a\nb"); got != nil {
 		t.Errorf("the same: want nothing, got %v", got)
 	}
-	want := []Line{{Op: "…"}, {" ", 3, 3, "3"}, {" ", 4, 4, "4"}, {" ", 5, 5, "5"}, {Op: "-", Old: 6, Text: "6"}, {Op: "+", New: 6, Text: "six"}, {" ", 7, 7, "7"}}
+	want := []Line{{Op: "…"}, {" ", 3, 3, "3"}, {" ", 4, 4, "4"}, {" ", 5, 5, "5"}, {Op: "-", Old: 6, Text: "6"},
+		{Op: "+", New: 6, Text: "six"}, {" ", 7, 7, "7"}}
 	if diff := cmp.Diff(want, Lines("1\n2\n3\n4\n5\n6\n7", "1\n2\n3\n4\n5\nsix\n7")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// The lines with "-" and " " are the old text, those with "+" and " " the new one, apart from what was left out; equal lines are at their numbers in both.
+// The lines with "-" and " " are the old text, those with "+" and " " the new one, apart from what was left out; equal
+// lines are at their numbers in both.
 func TestADifferenceTellsBothTexts(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))

@@ -27,8 +27,9 @@ func Lists() []List { return []List{Sizes, Images} }
 
 var errNoEntry = errors.New("the text has no such entry")
 
-// An edit is made twice: on the nodes, which says what shall come of it, and on the lines, which keeps comments, blank lines and the author's own way of writing.
-// Where the lines do not read as the nodes say, the nodes are written out instead: that keeps comments and loses the layout.
+// An edit is made twice: on the nodes, which says what shall come of it, and on the lines, which keeps comments, blank
+// lines and the author's own way of writing. Where the lines do not read as the nodes say, the nodes are written out
+// instead: that keeps comments and loses the layout.
 type edit struct {
 	nodes func(root *yaml.Node) error
 	lines func(root *yaml.Node, lines []string) ([]string, bool)
@@ -82,7 +83,8 @@ func sameNode(a, b *yaml.Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || a.Anchor != b.Anchor ||
+		len(a.Content) != len(b.Content) {
 		return false
 	}
 	for i := range a.Content {
@@ -154,7 +156,8 @@ func setLines(root *yaml.Node, lines []string, list List, name, key string, valu
 	end := lastLine(root, items, i, lines) // of the entry, from 1
 	var written []string
 	if value != nil {
-		text, err := encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value}})
+		text, err := encode(&yaml.Node{Kind: yaml.MappingNode,
+			Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value}})
 		if err != nil {
 			return nil, false
 		}
@@ -185,7 +188,8 @@ func splice(lines []string, from, until int, with []string) []string {
 	return append(append(out, with...), lines[until:]...)
 }
 
-// back goes up from a line to the end of what stands before it: over blank lines and comments, which belong to what follows.
+// back goes up from a line to the end of what stands before it: over blank lines and comments, which belong to what
+// follows.
 func back(lines []string, line int) int {
 	for line > 0 && line <= len(lines) {
 		text := strings.TrimSpace(lines[line-1])

@@ -44,12 +44,15 @@ func TestAFieldIsSetAndNothingElseMoves(t *testing.T) {
 		value     string // "" takes it away
 		want      string
 	}{
-		"a value takes the place of the old one":     {Sizes, "small", "hidden", "false", yes(written, "hidden: true", "hidden: false")},
-		"a field is taken away with its line":        {Sizes, "small", "hidden", "", yes(written, "  hidden: true\n", "")},
-		"the last field is taken away":               {Sizes, "small", "order", "", yes(written, "  order: 10\n", "")},
-		"a new field stands at the end of its entry": {Sizes, "small", "preemptible", "true", yes(written, "  order: 10\n", "  order: 10\n  preemptible: true\n")},
-		"a list that is indented":                    {Images, "lab", "hidden", "true", yes(written, "    title: Lab\n", "    title: Lab\n    hidden: true\n")},
-		"what is not there cannot be taken away":     {Images, "lab", "hidden", "", written},
+		"a value takes the place of the old one": {Sizes, "small", "hidden", "false",
+			yes(written, "hidden: true", "hidden: false")},
+		"a field is taken away with its line": {Sizes, "small", "hidden", "", yes(written, "  hidden: true\n", "")},
+		"the last field is taken away":        {Sizes, "small", "order", "", yes(written, "  order: 10\n", "")},
+		"a new field stands at the end of its entry": {Sizes, "small", "preemptible", "true",
+			yes(written, "  order: 10\n", "  order: 10\n  preemptible: true\n")},
+		"a list that is indented": {Images, "lab", "hidden", "true",
+			yes(written, "    title: Lab\n", "    title: Lab\n    hidden: true\n")},
+		"what is not there cannot be taken away": {Images, "lab", "hidden", "", written},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			node := scalar("!!bool", c.value)
@@ -67,7 +70,8 @@ func TestAFieldIsSetAndNothingElseMoves(t *testing.T) {
 	}
 }
 
-// A comment's look-alike inside a text must not be taken for one, and an entry on one line has no line of its own to add to: then the nodes are written out.
+// A comment's look-alike inside a text must not be taken for one, and an entry on one line has no line of its own to
+// add to: then the nodes are written out.
 func TestWhereLinesDoNotDoNodesDo(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]List{"big": Sizes, "flow": Images} {
@@ -86,7 +90,8 @@ func TestWhereLinesDoNotDoNodesDo(t *testing.T) {
 		if at := pair(items.Content[i], "hidden"); at < 0 || items.Content[i].Content[at+1].Value != "true" {
 			t.Errorf("%s is not hidden:\n%s", name, got)
 		}
-		if !strings.Contains(got, "# no comment") || !strings.Contains(got, "# Small and cheap.") || !strings.Contains(got, "# The end.") {
+		if !strings.Contains(got, "# no comment") || !strings.Contains(got, "# Small and cheap.") ||
+			!strings.Contains(got, "# The end.") {
 			t.Errorf("%s: comments or texts are lost:\n%s", name, got)
 		}
 	}
@@ -127,16 +132,19 @@ func TestAnEditMeansWhatTheNodesSay(t *testing.T) {
 	means := func(value string) bool {
 		got, err := setField(written, Sizes, "small", "title", scalar("!!str", value))
 		if err != nil {
-			return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0xFFFD || r > 0xD7FF }) // what YAML cannot hold
+			// what YAML cannot hold
+			return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0xFFFD || r > 0xD7FF })
 		}
 		root, err := parse(got)
 		if err != nil {
 			return false
 		}
 		items, i, err := entry(root, Sizes, "small")
-		return err == nil && items.Content[i].Content[pair(items.Content[i], "title")+1].Value == value && strings.Contains(got, "# The last one.")
+		return err == nil && items.Content[i].Content[pair(items.Content[i], "title")+1].Value == value &&
+			strings.Contains(got, "# The last one.")
 	}
-	for _, value := range []string{"plain", "true", "a: b", "# not a comment", "two\nlines", "ends with space ", `quote "`, "- dash", "größe", "null", "", "*alias", "a\n# b\n"} {
+	for _, value := range []string{"plain", "true", "a: b", "# not a comment", "two\nlines", "ends with space ", `quote "`,
+		"- dash", "größe", "null", "", "*alias", "a\n# b\n"} {
 		if !means(value) {
 			t.Errorf("%q does not come back", value)
 		}
@@ -169,14 +177,17 @@ func TestASizeIsAppendedAsPeopleWrite(t *testing.T) {
 	if !strings.HasPrefix(got, strings.TrimRight(head, "\n#")[:len(head)/2]) || !strings.HasSuffix(got, tail) {
 		t.Error("the rest of the text was changed")
 	}
-	if !strings.Contains(got, "\n\n- name: mig-1g.12gb\n  title: MIG slice 12 GB\n  technology: mig\n") || !strings.Contains(got, "  pricePerHour: {minor: 55, currency: EUR}\n") || strings.Contains(got, "placement: {}") {
+	if !strings.Contains(got, "\n\n- name: mig-1g.12gb\n  title: MIG slice 12 GB\n  technology: mig\n") ||
+		!strings.Contains(got, "  pricePerHour: {minor: 55, currency: EUR}\n") || strings.Contains(got, "placement: {}") {
 		t.Errorf("it is not written as people do:\n%s", got[strings.Index(got, "mig-1g.12gb")-10:])
 	}
 }
 
 func TestJSONBecomesYAML(t *testing.T) {
 	t.Parallel()
-	got, err := fromJSON("{\n\t\"sizes\": [{\"name\": \"cpu\", \"title\": \"true\", \"cpu\": \"2\", \"order\": 3}], \"images\": []}")
+	got,
+		err := fromJSON(
+		"{\n\t\"sizes\": [{\"name\": \"cpu\", \"title\": \"true\", \"cpu\": \"2\", \"order\": 3}], \"images\": []}")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ type Store interface {
 	Catalogue(ctx context.Context, version int64) (Revision, error)
 	// Catalogues lists revisions without their texts, newest first; before is a version, 0 for the newest.
 	Catalogues(ctx context.Context, before int64, limit int) ([]Revision, error)
-	// SaveCatalogue keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is not the newest.
+	// SaveCatalogue keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it
+	// is not the newest.
 	SaveCatalogue(ctx context.Context, r Revision, events ...audit.Event) error
 	// UseOfCatalogue counts living workloads by what they froze.
 	UseOfCatalogue(ctx context.Context) ([]Use, error)

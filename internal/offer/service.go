@@ -56,8 +56,9 @@ type Service struct {
 type Standing struct {
 	Running Revision        // the one that is used
 	Catalog catalog.Catalog // of Running
-	Held    catalog.Catalog // for those who keep clusters in order: with what is hidden, and with what living workloads hold and Running has not
-	Newest  Revision        // the one that was saved last
+	// for those who keep clusters in order: with what is hidden, and with what living workloads hold and Running has not
+	Held   catalog.Catalog
+	Newest Revision // the one that was saved last
 	// Problems are what is wrong with Newest; then Running is an older one.
 	Problems []catalog.Problem
 }
@@ -109,13 +110,15 @@ func (s *Service) Refresh(ctx context.Context) error {
 // mostTries is how many revisions are looked through for one that can be read.
 const mostTries = 50
 
-// read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be read.
+// read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be
+// read.
 func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Standing, error) {
 	now := Standing{Running: newest, Newest: newest}
 	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
-	s.o.Logger.Warn("the newest catalogue cannot be used, an older one goes on", "version", newest.Version, "problem", now.Problems[0].Error())
+	s.o.Logger.Warn("the newest catalogue cannot be used, an older one goes on", "version", newest.Version, "problem",
+		now.Problems[0].Error())
 	now.Running, now.Catalog = was.Running, was.Catalog
 	if was.Running.Version > 0 {
 		return now, nil
@@ -192,8 +195,10 @@ func (s *Service) revision(ctx context.Context, version int64) (Revision, error)
 	return s.o.Store.Catalogue(ctx, version)
 }
 
-// Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones; ask for them with before.
-func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64, limit int) (list []Revision, more bool, err error) {
+// Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones;
+// ask for them with before.
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64,
+	limit int) (list []Revision, more bool, err error) {
 	if err := permit(a, identity.ReadOffer); err != nil {
 		return nil, false, err
 	}
@@ -228,7 +233,8 @@ type Draft struct {
 	Confirm bool   // it may take away what somebody holds
 }
 
-// Save keeps a text as the next version and takes it up. Invalid with every problem, or with what it would take away from whom; Conflict, saying who was faster.
+// Save keeps a text as the next version and takes it up. Invalid with every problem, or with what it would take away
+// from whom; Conflict, saying who was faster.
 func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision, error) {
 	if err := permit(a, identity.ChangeOffer); err != nil {
 		return Revision{}, err
@@ -276,7 +282,8 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	return r, s.Refresh(ctx)
 }
 
-// changesOf is what the audit keeps of a change: entries that came and went by their title, and of the others each value.
+// changesOf is what the audit keeps of a change: entries that came and went by their title, and of the others each
+// value.
 func changesOf(entries []EntryChange) []audit.Change {
 	var changes []audit.Change
 	for _, e := range entries {
@@ -296,7 +303,8 @@ func changesOf(entries []EntryChange) []audit.Change {
 }
 
 func conflict(newest Revision) error {
-	return fault.New(fault.Conflict, i18n.T("offer.conflict", "Version", newest.Version, "Name", newest.Name, "At", newest.At.UTC().Format(time.RFC3339)))
+	return fault.New(fault.Conflict, i18n.T("offer.conflict", "Version", newest.Version, "Name", newest.Name, "At",
+		newest.At.UTC().Format(time.RFC3339)))
 }
 
 // Revert makes an older version the next one.
@@ -308,7 +316,8 @@ func (s *Service) Revert(ctx context.Context, a identity.Actor, version, base in
 	if err != nil {
 		return Revision{}, err
 	}
-	return s.save(ctx, a, Draft{Text: old.Text, Base: base, Confirm: confirm}, i18n.T("offer.note.revert", "Version", version))
+	return s.save(ctx, a, Draft{Text: old.Text, Base: base, Confirm: confirm}, i18n.T("offer.note.revert", "Version",
+		version))
 }
 
 // Change makes one quick change to what was saved last.
@@ -362,7 +371,8 @@ type Finding struct {
 	capacity.Finding
 }
 
-// Proposed is what was saved last with the proposal of a finding added, for an administrator to go on from. NotFound when the finding is gone.
+// Proposed is what was saved last with the proposal of a finding added, for an administrator to go on from. NotFound
+// when the finding is gone.
 func (s *Service) Proposed(ctx context.Context, a identity.Actor, key string) (text string, base int64, err error) {
 	if err := permit(a, identity.ChangeOffer); err != nil {
 		return "", 0, err
@@ -422,7 +432,8 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 	return s.save(ctx, a, Draft{Text: text, Base: base}, i18n.T("offer.note.offer", "Title", f.Proposal.Title))
 }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

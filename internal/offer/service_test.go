@@ -21,8 +21,9 @@ import (
 var (
 	admin   = identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada"}, Global: []identity.Role{identity.Admin}}
 	auditor = identity.Actor{Person: identity.Person{ID: "p-eve", Name: "Eve"}, Global: []identity.Role{identity.Auditor}}
-	anyone  = identity.Actor{Person: identity.Person{ID: "p-dan", Name: "Dan"}, Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
-	noon    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	anyone  = identity.Actor{Person: identity.Person{ID: "p-dan", Name: "Dan"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
+	noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
 type snapshots map[string]inventory.Snapshot
@@ -38,14 +39,18 @@ func newService(t *testing.T, s *offertest.Store) *offer.Service {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return offer.New(offer.Options{Store: s, Snapshots: snapshots{"main": {Cluster: "main", Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"}, First: first,
+	return offer.New(offer.Options{Store: s, Snapshots: snapshots{"main": {Cluster: "main",
+		Nodes: []inventory.Node{spare}}}, Clusters: []string{"main"}, First: first,
 		Now: func() time.Time { return noon }})
 }
 
 // spare is a node whose cards no size of the first set chooses.
-var spare = inventory.Node{Name: "a100", Ready: true, Model: "NVIDIA-A100-SXM4-80GB", Labels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "8",
-	"nvidia.com/gpu.memory": "81920", "nvidia.com/gpu.replicas": "1", "nvidia.com/mig.capable": "true", "nvidia.com/mig.strategy": "mixed", "nvidia.com/gpu.sharing-strategy": "none"},
-	Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8}}, CPU: inventory.Amount{Allocatable: 128_000}, Memory: inventory.Amount{Allocatable: 1 << 40}}
+var spare = inventory.Node{Name: "a100", Ready: true, Model: "NVIDIA-A100-SXM4-80GB",
+	Labels: map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "8",
+		"nvidia.com/gpu.memory": "81920", "nvidia.com/gpu.replicas": "1", "nvidia.com/mig.capable": "true",
+		"nvidia.com/mig.strategy": "mixed", "nvidia.com/gpu.sharing-strategy": "none"},
+	Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8}},
+	CPU:       inventory.Amount{Allocatable: 128_000}, Memory: inventory.Amount{Allocatable: 1 << 40}}
 
 func edited(old, new string) string {
 	return strings.Replace(string(catalog.DefaultYAML()), old, new, 1)
@@ -64,11 +69,13 @@ func TestASavedCatalogueCounts(t *testing.T) {
 	t.Parallel()
 	s := &offertest.Store{}
 	o := newService(t, s)
-	r, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.ReplaceAll(dearer, "\n", "\r\n"), Note: " dearer power "})
+	r, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.ReplaceAll(dearer, "\n", "\r\n"),
+		Note: " dearer power "})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := offer.Revision{Version: 1, Text: dearer, Author: "p-ada", Name: "Ada", Note: i18n.Literal("dearer power"), At: noon}
+	want := offer.Revision{Version: 1, Text: dearer, Author: "p-ada", Name: "Ada", Note: i18n.Literal("dearer power"),
+		At: noon}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -78,7 +85,8 @@ func TestASavedCatalogueCounts(t *testing.T) {
 	if len(s.Events) != 1 || s.Events[0].Kind != audit.CatalogueSaved || s.Events[0].Actor != "p-ada" {
 		t.Errorf("want one event of Ada, got %+v", s.Events)
 	}
-	if diff := cmp.Diff([]audit.Change{{Field: "sizes.mig-1g.10gb.pricePerHour.minor", Old: "55", New: "60"}}, s.Events[0].Changes); diff != "" {
+	if diff := cmp.Diff([]audit.Change{{Field: "sizes.mig-1g.10gb.pricePerHour.minor", Old: "55", New: "60"}},
+		s.Events[0].Changes); diff != "" {
 		t.Errorf("before and after: %s", diff)
 	}
 	other := newService(t, s) // another replica
@@ -91,7 +99,8 @@ func TestASavedCatalogueCounts(t *testing.T) {
 	if _, err = o.Revert(t.Context(), admin, 0, 1, false); err != nil {
 		t.Fatal(err)
 	}
-	if size, _ := o.Catalog().Size("mig-1g.10gb"); size.PricePerHour.Minor != 55 || s.Revisions[1].Version != 2 || s.Revisions[1].Text != string(catalog.DefaultYAML()) {
+	if size, _ := o.Catalog().Size("mig-1g.10gb"); size.PricePerHour.Minor != 55 || s.Revisions[1].Version != 2 ||
+		s.Revisions[1].Text != string(catalog.DefaultYAML()) {
 		t.Error("going back makes the old text the next version")
 	}
 	list, more, err := o.Revisions(t.Context(), auditor, 0, 1)
@@ -109,7 +118,8 @@ func TestWhatIsWrongIsNotSaved(t *testing.T) {
 	s := &offertest.Store{}
 	o := newService(t, s)
 	before := o.Catalog()
-	_, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.Replace(edited("cpu: \"2\"", "cpu: two"), "isolation: hard", "isolation: steel", 1)})
+	_, err := o.Save(t.Context(), admin, offer.Draft{Text: strings.Replace(edited("cpu: \"2\"", "cpu: two"),
+		"isolation: hard", "isolation: steel", 1)})
 	fails(t, err, fault.Invalid, "offer.problems")
 	if n := len(fault.As(err).Fields); n != 2 {
 		t.Errorf("want both problems, got %d: %v", n, err)
@@ -149,13 +159,15 @@ func TestOfTwoWhoEditOneLearnsOfTheOther(t *testing.T) {
 	}
 	_, err := o.Save(t.Context(), admin, offer.Draft{Text: edited("minor: 55", "minor: 70")})
 	fails(t, err, fault.Conflict, "offer.conflict")
-	if got := fault.As(err).Sentence.Args; got["Name"] != "Ben" || got["Version"] != int64(1) || got["At"] != "2026-03-01T12:00:00Z" {
+	if got := fault.As(err).Sentence.Args; got["Name"] != "Ben" || got["Version"] != int64(1) ||
+		got["At"] != "2026-03-01T12:00:00Z" {
 		t.Errorf("it does not say who saved what and when: %v", got)
 	}
 	// The other saves between the look and the write.
 	s.Before = func() {
 		s.Before = nil
-		if err := s.SaveCatalogue(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"), Name: "Ben", At: noon}); err != nil {
+		if err := s.SaveCatalogue(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"), Name: "Ben",
+			At: noon}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -221,8 +233,10 @@ func TestQuickChanges(t *testing.T) {
 		t.Error("what runs of a hidden size must go on: its quota stays")
 	}
 	must(offer.Change{Do: offer.Show, List: offer.Sizes, Name: "gpu-shared"})
-	must(offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q", Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"})
-	if diff := cmp.Diff(&catalog.Deprecation{Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"}, size("vgpu-12q").Deprecated); diff != "" {
+	must(offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+		Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"})
+	if diff := cmp.Diff(&catalog.Deprecation{Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"},
+		size("vgpu-12q").Deprecated); diff != "" {
 		t.Errorf("deprecate: -want +got:\n%s", diff)
 	}
 	must(offer.Change{Do: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
@@ -253,9 +267,11 @@ func TestQuickChanges(t *testing.T) {
 		"no such list":              {offer.Change{Do: offer.Hide, List: "technologies", Name: "cpu"}, fault.Invalid},
 		"no such entry":             {offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "none"}, fault.NotFound},
 		"a deprecation without why": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu"}, fault.Invalid},
-		"its own successor":         {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m", Successor: "cpu"}, fault.Invalid},
-		"an unknown successor":      {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m", Successor: "none"}, fault.Invalid},
-		"higher than the first":     {offer.Change{Do: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
+		"its own successor": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+			Successor: "cpu"}, fault.Invalid},
+		"an unknown successor": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+			Successor: "none"}, fault.Invalid},
+		"higher than the first": {offer.Change{Do: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
 	} {
 		if err := do(c.change); !fault.Is(err, c.kind) {
 			t.Errorf("%s: want %s, got %v", sentence, c.kind, err)
@@ -275,19 +291,23 @@ func TestEqualPlacesAreNumberedAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := o.Catalog().Sizes
-	if _, err := o.Change(t.Context(), admin, offer.Change{Do: offer.Down, List: offer.Sizes, Name: was[0].Name}, 1); err != nil {
+	if _, err := o.Change(t.Context(), admin, offer.Change{Do: offer.Down, List: offer.Sizes, Name: was[0].Name},
+		1); err != nil {
 		t.Fatal(err)
 	}
 	now := o.Catalog().Sizes
-	if now[0].Name != was[1].Name || now[1].Name != was[0].Name || now[2].Name != was[2].Name || now[len(now)-1].Name != was[len(was)-1].Name {
+	if now[0].Name != was[1].Name || now[1].Name != was[0].Name || now[2].Name != was[2].Name ||
+		now[len(now)-1].Name != was[len(was)-1].Name {
 		t.Errorf("want the first two changed and no other")
 	}
 }
 
-// After an upgrade a stored text may not be readable any more: then what runs goes on, and after a start the newest that can be read.
+// After an upgrade a stored text may not be readable any more: then what runs goes on, and after a start the newest
+// that can be read.
 func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := &offertest.Store{Revisions: []offer.Revision{{Version: 1, Text: dearer, At: noon}, {Version: 2, Text: "sizes: 3", At: noon}}}
+	s := &offertest.Store{Revisions: []offer.Revision{{Version: 1, Text: dearer, At: noon},
+		{Version: 2, Text: "sizes: 3", At: noon}}}
 	o := newService(t, s)
 	for range 2 {
 		if err := o.Refresh(t.Context()); err != nil {
@@ -296,7 +316,8 @@ func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 	}
 	standing, err := o.Standing(auditor)
 	if err != nil || standing.Running.Version != 1 || standing.Newest.Version != 2 || len(standing.Problems) == 0 {
-		t.Errorf("want version 1 to run and the problems of 2, got %d, %d, %v, %v", standing.Running.Version, standing.Newest.Version, standing.Problems, err)
+		t.Errorf("want version 1 to run and the problems of 2, got %d, %d, %v, %v", standing.Running.Version,
+			standing.Newest.Version, standing.Problems, err)
 	}
 	s.Revisions = append(s.Revisions, offer.Revision{Version: 3, Text: "no", At: noon})
 	if err := o.Refresh(t.Context()); err != nil {

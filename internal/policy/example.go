@@ -14,8 +14,10 @@ type Example struct {
 
 // Examples are those that most rules are about. Their team has quota left, and their size is free.
 func Examples() []Example {
-	usual := Facts{Kind: "start", Workload: "notebook", Tenant: "vision", Person: "dana@example.org", Roles: []string{"developer"}, Technology: "mig", Isolation: "hard",
-		Share: 1.0 / 7, Hours: 8, Cost: 8, QuotaLimit: 4, QuotaLeft: 4, Free: 3, Hour: 10, Weekday: 2, SeatsLeft: -1, SeatsTotal: -1}
+	usual := Facts{Kind: "start", Workload: "notebook", Tenant: "vision", Person: "dana@example.org",
+		Roles: []string{"developer"}, Technology: "mig", Isolation: "hard",
+		Share: 1.0 / 7, Hours: 8, Cost: 8, QuotaLimit: 4, QuotaLeft: 4, Free: 3, Hour: 10, Weekday: 2, SeatsLeft: -1,
+		SeatsTotal: -1}
 	with := func(id string, change func(*Facts)) Example {
 		f := usual
 		change(&f)
@@ -35,7 +37,8 @@ func Examples() []Example {
 		with("night", func(f *Facts) { whole(f); f.Hour, f.Weekday = 23, 6 }),
 		with("budget", func(f *Facts) { f.BudgetSet, f.BudgetLeft, f.BudgetCost = true, 0.05, 0.1 }),
 		with("last_seats", func(f *Facts) {
-			f.Technology, f.Isolation, f.Share, f.SeatPool, f.SeatsTaken, f.SeatsLeft, f.SeatsTotal = "vgpu", "memory", 0.25, "nvidia-vws", 1, 2, 24
+			f.Technology, f.Isolation, f.Share, f.SeatPool, f.SeatsTaken, f.SeatsLeft, f.SeatsTotal = "vgpu", "memory", 0.25,
+				"nvidia-vws", 1, 2, 24
 		}),
 		with("scarce", func(f *Facts) { whole(f); f.Free, f.QuotaUsed, f.QuotaLeft = 0, 3, 1 }),
 	}
@@ -50,12 +53,14 @@ type Fact struct {
 
 // FactNames lists every fact in order, from the type itself.
 func FactNames() []Fact {
-	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int", reflect.Bool: "bool", reflect.Slice: "list(string)"}
+	types := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "double", reflect.Int64: "int",
+		reflect.Bool: "bool", reflect.Slice: "list(string)"}
 	var list []Fact
 	t := reflect.TypeFor[Facts]()
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get("cel")
-		list = append(list, Fact{Name: "request." + name, Type: types[t.Field(i).Type.Kind()], Meaning: i18n.T("policy.fact." + name)})
+		list = append(list, Fact{Name: "request." + name, Type: types[t.Field(i).Type.Kind()],
+			Meaning: i18n.T("policy.fact." + name)})
 	}
 	return list
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Problem is one thing that is wrong with a text of rules, and where. Line and column are those of the text and begin with 1; 0 where none can be named.
+// Problem is one thing that is wrong with a text of rules, and where. Line and column are those of the text and begin
+// with 1; 0 where none can be named.
 type Problem struct {
 	Line, Column int
 	Rule         string // its name, as far as it has one
@@ -81,7 +82,8 @@ func (p *parser) sorted() []Problem {
 }
 
 func (p *parser) problem(n *yaml.Node, rule, format string, args ...any) {
-	p.problems = append(p.problems, Problem{Line: n.Line, Column: n.Column, Rule: rule, Message: fmt.Sprintf(format, args...)})
+	p.problems = append(p.problems, Problem{Line: n.Line, Column: n.Column, Rule: rule,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
@@ -99,7 +101,8 @@ func (p *parser) list(text string) {
 		return
 	}
 	if err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.SequenceNode {
-		p.problems = append(p.problems, Problem{Line: 1, Message: "a list of rules is wanted, each beginning with \"- name:\""})
+		p.problems = append(p.problems, Problem{Line: 1, Message: "a list of rules is wanted, each beginning with \"- " +
+			"name:\""})
 		return
 	}
 	if n := len(doc.Content[0].Content); n > maxRules {
@@ -147,7 +150,8 @@ func (p *parser) rule(n *yaml.Node) {
 	r := parsed{at: n}
 	var outcome, by string
 	p.fields(n, nameOf(n), map[string]func(*yaml.Node){
-		"name": p.text(&r.rule.Name, &r.rule.Name), "outcome": p.text(&outcome, &r.rule.Name), "by": p.text(&by, &r.rule.Name), "sentence": p.text(&r.rule.Sentence, &r.rule.Name),
+		"name": p.text(&r.rule.Name, &r.rule.Name), "outcome": p.text(&outcome, &r.rule.Name),
+		"by": p.text(&by, &r.rule.Name), "sentence": p.text(&r.rule.Sentence, &r.rule.Name),
 		"when":  func(w *yaml.Node) { r.when = w; p.text(&r.rule.When, &r.rule.Name)(w) },
 		"steps": func(s *yaml.Node) { r.rule.Steps = p.steps(s, nameOf(n)) },
 	})
@@ -213,7 +217,8 @@ func (p *parser) parties(n *yaml.Node, name string) []identity.Party {
 	return list
 }
 
-// place turns what is wrong with a rule into a place of the text: for an expression the very character where the text has it as it was written.
+// place turns what is wrong with a rule into a place of the text: for an expression the very character where the text
+// has it as it was written.
 func (p *parser) place(w wrong) {
 	r := p.rules[w.rule]
 	out := Problem{Line: r.at.Line, Column: r.at.Column, Rule: r.rule.Name, Message: w.message}

@@ -1,5 +1,6 @@
-// Package policy decides with the administrator's rules: an ordered list, each a CEL expression over typed Facts and an outcome. The first rule whose
-// expression is true decides, and its name is shown to the person. A rule that fails to evaluate needs an approval: it never allows.
+// Package policy decides with the administrator's rules: an ordered list, each a CEL expression over typed Facts and an
+// outcome. The first rule whose expression is true decides, and its name is shown to the person. A rule that fails to
+// evaluate needs an approval: it never allows.
 package policy
 
 import (
@@ -37,37 +38,45 @@ type Rule struct {
 	Sentence string        `json:"sentence,omitempty"` // the administrator's own words; a default text otherwise
 }
 
-// Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules can be tried on it later.
+// Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules
+// can be tried on it later.
 type Facts struct {
-	Kind         string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
-	Workload     string   `cel:"workload" json:"workload"` // "notebook", "endpoint"
-	Tenant       string   `cel:"tenant" json:"tenant"`
-	Person       string   `cel:"person" json:"person"` // e-mail address of the asker
-	Roles        []string `cel:"roles" json:"roles"`   // of the asker in the tenant
-	Groups       []string `cel:"groups" json:"groups"` // of the asker, as the sign-in provider spells them
-	Size         string   `cel:"size" json:"size"`
-	Technology   string   `cel:"technology" json:"technology"`
-	Isolation    string   `cel:"isolation" json:"isolation"`
-	GPUs         float64  `cel:"gpus" json:"gpus"`   // whole cards that the size takes: 0 for shares and slices
-	Share        float64  `cel:"share" json:"share"` // of one card
-	Hours        float64  `cel:"hours" json:"hours"` // whole lease, with what it already had
-	Cost         float64  `cel:"cost" json:"cost"`   // of the whole lease, in the currency's major unit
-	QuotaUsed    int64    `cel:"quota_used" json:"quotaUsed"`
-	QuotaLimit   int64    `cel:"quota_limit" json:"quotaLimit"`
-	QuotaLeft    int64    `cel:"quota_left" json:"quotaLeft"`       // what the team may still hold of the size, before this
-	Free         int64    `cel:"free" json:"free"`                  // how many of the size could start now; -1 when unknown
-	Hour         int64    `cel:"hour" json:"hour"`                  // of the day, UTC
-	Weekday      int64    `cel:"weekday" json:"weekday"`            // UTC; 0 is Sunday
-	PastRequests int64    `cel:"past_requests" json:"pastRequests"` // of the asker, granted in the last 30 days
-	PastCost     float64  `cel:"past_cost" json:"pastCost"`         // what those were estimated at, in the currency's major unit
-	BudgetSet    bool     `cel:"budget_set" json:"budgetSet"`       // whether the team has a budget; facts of before there were budgets say no
-	BudgetLeft   float64  `cel:"budget_left" json:"budgetLeft"`     // share of the month's budget, before this; 1 without a budget, below 0 where more was used
-	BudgetCost   float64  `cel:"budget_cost" json:"budgetCost"`     // share of the month's budget that this takes; 0 without a budget
-	SeatPool     string   `cel:"seat_pool" json:"seatPool"`         // licence pool of the size; "" where it takes no seat, and in facts of before there were any
-	SeatsTaken   int64    `cel:"seats_taken" json:"seatsTaken"`     // seats that this takes of the pool; 0 without one
-	SeatsLeft    int64    `cel:"seats_left" json:"seatsLeft"`       // free seats of the pool, before this; -1 while nobody knows how many there are, and without a pool
-	SeatsTotal   int64    `cel:"seats_total" json:"seatsTotal"`     // all seats of the pool; -1 like seats_left
-	SeatsWaiting int64    `cel:"seats_waiting" json:"seatsWaiting"` // requests that wait for seats of the pool already
+	Kind       string   `cel:"kind" json:"kind"`         // "start", "extend", "more-quota"
+	Workload   string   `cel:"workload" json:"workload"` // "notebook", "endpoint"
+	Tenant     string   `cel:"tenant" json:"tenant"`
+	Person     string   `cel:"person" json:"person"` // e-mail address of the asker
+	Roles      []string `cel:"roles" json:"roles"`   // of the asker in the tenant
+	Groups     []string `cel:"groups" json:"groups"` // of the asker, as the sign-in provider spells them
+	Size       string   `cel:"size" json:"size"`
+	Technology string   `cel:"technology" json:"technology"`
+	Isolation  string   `cel:"isolation" json:"isolation"`
+	GPUs       float64  `cel:"gpus" json:"gpus"`   // whole cards that the size takes: 0 for shares and slices
+	Share      float64  `cel:"share" json:"share"` // of one card
+	Hours      float64  `cel:"hours" json:"hours"` // whole lease, with what it already had
+	Cost       float64  `cel:"cost" json:"cost"`   // of the whole lease, in the currency's major unit
+	QuotaUsed  int64    `cel:"quota_used" json:"quotaUsed"`
+	QuotaLimit int64    `cel:"quota_limit" json:"quotaLimit"`
+	// what the team may still hold of the size, before this
+	QuotaLeft    int64 `cel:"quota_left" json:"quotaLeft"`
+	Free         int64 `cel:"free" json:"free"`                  // how many of the size could start now; -1 when unknown
+	Hour         int64 `cel:"hour" json:"hour"`                  // of the day, UTC
+	Weekday      int64 `cel:"weekday" json:"weekday"`            // UTC; 0 is Sunday
+	PastRequests int64 `cel:"past_requests" json:"pastRequests"` // of the asker, granted in the last 30 days
+	// what those were estimated at, in the currency's major unit
+	PastCost float64 `cel:"past_cost" json:"pastCost"`
+	// whether the team has a budget; facts of before there were budgets say no
+	BudgetSet bool `cel:"budget_set" json:"budgetSet"`
+	// share of the month's budget, before this; 1 without a budget, below 0 where more was used
+	BudgetLeft float64 `cel:"budget_left" json:"budgetLeft"`
+	// share of the month's budget that this takes; 0 without a budget
+	BudgetCost float64 `cel:"budget_cost" json:"budgetCost"`
+	// licence pool of the size; "" where it takes no seat, and in facts of before there were any
+	SeatPool   string `cel:"seat_pool" json:"seatPool"`
+	SeatsTaken int64  `cel:"seats_taken" json:"seatsTaken"` // seats that this takes of the pool; 0 without one
+	// free seats of the pool, before this; -1 while nobody knows how many there are, and without a pool
+	SeatsLeft    int64 `cel:"seats_left" json:"seatsLeft"`
+	SeatsTotal   int64 `cel:"seats_total" json:"seatsTotal"`     // all seats of the pool; -1 like seats_left
+	SeatsWaiting int64 `cel:"seats_waiting" json:"seatsWaiting"` // requests that wait for seats of the pool already
 }
 
 // Verdict is what the rules say.
@@ -95,8 +104,9 @@ func (p *Policy) Rules() []Rule { return p.rules }
 // Parties are everybody whose word some rule asks for, each once.
 func (p *Policy) Parties() []identity.Party { return p.parties }
 
-// Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs and longer leases need an approver. Between a day and three
-// a slice is still nobody's to wait for: the quota bounds what a team can take, and the lease gives it back.
+// Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs and
+// longer leases need an approver. Between a day and three a slice is still nobody's to wait for: the quota bounds what
+// a team can take, and the lease gives it back.
 func Defaults() []Rule {
 	return []Rule{
 		{Name: "several-gpus", When: `request.gpus > 1.0`, Outcome: Approve, By: identity.Approver},
@@ -120,7 +130,8 @@ func Compile(rules []Rule) (*Policy, []error) {
 	return p, problems
 }
 
-// wrong is what is wrong with one of several rules; line and column are those of its expression, 1 and up, 0 for the rule as a whole.
+// wrong is what is wrong with one of several rules; line and column are those of its expression, 1 and up, 0 for the
+// rule as a whole.
 type wrong struct {
 	rule, line, column int
 	message            string
@@ -182,7 +193,8 @@ func compile(env *cel.Env, r Rule) (cel.Program, []wrong) {
 		return nil, []wrong{{line: 1, column: 1, message: fmt.Sprintf("must say true or false, gives %s", ast.OutputType())}}
 	}
 	if cost, err := env.EstimateCost(ast, sizes{}); err != nil || cost.Max > maxCost {
-		return nil, []wrong{{line: 1, column: 1, message: fmt.Sprintf("takes too long to work out: at worst %d steps, at most %d", cost.Max, maxCost)}}
+		return nil, []wrong{{line: 1, column: 1, message: fmt.Sprintf("takes too long to work out: at worst %d steps, at "+
+			"most %d", cost.Max, maxCost)}}
 	}
 	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
@@ -191,7 +203,8 @@ func compile(env *cel.Env, r Rule) (cel.Program, []wrong) {
 	return program, nil
 }
 
-// maxCost bounds an expression when it is written, by CEL's own estimate; counting while it is worked out would take as long again.
+// maxCost bounds an expression when it is written, by CEL's own estimate; counting while it is worked out would take as
+// long again.
 const maxCost = 100_000
 
 // sizes tells the estimate how long texts and lists can be at most.
@@ -246,7 +259,8 @@ func (p *Policy) Decide(f Facts) Verdict {
 	if !f.BudgetSet {
 		f.BudgetLeft, f.BudgetCost = 1, 0
 	}
-	facts, err := cel.NewActivation(map[string]any{"request": p.env.CELTypeAdapter().NativeToValue(f)}) // once for all rules: it is most of the work
+	// once for all rules: it is most of the work
+	facts, err := cel.NewActivation(map[string]any{"request": p.env.CELTypeAdapter().NativeToValue(f)})
 	if err != nil {
 		return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.rule_failed"))
 	}

@@ -17,11 +17,16 @@ func TestDefaults(t *testing.T) {
 		facts Facts
 		want  Verdict
 	}{
-		"a slice for a day starts at once":     {Facts{Share: 1.0 / 7, Hours: 24}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
-		"a whole card needs an approver":       {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus", Steps: OneOf(identity.Approver)}},
-		"two whole cards need one too":         {Facts{GPUs: 2, Hours: 1}, Verdict{Outcome: Approve, Rule: "several-gpus", Steps: OneOf(identity.Approver)}},
-		"a slice for four days needs one too":  {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases", Steps: OneOf(identity.Approver)}},
-		"a slice for two days does as well":    {Facts{Share: 1.0 / 7, Hours: 48}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"a slice for a day starts at once": {Facts{Share: 1.0 / 7, Hours: 24},
+			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"a whole card needs an approver": {Facts{GPUs: 1, Hours: 1}, Verdict{Outcome: Approve, Rule: "whole-gpus",
+			Steps: OneOf(identity.Approver)}},
+		"two whole cards need one too": {Facts{GPUs: 2, Hours: 1}, Verdict{Outcome: Approve, Rule: "several-gpus",
+			Steps: OneOf(identity.Approver)}},
+		"a slice for four days needs one too": {Facts{Share: 0.5, Hours: 96}, Verdict{Outcome: Approve, Rule: "long-leases",
+			Steps: OneOf(identity.Approver)}},
+		"a slice for two days does as well": {Facts{Share: 1.0 / 7, Hours: 48},
+			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 		"exactly 72 hours is not yet too long": {Facts{Hours: 72}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 	}
 	for name, c := range cases {
@@ -47,7 +52,8 @@ func TestCompileListsEveryProblem(t *testing.T) {
 		{Name: "odd", When: `true`, Outcome: "maybe"},
 		{Name: "nobody", When: `true`, Outcome: Approve, Steps: []Step{{}}},
 		{Name: "readers", When: `true`, Outcome: Approve, By: identity.Auditor},
-		{Name: "never", When: `true`, Outcome: Approve, Steps: []Step{{From: []identity.Party{{Group: "x"}}, Then: []identity.Party{{Role: identity.Admin}}}}},
+		{Name: "never", When: `true`, Outcome: Approve,
+			Steps: []Step{{From: []identity.Party{{Group: "x"}}, Then: []identity.Party{{Role: identity.Admin}}}}},
 		{Name: "asked-for-nothing", When: `true`, Outcome: Allow, Steps: OneOf(identity.Approver)},
 	})
 	if len(problems) != 8 {

@@ -31,7 +31,8 @@ type Store interface {
 	RulesAt(ctx context.Context, version int64) (Revision, error)
 	// RulesRevisions lists revisions without their texts, newest first; before is a version, 0 for the newest.
 	RulesRevisions(ctx context.Context, before int64, limit int) ([]Revision, error)
-	// SaveRules keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is not the newest.
+	// SaveRules keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is
+	// not the newest.
 	SaveRules(ctx context.Context, r Revision, events ...audit.Event) error
 }
 
@@ -74,7 +75,8 @@ func (s *Service) first() Revision { return Revision{Text: Write(s.o.First.Rules
 // Policy is what decides now.
 func (s *Service) Policy() *Policy { return s.standing.Load().Policy }
 
-// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: what decided goes on, and the page says why.
+// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: what
+// decided goes on, and the page says why.
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -91,7 +93,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if now.Problems = problems; p != nil {
 		now.Running, now.Policy = newest, p
 	} else {
-		s.o.Logger.Warn("the newest rules cannot be used, older ones go on", "version", newest.Version, "problem", problems[0].Error())
+		s.o.Logger.Warn("the newest rules cannot be used, older ones go on", "version", newest.Version, "problem",
+			problems[0].Error())
 	}
 	s.standing.Store(&now)
 	return nil
@@ -143,7 +146,8 @@ func (s *Service) revision(ctx context.Context, version int64) (Revision, error)
 }
 
 // Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones.
-func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64, limit int) (list []Revision, more bool, err error) {
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64,
+	limit int) (list []Revision, more bool, err error) {
 	if err := permit(a, identity.ReadRules); err != nil {
 		return nil, false, err
 	}
@@ -191,7 +195,8 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Revision
 	}
 	note := strings.TrimSpace(d.Note)
 	if utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) {
-		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: i18n.T("policy.note_too_long", "Most", maxNote)}})
+		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "note", Reason: i18n.T("policy.note_too_long", "Most",
+			maxNote)}})
 	}
 	return s.save(ctx, a, d, i18n.Literal(note))
 }
@@ -218,7 +223,8 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	case newest.Version != d.Base:
 		return Revision{}, conflict(newest)
 	case len(text) > maxText:
-		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "text", Reason: i18n.T("policy.text_too_long", "Most", maxText)}})
+		return Revision{}, fault.InvalidFields([]fault.Field{{Name: "text", Reason: i18n.T("policy.text_too_long", "Most",
+			maxText)}})
 	case text == newest.Text:
 		return Revision{}, fault.New(fault.Invalid, i18n.T("policy.unchanged"))
 	}
@@ -269,10 +275,12 @@ func refused(problems []Problem) error {
 }
 
 func conflict(newest Revision) error {
-	return fault.New(fault.Conflict, i18n.T("policy.conflict", "Version", newest.Version, "Name", newest.Name, "At", newest.At.UTC().Format(time.RFC3339)))
+	return fault.New(fault.Conflict, i18n.T("policy.conflict", "Version", newest.Version, "Name", newest.Name, "At",
+		newest.At.UTC().Format(time.RFC3339)))
 }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

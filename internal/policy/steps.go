@@ -10,7 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone through in order.
+// Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone
+// through in order.
 type Step struct {
 	From []identity.Party `json:"from"`
 	All  bool             `json:"all,omitempty"`
@@ -19,7 +20,8 @@ type Step struct {
 	Then  []identity.Party `json:"then,omitempty"`
 }
 
-// Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what was said counts also when roles change later.
+// Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what
+// was said counts also when roles change later.
 type Consent struct {
 	Step    int               `json:"step"`
 	By      identity.PersonID `json:"by"`
@@ -38,7 +40,8 @@ type Change struct {
 	Lease catalog.Duration `json:"lease,omitempty"` // that was asked for; 0 where it stayed
 }
 
-// Open is the first step that still needs words, and the parties it needs them of. Without any left the step is len(steps) and nothing is missing.
+// Open is the first step that still needs words, and the parties it needs them of. Without any left the step is
+// len(steps) and nothing is missing.
 func Open(steps []Step, consents []Consent) (step int, missing []identity.Party) {
 	for i, s := range steps {
 		if missing := s.missing(in(i, consents)); len(missing) > 0 {
@@ -80,8 +83,9 @@ func (s Step) missing(said []Consent) []identity.Party {
 	return missing
 }
 
-// covered is how many parties of the step can be given a person of their own. Somebody who belongs to two parties counts for the one that leaves the fewest open, in whatever
-// order people spoke: else a word given early could make a step impossible to finish. This is the largest matching between people and parties, by augmenting paths.
+// covered is how many parties of the step can be given a person of their own. Somebody who belongs to two parties
+// counts for the one that leaves the fewest open, in whatever order people spoke: else a word given early could make a
+// step impossible to finish. This is the largest matching between people and parties, by augmenting paths.
 func (s Step) covered(people [][]identity.Party) int {
 	heldBy := make([]int, len(s.From)) // person and one, by party
 	var seat func(person int, tried []bool) bool

@@ -11,7 +11,8 @@ import (
 // probesAtOnce bounds how many notebooks are asked at the same time.
 const probesAtOnce = 16
 
-// probeAlways asks running notebooks what they do. The answer goes into the next observation, so that one place writes a workload.
+// probeAlways asks running notebooks what they do. The answer goes into the next observation, so that one place writes
+// a workload.
 func (l *loop) probeAlways(ctx context.Context) {
 	for sleep(ctx, jitter(l.o.Every.Activity)) {
 		if !l.status.ok() {

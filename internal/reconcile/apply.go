@@ -37,9 +37,10 @@ type busyError struct{ Key }
 
 func (e busyError) Error() string { return e.String() + " is still being deleted" }
 
-// apply carries out steps: side by side what does not depend on each other, in the order of the table what does (see phase). It ends with the first phase in
-// which something failed. Every step may be repeated: apply states what should be, deletion names what was seen. What has just been written and is not in
-// the caches yet is not written again. The time is when a step that was held back is due; 0 when there was none.
+// apply carries out steps: side by side what does not depend on each other, in the order of the table what does (see
+// phase). It ends with the first phase in which something failed. Every step may be repeated: apply states what should
+// be, deletion names what was seen. What has just been written and is not in the caches yet is not written again. The
+// time is when a step that was held back is due; 0 when there was none.
 func (w *writer) apply(ctx context.Context, steps []Step) (again time.Duration, err error) {
 	for _, s := range steps {
 		if s.Verb == Refuse {
@@ -109,12 +110,14 @@ func (w *writer) step(ctx context.Context, s Step) (err error) {
 	return fmt.Errorf("step %q: %w", s.Verb, errors.ErrUnsupported)
 }
 
-// onlyNew is a resourceVersion that no object has: the database behind the API server begins with 1, before anything is in it. An apply that names it makes
-// what does not exist, and is a Conflict for what does. (Seen on 1.36; where a server answers otherwise, create looks first.)
+// onlyNew is a resourceVersion that no object has: the database behind the API server begins with 1, before anything is
+// in it. An apply that names it makes what does not exist, and is a Conflict for what does. (Seen on 1.36; where a
+// server answers otherwise, create looks first.)
 const onlyNew = "1"
 
-// create must not take over a foreign object of the same name, as a plain apply would; the caches do not show those, they hold only what is labelled ours. So
-// it makes what does not exist, in one call and without a gap between looking and writing. Only what exists after all is looked at.
+// create must not take over a foreign object of the same name, as a plain apply would; the caches do not show those,
+// they hold only what is labelled ours. So it makes what does not exist, in one call and without a gap between looking
+// and writing. Only what exists after all is looked at.
 func (w *writer) create(ctx context.Context, c client, s Step) error {
 	err := w.put(ctx, c, s, "", onlyNew)
 	if !apierrors.IsConflict(err) {
@@ -143,11 +146,13 @@ func (w *writer) create(ctx context.Context, c client, s Step) error {
 	}
 }
 
-// updates is how often one update tries to come between the changes of others: Kubernetes writes the status of what starts or stops many times.
+// updates is how often one update tries to come between the changes of others: Kubernetes writes the status of what
+// starts or stops many times.
 const updates = 5
 
-// update replaces what was seen, and nothing newer: between looking and writing a leader may have been asleep, while another one carried out a later wish. A
-// change that left the wish as it was, such as one of the status, does not count.
+// update replaces what was seen, and nothing newer: between looking and writing a leader may have been asleep, while
+// another one carried out a later wish. A change that left the wish as it was, such as one of the status, does not
+// count.
 func (w *writer) update(ctx context.Context, c client, s Step) error {
 	err := w.put(ctx, c, s, s.UID, s.Version)
 	for n := 1; n < updates && apierrors.IsConflict(err); n++ {
@@ -174,14 +179,16 @@ func (w *writer) put(ctx context.Context, c client, s Step, uid, version string)
 		return err
 	}
 	force := true
-	if _, err := c.patch(ctx, s.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: FieldManager, Force: &force}); err != nil {
+	if _, err := c.patch(ctx, s.Name, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: FieldManager,
+		Force: &force}); err != nil {
 		return err
 	}
 	w.ledger.wrote(s, w.now())
 	return nil
 }
 
-// delete names what was seen. When it has changed since, it is looked at again: still the same object and still ours, it is deleted as it now is.
+// delete names what was seen. When it has changed since, it is looked at again: still the same object and still ours,
+// it is deleted as it now is.
 func (w *writer) delete(ctx context.Context, c client, s Step) error {
 	err := c.remove(ctx, s.Name, precisely(s.Kind, s.UID, s.Version))
 	if apierrors.IsConflict(err) {
@@ -206,18 +213,20 @@ func (w *writer) delete(ctx context.Context, c client, s Step) error {
 	return nil
 }
 
-// precisely are the options of a deletion. What makes pods goes in the foreground: it stays visible until its pods are gone and the GPU is free.
+// precisely are the options of a deletion. What makes pods goes in the foreground: it stays visible until its pods are
+// gone and the GPU is free.
 func precisely(kind, uid, version string) metav1.DeleteOptions {
 	how := metav1.DeletePropagationBackground
 	if kind == "StatefulSet" || kind == "Deployment" {
 		how = metav1.DeletePropagationForeground
 	}
 	id := types.UID(uid)
-	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version}, PropagationPolicy: &how}
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id, ResourceVersion: &version},
+		PropagationPolicy: &how}
 }
 
-// ledger remembers what was written lately, so that caches which lag behind do not lead to the same write again, and how often an object had to be
-// repaired, so that two who disagree about it do not fight.
+// ledger remembers what was written lately, so that caches which lag behind do not lead to the same write again, and
+// how often an object had to be repaired, so that two who disagree about it do not fight.
 type ledger struct {
 	mu      sync.Mutex
 	entries map[Key]entry
@@ -230,8 +239,8 @@ type entry struct {
 	repairs int
 }
 
-// How long a write may take to come back through the watch, and the pause between repairs of one object: it doubles up to the longest, and begins anew after
-// an object stayed as it should for that long.
+// How long a write may take to come back through the watch, and the pause between repairs of one object: it doubles up
+// to the longest, and begins anew after an object stayed as it should for that long.
 const (
 	echo          = 10 * time.Second
 	firstRepair   = 2 * time.Second
@@ -259,7 +268,8 @@ func (l *ledger) wait(s Step, now time.Time) time.Duration {
 	return echo - past
 }
 
-// made reports whether a state of an object is the one that was written here last: caches that lag behind do not make it somebody else's.
+// made reports whether a state of an object is the one that was written here last: caches that lag behind do not make
+// it somebody else's.
 func (l *ledger) made(k Key, hash string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -285,7 +295,8 @@ func (l *ledger) wrote(s Step, now time.Time) {
 	l.entries[s.Key] = e
 }
 
-// gone lets an object that was deleted be made again at once, at first; one that is deleted over and over waits like a repair.
+// gone lets an object that was deleted be made again at once, at first; one that is deleted over and over waits like a
+// repair.
 func (l *ledger) gone(k Key, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

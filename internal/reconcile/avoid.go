@@ -38,8 +38,9 @@ func (l *loop) bad() kube.Avoid {
 	return kube.Avoid{Nodes: slices.Sorted(maps.Keys(nodes)), Cards: slices.Sorted(maps.Keys(marks.Cards))}
 }
 
-// avoid is what a workload's pods go around. A change of it is a new pod, so that it changes only where none can be lost: before the first, while it is stopped, and while
-// the scheduler has found no place for the one that there is. Anything else keeps what it was started with.
+// avoid is what a workload's pods go around. A change of it is a new pod, so that it changes only where none can be
+// lost: before the first, while it is stopped, and while the scheduler has found no place for the one that there is.
+// Anything else keeps what it was started with.
 func (l *loop) avoid(w workload.Workload) kube.Avoid {
 	m := l.gather(w)
 	if m.object == nil || w.Desired == workload.WantRunning && (m.stands() || m.waits()) {
@@ -63,11 +64,13 @@ func (m made) stands() bool {
 func (m made) waits() bool {
 	return len(m.pods) > 0 && !slices.ContainsFunc(m.pods, func(p *corev1.Pod) bool {
 		scheduled := condition(p, corev1.PodScheduled)
-		return p.Spec.NodeName != "" || p.DeletionTimestamp != nil || scheduled == nil || scheduled.Status != corev1.ConditionFalse
+		return p.Spec.NodeName != "" || p.DeletionTimestamp != nil || scheduled == nil ||
+			scheduled.Status != corev1.ConditionFalse
 	})
 }
 
-// Remark tells that Marks says something else now: the inventory is taken anew, and workloads that wait for a place are looked at.
+// Remark tells that Marks says something else now: the inventory is taken anew, and workloads that wait for a place are
+// looked at.
 func (c *Controller) Remark(ctx context.Context) {
 	for _, l := range c.all() {
 		l.moved.ring()

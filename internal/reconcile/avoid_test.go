@@ -44,7 +44,8 @@ func around(c *fakeCluster, name string) (template, note []string, there bool) {
 		return nil, nil, false
 	}
 	set := obj.(*appsv1.StatefulSet)
-	if a := set.Spec.Template.Spec.Affinity; a != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+	if a := set.Spec.Template.Spec.Affinity; a != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, e := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions {
 			if e.Operator == corev1.NodeSelectorOpNotIn {
 				template = e.Values

@@ -16,10 +16,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Two secrets had no token after a kill at just the right moment: the fake cluster had given its own object to a controller that does not keep contents.
+// Two secrets had no token after a kill at just the right moment: the fake cluster had given its own object to a
+// controller that does not keep contents.
 func TestFakeClusterGivesCopies(t *testing.T) {
 	c := newFakeCluster()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "nb-a", Namespace: namespace}, Data: map[string][]byte{"token": []byte("t")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "nb-a", Namespace: namespace},
+		Data: map[string][]byte{"token": []byte("t")}}
 	if err := c.Tracker().Add(secret); err != nil {
 		t.Fatal(err)
 	}
@@ -59,22 +61,27 @@ func (w *world) otherLeader(id workload.ID, obs workload.Observation, meter *usa
 	}
 }
 
-// T-VIEW-1: caches that lag behind what another leader has seen and written down take nothing of it back: neither that a pod holds its GPU, nor that it is gone.
-// Each time the meter was closed and opened again.
+// T-VIEW-1: caches that lag behind what another leader has seen and written down take nothing of it back: neither that
+// a pod holds its GPU, nor that it is gone. Each time the meter was closed and opened again.
 func TestBehindAnotherLeader(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Every.Compare = time.Hour })
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.settled()
 	quiet := w.store.Saves()
 	asked := func() bool { return w.cluster.looked("nb-a-0") || w.store.Saves() > quiet+1 }
 
 	w.cluster.news.Lock()
 	w.cluster.play(t, "nb-a", "node-1", true)
-	seen := workload.Observation{Generation: 1, PodPresent: true, Pod: "nb-a-0", PodIP: "10.64.0.9", Node: "node-1", Ready: true}
-	w.otherLeader(nb.ID, seen, &usage.Interval{Workload: string(nb.ID), Tenant: nb.Tenant, Size: nb.Size.Name, PerHour: nb.Size.PricePerHour, From: time.Now()})
+	seen := workload.Observation{Generation: 1, PodPresent: true, Pod: "nb-a-0", PodIP: "10.64.0.9", Node: "node-1",
+		Ready: true}
+	w.otherLeader(nb.ID, seen, &usage.Interval{Workload: string(nb.ID), Tenant: nb.Tenant, Size: nb.Size.Name,
+		PerHour: nb.Size.PricePerHour, From: time.Now()})
 	within(t, 2*time.Minute, "it is looked at", asked)
 	if got := w.store.Get(nb.ID); got.State != workload.Running || !got.Observed.PodPresent {
 		t.Errorf("a pod that is there was taken for gone: %s, %+v", got.State, got.Observed)
@@ -98,13 +105,17 @@ func TestBehindAnotherLeader(t *testing.T) {
 	}
 }
 
-// T-FENCE: a leader falls asleep before it writes a wish to stop; meanwhile another one carries out a later wish to run. The late write would stop what shall run.
+// T-FENCE: a leader falls asleep before it writes a wish to stop; meanwhile another one carries out a later wish to
+// run. The late write would stop what shall run.
 func TestLateWriteReplacesNothingNewer(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run()
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.settled()
 	sets, err := w.cluster.Tracker().Watch(appsv1.SchemeGroupVersion.WithResource("statefulsets"), namespace)
 	if err != nil {
@@ -121,8 +132,10 @@ func TestLateWriteReplacesNothingNewer(t *testing.T) {
 			return nil
 		}
 		asleep = true
-		set.Annotations[kube.GenerationKey], set.Annotations[reconcile.HashAnnotation], set.ResourceVersion = "3", "of the later wish", "of the other leader"
-		if err := w.cluster.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), set, namespace); err != nil {
+		set.Annotations[kube.GenerationKey], set.Annotations[reconcile.HashAnnotation], set.ResourceVersion = "3",
+			"of the later wish", "of the other leader"
+		if err := w.cluster.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), set,
+			namespace); err != nil {
 			return err
 		}
 		return w.store.Wish(nb.ID, workload.Start, time.Now())
@@ -153,7 +166,10 @@ func TestMadeAfterTheEnd(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Every.Compare = time.Hour })
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	set, err := w.cluster.AppsV1().StatefulSets(namespace).Get(t.Context(), "nb-a", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +186,7 @@ func TestMadeAfterTheEnd(t *testing.T) {
 	}
 	within(t, 2*time.Minute, "it is gone", func() bool { return w.cluster.has(namespace) })
 	if got := w.store.Get(nb.ID); got.State != workload.Ended || len(w.store.Events(nb.ID)) != events {
-		t.Errorf("the record of what has ended changed: %s, %v", got.State, slices.DeleteFunc(w.store.Events(nb.ID), func(k audit.Kind) bool { return k == audit.WorkloadObserved }))
+		t.Errorf("the record of what has ended changed: %s, %v", got.State, slices.DeleteFunc(w.store.Events(nb.ID),
+			func(k audit.Kind) bool { return k == audit.WorkloadObserved }))
 	}
 }

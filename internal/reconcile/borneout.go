@@ -13,11 +13,13 @@ import (
 
 var errBehind = errors.New("what is known of the cluster is behind what was already seen there")
 
-// borneOut asks the API server itself where the caches take back what the row says: that a pod holds a GPU, or that it no longer does. Another controller may
-// have seen more, as after a change of leaders: caches are filled from a replica of the API server that lags behind, and the meter would be closed and opened
-// again for a pod that was there all the time.
+// borneOut asks the API server itself where the caches take back what the row says: that a pod holds a GPU, or that it
+// no longer does. Another controller may have seen more, as after a change of leaders: caches are filled from a replica
+// of the API server that lags behind, and the meter would be closed and opened again for a pod that was there all the
+// time.
 func (l *loop) borneOut(ctx context.Context, w workload.Workload, obs workload.Observation, m made) error {
-	if placed(obs) == placed(w.Observed) || w.PlacedAt.IsZero() { // what was never seen to hold one cannot have let go of it either
+	// what was never seen to hold one cannot have let go of it either
+	if placed(obs) == placed(w.Observed) || w.PlacedAt.IsZero() {
 		return nil
 	}
 	name := w.Observed.Pod

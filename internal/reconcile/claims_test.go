@@ -38,7 +38,8 @@ func TestClaimChanges(t *testing.T) {
 	}
 
 	nb = w.store.Get(nb.ID)
-	nb.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "slice", DeviceClass: "mig.nvidia.com"}}}
+	nb.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "slice",
+		DeviceClass: "mig.nvidia.com"}}}
 	nb.Generation++
 	second := kube.ClaimTemplateName(nb)
 	var order []string
@@ -87,7 +88,8 @@ func claimed(c *fakeCluster, name string) string {
 	return *claims[0].ResourceClaimTemplateName
 }
 
-// A cluster that is too old for claims runs everything else, and says what is wrong with those that need them; so does one that does not let us make them.
+// A cluster that is too old for claims runs everything else, and says what is wrong with those that need them; so does
+// one that does not let us make them.
 func TestWithoutClaims(t *testing.T) {
 	templates := resourcev1.SchemeGroupVersion.WithResource("resourceclaimtemplates").GroupResource()
 	for name, refusal := range map[string]error{
@@ -96,16 +98,22 @@ func TestWithoutClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.cluster.PrependReactor("*", "resourceclaimtemplates", func(kubetest.Action) (bool, runtime.Object, error) { return true, nil, refusal })
+			w.cluster.PrependReactor("*", "resourceclaimtemplates", func(kubetest.Action) (bool, runtime.Object, error) {
+				return true, nil, refusal
+			})
 			nb, old := claiming("nb-a"), notebook("nb-b")
 			w.store.Put(nb)
 			w.store.Put(old)
 			c := w.run()
 			w.state(nb.ID, workload.Failed)
-			if got := w.store.Get(nb.ID); got.Reason.ID != "reconcile.unserved" || got.Reason.Args["Cluster"] != reconciletest.Cluster {
+			if got := w.store.Get(nb.ID); got.Reason.ID != "reconcile.unserved" ||
+				got.Reason.Args["Cluster"] != reconciletest.Cluster {
 				t.Errorf("reason %+v", got.Reason)
 			}
-			within(t, 2*time.Minute, "the other", func() bool { return w.cluster.has(namespace, "Secret/nb-b", "Service/nb-b", "StatefulSet/nb-b") })
+			within(t, 2*time.Minute, "the other", func() bool {
+				return w.cluster.has(namespace, "Secret/nb-b", "Service/nb-b",
+					"StatefulSet/nb-b")
+			})
 			w.cluster.play(t, "nb-b", "node-1", true)
 			w.state(old.ID, workload.Running)
 			if s := c.Status()[0]; !s.OK {
@@ -135,6 +143,7 @@ func TestClaimsComeLater(t *testing.T) {
 	gate <- struct{}{}
 	w.setNow(time.Now().Add(10 * time.Minute))
 	within(t, 2*time.Minute, "the template", func() bool {
-		return slices.ContainsFunc(w.cluster.objects(namespace), func(o string) bool { return strings.HasPrefix(o, "ResourceClaimTemplate/") })
+		return slices.ContainsFunc(w.cluster.objects(namespace),
+			func(o string) bool { return strings.HasPrefix(o, "ResourceClaimTemplate/") })
 	})
 }

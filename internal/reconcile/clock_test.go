@@ -20,7 +20,8 @@ func overdue() workload.Workload {
 	return nb
 }
 
-// TestNoLeaseEndsWhileClocksDisagree: T-CLOCK. A portal whose clock is wrong, or a database's that has jumped, would stop what people still have time for.
+// TestNoLeaseEndsWhileClocksDisagree: T-CLOCK. A portal whose clock is wrong, or a database's that has jumped, would
+// stop what people still have time for.
 func TestNoLeaseEndsWhileClocksDisagree(t *testing.T) {
 	for name, clock := range map[string]func() (time.Time, error){
 		"the database is a day behind":  func() (time.Time, error) { return time.Now().Add(-24 * time.Hour), nil },
@@ -51,7 +52,8 @@ func TestNoLeaseEndsWhileClocksDisagree(t *testing.T) {
 			}
 			right.Store(true)
 			w.store.Put(w.store.Get(nb.ID))
-			within(t, 2*time.Minute, "the lease has ended", func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
+			within(t, 2*time.Minute, "the lease has ended",
+				func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
 		})
 	}
 }
@@ -78,17 +80,22 @@ func (p *passes) Workload(ctx context.Context, id workload.ID) (workload.Workloa
 	return p.Store.Workload(ctx, id)
 }
 
-// TestNothingEndsWhileTheClusterIsAway: what was last seen is old. A lease ends when the cluster answers again, so that quota and budget are not free before the GPU is.
+// TestNothingEndsWhileTheClusterIsAway: what was last seen is old. A lease ends when the cluster answers again, so that
+// quota and budget are not free before the GPU is.
 func TestNothingEndsWhileTheClusterIsAway(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	looks, counted := make(storage), &passes{Store: w.store}
 	c := w.run(func(o *reconcile.Options) { o.Storage, o.Store, o.Every.Chores = looks, counted, 10*time.Millisecond })
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
-	within(t, 2*time.Minute, "storage of a cluster that answers, and of no other, is looked at", func() bool { return <-looks })
+	within(t, 2*time.Minute, "storage of a cluster that answers, and of no other, is looked at",
+		func() bool { return <-looks })
 
 	w.cluster.setAway(true)
 	within(t, 2*time.Minute, "it is noticed", func() bool { return !c.Status()[0].OK })
@@ -109,5 +116,6 @@ func TestNothingEndsWhileTheClusterIsAway(t *testing.T) {
 		}
 	}()
 	w.cluster.setAway(false)
-	within(t, 2*time.Minute, "the lease has ended", func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
+	within(t, 2*time.Minute, "the lease has ended",
+		func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
 }

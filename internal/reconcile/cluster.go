@@ -26,14 +26,15 @@ type Cluster struct {
 	Client kubernetes.Interface
 }
 
-// The rate at which one controller may call one API server. It is a last resort: the number of workers bounds what is under way at once, and the server
-// shares itself fairly among its clients.
+// The rate at which one controller may call one API server. It is a last resort: the number of workers bounds what is
+// under way at once, and the server shares itself fairly among its clients.
 const (
 	callsPerSecond = 1000
 	callsAtOnce    = 1000
 )
 
-// NewCluster makes the client for a cluster: protobuf, since ten thousand pods as JSON cost seconds of CPU, and a rate that suits a controller.
+// NewCluster makes the client for a cluster: protobuf, since ten thousand pods as JSON cost seconds of CPU, and a rate
+// that suits a controller.
 func NewCluster(name string, config *rest.Config) (Cluster, error) {
 	c := rest.CopyConfig(config)
 	c.QPS, c.Burst = callsPerSecond, callsAtOnce
@@ -58,16 +59,17 @@ const (
 
 // caches is what is known of a cluster without asking it.
 type caches struct {
-	client  kubernetes.Interface
-	ours    map[string]cache.SharedIndexInformer // by kind; only what carries our label
-	sets    cache.SharedIndexInformer            // ReplicaSets of ours
-	pods    cache.SharedIndexInformer            // all
-	nodes   cache.SharedIndexInformer            // all
-	slices  cache.SharedIndexInformer            // all; what drivers say that there is to claim
-	claims  cache.SharedIndexInformer            // all, of everybody: what is held
-	changed func(before, after any)              // told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
-	moved   func()                               // told when nodes or pods changed, for the inventory
-	stock   *stock                               // the inventory
+	client kubernetes.Interface
+	ours   map[string]cache.SharedIndexInformer // by kind; only what carries our label
+	sets   cache.SharedIndexInformer            // ReplicaSets of ours
+	pods   cache.SharedIndexInformer            // all
+	nodes  cache.SharedIndexInformer            // all
+	slices cache.SharedIndexInformer            // all; what drivers say that there is to claim
+	claims cache.SharedIndexInformer            // all, of everybody: what is held
+	// told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
+	changed func(before, after any)
+	moved   func() // told when nodes or pods changed, for the inventory
+	stock   *stock // the inventory
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -81,8 +83,10 @@ type api struct {
 	asked  time.Time
 }
 
-func newCaches(client kubernetes.Interface, stock *stock, changed func(before, after any), moved func()) (*caches, error) {
-	c := &caches{client: client, stock: stock, changed: changed, moved: moved, ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
+func newCaches(client kubernetes.Interface, stock *stock, changed func(before, after any),
+	moved func()) (*caches, error) {
+	c := &caches{client: client, stock: stock, changed: changed, moved: moved,
+		ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
 		apis: map[string]api{}}
 	only := labels.Set{kube.ManagedByLabel: kube.ManagedBy}.AsSelector().String()
 	ours := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
@@ -225,7 +229,8 @@ func (c *caches) serves(api string) bool {
 // askAgain is how long a cluster is taken not to serve an API: it may be upgraded without having been away.
 const askAgain = 5 * time.Minute
 
-// learn asks the cluster which of the APIs it serves that not every cluster does, and begins to watch what is behind them.
+// learn asks the cluster which of the APIs it serves that not every cluster does, and begins to watch what is behind
+// them.
 func (c *caches) learn(ctx context.Context, now time.Time) error {
 	for _, name := range optionalAPIs() {
 		c.mu.Lock()
@@ -250,8 +255,8 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does not let us are alike here: what needs
-// it cannot run, and everything else goes on.
+// offers tries whether the API server lets us list what is behind an API. One that does not have it and one that does
+// not let us are alike here: what needs it cannot run, and everything else goes on.
 func offers(ctx context.Context, client kubernetes.Interface, api string) (bool, error) {
 	if api != deviceAPI {
 		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
@@ -289,7 +294,8 @@ func (c *caches) eventsIn(namespace string) cache.SharedIndexInformer {
 	if inf := c.events[namespace]; inf != nil {
 		return inf
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace), informers.WithTransform(slim))
+	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace),
+		informers.WithTransform(slim))
 	inf := factory.Core().V1().Events().Informer()
 	_ = inf.AddIndexers(cache.Indexers{byInvolved: involvedIndex}) // fails only once the informer runs
 	_, _ = inf.AddEventHandler(handle(c.changed))

@@ -58,13 +58,15 @@ type Leases interface {
 
 // Storage is what is kept of workloads that stand still or have ended.
 type Storage interface {
-	// KeepDue announces and ends what was kept for long enough, on clusters that answer; it can be interrupted and called again.
+	// KeepDue announces and ends what was kept for long enough, on clusters that answer; it can be interrupted and called
+	// again.
 	KeepDue(ctx context.Context, answers func(cluster string) bool) error
 }
 
 // Idle judges who leaves a GPU idle.
 type Idle interface {
-	// Judge looks at what runs on clusters that answer, warns, and stops what was warned before; it can be interrupted and called again.
+	// Judge looks at what runs on clusters that answer, warns, and stops what was warned before; it can be interrupted and
+	// called again.
 	Judge(ctx context.Context, answers func(cluster string) bool) error
 }
 
@@ -126,7 +128,8 @@ func (r Rhythm) orUsual() Rhythm {
 	return r
 }
 
-// Controller keeps clusters as the database wants them. Run may be called again after it has returned, such as when leadership comes back.
+// Controller keeps clusters as the database wants them. Run may be called again after it has returned, such as when
+// leadership comes back.
 type Controller struct {
 	o     Options
 	meter *meter
@@ -188,7 +191,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Revise tells that Site says something else of the teams now: a quota that was raised is raised in the clusters too, also while nothing else happens there.
+// Revise tells that Site says something else of the teams now: a quota that was raised is raised in the clusters too,
+// also while nothing else happens there.
 func (c *Controller) Revise() {
 	for _, l := range c.all() {
 		l.tenants.revise()
@@ -263,9 +267,10 @@ func (c *Controller) heed(ctx context.Context, change live.Change) {
 	}
 }
 
-// expectEcho is called before a save of our own, whose outbox row needs no pass, and gives what is to be called when the save has failed. It does not matter
-// which of several rows is passed over: a wish that was committed before the save was read by it (else the save is a Conflict, and there is another pass),
-// and one that was committed after it has a row of its own after ours.
+// expectEcho is called before a save of our own, whose outbox row needs no pass, and gives what is to be called when
+// the save has failed. It does not matter which of several rows is passed over: a wish that was committed before the
+// save was read by it (else the save is a Conflict, and there is another pass), and one that was committed after it has
+// a row of its own after ours.
 func (c *Controller) expectEcho(id workload.ID) (failed func()) {
 	if c.o.Changes == nil {
 		return func() {}
@@ -393,7 +398,8 @@ type chore struct {
 func (c *Controller) rounds() []chore {
 	var list []chore
 	if c.o.Requests != nil {
-		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give licence seats to those who wait", c.o.Requests.SeatWaiting})
+		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give licence seats to those who wait",
+			c.o.Requests.SeatWaiting})
 	}
 	if c.o.Leases != nil {
 		list = append(list, chore{"extend leases", c.o.Leases.ExtendDue})

@@ -24,12 +24,14 @@ func notebook(name string) workload.Workload {
 	return reconciletest.Notebook(name, namespace, reconciletest.Slice, time.Now().UTC())
 }
 
-// The whole life of a notebook: started, ready, stopped, resumed, deleted; the storage stays until its own row says otherwise.
+// The whole life of a notebook: started, ready, stopped, resumed, deleted; the storage stays until its own row says
+// otherwise.
 func TestLife(t *testing.T) {
 	w := newWorld(t)
 	nb := reconciletest.WithStorage(notebook("nb-a"))
 	w.store.Put(nb)
-	w.store.PutVolume(workload.Volume{Name: "nb-a-home", Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: namespace, Workload: nb.ID})
+	w.store.PutVolume(workload.Volume{Name: "nb-a-home", Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: namespace, Workload: nb.ID})
 	w.run()
 	within(t, 2*time.Minute, "all objects", func() bool {
 		return w.cluster.has(namespace, "PersistentVolumeClaim/nb-a-home", "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a")
@@ -73,8 +75,12 @@ func TestLife(t *testing.T) {
 		t.Errorf("want two closed intervals at the size's price, got %+v", meter)
 	}
 
-	w.store.PutVolume(workload.Volume{Name: "nb-a-home", Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: namespace, Deleted: true})
-	within(t, 2*time.Minute, "the claim and its row are gone", func() bool { return w.cluster.has(namespace) && !w.store.Volume("nb-a-home") })
+	w.store.PutVolume(workload.Volume{Name: "nb-a-home", Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: namespace, Deleted: true})
+	within(t, 2*time.Minute, "the claim and its row are gone", func() bool {
+		return w.cluster.has(namespace) &&
+			!w.store.Volume("nb-a-home")
+	})
 }
 
 // An undisturbed world is left alone: no writes to the cluster, none to the database.
@@ -83,7 +89,10 @@ func TestQuiet(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Every.Compare = 50 * time.Millisecond })
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	writes, saves := w.settled()
@@ -99,16 +108,20 @@ func TestQuiet(t *testing.T) {
 // T-LABEL-2: an object of the name that we did not make is not adopted, not changed, and the person is told.
 func TestForeign(t *testing.T) {
 	cases := map[string]struct{ labels, notes map[string]string }{
-		"without our labels":          {},
-		"with our label":              {labels: map[string]string{"app.kubernetes.io/managed-by": "gpu-portal"}},
-		"of another workload":         {notes: map[string]string{"gpu-portal.github.io/instance": "test", "gpu-portal.github.io/tenant": "vision", "gpu-portal.github.io/workload": "w-other"}},
-		"of another tenant":           {notes: map[string]string{"gpu-portal.github.io/instance": "test", "gpu-portal.github.io/tenant": "speech", "gpu-portal.github.io/workload": "w-nb-a"}},
-		"of another portal, same ids": {notes: map[string]string{"gpu-portal.github.io/instance": "other", "gpu-portal.github.io/tenant": "vision", "gpu-portal.github.io/workload": "w-nb-a"}},
+		"without our labels": {},
+		"with our label":     {labels: map[string]string{"app.kubernetes.io/managed-by": "gpu-portal"}},
+		"of another workload": {notes: map[string]string{"gpu-portal.github.io/instance": "test",
+			"gpu-portal.github.io/tenant": "vision", "gpu-portal.github.io/workload": "w-other"}},
+		"of another tenant": {notes: map[string]string{"gpu-portal.github.io/instance": "test",
+			"gpu-portal.github.io/tenant": "speech", "gpu-portal.github.io/workload": "w-nb-a"}},
+		"of another portal, same ids": {notes: map[string]string{"gpu-portal.github.io/instance": "other",
+			"gpu-portal.github.io/tenant": "vision", "gpu-portal.github.io/workload": "w-nb-a"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "nb-a", Namespace: namespace, Labels: c.labels, Annotations: c.notes, UID: "foreign"}, Data: map[string][]byte{"a": []byte("b")}}
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "nb-a", Namespace: namespace, Labels: c.labels,
+				Annotations: c.notes, UID: "foreign"}, Data: map[string][]byte{"a": []byte("b")}}
 			if err := w.cluster.Tracker().Add(secret); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +129,8 @@ func TestForeign(t *testing.T) {
 			w.store.Put(nb)
 			w.run()
 			w.state(nb.ID, workload.Failed)
-			if got := w.store.Get(nb.ID).Reason; got.ID != "reconcile.foreign" || got.Args["Kind"] != "Secret" || got.Args["Name"] != "nb-a" {
+			if got := w.store.Get(nb.ID).Reason; got.ID != "reconcile.foreign" || got.Args["Kind"] != "Secret" ||
+				got.Args["Name"] != "nb-a" {
 				t.Errorf("reason %+v", got)
 			}
 			if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
@@ -137,7 +151,10 @@ func TestRepair(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run()
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	time.Sleep(2100 * time.Millisecond) // the first pause after a write of our own
 
 	set, err := w.cluster.AppsV1().StatefulSets(namespace).Get(t.Context(), "nb-a", metav1.GetOptions{})
@@ -146,7 +163,8 @@ func TestRepair(t *testing.T) {
 	}
 	set.Spec.Replicas, set.Spec.Template.Spec.Containers[0].Image = new(int32(3)), "evil"
 	set.ResourceVersion = "edited"
-	if _, err := w.cluster.AppsV1().StatefulSets(namespace).Update(t.Context(), set, metav1.UpdateOptions{FieldManager: "kubectl"}); err != nil {
+	if _, err := w.cluster.AppsV1().StatefulSets(namespace).Update(t.Context(), set,
+		metav1.UpdateOptions{FieldManager: "kubectl"}); err != nil {
 		t.Fatal(err)
 	}
 	within(t, 2*time.Minute, "the edit is undone", func() bool {
@@ -163,7 +181,8 @@ func TestRepair(t *testing.T) {
 
 	writes, begun := w.cluster.writes.Load(), time.Now()
 	for range 40 { // somebody insists
-		_, err := w.cluster.AppsV1().StatefulSets(namespace).Patch(t.Context(), "nb-a", types.MergePatchType, []byte(`{"metadata":{},"spec":{"replicas":7}}`), metav1.PatchOptions{FieldManager: "other"})
+		_, err := w.cluster.AppsV1().StatefulSets(namespace).Patch(t.Context(), "nb-a", types.MergePatchType,
+			[]byte(`{"metadata":{},"spec":{"replicas":7}}`), metav1.PatchOptions{FieldManager: "other"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +209,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRaisedQuotaReachesTheCluster: a team that was granted more got it minutes later only, when something else of it was looked at.
+// TestRaisedQuotaReachesTheCluster: a team that was granted more got it minutes later only, when something else of it
+// was looked at.
 func TestRaisedQuotaReachesTheCluster(t *testing.T) {
 	w := newWorld(t)
 	var raised atomic.Bool
@@ -214,7 +234,10 @@ func TestRaisedQuotaReachesTheCluster(t *testing.T) {
 		text, _ := json.Marshal(list.Items[0].Spec.Hard)
 		return string(text)
 	}
-	within(t, 2*time.Minute, "all objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "all objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	w.settled()
@@ -229,10 +252,12 @@ func TestLeaseEnds(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	nb.PlacedAt = nb.CreatedAt
-	nb.Lease.Until = nb.Lease.From.Add(12 * time.Second) // the warning comes in its second half, which a stalled machine must not miss
+	// the warning comes in its second half, which a stalled machine must not miss
+	nb.Lease.Until = nb.Lease.From.Add(12 * time.Second)
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Every.Compare = time.Hour })
-	within(t, 2*time.Minute, "the lease has ended", func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
+	within(t, 2*time.Minute, "the lease has ended",
+		func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
 	w.state(nb.ID, workload.Stopped)
 	want := []audit.Kind{audit.LeaseWarned, audit.LeaseEnded}
 	got := slices.DeleteFunc(w.store.Events(nb.ID), func(k audit.Kind) bool { return k == audit.WorkloadObserved })
@@ -247,7 +272,10 @@ func TestClusterAway(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	c := w.run()
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 
@@ -271,7 +299,8 @@ func TestClusterAway(t *testing.T) {
 	w.cluster.setAway(false)
 	w.state(nb.ID, workload.Stopped)
 	within(t, 2*time.Minute, "what was wished meanwhile", func() bool {
-		return w.cluster.has(namespace, "Secret/nb-a", "Secret/nb-b", "Service/nb-a", "Service/nb-b", "StatefulSet/nb-a", "StatefulSet/nb-b")
+		return w.cluster.has(namespace, "Secret/nb-a", "Secret/nb-b", "Service/nb-a", "Service/nb-b", "StatefulSet/nb-a",
+			"StatefulSet/nb-b")
 	})
 	if !c.Status()[0].OK {
 		t.Error("still said to be away")
@@ -307,7 +336,10 @@ func TestActivity(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run(func(o *reconcile.Options) { o.Prober = prober{[]workload.Kernel{{Name: "python3", State: "busy"}}} })
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	within(t, 2*time.Minute, "activity", func() bool {
 		a := w.store.Get(nb.ID).Observed.Activity
@@ -329,7 +361,10 @@ func TestInventory(t *testing.T) {
 	nb := notebook("nb-a")
 	w.store.Put(nb)
 	w.run()
-	within(t, 2*time.Minute, "objects", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "objects", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	within(t, 2*time.Minute, "the holder of the slice", func() bool {
 		s, _ := w.store.Snapshot(reconciletest.Cluster)

@@ -27,8 +27,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// T-CRASH-1: a controller is killed before its n-th write, to the cluster or to the database, for every n of a story; another one begins with nothing but the
-// database and the cluster. The end is the same as that of the undisturbed story.
+// T-CRASH-1: a controller is killed before its n-th write, to the cluster or to the database, for every n of a story;
+// another one begins with nothing but the database and the cluster. The end is the same as that of the undisturbed
+// story.
 
 var errKilled = errors.New("killed")
 
@@ -126,10 +127,12 @@ func (s *stage) wish(w workload.Workload, change workload.Change) {
 
 // story: three workloads start, one is stopped and resumed, one is deleted with its storage, one stops for good.
 func (s *stage) story() string {
-	a, b, c := reconciletest.WithStorage(s.notebook("nb-a")), reconciletest.WithStorage(s.notebook("nb-b")), reconciletest.Endpoint(s.notebook("ep-c"))
+	a, b, c := reconciletest.WithStorage(s.notebook("nb-a")), reconciletest.WithStorage(s.notebook("nb-b")),
+		reconciletest.Endpoint(s.notebook("ep-c"))
 	for _, w := range []workload.Workload{a, b, c} {
 		if w.Volume != "" {
-			s.store.PutVolume(workload.Volume{Name: w.Volume, Tenant: w.Tenant, Cluster: w.Cluster, Namespace: w.Namespace, Workload: w.ID})
+			s.store.PutVolume(workload.Volume{Name: w.Volume, Tenant: w.Tenant, Cluster: w.Cluster, Namespace: w.Namespace,
+				Workload: w.ID})
 		}
 		s.store.Put(w)
 	}
@@ -138,7 +141,8 @@ func (s *stage) story() string {
 	}
 	s.wish(a, workload.Stop)
 	s.wish(b, workload.Delete)
-	s.store.PutVolume(workload.Volume{Name: b.Volume, Tenant: b.Tenant, Cluster: b.Cluster, Namespace: b.Namespace, Deleted: true})
+	s.store.PutVolume(workload.Volume{Name: b.Volume, Tenant: b.Tenant, Cluster: b.Cluster, Namespace: b.Namespace,
+		Deleted: true})
 	s.await(a, workload.Stopped)
 	s.await(b, workload.Ended)
 	s.wish(a, workload.Start)
@@ -154,7 +158,8 @@ func (s *stage) picture(workloads ...workload.Workload) string {
 	var b strings.Builder
 	for _, w := range workloads {
 		got := s.store.Get(w.ID)
-		fmt.Fprintf(&b, "%s %s %s generation %d seen %d pod %t\n", got.Name, got.Desired, got.State, got.Generation, got.Observed.Generation, got.Observed.PodPresent)
+		fmt.Fprintf(&b, "%s %s %s generation %d seen %d pod %t\n", got.Name, got.Desired, got.State, got.Generation,
+			got.Observed.Generation, got.Observed.PodPresent)
 		open := 0
 		for _, i := range s.store.Meter(w.ID) {
 			if i.Until.IsZero() {
@@ -176,7 +181,8 @@ func (s *stage) clusterPicture() []string {
 	var lines []string
 	add := func(kind string, o metav1.Object, more ...any) {
 		notes := o.GetAnnotations()
-		lines = append(lines, fmt.Sprint(kind, " ", o.GetName(), " applied ", notes[reconcile.HashAnnotation] != "", " generation ", generation(notes), " ", more))
+		lines = append(lines, fmt.Sprint(kind, " ", o.GetName(), " applied ", notes[reconcile.HashAnnotation] != "",
+			" generation ", generation(notes), " ", more))
 	}
 	sets, _ := s.client.AppsV1().StatefulSets(s.namespace).List(ctx, all)
 	for _, o := range sets.Items {
@@ -255,7 +261,8 @@ func TestCrashAtEveryWrite(t *testing.T) {
 // realStage plays on the real API server.
 func realStage(t *testing.T) *stage {
 	d := reconciletest.NeedDevstack(t)
-	return &stage{t: t, namespace: d.Namespace(t), store: reconciletest.NewStore(), client: d.Client, patience: 3 * time.Minute,
+	return &stage{t: t, namespace: d.Namespace(t), store: reconciletest.NewStore(), client: d.Client,
+		patience: 3 * time.Minute,
 		cluster: func(f *fuse) reconcile.Cluster {
 			config := rest.CopyConfig(d.Config)
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fused{next, f} })
@@ -312,7 +319,8 @@ func TestDevstackCrash(t *testing.T) {
 // playAll makes one ready pod for each object that wants one, and removes the others.
 func (c *fakeCluster) playAll(t *testing.T) {
 	wanted := map[string]*corev1.Pod{}
-	sets, err := c.Tracker().List(appsv1.SchemeGroupVersion.WithResource("statefulsets"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"), namespace)
+	sets, err := c.Tracker().List(appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"), namespace)
 	if err != nil {
 		t.Error(err)
 		return
@@ -322,20 +330,23 @@ func (c *fakeCluster) playAll(t *testing.T) {
 			wanted[o.Name+"-0"] = c.podOf(o.Name+"-0", "StatefulSet", o.Name, o.UID, o.Spec.Template)
 		}
 	}
-	deployments, err := c.Tracker().List(appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.SchemeGroupVersion.WithKind("Deployment"), namespace)
+	deployments, err := c.Tracker().List(appsv1.SchemeGroupVersion.WithResource("deployments"),
+		appsv1.SchemeGroupVersion.WithKind("Deployment"), namespace)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	for _, o := range deployments.(*appsv1.DeploymentList).Items {
-		set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-1", Namespace: namespace, UID: "set-" + o.UID, Labels: o.Spec.Template.Labels,
+		set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-1", Namespace: namespace,
+			UID: "set-" + o.UID, Labels: o.Spec.Template.Labels,
 			OwnerReferences: controlled("Deployment", o.Name, o.UID)}}
 		_ = c.Tracker().Add(set) // it may be there
 		if *o.Spec.Replicas > 0 {
 			wanted[o.Name+"-1-0"] = c.podOf(o.Name+"-1-0", "ReplicaSet", set.Name, set.UID, o.Spec.Template)
 		}
 	}
-	pods, err := c.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), namespace)
+	pods, err := c.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"),
+		corev1.SchemeGroupVersion.WithKind("Pod"), namespace)
 	if err != nil {
 		t.Error(err)
 		return
@@ -353,11 +364,14 @@ func (c *fakeCluster) playAll(t *testing.T) {
 
 func (c *fakeCluster) podOf(name, kind, owner string, uid types.UID, template corev1.PodTemplateSpec) *corev1.Pod {
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: template.Labels, Annotations: template.Annotations,
-			UID: types.UID(fmt.Sprint("pod-", c.serial.Add(1))), ResourceVersion: fmt.Sprint(c.serial.Add(1)), OwnerReferences: controlled(kind, owner, uid)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: template.Labels,
+			Annotations: template.Annotations,
+			UID:         types.UID(fmt.Sprint("pod-", c.serial.Add(1))), ResourceVersion: fmt.Sprint(c.serial.Add(1)),
+			OwnerReferences: controlled(kind, owner, uid)},
 		Spec: template.Spec,
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9",
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: metav1.Now()}}},
 	}
 	p.Spec.NodeName = "node-1"
 	return p
@@ -367,7 +381,8 @@ func controlled(kind, name string, uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: new(true)}}
 }
 
-// Two controllers at once, as when a leader was asleep and does not know that another one leads: untidy, but with the same end.
+// Two controllers at once, as when a leader was asleep and does not know that another one leads: untidy, but with the
+// same end.
 func TestTwoAtOnce(t *testing.T) {
 	s := fakeStage(t)
 	s.begin(newFuse(0))

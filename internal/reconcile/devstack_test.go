@@ -95,7 +95,8 @@ func TestDevstackLife(t *testing.T) {
 	ep := reconciletest.Endpoint(r.notebook("ep-a"))
 	r.store.Put(nb)
 	r.store.Put(ep)
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Workload: nb.ID})
+	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: r.namespace, Workload: nb.ID})
 	for _, w := range []workload.Workload{nb, ep} {
 		got := r.state(w.ID, workload.Running)
 		if got.Observed.Node == "" || got.Observed.PodIP == "" || got.PlacedAt.IsZero() {
@@ -111,7 +112,9 @@ func TestDevstackLife(t *testing.T) {
 	}
 	for _, w := range []workload.Workload{nb, ep} {
 		r.state(w.ID, workload.Ended)
-		if pods, err := r.Client.CoreV1().Pods(r.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "gpu-portal.github.io/workload=" + string(w.ID)}); err != nil || len(pods.Items) > 0 {
+		if pods, err := r.Client.CoreV1().Pods(r.namespace).List(t.Context(),
+			metav1.ListOptions{LabelSelector: "gpu-portal.github.io/workload=" + string(w.ID)}); err != nil ||
+			len(pods.Items) > 0 {
 			t.Errorf("%s ended with %d pods, %v", w.Name, len(pods.Items), err)
 		}
 		if m := r.store.Meter(w.ID); len(m) != 2 || m[0].Until.IsZero() || m[1].Until.IsZero() {
@@ -122,23 +125,27 @@ func TestDevstackLife(t *testing.T) {
 	if err != nil || claim.DeletionTimestamp != nil {
 		t.Fatalf("storage must stay: %v", err)
 	}
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Deleted: true})
+	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: r.namespace, Deleted: true})
 	within(t, 2*time.Minute, "storage and its row are gone", func() bool { return !r.store.Volume(nb.Volume) })
 }
 
-// A claim is made with the pod and allocated by the scheduler; stopping gives the device back, deleting takes the template away too.
+// A claim is made with the pod and allocated by the scheduler; stopping gives the device back, deleting takes the
+// template away too.
 func TestDevstackClaim(t *testing.T) {
 	r := newReal(t)
 	nb := r.claiming("nb-a")
 	r.store.Put(nb)
 	ran := r.state(nb.ID, workload.Running)
 	ctx, all := t.Context(), metav1.ListOptions{}
-	templates, claims := r.Client.ResourceV1().ResourceClaimTemplates(r.namespace), r.Client.ResourceV1().ResourceClaims(r.namespace)
+	templates, claims := r.Client.ResourceV1().ResourceClaimTemplates(r.namespace),
+		r.Client.ResourceV1().ResourceClaims(r.namespace)
 	list, err := claims.List(ctx, all)
 	if err != nil || len(list.Items) != 1 || list.Items[0].Status.Allocation == nil {
 		t.Fatalf("want one claim that is allocated: %+v, %v", list, err)
 	}
-	if d := list.Items[0].Status.Allocation.Devices.Results; len(d) != 1 || d[0].Driver != "gpu.nvidia.com" || d[0].Pool != ran.Observed.Node {
+	if d := list.Items[0].Status.Allocation.Devices.Results; len(d) != 1 || d[0].Driver != "gpu.nvidia.com" ||
+		d[0].Pool != ran.Observed.Node {
 		t.Errorf("allocated on %s: %+v", ran.Observed.Node, d)
 	}
 	within(t, 2*time.Minute, "the inventory shows who holds it", func() bool {
@@ -160,8 +167,9 @@ func TestDevstackClaim(t *testing.T) {
 
 	// Another claim: the pod is replaced, the old template goes, and nothing else needs a hand.
 	other := r.store.Get(nb.ID)
-	other.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "big", DeviceClass: "gpu.nvidia.com",
-		Selectors: []string{"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"}}}}
+	other.Size.Accelerator.Claim = &catalog.Claim{Requests: []catalog.DeviceRequest{{Name: "big",
+		DeviceClass: "gpu.nvidia.com",
+		Selectors:   []string{"device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"}}}}
 	other.Generation++
 	r.store.Put(other)
 	within(t, 2*time.Minute, "another card in place of the first", func() bool {
@@ -184,7 +192,8 @@ func TestDevstackClaim(t *testing.T) {
 // T-ROUND: an undisturbed object is not written again, whatever the API server and its controllers add to it.
 func TestDevstackQuiet(t *testing.T) {
 	r := newReal(t, func(o *reconcile.Options) { o.Every.Compare = 100 * time.Millisecond })
-	nb, ep, dra := reconciletest.WithStorage(r.notebook("nb-a")), reconciletest.Endpoint(r.notebook("ep-a")), r.claiming("nb-c")
+	nb, ep, dra := reconciletest.WithStorage(r.notebook("nb-a")), reconciletest.Endpoint(r.notebook("ep-a")),
+		r.claiming("nb-c")
 	r.store.Put(nb)
 	r.store.Put(ep)
 	r.store.Put(dra)
@@ -195,7 +204,8 @@ func TestDevstackQuiet(t *testing.T) {
 	before, saves := r.versions(), r.store.Saves()
 	r.stop()
 	r.start(func(o *reconcile.Options) { o.Every.Compare = 100 * time.Millisecond }) // without its memory
-	time.Sleep(13 * time.Second)                                                     // longer than what has just been written is taken on trust
+	// longer than what has just been written is taken on trust
+	time.Sleep(13 * time.Second)
 	for name, version := range r.versions() {
 		if before[name] != version {
 			t.Errorf("%s was written while nothing happened", name)
@@ -208,7 +218,8 @@ func TestDevstackQuiet(t *testing.T) {
 
 // versions are the resourceVersions of everything of ours in the namespace.
 func (r *real) versions() map[string]string {
-	ctx, all, v := context.Background(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=gpu-portal"}, map[string]string{}
+	ctx, all, v := context.Background(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=gpu-portal"},
+		map[string]string{}
 	sets, _ := r.Client.AppsV1().StatefulSets(r.namespace).List(ctx, all)
 	for _, o := range sets.Items {
 		v["StatefulSet "+o.Name] = o.ResourceVersion
@@ -247,7 +258,8 @@ func (r *real) versions() map[string]string {
 	return v
 }
 
-// T-VIEW-3 on the real thing: values, labels, the owner record, Secrets, a deleted object, and the tenant's own objects.
+// T-VIEW-3 on the real thing: values, labels, the owner record, Secrets, a deleted object, and the tenant's own
+// objects.
 func TestDevstackRepair(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -256,7 +268,8 @@ func TestDevstackRepair(t *testing.T) {
 	r.state(nb.ID, workload.Running)
 	time.Sleep(3 * time.Second)
 	ctx, as := t.Context(), metav1.PatchOptions{FieldManager: "kubectl-edit"}
-	sets, services, secrets := r.Client.AppsV1().StatefulSets(r.namespace), r.Client.CoreV1().Services(r.namespace), r.Client.CoreV1().Secrets(r.namespace)
+	sets, services, secrets := r.Client.AppsV1().StatefulSets(r.namespace), r.Client.CoreV1().Services(r.namespace),
+		r.Client.CoreV1().Secrets(r.namespace)
 	quotas, namespaces := r.Client.CoreV1().ResourceQuotas(r.namespace), r.Client.CoreV1().Namespaces()
 	must := func(_ any, err error) {
 		t.Helper()
@@ -264,12 +277,17 @@ func TestDevstackRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(sets.Patch(ctx, "nb-a", types.StrategicMergePatchType, []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"evil"}]}}}}`), as))
-	must(services.Patch(ctx, "nb-a", types.MergePatchType, []byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`), as))
+	must(sets.Patch(ctx, "nb-a", types.StrategicMergePatchType,
+		[]byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"evil"}]}}}}`), as))
+	must(services.Patch(ctx, "nb-a", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`), as))
 	must(secrets.Patch(ctx, "nb-a", types.MergePatchType, []byte(`{"data":{"token":"YQ=="}}`), as))
-	must(quotas.Patch(ctx, "portal-gpu", types.MergePatchType, []byte(`{"spec":{"hard":{"requests.nvidia.com/mig-1g.10gb":"99"}}}`), as))
-	must(namespaces.Patch(ctx, r.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`), as))
-	must(nil, r.Client.NetworkingV1().NetworkPolicies(r.namespace).Delete(ctx, "portal-default-deny", metav1.DeleteOptions{}))
+	must(quotas.Patch(ctx, "portal-gpu", types.MergePatchType,
+		[]byte(`{"spec":{"hard":{"requests.nvidia.com/mig-1g.10gb":"99"}}}`), as))
+	must(namespaces.Patch(ctx, r.namespace, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`), as))
+	must(nil, r.Client.NetworkingV1().NetworkPolicies(r.namespace).Delete(ctx, "portal-default-deny",
+		metav1.DeleteOptions{}))
 	within(t, 2*time.Minute, "everything is put right", func() bool {
 		set, err1 := sets.Get(ctx, "nb-a", metav1.GetOptions{})
 		service, err2 := services.Get(ctx, "nb-a", metav1.GetOptions{})
@@ -283,12 +301,15 @@ func TestDevstackRepair(t *testing.T) {
 			}
 		}
 		hard := quota.Spec.Hard["requests.nvidia.com/mig-1g.10gb"]
-		return set.Spec.Template.Spec.Containers[0].Image == nb.Image.Reference && service.Labels["app.kubernetes.io/managed-by"] == "gpu-portal" &&
-			string(secret.Data["token"]) == "token-of-"+string(nb.ID) && hard.Value() == 4 && ns.Labels["pod-security.kubernetes.io/enforce"] == "restricted"
+		return set.Spec.Template.Spec.Containers[0].Image == nb.Image.Reference &&
+			service.Labels["app.kubernetes.io/managed-by"] == "gpu-portal" &&
+			string(secret.Data["token"]) == "token-of-"+string(nb.ID) && hard.Value() == 4 &&
+			ns.Labels["pod-security.kubernetes.io/enforce"] == "restricted"
 	})
 }
 
-// A pod that the quota refuses is explained, and runs soon after there is room; Kubernetes alone would wait for minutes.
+// A pod that the quota refuses is explained, and runs soon after there is room; Kubernetes alone would wait for
+// minutes.
 func TestDevstackQuota(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -298,7 +319,8 @@ func TestDevstackQuota(t *testing.T) {
 	ctx := t.Context()
 	hard := corev1.ResourceList{"requests.cpu": resource.MustParse("100m")}
 	_, err := r.Client.CoreV1().ResourceQuotas(r.namespace).Create(ctx, &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "of-the-admin"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}, metav1.CreateOptions{})
+		ObjectMeta: metav1.ObjectMeta{Name: "of-the-admin"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +331,8 @@ func TestDevstackQuota(t *testing.T) {
 	})
 	second := r.notebook("nb-b")
 	r.store.Put(second)
-	within(t, 2*time.Minute, "the refusal is explained", func() bool { return strings.Contains(r.store.Get(second.ID).Reason.ID, "quota") })
+	within(t, 2*time.Minute, "the refusal is explained",
+		func() bool { return strings.Contains(r.store.Get(second.ID).Reason.ID, "quota") })
 	time.Sleep(15 * time.Second) // the pauses of Kubernetes have grown
 	r.wish(first.ID, workload.Stop)
 	r.state(first.ID, workload.Stopped)
@@ -360,7 +383,8 @@ func TestDevstackServerKilled(t *testing.T) {
 func TestDevstackForeignNamespace(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
-	_, err := r.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, metav1.CreateOptions{})
+	_, err := r.Client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +404,8 @@ func TestDevstackForeignNamespace(t *testing.T) {
 	}
 }
 
-// T-LABEL-3: a pod with a copy of our labels and owner record is not counted as ours, and does not keep a deleted workload alive.
+// T-LABEL-3: a pod with a copy of our labels and owner record is not counted as ours, and does not keep a deleted
+// workload alive.
 func TestDevstackStolenLabels(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -391,9 +416,11 @@ func TestDevstackStolenLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	thief := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "thief", Namespace: r.namespace, Labels: map[string]string{}, Annotations: real.Annotations}, Spec: real.Spec}
+	thief := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "thief", Namespace: r.namespace, Labels: map[string]string{},
+		Annotations: real.Annotations}, Spec: real.Spec}
 	for key, value := range real.Labels {
-		if key != "controller-revision-hash" { // a ReplicaSet's or StatefulSet's selector would adopt it with our workload's label: then it is ours by UID
+		// a ReplicaSet's or StatefulSet's selector would adopt it with our workload's label: then it is ours by UID
+		if key != "controller-revision-hash" {
 			thief.Labels[key] = value
 		}
 	}
@@ -435,7 +462,8 @@ func TestDevstackRights(t *testing.T) {
 	r.namespace = r.Namespace(t)
 	user := "controller-of-" + r.namespace
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: reconcile.Rights()}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}}
 	if _, err := d.Client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -453,7 +481,8 @@ func TestDevstackRights(t *testing.T) {
 	dra := r.claiming("nb-c")
 	r.store.Put(dra)
 	nb := reconciletest.WithStorage(r.notebook("nb-a"))
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Workload: nb.ID})
+	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: r.namespace, Workload: nb.ID})
 	r.store.Put(nb)
 	r.state(nb.ID, workload.Running)
 	r.state(dra.ID, workload.Running)
@@ -463,6 +492,7 @@ func TestDevstackRights(t *testing.T) {
 	r.wish(dra.ID, workload.Delete)
 	r.state(nb.ID, workload.Ended)
 	r.state(dra.ID, workload.Ended)
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: r.namespace, Deleted: true})
+	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
+		Namespace: r.namespace, Deleted: true})
 	within(t, 2*time.Minute, "storage is gone", func() bool { return !r.store.Volume(nb.Volume) })
 }

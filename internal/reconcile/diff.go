@@ -32,7 +32,8 @@ type Wish struct {
 
 // Diff says what is to be done, in order. What is already right needs nothing; what is being deleted is waited for.
 func Diff(wish Wish, observed map[Key]Existing) []Step {
-	objects := slices.SortedStableFunc(slices.Values(wish.Objects), func(a, b Object) int { return rank(a.Kind) - rank(b.Kind) })
+	objects := slices.SortedStableFunc(slices.Values(wish.Objects),
+		func(a, b Object) int { return rank(a.Kind) - rank(b.Kind) })
 	var steps []Step
 	if wish.Gone {
 		slices.Reverse(objects)
@@ -89,7 +90,9 @@ func (o Object) update(e Existing) Step {
 	return Step{Verb: Update, Object: o, UID: e.UID, Version: e.Version, Was: e.Hash}
 }
 
-// mayTouch compares owner records: the same portal, the same tenant, and the same workload or storage. An object without a record is nobody's of ours.
+// mayTouch compares owner records: the same portal, the same tenant, and the same workload or storage. An object
+// without a record is nobody's of ours.
 func (o Object) mayTouch(e Existing) bool {
-	return e.Instance != "" && e.Instance == o.Instance && e.Tenant == o.Tenant && e.Workload == o.Workload && e.Volume == o.Volume
+	return e.Instance != "" && e.Instance == o.Instance && e.Tenant == o.Tenant && e.Workload == o.Workload &&
+		e.Volume == o.Volume
 }

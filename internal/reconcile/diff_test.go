@@ -25,7 +25,8 @@ import (
 func rendered(t *testing.T) []reconcile.Object {
 	t.Helper()
 	w := reconciletest.WithStorage(notebook("nb-a"))
-	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: reconciletest.Site(namespace).Directory.Tenants[0], Site: kube.Site{Instance: "test"}, Token: "t"})
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: reconciletest.Site(namespace).Directory.Tenants[0],
+		Site: kube.Site{Instance: "test"}, Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +60,11 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	untouched := func(string, *reconcile.Existing) {}
-	repairAll := "update Secret repair, update Service repair, update StatefulSet repair" // nothing of it has an entry of ours in managedFields
+	// nothing of it has an entry of ours in managedFields
+	repairAll := "update Secret repair, update Service repair, update StatefulSet repair"
 
-	old := reconcile.Object{Key: reconcile.Key{Kind: "ResourceClaimTemplate", Namespace: namespace, Name: "nb-a-old"}, Owner: objects[1].Owner}
+	old := reconcile.Object{Key: reconcile.Key{Kind: "ResourceClaimTemplate", Namespace: namespace, Name: "nb-a-old"},
+		Owner: objects[1].Owner}
 	withOld := func(change func(kind string, e *reconcile.Existing)) map[reconcile.Key]reconcile.Existing {
 		found := all(change)
 		e := reconcile.Applied(old, "uid-"+old.Kind)
@@ -74,30 +77,46 @@ func TestDiff(t *testing.T) {
 		found map[reconcile.Key]reconcile.Existing
 		want  string
 	}{
-		"a claim of an earlier wish goes when the new pod is asked for":      {found: withOld(untouched), want: repairAll + ", delete ResourceClaimTemplate"},
-		"a claim of an earlier wish that is another's stays":                 {found: withOld(only(old.Kind, func(e *reconcile.Existing) { e.Workload = "w-other" })), want: repairAll},
-		"deleted: a claim of an earlier wish goes too":                       {gone: true, found: withOld(untouched), want: "delete StatefulSet, delete Service, delete Secret, delete ResourceClaimTemplate"},
-		"nothing is there: all is made, storage first, what makes pods last": {want: "create PersistentVolumeClaim, create Secret, create Service, create StatefulSet"},
-		"storage that is there is left alone, the rest is repaired":          {found: all(untouched), want: repairAll},
+		"a claim of an earlier wish goes when the new pod is asked for": {found: withOld(untouched), want: repairAll +
+			", delete ResourceClaimTemplate"},
+		"a claim of an earlier wish that is another's stays": {
+			found: withOld(only(old.Kind, func(e *reconcile.Existing) { e.Workload = "w-other" })), want: repairAll},
+		"deleted: a claim of an earlier wish goes too": {gone: true, found: withOld(untouched),
+			want: "delete StatefulSet, delete Service, delete Secret, delete ResourceClaimTemplate"},
+		"nothing is there: all is made, storage first, what makes pods last": {
+			want: "create PersistentVolumeClaim, create Secret, create Service, create StatefulSet"},
+		"storage that is there is left alone, the rest is repaired": {found: all(untouched), want: repairAll},
 		"another wish: the object is written": {found: all(only("Secret", func(e *reconcile.Existing) { e.Hash = "old" })),
 			want: "update Secret, update Service repair, update StatefulSet repair"},
-		"what is being deleted is waited for": {found: all(func(_ string, e *reconcile.Existing) { e.Deleting = true }), want: ""},
-		"an object of another workload stops it": {found: all(only("Service", func(e *reconcile.Existing) { e.Workload = "w-other" })),
+		"what is being deleted is waited for": {found: all(func(_ string, e *reconcile.Existing) { e.Deleting = true }),
+			want: ""},
+		"an object of another workload stops it": {found: all(only("Service", func(e *reconcile.Existing) {
+			e.Workload = "w-other"
+		})),
 			want: "update Secret repair, refuse Service, update StatefulSet repair"},
-		"an object without a record stops it": {found: all(only("Service", func(e *reconcile.Existing) { e.Owner = kube.Owner{} })),
+		"an object without a record stops it": {found: all(only("Service", func(e *reconcile.Existing) {
+			e.Owner = kube.Owner{}
+		})),
 			want: "update Secret repair, refuse Service, update StatefulSet repair"},
-		"storage of another team stops it": {found: all(only("PersistentVolumeClaim", func(e *reconcile.Existing) { e.Tenant = "speech" })),
+		"storage of another team stops it": {found: all(only("PersistentVolumeClaim", func(e *reconcile.Existing) {
+			e.Tenant = "speech"
+		})),
 			want: "refuse PersistentVolumeClaim, " + repairAll},
-		"deleted: what makes pods goes first, storage stays": {gone: true, found: all(untouched), want: "delete StatefulSet, delete Service, delete Secret"},
-		"deleted: what is not ours stays": {gone: true, found: all(only("Service", func(e *reconcile.Existing) { e.Instance = "other" })),
-			want: "delete StatefulSet, delete Secret"},
-		"deleted: nothing is left":             {gone: true, want: ""},
-		"deleted: what is already going stays": {gone: true, found: all(func(_ string, e *reconcile.Existing) { e.Deleting = true }), want: ""},
+		"deleted: what makes pods goes first, storage stays": {gone: true, found: all(untouched),
+			want: "delete StatefulSet, delete Service, delete Secret"},
+		"deleted: what is not ours stays": {gone: true,
+			found: all(only("Service", func(e *reconcile.Existing) { e.Instance = "other" })),
+			want:  "delete StatefulSet, delete Secret"},
+		"deleted: nothing is left": {gone: true, want: ""},
+		"deleted: what is already going stays": {gone: true, found: all(func(_ string, e *reconcile.Existing) {
+			e.Deleting = true
+		}), want: ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, s := range reconcile.Diff(reconcile.Wish{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone}, c.found) {
+			for _, s := range reconcile.Diff(reconcile.Wish{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone},
+				c.found) {
 				text := string(s.Verb) + " " + s.Kind
 				if s.Repair {
 					text += " repair"
@@ -134,20 +153,29 @@ func TestOwns(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    bool
 	}{
-		"every field is ours":        {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", full)}, true},
-		"others own other fields":    {[]metav1.ManagedFieldsEntry{entry("kube-controller-manager", "Update", `{"f:status":{}}`), entry("gpu-portal", "Apply", full)}, true},
-		"somebody took the replicas": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:replicas":{},`))}, false},
-		"somebody took the image":    {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:image":{},`))}, false},
-		"somebody took a label":      {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:x":{},`))}, false},
+		"every field is ours": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", full)}, true},
+		"others own other fields": {[]metav1.ManagedFieldsEntry{entry("kube-controller-manager", "Update",
+			`{"f:status":{}}`), entry("gpu-portal", "Apply", full)}, true},
+		"somebody took the replicas": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:replicas":{},`))},
+			false},
+		"somebody took the image": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:image":{},`))},
+			false},
+		"somebody took a label": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:x":{},`))}, false},
 		// The API server drops what has nothing left below it: an empty node is a leaf.
 		"somebody removed the port": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply",
-			without(`,"f:ports":{"k:{\"containerPort\":8888,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:name":{}}}`))}, false},
-		"somebody took an atomic list":                {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`"f:tolerations":{},`))}, false},
-		"somebody took an empty struct":               {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", without(`,"f:emptyDir":{}`))}, false},
-		"never applied by us":                         {[]metav1.ManagedFieldsEntry{entry("kubectl", "Apply", full)}, false},
-		"written by us, but not by apply":             {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Update", full)}, false},
-		"nothing is known":                            {nil, false},
-		"what is written there cannot be read at all": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", "{")}, false},
+			without(
+				`,"f:ports":{"k:{\"containerPort\":8888,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:name":{}}}`))},
+			false},
+		"somebody took an atomic list": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply",
+			without(`"f:tolerations":{},`))}, false},
+		"somebody took an empty struct": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply",
+			without(`,"f:emptyDir":{}`))}, false},
+		"never applied by us": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Apply", full)}, false},
+		"written by us, but not by apply": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Update", full)},
+			false},
+		"nothing is known": {nil, false},
+		"what is written there cannot be read at all": {[]metav1.ManagedFieldsEntry{entry("gpu-portal", "Apply", "{")},
+			false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -167,9 +195,11 @@ func TestLedger(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	after := func(d time.Duration) time.Time { return now.Add(d) }
 	step := func(verb reconcile.Verb, hash string, repair bool) reconcile.Step {
-		return reconcile.Step{Verb: verb, Repair: repair, Object: reconcile.Object{Key: reconcile.Key{Kind: "Service", Name: "a"}, Hash: hash}}
+		return reconcile.Step{Verb: verb, Repair: repair,
+			Object: reconcile.Object{Key: reconcile.Key{Kind: "Service", Name: "a"}, Hash: hash}}
 	}
-	made, other, repair, remove := step(reconcile.Create, "1", false), step(reconcile.Update, "2", false), step(reconcile.Update, "1", true), step(reconcile.Delete, "", false)
+	made, other, repair, remove := step(reconcile.Create, "1", false), step(reconcile.Update, "2", false),
+		step(reconcile.Update, "1", true), step(reconcile.Delete, "", false)
 
 	l := reconcile.NewLedger()
 	if reconcile.Wait(l, made, now) > 0 {
@@ -218,22 +248,28 @@ func TestLedger(t *testing.T) {
 func TestWorthSaving(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
 	base := notebook("nb-a")
-	base.Observed = workload.Observation{At: now, PodPresent: true, Node: "node-1", Reason: i18n.T("explain.x", "Count", 3), Detail: "0/5 nodes",
-		Activity: &workload.Activity{At: now, LastActivity: now, Kernels: []workload.Kernel{{Name: "python3", State: "idle", LastActivity: now}}}}
+	base.Observed = workload.Observation{At: now, PodPresent: true, Node: "node-1", Reason: i18n.T("explain.x", "Count",
+		3), Detail: "0/5 nodes",
+		Activity: &workload.Activity{At: now, LastActivity: now,
+			Kernels: []workload.Kernel{{Name: "python3", State: "idle", LastActivity: now}}}}
 	cases := map[string]struct {
 		change func(*workload.Workload)
 		want   bool
 	}{
-		"nothing":                           {func(*workload.Workload) {}, false},
-		"a number that was in the database": {func(w *workload.Workload) { w.Observed.Reason = i18n.T("explain.x", "Count", 3.0) }, false},
-		"only the time":                     {func(w *workload.Workload) { w.Observed.At = now.Add(59 * time.Second) }, false},
-		"only the time, after a minute":     {func(w *workload.Workload) { w.Observed.At = now.Add(time.Minute) }, true},
-		"the cluster's wording":             {func(w *workload.Workload) { w.Observed.Detail = "0/6 nodes" }, false},
+		"nothing": {func(*workload.Workload) {}, false},
+		"a number that was in the database": {func(w *workload.Workload) {
+			w.Observed.Reason = i18n.T("explain.x", "Count", 3.0)
+		}, false},
+		"only the time":                 {func(w *workload.Workload) { w.Observed.At = now.Add(59 * time.Second) }, false},
+		"only the time, after a minute": {func(w *workload.Workload) { w.Observed.At = now.Add(time.Minute) }, true},
+		"the cluster's wording":         {func(w *workload.Workload) { w.Observed.Detail = "0/6 nodes" }, false},
 		"the same kernels, later": {func(w *workload.Workload) {
-			w.Observed.Activity = &workload.Activity{At: now.Add(15 * time.Second), LastActivity: now.Add(time.Second), Kernels: []workload.Kernel{{Name: "python3", State: "idle"}}}
+			w.Observed.Activity = &workload.Activity{At: now.Add(15 * time.Second), LastActivity: now.Add(time.Second),
+				Kernels: []workload.Kernel{{Name: "python3", State: "idle"}}}
 		}, false},
 		"a kernel got busy": {func(w *workload.Workload) {
-			w.Observed.Activity = &workload.Activity{At: now, LastActivity: now, Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: now}}}
+			w.Observed.Activity = &workload.Activity{At: now, LastActivity: now,
+				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: now}}}
 		}, true},
 		"the reason":      {func(w *workload.Workload) { w.Observed.Reason = i18n.T("explain.y") }, true},
 		"the state":       {func(w *workload.Workload) { w.State = workload.Running }, true},
@@ -255,10 +291,12 @@ func TestWorthSaving(t *testing.T) {
 func TestFits(t *testing.T) {
 	quota := func(hard, used string) *corev1.ResourceQuota {
 		return &corev1.ResourceQuota{Status: corev1.ResourceQuotaStatus{
-			Hard: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse(hard), "services.nodeports": resource.MustParse("0")},
+			Hard: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse(hard),
+				"services.nodeports": resource.MustParse("0")},
 			Used: corev1.ResourceList{"requests.nvidia.com/gpu": resource.MustParse(used)}}}
 	}
-	pod := corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}}}}}
+	pod := corev1.PodSpec{Containers: []corev1.Container{
+		{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2")}}}}}
 	for name, c := range map[string]struct {
 		quotas []*corev1.ResourceQuota
 		want   bool
@@ -284,20 +322,28 @@ func TestSlim(t *testing.T) {
 	if _, err := reconcile.Slim(secret); err != nil || secret.Data != nil || secret.StringData != nil {
 		t.Errorf("a secret is kept: %+v, %v", secret, err)
 	}
-	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "main", Env: []corev1.EnvVar{{Name: "A", Value: "b"}},
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}}}},
-		Volumes: []corev1.Volume{{Name: "t"}, {Name: "h", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}}}
-	if _, err := reconcile.Slim(pod); err != nil || pod.Spec.Containers[0].Env != nil || len(pod.Spec.Volumes) != 1 || len(pod.Spec.Containers[0].Resources.Requests) != 1 || pod.Spec.NodeName != "n" {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n",
+		Containers: []corev1.Container{{Name: "main", Env: []corev1.EnvVar{{Name: "A", Value: "b"}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}}}},
+		Volumes: []corev1.Volume{{Name: "t"}, {Name: "h",
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{
+				ClaimName: "c"}}}}}}
+	if _, err := reconcile.Slim(pod); err != nil || pod.Spec.Containers[0].Env != nil || len(pod.Spec.Volumes) != 1 ||
+		len(pod.Spec.Containers[0].Resources.Requests) != 1 || pod.Spec.NodeName != "n" {
 		t.Errorf("%+v, %v", pod.Spec, err)
 	}
 }
 
-// Each kind that is written is known when one of it vanishes. A NetworkPolicy was not, and came back only when its tenant was next looked at.
+// Each kind that is written is known when one of it vanishes. A NetworkPolicy was not, and came back only when its
+// tenant was next looked at.
 func TestKindOf(t *testing.T) {
 	typed := map[string]any{
-		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{}, "ResourceQuota": &corev1.ResourceQuota{}, "LimitRange": &corev1.LimitRange{},
-		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{}, "Secret": &corev1.Secret{},
-		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{},
+		"Namespace": &corev1.Namespace{}, "ServiceAccount": &corev1.ServiceAccount{},
+		"ResourceQuota": &corev1.ResourceQuota{}, "LimitRange": &corev1.LimitRange{},
+		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
+		"Secret":  &corev1.Secret{},
+		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{},
+		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

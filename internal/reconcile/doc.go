@@ -1,4 +1,5 @@
-// Package reconcile keeps the clusters as the database wants them, and tells the database what they are. It is the only room that writes to a cluster.
+// Package reconcile keeps the clusters as the database wants them, and tells the database what they are. It is the only
+// room that writes to a cluster.
 //
 // The path of data, for one workload (loop.go):
 //
@@ -10,18 +11,21 @@
 //	observe.go, explain.go from the caches to one Observation
 //	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
 //
-// Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers; controller.go holds them together. A
-// workload is due when its row changed (outbox), when something of it changed in the cluster (seen.go), at a time of its own (a lease that ends), and
-// in the periodic comparison. Nothing depends on having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
+// Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
+// controller.go holds them together. A workload is due when its row changed (outbox), when something of it changed in
+// the cluster (seen.go), at a time of its own (a lease that ends), and in the periodic comparison. Nothing depends on
+// having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
 //
-// Beside the workloads: inventory.go saves snapshots, activity.go asks notebooks what they do, volumes.go removes deleted storage, quota.go wakes what the
-// quota had refused, status.go says whether a cluster answers. While it does not, nothing is concluded from the caches: observations keep their time,
-// meters stay as they are, and wishes wait.
+// Beside the workloads: inventory.go saves snapshots, activity.go asks notebooks what they do, volumes.go removes
+// deleted storage, quota.go wakes what the quota had refused, status.go says whether a cluster answers. While it does
+// not, nothing is concluded from the caches: observations keep their time, meters stay as they are, and wishes wait.
 //
-// Claims for devices take an API that not every cluster serves (kinds.go, cluster.go): where it is absent everything else goes on, and a workload that needs it
-// says so. A changed claim is an object of another name, for Kubernetes does not let one be changed; the old one goes after the pod has.
+// Claims for devices take an API that not every cluster serves (kinds.go, cluster.go): where it is absent everything
+// else goes on, and a workload that needs it says so. A changed claim is an object of another name, for Kubernetes does
+// not let one be changed; the old one goes after the pod has.
 //
-// Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or has caches that lag behind, would be
-// harmless though untidy: rows carry a version, an update replaces only what was seen (apply.go), change and deletion read the row again, what was seen to hold
-// a GPU is asked for before it is taken back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
+// Who leads is decided outside: Run is called by the one controller that does. Two at once, one of which was asleep or
+// has caches that lag behind, would be harmless though untidy: rows carry a version, an update replaces only what was
+// seen (apply.go), change and deletion read the row again, what was seen to hold a GPU is asked for before it is taken
+// back (borneout.go), the meter asks the database before it moves, and what is made after the end is removed.
 package reconcile

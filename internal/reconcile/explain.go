@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can follow from it.
+// explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can
+// follow from it.
 func (l *loop) explain(obs *workload.Observation, w workload.Workload, m made, t trouble) {
 	e := explain.Explain(l.facts(*obs, w, m, t))
 	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed

@@ -29,8 +29,8 @@ import (
 
 const namespace = "gpu-vision"
 
-// fakeCluster is the fake clientset with what a real API server adds and controllers depend on: UIDs and versions. No controller runs in it: pods are
-// played by the tests.
+// fakeCluster is the fake clientset with what a real API server adds and controllers depend on: UIDs and versions. No
+// controller runs in it: pods are played by the tests.
 type fakeCluster struct {
 	*fake.Clientset
 	writes atomic.Int64
@@ -68,8 +68,9 @@ func newFakeCluster() *fakeCluster {
 	return c
 }
 
-// watch gives copies, as a connection does. The tracker hands out what was there when a watch began as it keeps it, and the controller, which drops the contents
-// of what it hears of, emptied a Secret that was made between its list and its watch.
+// watch gives copies, as a connection does. The tracker hands out what was there when a watch began as it keeps it, and
+// the controller, which drops the contents of what it hears of, emptied a Secret that was made between its list and its
+// watch.
 func (c *fakeCluster) watch(a kubetest.Action) (bool, watch.Interface, error) {
 	original, err := c.Tracker().Watch(a.GetResource(), a.GetNamespace(), a.(kubetest.WatchActionImpl).ListOptions)
 	if err != nil {
@@ -147,9 +148,11 @@ func (c *fakeCluster) play(t *testing.T, name, node string, ready bool) {
 		status = corev1.ConditionTrue
 	}
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Namespace: namespace, Labels: set.Spec.Template.Labels, Annotations: set.Spec.Template.Annotations,
-			UID: types.UID("uid-pod-" + name), ResourceVersion: fmt.Sprint(c.serial.Add(1)),
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: name, UID: set.UID, Controller: new(true)}}},
+		ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Namespace: namespace, Labels: set.Spec.Template.Labels,
+			Annotations: set.Spec.Template.Annotations,
+			UID:         types.UID("uid-pod-" + name), ResourceVersion: fmt.Sprint(c.serial.Add(1)),
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: name, UID: set.UID,
+				Controller: new(true)}}},
 		Spec: set.Spec.Template.Spec,
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9", Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()},

@@ -21,8 +21,9 @@ type picture struct {
 // bytesPerSecond is how much of the database's log the inventory may fill: a large one is written less often.
 const bytesPerSecond = 1 << 20
 
-// takeStock saves a snapshot of the cluster when nodes, pods or devices changed, and now and then to say that it is still so. Changes are gathered for a while,
-// and for longer where building takes long or the snapshot is large: a tenth of one core is enough for this.
+// takeStock saves a snapshot of the cluster when nodes, pods or devices changed, and now and then to say that it is
+// still so. Changes are gathered for a while, and for longer where building takes long or the snapshot is large: a
+// tenth of one core is enough for this.
 func (l *loop) takeStock(ctx context.Context) {
 	var last picture
 	for {
@@ -85,12 +86,14 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 	return taken
 }
 
-// countFleet takes down what the cards do. What fails is made good by the next time, or becomes time that nobody knows of.
+// countFleet takes down what the cards do. What fails is made good by the next time, or becomes time that nobody knows
+// of.
 func (l *loop) countFleet(ctx context.Context, s inventory.Snapshot) {
 	if l.o.Fleet == nil {
 		return
 	}
-	if err := l.o.Fleet.Count(ctx, usage.Sample{Cluster: l.name, At: s.TakenAt, Stock: inventory.Stock(s)}); err != nil && ctx.Err() == nil {
+	if err := l.o.Fleet.Count(ctx, usage.Sample{Cluster: l.name, At: s.TakenAt, Stock: inventory.Stock(s)}); err != nil &&
+		ctx.Err() == nil {
 		l.log.Error("count the hours of the fleet", "error", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// kind is one sort of object that the controller writes. The table is in the order in which objects are applied: what a pod needs comes before what
-// makes the pod. Deletion goes the other way round.
+// kind is one sort of object that the controller writes. The table is in the order in which objects are applied: what a
+// pod needs comes before what makes the pod. Deletion goes the other way round.
 type kind struct {
 	name string
 	kept bool // never deleted with a workload: namespaces and storage
@@ -93,13 +93,15 @@ func rank(name string) int {
 // client is the part of a typed client that the controller uses, for one kind in one namespace.
 type client interface {
 	get(ctx context.Context, name string) (metav1.Object, error)
-	patch(ctx context.Context, name string, how types.PatchType, body []byte, opts metav1.PatchOptions) (metav1.Object, error)
+	patch(ctx context.Context, name string, how types.PatchType, body []byte, opts metav1.PatchOptions) (
+		metav1.Object, error)
 	remove(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
 type typed[T metav1.Object] interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
+		subresources ...string) (T, error)
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
@@ -111,7 +113,8 @@ func (a adapted[T]) get(ctx context.Context, name string) (metav1.Object, error)
 	return a.typed.Get(ctx, name, metav1.GetOptions{})
 }
 
-func (a adapted[T]) patch(ctx context.Context, name string, how types.PatchType, body []byte, opts metav1.PatchOptions) (metav1.Object, error) {
+func (a adapted[T]) patch(ctx context.Context, name string, how types.PatchType, body []byte,
+	opts metav1.PatchOptions) (metav1.Object, error) {
 	return a.typed.Patch(ctx, name, how, body, opts)
 }
 

@@ -49,8 +49,10 @@ type loop struct {
 func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
 		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
-		queue:   workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(), workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
-		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{}, refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{}}
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
+			workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
+		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{},
+		refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{}}
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
 	l.status = newStatus(cluster.Name, c.o.Now)
@@ -69,8 +71,8 @@ func (l *loop) prepare() error {
 
 func (l *loop) caches() *caches { return l.current.Load() }
 
-// watch fills the caches and keeps them up to date. After the API server was away they are filled anew: a watch that was cut waits for up to a minute
-// before it tries again, and until then it would pass off what it knows as fresh.
+// watch fills the caches and keeps them up to date. After the API server was away they are filled anew: a watch that
+// was cut waits for up to a minute before it tries again, and until then it would pass off what it knows as fresh.
 func (l *loop) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		inner, stop := context.WithCancel(ctx)
@@ -139,7 +141,8 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 	}
 }
 
-// reconcile brings one workload and its cluster together: read the wish, carry it out, observe, advance, save what is new.
+// reconcile brings one workload and its cluster together: read the wish, carry it out, observe, advance, save what is
+// new.
 func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Duration, err error) {
 	w, err := l.o.Store.Workload(ctx, id)
 	if fault.Is(err, fault.NotFound) {
@@ -160,7 +163,8 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if w.Unsettled() { // what only is confirmed from minute to minute is no news
 		var span trace.Span
 		ctx, span = l.o.Traces.Begin(ctx, "reconcile", w.Trace)
-		span.Set("workload", string(w.ID), "cluster", l.name, "generation", strconv.FormatInt(w.Generation, 10), "state", string(w.State))
+		span.Set("workload", string(w.ID), "cluster", l.name, "generation", strconv.FormatInt(w.Generation, 10), "state",
+			string(w.State))
 		defer func() { span.End(err) }()
 	}
 	next, events := w, []audit.Event(nil)
@@ -196,7 +200,8 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	return l.soonest(next, seen.again, now), nil
 }
 
-// clear removes what is there of a workload that has ended: a leader that was asleep can have made it after the end, and nobody else would look at it again.
+// clear removes what is there of a workload that has ended: a leader that was asleep can have made it after the end,
+// and nobody else would look at it again.
 func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Duration, err error) {
 	if w.State != workload.Ended || w.Cluster != l.name {
 		return 0, nil
@@ -208,7 +213,8 @@ func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Durat
 }
 
 // save writes what is new in one transaction, and nothing when nothing is.
-func (l *loop) save(ctx context.Context, before, after workload.Workload, events []audit.Event, observed bool, now time.Time) error {
+func (l *loop) save(ctx context.Context, before, after workload.Workload, events []audit.Event, observed bool,
+	now time.Time) error {
 	var change *usage.Interval
 	if observed {
 		var err error
@@ -253,7 +259,8 @@ func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) 
 		least = sooner(least, jitter(l.o.Every.Confirm))
 	}
 	if w.Desired == workload.WantDeleted && w.State != workload.Ended {
-		least = sooner(least, jitter(l.o.Every.Confirm/6)) // the last of it may go unnoticed: an event of a pod whose owner is gone leads to nobody
+		// the last of it may go unnoticed: an event of a pod whose owner is gone leads to nobody
+		least = sooner(least, jitter(l.o.Every.Confirm/6))
 	}
 	return least
 }
@@ -265,8 +272,8 @@ type seen struct {
 	again       time.Duration // when to look again; 0 for nothing special
 }
 
-// carryOut makes the cluster what the workload wants and says what it is now. Nothing is concluded while the cluster does not answer. The error asks for
-// another try.
+// carryOut makes the cluster what the workload wants and says what it is now. Nothing is concluded while the cluster
+// does not answer. The error asks for another try.
 func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) {
 	if !l.status.ok() || !l.caches().synced() {
 		return seen{}, nil
@@ -295,7 +302,8 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) 
 	return s, err
 }
 
-// prepareTenant makes the namespace before anything starts in it. A workload that shall stop does not need a tenant that is in order.
+// prepareTenant makes the namespace before anything starts in it. A workload that shall stop does not need a tenant
+// that is in order.
 func (l *loop) prepareTenant(ctx context.Context, w workload.Workload) error {
 	if w.Desired == workload.WantDeleted {
 		return nil
@@ -346,8 +354,8 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 	return l.writer.apply(ctx, steps)
 }
 
-// stillWanted reads the row again before anything is changed or deleted: a leader that was asleep may hold an old wish. What it falls asleep over after that
-// is for the version in each step.
+// stillWanted reads the row again before anything is changed or deleted: a leader that was asleep may hold an old wish.
+// What it falls asleep over after that is for the version in each step.
 func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Step) error {
 	for _, s := range steps {
 		if s.Verb == Create {
@@ -364,7 +372,8 @@ func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Ste
 
 var errOutdated = errors.New("the wish has changed meanwhile")
 
-// first reports whether a workload answers for the first time since it was told to run: one that fell over and came back has not been started anew.
+// first reports whether a workload answers for the first time since it was told to run: one that fell over and came
+// back has not been started anew.
 func (l *loop) first(before, after workload.Workload) bool {
 	if after.State != workload.Running {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// meter knows which intervals are open. The database is right: after a write whose outcome is unknown everything is read again.
+// meter knows which intervals are open. The database is right: after a write whose outcome is unknown everything is
+// read again.
 type meter struct {
 	store  Store
 	prices func() usage.PriceList // nil for none
@@ -29,8 +30,9 @@ func (m *meter) forget() {
 	m.known = false
 }
 
-// change says how the meter changes. Where it does, the database is asked: another controller, a leader that was asleep, may have opened, cut or closed the
-// interval. Its write and the row's are one, so what is read here holds until this row is saved, or the save is a Conflict.
+// change says how the meter changes. Where it does, the database is asked: another controller, a leader that was
+// asleep, may have opened, cut or closed the interval. Its write and the row's are one, so what is read here holds
+// until this row is saved, or the save is a Conflict.
 func (m *meter) change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {
 	if placed(before.Observed) == placed(after.Observed) {
 		known, err := m.openOf(ctx, after.ID)
@@ -54,7 +56,8 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 		prices = m.prices()
 	}
 	return usage.Meter(open, usage.Held{
-		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour, Prices: prices, Ware: after.Size.Ware(),
+		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
+		Prices: prices, Ware: after.Size.Ware(),
 		Seats: after.Seats(), Placed: placed(after.Observed), SeenAt: before.Observed.At,
 	}, now)
 }

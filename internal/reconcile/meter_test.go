@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// A leader that was asleep does not know what the other one opened and closed meanwhile; whoever saves that a pod came or went moves the meter all the same.
+// A leader that was asleep does not know what the other one opened and closed meanwhile; whoever saves that a pod came
+// or went moves the meter all the same.
 func TestTwoMeters(t *testing.T) {
 	type save struct {
 		by     int // which controller
@@ -94,7 +95,8 @@ func TestTwoMetersAndAResize(t *testing.T) {
 	store.Put(w)
 	look(one)
 	look(other)
-	if got := store.Meter(w.ID); len(got) != 2 || got[0].Until.IsZero() || !isOpen(got) || got[1].Size != reconciletest.Slice.Name {
+	if got := store.Meter(w.ID); len(got) != 2 || got[0].Until.IsZero() || !isOpen(got) ||
+		got[1].Size != reconciletest.Slice.Name {
 		t.Errorf("want one interval for each size, got %+v", got)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// HashAnnotation carries the hash of what was applied, so that an object which is as it should be is recognised without asking the API server.
+// HashAnnotation carries the hash of what was applied, so that an object which is as it should be is recognised without
+// asking the API server.
 const HashAnnotation = kube.LabelPrefix + "applied"
 
 // Key names an object within one cluster.
@@ -34,7 +35,8 @@ type Object struct {
 	content map[string]any // what is applied, with the hash in it
 }
 
-// body is what is sent. A uid makes the API server refuse when the object has been replaced by another of the same name, a version when it is another one.
+// body is what is sent. A uid makes the API server refuse when the object has been replaced by another of the same
+// name, a version when it is another one.
 func (o Object) body(uid, version string) ([]byte, error) {
 	meta := copyMap(o.content["metadata"].(map[string]any))
 	if uid != "" {
@@ -73,8 +75,9 @@ func newObject(rendered kube.Object) (Object, error) {
 	}
 	sum := sha256.Sum256(text)
 	o := Object{
-		Key: Key{Kind: name, Namespace: rendered.GetNamespace(), Name: rendered.GetName()}, Owner: kube.OwnerOf(rendered.GetAnnotations()),
-		Hash: hex.EncodeToString(sum[:12]), content: content,
+		Key:   Key{Kind: name, Namespace: rendered.GetNamespace(), Name: rendered.GetName()},
+		Owner: kube.OwnerOf(rendered.GetAnnotations()),
+		Hash:  hex.EncodeToString(sum[:12]), content: content,
 	}
 	notes, _ := meta["annotations"].(map[string]any)
 	notes = copyMap(notes)
@@ -110,6 +113,7 @@ func existing(o metav1.Object) Existing {
 	notes := o.GetAnnotations()
 	return Existing{
 		Owner: kube.OwnerOf(notes), UID: string(o.GetUID()), Version: o.GetResourceVersion(), Hash: notes[HashAnnotation],
-		Deleting: o.GetDeletionTimestamp() != nil, Labelled: o.GetLabels()[kube.ManagedByLabel] == kube.ManagedBy, fields: o.GetManagedFields(),
+		Deleting: o.GetDeletionTimestamp() != nil, Labelled: o.GetLabels()[kube.ManagedByLabel] == kube.ManagedBy,
+		fields: o.GetManagedFields(),
 	}
 }

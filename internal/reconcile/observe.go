@@ -25,7 +25,8 @@ type made struct {
 	pods   []*corev1.Pod // newest first, those that are not being deleted before those that are
 }
 
-// gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has made.
+// gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has
+// made.
 func (l *loop) gather(w workload.Workload) made {
 	o := l.runnerOf(w)
 	object, exists := l.caches().look(o.Key)
@@ -52,7 +53,8 @@ func (l *loop) gather(w workload.Workload) made {
 
 // runnerOf is what makes the pods of a workload, as far as it must be known to tell it from another's.
 func (l *loop) runnerOf(w workload.Workload) Object {
-	return Object{Key: runner(w), Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
+	return Object{Key: runner(w), Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant,
+		Workload: w.ID}}
 }
 
 func leavingRank(p *corev1.Pod) int {
@@ -84,7 +86,8 @@ func (m made) pod() *corev1.Pod {
 
 // observe says what the cluster has of a workload, from the caches. It answers false when that cannot be told.
 func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t trouble) (workload.Observation, bool) {
-	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation, w.Generation), PodPresent: len(m.pods) > 0}
+	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation,
+		w.Generation), PodPresent: len(m.pods) > 0}
 	if pod := m.pod(); pod != nil {
 		describe(&obs, pod)
 	}
@@ -98,7 +101,8 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t troub
 			obs.Generation = w.Generation
 		}
 	case w.Desired != workload.WantDeleted && m.rolledOut():
-		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation) // caches that lag behind take nothing back
+		// caches that lag behind take nothing back
+		obs.Generation = max(obs.Generation, kube.OwnerOf(m.object.GetAnnotations()).Generation)
 	}
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
@@ -134,7 +138,8 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition
 	return nil
 }
 
-// rolledOut reports whether Kubernetes has acted on what the object now says: its controller has seen it, and the pod, if there is one, is made from it.
+// rolledOut reports whether Kubernetes has acted on what the object now says: its controller has seen it, and the pod,
+// if there is one, is made from it.
 func (m made) rolledOut() bool {
 	switch o := m.object.(type) {
 	case *appsv1.StatefulSet:
@@ -142,9 +147,11 @@ func (m made) rolledOut() bool {
 			return false
 		}
 		pod := m.pod()
-		return pod == nil || o.Status.UpdateRevision == "" || pod.Labels[appsv1.ControllerRevisionHashLabelKey] == o.Status.UpdateRevision
+		return pod == nil || o.Status.UpdateRevision == "" ||
+			pod.Labels[appsv1.ControllerRevisionHashLabelKey] == o.Status.UpdateRevision
 	case *appsv1.Deployment:
-		return o.DeletionTimestamp == nil && o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas >= o.Status.Replicas
+		return o.DeletionTimestamp == nil && o.Status.ObservedGeneration >= o.Generation &&
+			o.Status.UpdatedReplicas >= o.Status.Replicas
 	}
 	return false
 }
@@ -175,7 +182,8 @@ func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
 	return true, nil
 }
 
-// madeBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy of our label.
+// madeBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy
+// of our label.
 func madeBy(owner *metav1.OwnerReference, name string) bool {
 	if owner.Kind == "ReplicaSet" {
 		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"
@@ -183,7 +191,8 @@ func madeBy(owner *metav1.OwnerReference, name string) bool {
 	return owner.Kind == "StatefulSet" && owner.Name == name
 }
 
-// wished is when the present wish was made and when its objects were first there; both are kept from one observation to the next.
+// wished is when the present wish was made and when its objects were first there; both are kept from one observation to
+// the next.
 func wished(w workload.Workload, f explain.Facts) (decided, created time.Time) {
 	for _, s := range w.Observed.Steps {
 		switch s.Name {
@@ -202,15 +211,18 @@ func wished(w workload.Workload, f explain.Facts) (decided, created time.Time) {
 	return decided, created
 }
 
-// worthSaving reports whether the new value says something that the old one did not. The time of an observation alone is worth a write only now and then,
-// and so is the cluster's wording, which counts nodes and seconds.
+// worthSaving reports whether the new value says something that the old one did not. The time of an observation alone
+// is worth a write only now and then, and so is the cluster's wording, which counts nodes and seconds.
 func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
-	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation || !same(after.Reason, before.Reason) ||
-		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) || !after.WarnedAt.Equal(before.WarnedAt) {
+	if after.State != before.State || after.Desired != before.Desired || after.Generation != before.Generation ||
+		!same(after.Reason, before.Reason) ||
+		!after.Lease.Until.Equal(before.Lease.Until) || !after.PlacedAt.Equal(before.PlacedAt) ||
+		!after.WarnedAt.Equal(before.WarnedAt) {
 		return true
 	}
 	a, b := after.Observed, before.Observed
-	if !a.At.Before(b.At.Add(confirm)) && (a.PodPresent || after.Desired == workload.WantRunning || a.Detail != b.Detail || !same(a.Activity, b.Activity)) {
+	if !a.At.Before(b.At.Add(confirm)) && (a.PodPresent || after.Desired == workload.WantRunning || a.Detail != b.Detail ||
+		!same(a.Activity, b.Activity)) {
 		return true
 	}
 	a.At, a.Detail = b.At, b.Detail
@@ -220,12 +232,16 @@ func worthSaving(before, after workload.Workload, confirm time.Duration) bool {
 	return !same(a, b)
 }
 
-// sameKernels: what a notebook did last changes all the time while it works; that alone can wait for the next confirmation.
+// sameKernels: what a notebook did last changes all the time while it works; that alone can wait for the next
+// confirmation.
 func sameKernels(a, b *workload.Activity) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return slices.EqualFunc(a.Kernels, b.Kernels, func(x, y workload.Kernel) bool { return x.Name == y.Name && x.State == y.State })
+	return slices.EqualFunc(a.Kernels, b.Kernels, func(x, y workload.Kernel) bool {
+		return x.Name == y.Name &&
+			x.State == y.State
+	})
 }
 
 // same compares as the database keeps things: numbers and times change their Go form on the way there and back.

@@ -10,9 +10,9 @@ import (
 // FieldManager is the name under which the controller owns fields, for ever.
 const FieldManager = "gpu-portal"
 
-// owns reports whether the controller still owns every field that it wants. When somebody else changes or removes a field, the API server takes it from
-// our entry in managedFields; so a foreign edit is found without comparing values, which defaults and webhooks would disturb. Objects without an entry
-// (never applied by us) are not owned.
+// owns reports whether the controller still owns every field that it wants. When somebody else changes or removes a
+// field, the API server takes it from our entry in managedFields; so a foreign edit is found without comparing values,
+// which defaults and webhooks would disturb. Objects without an entry (never applied by us) are not owned.
 func owns(wanted map[string]any, entries []metav1.ManagedFieldsEntry) bool {
 	for _, e := range entries {
 		if !ours(e) || e.FieldsV1 == nil {
@@ -76,7 +76,8 @@ func ownsAll(wanted any, node map[string]any) bool {
 	return true
 }
 
-// ownsItem looks for a list item: "v:<value>" in a set, "k:<keys>" in a list keyed by some of its fields. A key that is not in the item has its default.
+// ownsItem looks for a list item: "v:<value>" in a set, "k:<keys>" in a list keyed by some of its fields. A key that is
+// not in the item has its default.
 func ownsItem(item any, node map[string]any) bool {
 	object, isObject := item.(map[string]any)
 	for name, child := range node {

@@ -15,8 +15,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// A pod that the quota refused is tried again by Kubernetes with growing pauses. When the quota has room again, the controller of the owner is woken by an
-// annotation instead: a person who was told "your team's quota is full" must not wait for a quarter of an hour after it no longer is.
+// A pod that the quota refused is tried again by Kubernetes with growing pauses. When the quota has room again, the
+// controller of the owner is woken by an annotation instead: a person who was told "your team's quota is full" must not
+// wait for a quarter of an hour after it no longer is.
 const (
 	nudgeNote    = kube.LabelPrefix + "nudged"
 	nudgeManager = FieldManager + "-nudge" // not ours: apply would take the annotation away again
@@ -69,11 +70,13 @@ func (l *loop) touch(ctx context.Context, w workload.Workload, object metav1.Obj
 		return err
 	}
 	k := runner(w)
-	_, err = kinds[rank(k.Kind)].clients(l.cluster.Client, k.Namespace).patch(ctx, k.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: nudgeManager})
+	_, err = kinds[rank(k.Kind)].clients(l.cluster.Client, k.Namespace).patch(ctx, k.Name, types.MergePatchType, body,
+		metav1.PatchOptions{FieldManager: nudgeManager})
 	return err
 }
 
-// refusedByQuota: the newest refusal of a pod names a quota. A denied pod never exists, so only the event on its owner tells.
+// refusedByQuota: the newest refusal of a pod names a quota. A denied pod never exists, so only the event on its owner
+// tells.
 func (l *loop) refusedByQuota(w workload.Workload, m made) bool {
 	var newest *corev1.Event
 	for _, e := range l.eventsAbout(w.Namespace, m.uids()...) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
-// seen maps a change in the cluster to the workloads that it concerns. Pods, ReplicaSets and events are followed up to the object of ours that made them;
-// a label alone proves nothing.
+// seen maps a change in the cluster to the workloads that it concerns. Pods, ReplicaSets and events are followed up to
+// the object of ours that made them; a label alone proves nothing.
 func (l *loop) seen(before, after any) {
 	obj := after
 	if after == nil {
@@ -32,7 +32,8 @@ func (l *loop) seen(before, after any) {
 	}
 }
 
-// gather is how long changes in the cluster are gathered: a pod that starts makes a dozen of them, and one pass can take in several.
+// gather is how long changes in the cluster are gathered: a pod that starts makes a dozen of them, and one pass can
+// take in several.
 const gather = 100 * time.Millisecond
 
 // lost lets an object that vanished be made again.
@@ -129,7 +130,8 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 	}
 }
 
-// quotaSeen looks after a quota of ours: its limits are the tenant's, and when its use falls, those who were refused are looked at.
+// quotaSeen looks after a quota of ours: its limits are the tenant's, and when its use falls, those who were refused
+// are looked at.
 func (l *loop) quotaSeen(before any, after *corev1.ResourceQuota) {
 	old, ok := before.(*corev1.ResourceQuota)
 	if !ok || old.Annotations[HashAnnotation] != after.Annotations[HashAnnotation] || !sameFields(old, after) {

@@ -27,8 +27,9 @@ type Shared interface {
 
 const claimKind = "PersistentVolumeClaim"
 
-// tendShared has the claims of teams' volumes grow that shall be larger, and writes down what the cluster says of each. It reports whether something is left to do. It can be
-// interrupted anywhere and called again: it compares rows with claims each time.
+// tendShared has the claims of teams' volumes grow that shall be larger, and writes down what the cluster says of each.
+// It reports whether something is left to do. It can be interrupted anywhere and called again: it compares rows with
+// claims each time.
 func (l *loop) tendShared(ctx context.Context) (more bool) {
 	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name, Shared: true})
 	if err != nil {
@@ -113,8 +114,8 @@ func (l *loop) claimState(v workload.Volume, claim *corev1.PersistentVolumeClaim
 	return s
 }
 
-// grow makes a claim ask for more. It looks at the claim itself first and names what it saw, so that a leader that was asleep undoes nothing; what asks for as much already is left
-// alone, for claims never shrink.
+// grow makes a claim ask for more. It looks at the claim itself first and names what it saw, so that a leader that was
+// asleep undoes nothing; what asks for as much already is left alone, for claims never shrink.
 func (l *loop) grow(ctx context.Context, v workload.Volume) error {
 	o := l.claimObject(v)
 	c := kinds[rank(claimKind)].clients(l.cluster.Client, v.Namespace)
@@ -123,7 +124,8 @@ func (l *loop) grow(ctx context.Context, v workload.Volume) error {
 		return missing(err)
 	}
 	claim, ok := found.(*corev1.PersistentVolumeClaim)
-	if !ok || !o.mayTouch(existing(found)) || claim.DeletionTimestamp != nil || claim.Status.Phase != corev1.ClaimBound || requested(claim) >= wantedBytes(v) {
+	if !ok || !o.mayTouch(existing(found)) || claim.DeletionTimestamp != nil || claim.Status.Phase != corev1.ClaimBound ||
+		requested(claim) >= wantedBytes(v) {
 		return nil
 	}
 	body, err := growth(claim, wantedBytes(v))
@@ -146,11 +148,14 @@ func (l *loop) grow(ctx context.Context, v workload.Volume) error {
 func growth(claim *corev1.PersistentVolumeClaim, bytes int64) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": claim.UID, "resourceVersion": claim.ResourceVersion},
-		"spec":     map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": resource.NewQuantity(bytes, resource.BinarySI)}}}})
+		"spec": map[string]any{"resources": map[string]any{
+			"requests": map[string]any{"storage": resource.NewQuantity(bytes, resource.BinarySI)}}}})
 }
 
-// later are refusals that another try may not meet again: somebody was faster, signing in, too much at once, a quota whose use is still being counted.
-var later = []int32{http.StatusConflict, http.StatusNotFound, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusRequestTimeout}
+// later are refusals that another try may not meet again: somebody was faster, signing in, too much at once, a quota
+// whose use is still being counted.
+var later = []int32{http.StatusConflict, http.StatusNotFound, http.StatusUnauthorized, http.StatusTooManyRequests,
+	http.StatusRequestTimeout}
 
 // refusedForGood gives the API server's words where trying again would not help.
 func refusedForGood(err error) (words string, final bool) {
@@ -159,7 +164,8 @@ func refusedForGood(err error) (words string, final bool) {
 		return "", false
 	}
 	s := status.Status()
-	if s.Code < http.StatusBadRequest || s.Code >= http.StatusInternalServerError || strings.Contains(s.Message, "status unknown for quota:") {
+	if s.Code < http.StatusBadRequest || s.Code >= http.StatusInternalServerError ||
+		strings.Contains(s.Message, "status unknown for quota:") {
 		return "", false
 	}
 	for _, code := range later {

@@ -22,7 +22,8 @@ const sharedName = "vision.data"
 
 // shared is a volume of the team that is so large.
 func shared(gib int) workload.Volume {
-	return workload.Volume{Name: sharedName, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: namespace, GiB: gib,
+	return workload.Volume{Name: sharedName, Tenant: "vision", Cluster: reconciletest.Cluster, Namespace: namespace,
+		GiB:   gib,
 		Share: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes}}
 }
 
@@ -48,9 +49,12 @@ func (w *world) claim() *corev1.PersistentVolumeClaim {
 func (w *world) sized(gib int64, conditions ...corev1.PersistentVolumeClaimCondition) {
 	w.t.Helper()
 	claim := w.claim()
-	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(gib<<30, resource.BinarySI)}, Conditions: conditions}
+	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound,
+		Capacity:   corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(gib<<30, resource.BinarySI)},
+		Conditions: conditions}
 	claim.ResourceVersion = w.cluster.version()
-	if err := w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), claim, namespace); err != nil {
+	if err := w.cluster.Tracker().Update(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"), claim,
+		namespace); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -69,7 +73,8 @@ func asks(c *corev1.PersistentVolumeClaim) int64 {
 	return q.Value() >> 30
 }
 
-// The life of a team's volume as its page tells it: not made, waiting, there, growing, grown; and a claim never asks for less.
+// The life of a team's volume as its page tells it: not made, waiting, there, growing, grown; and a claim never asks
+// for less.
 func TestSharedStorageGrows(t *testing.T) {
 	w := newWorld(t)
 	w.store.PutVolume(shared(10))
@@ -79,17 +84,22 @@ func TestSharedStorageGrows(t *testing.T) {
 	w.said("no claim yet", func(c workload.ClaimState) bool { return c.Phase == workload.NoClaim })
 	w.claimed(shared(10))
 	within(t, 2*time.Minute, "the claim", func() bool {
-		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a")
+		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
 	})
 	w.said("it waits, and why", func(c workload.ClaimState) bool {
 		return c.Phase == workload.ClaimPending && c.Asked == 10<<30 && c.Reason.ID == "explain.disk_first"
 	})
 	w.store.PutVolume(shared(20)) // one that is not bound cannot grow: the API server would refuse
-	w.said("nothing new while it waits", func(c workload.ClaimState) bool { return c.Phase == workload.ClaimPending && c.Asked == 10<<30 })
+	w.said("nothing new while it waits", func(c workload.ClaimState) bool {
+		return c.Phase == workload.ClaimPending &&
+			c.Asked == 10<<30
+	})
 	w.sized(10)
 	within(t, 2*time.Minute, "it asks for more once it is bound", func() bool { return asks(w.claim()) == 20 })
 	w.said("it grows", func(c workload.ClaimState) bool { return c.Asked == 20<<30 && c.Has == 10<<30 })
-	w.sized(10, corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, Message: "waiting for a pod"})
+	w.sized(10, corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimFileSystemResizePending,
+		Status: corev1.ConditionTrue, Message: "waiting for a pod"})
 	w.said("what it waits for", func(c workload.ClaimState) bool {
 		return c.Reason.ID == "explain.grow_pod" && c.Detail == "waiting for a pod"
 	})
@@ -98,7 +108,9 @@ func TestSharedStorageGrows(t *testing.T) {
 
 	w.store.PutVolume(shared(15)) // as a leader that was asleep would see it
 	begun := time.Now()
-	w.said("it was looked at again", func(c workload.ClaimState) bool { return c.At.After(begun.Add(20 * time.Millisecond)) })
+	w.said("it was looked at again", func(c workload.ClaimState) bool {
+		return c.At.After(begun.Add(20 * time.Millisecond))
+	})
 	if got := asks(w.claim()); got != 20 {
 		t.Errorf("it shrinks to %d GiB", got)
 	}
@@ -140,7 +152,8 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 	told := &refusals{store: w.store}
 	w.run(func(o *reconcile.Options) { o.Shared, o.Every.Chores = told, 100*time.Millisecond })
 	within(t, 2*time.Minute, "the claim", func() bool {
-		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a")
+		return w.cluster.has(namespace, "PersistentVolumeClaim/"+sharedName, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
 	})
 	w.sized(10)
 	w.said("it is there", func(c workload.ClaimState) bool { return c.Has == 10<<30 })
@@ -176,7 +189,8 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 }
 
 // errNoResize is what the admission plugin PersistentVolumeClaimResize says, v1.36.
-var errNoResize = resizeError("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+var errNoResize = resizeError("only dynamically provisioned pvc can be resized and the storageclass that provisions " +
+	"the pvc must support resize")
 
 type resizeError string
 

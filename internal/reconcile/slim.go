@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slim drops what nobody here reads before an object is kept: ten thousand pods and a thousand nodes must be cheap, and the contents of
-// Secrets must not be in memory at all.
+// slim drops what nobody here reads before an object is kept: ten thousand pods and a thousand nodes must be cheap, and
+// the contents of Secrets must not be in memory at all.
 func slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -61,7 +61,8 @@ func slimPod(p *corev1.Pod) {
 		}
 	}
 	p.Spec.Volumes, p.Spec.EphemeralContainers = claims, nil
-	p.Spec.Affinity, p.Spec.TopologySpreadConstraints, p.Spec.ImagePullSecrets, p.Spec.DNSConfig, p.Spec.SecurityContext = nil, nil, nil, nil, nil
+	p.Spec.Affinity, p.Spec.TopologySpreadConstraints, p.Spec.ImagePullSecrets, p.Spec.DNSConfig,
+		p.Spec.SecurityContext = nil, nil, nil, nil, nil
 }
 
 func slimContainers(list []corev1.Container) {

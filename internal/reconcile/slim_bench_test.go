@@ -13,7 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 )
 
-// BenchmarkSlim reports what ten thousand pods of other people cost in memory, as they come from the API server and as they are kept.
+// BenchmarkSlim reports what ten thousand pods of other people cost in memory, as they come from the API server and as
+// they are kept.
 func BenchmarkSlim(b *testing.B) {
 	wire, err := foreignPod().Marshal()
 	if err != nil {
@@ -52,21 +53,29 @@ func heap() uint64 {
 
 // foreignPod is as large as pods of training operators are.
 func foreignPod() *corev1.Pod {
-	container := corev1.Container{Name: "main", Image: "registry.example/team/train:2026.3", Command: []string{"python", "train.py"},
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("64Gi"), "nvidia.com/gpu": resource.MustParse("1")}}}
+	container := corev1.Container{Name: "main", Image: "registry.example/team/train:2026.3",
+		Command: []string{"python", "train.py"},
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("8"),
+			"memory": resource.MustParse("64Gi"), "nvidia.com/gpu": resource.MustParse("1")}}}
 	for i := range 30 {
-		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprint("VARIABLE_", i), Value: "some value of usual length"})
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprint("VARIABLE_", i),
+			Value: "some value of usual length"})
 	}
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "train-0", Namespace: "team", UID: "0f5f4b3e-7f0c-4a2e-9f3b-1d2c3b4a5f6e", Labels: map[string]string{"app": "train", "job": "x"}},
-		Spec:       corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{container, container}, Volumes: []corev1.Volume{{Name: "a"}, {Name: "b"}, {Name: "kube-api-access"}}},
-		Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9"},
+		ObjectMeta: metav1.ObjectMeta{Name: "train-0", Namespace: "team", UID: "0f5f4b3e-7f0c-4a2e-9f3b-1d2c3b4a5f6e",
+			Labels: map[string]string{"app": "train", "job": "x"}},
+		Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{container, container},
+			Volumes: []corev1.Volume{{Name: "a"}, {Name: "b"}, {Name: "kube-api-access"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0.9"},
 	}
-	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(1, 0))})
+	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady,
+		corev1.PodReady} {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(time.Unix(1, 0))})
 	}
 	for _, manager := range []string{"kube-controller-manager", "kubelet"} {
-		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(fmt.Sprintf("%2000s", "{}"))})
+		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager,
+			Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(fmt.Sprintf("%2000s", "{}"))})
 	}
 	return p
 }

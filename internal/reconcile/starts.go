@@ -14,8 +14,9 @@ type Forecasts interface {
 	ForWorkload(ctx context.Context, w workload.Workload) (forecast.Estimate, error)
 }
 
-// startOf gives the record of a start where an observation has changed it: begun with an estimate, placed, ready. It is saved with what was observed, so that each start is
-// counted once, whatever falls over in between. nil: nothing is new.
+// startOf gives the record of a start where an observation has changed it: begun with an estimate, placed, ready. It is
+// saved with what was observed, so that each start is counted once, whatever falls over in between. nil: nothing is
+// new.
 func (l *loop) startOf(ctx context.Context, after workload.Workload, now time.Time) (*forecast.Start, error) {
 	if l.o.Forecasts == nil || after.Desired != workload.WantRunning {
 		return nil, nil

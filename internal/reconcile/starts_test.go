@@ -20,7 +20,8 @@ func (o oracle) ForWorkload(_ context.Context, w workload.Workload) (forecast.Es
 	if w.State == workload.Starting {
 		return forecast.Estimate{At: now, From: now, Until: now.Add(time.Hour), Basis: forecast.Placed}, nil
 	}
-	return forecast.Estimate{At: now, From: now.Add(time.Hour), Until: now.Add(2 * time.Hour), Basis: forecast.Leases, Place: 1}, nil
+	return forecast.Estimate{At: now, From: now.Add(time.Hour), Until: now.Add(2 * time.Hour), Basis: forecast.Leases,
+		Place: 1}, nil
 }
 
 // What was estimated outlives the controller that estimated it, and each start is judged once.
@@ -35,7 +36,8 @@ func TestEstimatesAreKeptAndJudgedOnce(t *testing.T) {
 		first, err = w.store.Start(t.Context(), nb.ID, nb.Generation)
 		return err == nil
 	})
-	if !first.Waited || first.First.Basis != forecast.Leases || !first.Placed.IsZero() || !first.Open() || first.Size != nb.Size.Name {
+	if !first.Waited || first.First.Basis != forecast.Leases || !first.Placed.IsZero() || !first.Open() ||
+		first.Size != nb.Size.Name {
 		t.Errorf("want the record of one that waits, got %+v", first)
 	}
 	w.stop()
@@ -53,7 +55,8 @@ func TestEstimatesAreKeptAndJudgedOnce(t *testing.T) {
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
 	last, err := w.store.Start(t.Context(), nb.ID, nb.Generation)
-	if err != nil || last.Open() || last.First != first.First || last.Second.Basis != forecast.Placed || last.Ready.Before(last.Placed) || last.Placed.Before(last.Told) {
+	if err != nil || last.Open() || last.First != first.First || last.Second.Basis != forecast.Placed ||
+		last.Ready.Before(last.Placed) || last.Placed.Before(last.Told) {
 		t.Errorf("want the same record with its end, got %+v %v", last, err)
 	}
 	if n := judged(t, registry, "leases", "before"); n != 1 {
@@ -70,7 +73,8 @@ func judged(t *testing.T, registry *prometheus.Registry, basis, outcome string) 
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if l := m.GetLabel(); f.GetName() == "gpu_portal_start_estimates_total" && l[0].GetValue() == basis && l[1].GetValue() == outcome {
+			if l := m.GetLabel(); f.GetName() == "gpu_portal_start_estimates_total" && l[0].GetValue() == basis &&
+				l[1].GetValue() == outcome {
 				return m.GetCounter().GetValue()
 			}
 		}

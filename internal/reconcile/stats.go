@@ -30,15 +30,18 @@ func newStats(registry prometheus.Registerer) *stats {
 		}, []string{"cluster", "kind", "verb"}),
 	}
 	s.ready = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "gpu_portal_time_to_ready_seconds", Help: "Time from the decision, or the wish to resume, until the workload answered. Each start counts once.",
+		Name: "gpu_portal_time_to_ready_seconds", Help: "Time from the decision, or the wish to resume, until the workload " +
+			"answered. Each start counts once.",
 		Buckets: []float64{2, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600, 4 * 3600, 24 * 3600},
 	}, []string{"cluster", "size"})
 	s.off = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "gpu_portal_start_estimate_error_seconds", Help: "By how much the estimated range missed the moment in which a workload answered, 0 within it, by what the estimate rested on.",
+		Name: "gpu_portal_start_estimate_error_seconds", Help: "By how much the estimated range missed the moment in which " +
+			"a workload answered, 0 within it, by what the estimate rested on.",
 		Buckets: []float64{0, 5, 15, 60, 300, 900, 1800, 3600, 4 * 3600, 24 * 3600},
 	}, []string{"basis"})
 	s.ranges = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "gpu_portal_start_estimates_total", Help: "Starts that had an estimate and answered, by what it rested on: before, within or after the range.",
+		Name: "gpu_portal_start_estimates_total", Help: "Starts that had an estimate and answered, by what it rested on: " +
+			"before, within or after the range.",
 	}, []string{"basis", "outcome"})
 	for _, basis := range forecast.Bases() { // so that a rate is there from the first one on
 		s.off.WithLabelValues(string(basis))

@@ -21,7 +21,10 @@ func TestTimeToReadyCountsEachStartOnce(t *testing.T) {
 		w.cluster.play(t, "nb-a", node, true)
 		w.state(nb.ID, workload.Running)
 	}
-	within(t, 2*time.Minute, "the set", func() bool { return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a", "StatefulSet/nb-a") })
+	within(t, 2*time.Minute, "the set", func() bool {
+		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
+			"StatefulSet/nb-a")
+	})
 	up("node-1")
 	w.cluster.play(t, "nb-a", "node-1", false)
 	w.state(nb.ID, workload.Starting)

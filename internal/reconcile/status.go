@@ -50,8 +50,8 @@ func (s *status) set(err error) (back bool) {
 	return !was && s.current.OK
 }
 
-// watch probes until the context ends. When the cluster comes back, everything is looked at: wishes have queued up. The client's own rate keeps the peak in
-// bounds, and each workload waits its turn in the queue.
+// watch probes until the context ends. When the cluster comes back, everything is looked at: wishes have queued up. The
+// client's own rate keeps the peak in bounds, and each workload waits its turn in the queue.
 func (s *status) watch(ctx context.Context, l *loop) {
 	for {
 		err := l.probe(ctx)

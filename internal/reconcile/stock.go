@@ -19,7 +19,8 @@ type stock struct {
 }
 
 func newStock(cluster string, holder func(*corev1.Pod) string) *stock {
-	return &stock{builder: inventory.NewBuilder(cluster, holder), told: map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration{}}
+	return &stock{builder: inventory.NewBuilder(cluster, holder),
+		told: map[cache.SharedIndexInformer]cache.ResourceEventHandlerRegistration{}}
 }
 
 // hear listens to nodes, pods, slices or claims.
@@ -63,7 +64,8 @@ func (s *stock) drop(gone any) {
 }
 
 // take gives the snapshot of now. Whose a pod is may have become clear after the pod was seen.
-func (s *stock) take(now time.Time, keep []string, cards map[string][]inventory.PhysicalCard, marks inventory.Marks) inventory.Snapshot {
+func (s *stock) take(now time.Time, keep []string, cards map[string][]inventory.PhysicalCard,
+	marks inventory.Marks) inventory.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.builder.Keep(keep)
@@ -73,7 +75,8 @@ func (s *stock) take(now time.Time, keep []string, cards map[string][]inventory.
 	return s.builder.Snapshot(now)
 }
 
-// complete reports whether everything that was listed has been told. Before, a snapshot would say that cards are missing.
+// complete reports whether everything that was listed has been told. Before, a snapshot would say that cards are
+// missing.
 func (c *caches) complete() bool {
 	for inf, told := range c.stock.told {
 		if inf.HasSynced() && !told.HasSynced() { // what the cluster does not serve is never filled

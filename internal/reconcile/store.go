@@ -10,15 +10,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Store is what the controller needs. Faults: NotFound, Conflict when somebody changed the workload in between (read again), Unavailable when the database is away.
+// Store is what the controller needs. Faults: NotFound, Conflict when somebody changed the workload in between (read
+// again), Unavailable when the database is away.
 type Store interface {
 	// Living gives every workload that has not ended, for the first pass and the periodic full comparison.
 	Living(ctx context.Context) ([]workload.Workload, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
-	// SaveObserved writes an advanced workload (which carries the Version it was read at), its events, a change of its meter interval, and an outbox row with the
-	// topic "workload", in one transaction; the controller counts on that row when it passes over the echo of its own saves. A nil interval leaves the meter alone; an Interval with a zero Until opens one (at most one is open for a workload, opening twice
-	// changes nothing); with Until set it closes the open one. At most one start comes with it: the record is written anew, and a Conflict when it is ready already.
-	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error
+	// SaveObserved writes an advanced workload (which carries the Version it was read at), its events, a change of its
+	// meter interval, and an outbox row with the topic "workload", in one transaction; the controller counts on that row
+	// when it passes over the echo of its own saves. A nil interval leaves the meter alone; an Interval with a zero Until
+	// opens one (at most one is open for a workload, opening twice changes nothing); with Until set it closes the open
+	// one. At most one start comes with it: the record is written anew, and a Conflict when it is ready already.
+	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval,
+		starts ...forecast.Start) error
 	// Start gives the record of the start that a wish led to.
 	Start(ctx context.Context, id workload.ID, generation int64) (forecast.Start, error)
 	// OpenIntervals gives the open meter interval of each workload that has one.

@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// tenants makes each tenant's namespace with its rules before anything is put into it: once for each state of tenant and catalogue, again when something of
-// it changes in the cluster, and every few minutes.
+// tenants makes each tenant's namespace with its rules before anything is put into it: once for each state of tenant
+// and catalogue, again when something of it changes in the cluster, and every few minutes.
 type tenants struct {
 	loop  *loop
 	queue workqueue.TypedRateLimitingInterface[string]
@@ -82,7 +82,8 @@ func (t *tenants) state(name string) *tenantState {
 	return s
 }
 
-// suspect lets one tenant be looked at again, soon; doubt lets all, when they are next needed. A tenant that nothing runs for is not looked at.
+// suspect lets one tenant be looked at again, soon; doubt lets all, when they are next needed. A tenant that nothing
+// runs for is not looked at.
 func (t *tenants) suspect(name string, soon time.Duration) {
 	t.mu.Lock()
 	s := t.states[name]
@@ -108,8 +109,8 @@ func (t *tenants) doubt() {
 	t.states = map[string]*tenantState{}
 }
 
-// ensure makes what the tenant needs. Workloads of one tenant wait for each other here, those of different tenants do not.
-// The time is when a repair that was held back is due.
+// ensure makes what the tenant needs. Workloads of one tenant wait for each other here, those of different tenants do
+// not. The time is when a repair that was held back is due.
 func (t *tenants) ensure(ctx context.Context, name string) (again time.Duration, err error) {
 	s := t.state(name)
 	s.mu.Lock()

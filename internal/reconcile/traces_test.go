@@ -27,8 +27,10 @@ func TestPassesAreLinkedToTheWish(t *testing.T) {
 				continue
 			}
 			for _, pass := range all {
-				if pass.SpanContext.SpanID() == s.Parent.SpanID() && pass.Name == "reconcile" && len(pass.Links) == 1 && pass.Links[0].SpanContext.TraceID().String() == id {
-					return pass.SpanContext.TraceID().String() != id && strings.HasPrefix(s.Attributes[0].Value.AsString(), "StatefulSet ")
+				if pass.SpanContext.SpanID() == s.Parent.SpanID() && pass.Name == "reconcile" && len(pass.Links) == 1 &&
+					pass.Links[0].SpanContext.TraceID().String() == id {
+					return pass.SpanContext.TraceID().String() != id && strings.HasPrefix(s.Attributes[0].Value.AsString(),
+						"StatefulSet ")
 				}
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// trouble is what an error of applying means: whether anything can be said of the cluster at all, whether trying again helps, and what people are told.
+// trouble is what an error of applying means: whether anything can be said of the cluster at all, whether trying again
+// helps, and what people are told.
 type trouble struct {
 	away    bool                // the cluster did not answer: nothing is concluded
 	lasting bool                // refused: somebody must change something first
@@ -23,7 +24,8 @@ type trouble struct {
 
 func (t trouble) any() bool { return !t.reason.IsZero() }
 
-// refusals are the API server's reasons that trying again does not change; its texts do not matter. What is not listed is tried again.
+// refusals are the API server's reasons that trying again does not change; its texts do not matter. What is not listed
+// is tried again.
 var refusals = map[metav1.StatusReason]bool{
 	metav1.StatusReasonForbidden:             true,
 	metav1.StatusReasonInvalid:               true,
@@ -52,7 +54,8 @@ func troubleOf(err error) trouble {
 		reason := i18n.T("reconcile.foreign", "Kind", foreign.Kind, "Name", foreign.Name)
 		return trouble{lasting: true, own: true, reason: reason, detail: foreign.Error()}
 	case errors.As(err, &unserved):
-		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster), detail: unserved.Error()}
+		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster),
+			detail: unserved.Error()}
 	case errors.As(err, &rendering):
 		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unusable"), detail: rendering.Error()}
 	case fault.Is(err, fault.NotFound):

@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// tidy removes the storage that people have deleted and looks after that of teams, when asked to by a bell and again while some of it is still in use.
+// tidy removes the storage that people have deleted and looks after that of teams, when asked to by a bell and again
+// while some of it is still in use.
 func (l *loop) tidy(ctx context.Context) {
 	for {
 		select {
@@ -52,8 +53,8 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 	return more
 }
 
-// removeVolume deletes a claim that is ours and that no pod uses, as it was seen a moment ago. It reports whether the claim is gone; a claim that is not ours
-// stays, and ours is gone then.
+// removeVolume deletes a claim that is ours and that no pod uses, as it was seen a moment ago. It reports whether the
+// claim is gone; a claim that is not ours stays, and ours is gone then.
 func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, err error) {
 	o := l.claimObject(v)
 	c := kinds[rank(o.Kind)].clients(l.cluster.Client, v.Namespace)
@@ -75,7 +76,8 @@ func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, 
 	return false, l.writer.delete(ctx, c, Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version})
 }
 
-// used reports whether a pod mounts the claim, or a workload of ours is still about to. The API server keeps a mounted claim too; this only asks later.
+// used reports whether a pod mounts the claim, or a workload of ours is still about to. The API server keeps a mounted
+// claim too; this only asks later.
 func (l *loop) used(v workload.Volume) bool {
 	keys, err := l.caches().pods.GetIndexer().IndexKeys(byClaim, v.Namespace+"/"+v.Name)
 	return err != nil || len(keys) > 0

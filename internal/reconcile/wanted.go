@@ -31,7 +31,8 @@ func (l *loop) wanted(w workload.Workload) (Wish, error) {
 	return Wish{Objects: objects}, err
 }
 
-// replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed, so another claim has another name.
+// replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
+// so another claim has another name.
 func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
 	var old []Object
 	for _, t := range lookup[metav1.Object](l.caches().ours["ResourceClaimTemplate"], byWorkload, string(w.ID)) {
@@ -45,7 +46,8 @@ func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
 	return old
 }
 
-// served takes from a wish what the cluster cannot hold. A workload that shall run needs it all the same; one that shall stop does not.
+// served takes from a wish what the cluster cannot hold. A workload that shall run needs it all the same; one that
+// shall stop does not.
 func (l *loop) served(w workload.Workload, wish Wish) (Wish, error) {
 	missing := func(o Object) bool { return !l.caches().serves(kinds[rank(o.Kind)].api) }
 	i := slices.IndexFunc(wish.Objects, missing)

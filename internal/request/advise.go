@@ -9,9 +9,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/sizing"
 )
 
-// Advise proposes sizes of those that the team may see, for what somebody said of their work. Without a team everything on offer is proposed, and nothing said of what is free.
-// Answers that make no sense are Invalid, with their fields.
-func (s *Service) Advise(ctx context.Context, a identity.Actor, tenantName string, said sizing.Answers) (sizing.Advice, error) {
+// Advise proposes sizes of those that the team may see, for what somebody said of their work. Without a team everything
+// on offer is proposed, and nothing said of what is free. Answers that make no sense are Invalid, with their fields.
+func (s *Service) Advise(ctx context.Context, a identity.Actor, tenantName string,
+	said sizing.Answers) (sizing.Advice, error) {
 	answers, problems := sizing.Check(said)
 	if err := fault.InvalidFields(problems); err != nil {
 		return sizing.Advice{}, err

@@ -31,7 +31,8 @@ func sentQuota(d QuotaDraft) sent {
 	return sent{key, fingerprint(QuotaKind, d)}
 }
 
-// fingerprint is of what was typed and not of what was made of it: what a name, a price or a default stands for may change between two times of sending.
+// fingerprint is of what was typed and not of what was made of it: what a name, a price or a default stands for may
+// change between two times of sending.
 func fingerprint(kind Kind, typed any) string {
 	text, _ := json.Marshal(typed) // texts, numbers and a flag: never fails
 	sum := sha256.Sum256(append([]byte(string(kind)+"\n"), text...))
@@ -45,7 +46,8 @@ func (s sent) mark(r *Request) {
 	}
 }
 
-// asked finds the request that an idempotency key has made before. A Conflict that leads there says that something else was sent with the key this time.
+// asked finds the request that an idempotency key has made before. A Conflict that leads there says that something else
+// was sent with the key this time.
 func asked(ctx context.Context, in interface {
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
 }, a identity.Actor, s sent) (Request, bool, error) {

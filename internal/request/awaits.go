@@ -6,7 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Reached reports whether a request waits for somebody's word because its open step has escalated, and would not without.
+// Reached reports whether a request waits for somebody's word because its open step has escalated, and would not
+// without.
 func Reached(r Request, a identity.Actor, now time.Time) bool {
 	at, then := r.Escalates()
 	return len(then) > 0 && Awaits(r, a, now) && !Awaits(r, a, at.Add(-time.Microsecond))

@@ -14,7 +14,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// BudgetRule is the name under which a decision says that the budget, and no rule of the administrators', asks for an approver.
+// BudgetRule is the name under which a decision says that the budget, and no rule of the administrators', asks for an
+// approver.
 const BudgetRule = "budget"
 
 // startClaim is what a wish would take of a budget: its size, its seats, and the storage that begins with it.
@@ -40,13 +41,15 @@ func (f Facts) seatsOf(w Wish) usage.Seats {
 	return usage.Seats{Pool: f.Seats.Pool.Name, Count: int64(f.takes(w))}
 }
 
-// Beside is what a request costs beside its size: its seats for the lease, and for as long the storage that a start makes; what is kept already costs the same with it and without.
+// Beside is what a request costs beside its size: its seats for the lease, and for as long the storage that a start
+// makes; what is kept already costs the same with it and without.
 func (f Facts) Beside(kind Kind, w Wish) usage.Ahead {
 	gib := int64(0)
 	if kind == StartKind {
 		gib = w.newStorage()
 	}
-	return f.Prices.Ahead(w.Tenant, gib, f.seatsOf(w), usage.Span{From: f.Now, Until: f.Now.Add(w.Lease.Std())}, w.Size.PricePerHour.Currency)
+	return f.Prices.Ahead(w.Tenant, gib, f.seatsOf(w), usage.Span{From: f.Now, Until: f.Now.Add(w.Lease.Std())},
+		w.Size.PricePerHour.Currency)
 }
 
 // estimate is what a request costs for its lease, with all that is charged.
@@ -108,12 +111,14 @@ func (s *Service) would(ctx context.Context, c budget.Claim) (budget.Ask, error)
 	return s.Budgets.Would(ctx, s.Store, c)
 }
 
-// Takes is what the approval of a request would take of its team's budget; the zero Ask where there is none, or the actor may not know of it.
+// Takes is what the approval of a request would take of its team's budget; the zero Ask where there is none, or the
+// actor may not know of it.
 func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budget.Ask, error) {
 	if err := identity.Known(a); err != nil {
 		return budget.Ask{}, err
 	}
-	if r.State != Pending || r.Kind == QuotaKind || !identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: r.Wish.Tenant}) {
+	if r.State != Pending || r.Kind == QuotaKind ||
+		!identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: r.Wish.Tenant}) {
 		return budget.Ask{}, nil
 	}
 	f := Facts{Now: s.Now(), Seats: s.seats(r.Wish.Size, nil)}
@@ -145,7 +150,8 @@ func (s *Service) standing(ctx context.Context, tenant string) (budget.Standing,
 	return s.Budgets.Standing(ctx, s.Store, tenant)
 }
 
-// hold puts aside what a granted request takes, and what the storage that begins with it does. What no person agreed to must be within the budget.
+// hold puts aside what a granted request takes, and what the storage that begins with it does. What no person agreed to
+// must be within the budget.
 func (s *Service) hold(ctx context.Context, tx Tx, out Outcome) error {
 	if s.Budgets == nil {
 		return nil
@@ -198,5 +204,6 @@ func budgeted(v policy.Verdict, b budget.Ask) policy.Verdict {
 	if v.Outcome != policy.Allow || !b.NeedsApproval() {
 		return v
 	}
-	return policy.Verdict{Outcome: policy.Approve, Rule: BudgetRule, Steps: policy.OneOf(identity.Approver), Sentence: b.Sentence("budget.needs_approval")}
+	return policy.Verdict{Outcome: policy.Approve, Rule: BudgetRule, Steps: policy.OneOf(identity.Approver),
+		Sentence: b.Sentence("budget.needs_approval")}
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Comparison is what other rules would have said to what was asked in the last days, and to what runs. Requests that were refused at once are in it where a rule refused
-// them; where quota, seats or budget did, no rule helps.
+// Comparison is what other rules would have said to what was asked in the last days, and to what runs. Requests that
+// were refused at once are in it where a rule refused them; where quota, seats or budget did, no rule helps.
 type Comparison struct {
 	Seen    int  // requests of the last days
 	Unknown int  // of them, those from before facts were kept: nobody can tell
 	Capped  bool // there were more than are looked at
 	Differ  []Difference
-	Running int          // workloads that hold something now
-	Hit     []Difference // of them, those whose request would now be refused or need more. They go on: rules decide requests, not what runs
+	Running int // workloads that hold something now
+	// of them, those whose request would now be refused or need more. They go on: rules decide requests, not what runs
+	Hit []Difference
 }
 
 // Difference is one request that would have been decided differently. Was is what the rules said then.
@@ -31,7 +32,8 @@ type Difference struct {
 // mostCompared bounds how many requests are looked at.
 const mostCompared = 20_000
 
-// Compare tries rules on the requests of the last 30 days, with the facts as they were, and on the requests of everything that holds a GPU now. It writes nothing.
+// Compare tries rules on the requests of the last 30 days, with the facts as they were, and on the requests of
+// everything that holds a GPU now. It writes nothing.
 func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Policy) (Comparison, error) {
 	var c Comparison
 	if err := identity.Known(a); err != nil {
@@ -117,7 +119,8 @@ func differ(r Request, p *policy.Policy) (d Difference, differs, known bool) {
 	if r.Decision.Facts == nil {
 		return d, false, false
 	}
-	d = Difference{Request: r, Was: policy.Verdict{Outcome: policy.Allow, Rule: r.Decision.Rule}, Now: p.Decide(*r.Decision.Facts)}
+	d = Difference{Request: r, Was: policy.Verdict{Outcome: policy.Allow, Rule: r.Decision.Rule},
+		Now: p.Decide(*r.Decision.Facts)}
 	if r.State == "" { // refused at once
 		d.Was.Outcome = policy.Refuse
 	} else if steps := r.Steps(); len(steps) > 0 {
@@ -127,7 +130,8 @@ func differ(r Request, p *policy.Policy) (d Difference, differs, known bool) {
 	return d, !same, true
 }
 
-// stricter reports whether the other rules ask for more: a refusal for anything, an approval for what started at once, more steps than before.
+// stricter reports whether the other rules ask for more: a refusal for anything, an approval for what started at once,
+// more steps than before.
 func stricter(d Difference) bool {
 	rank := map[policy.Outcome]int{policy.Allow: 0, policy.Approve: 1, policy.Refuse: 2}
 	was, now := rank[d.Was.Outcome], rank[d.Now.Outcome]

@@ -12,7 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// QuotaComparison is what another quota would have meant for a team's starts of the last days, each looked at with what the team held then, and what it holds now over it.
+// QuotaComparison is what another quota would have meant for a team's starts of the last days, each looked at with what
+// the team held then, and what it holds now over it.
 type QuotaComparison struct {
 	Seen    int       // starts of the last days, those that were refused among them
 	Unknown int       // of them, those from before facts were kept
@@ -32,7 +33,8 @@ type Over struct {
 }
 
 // CompareQuota says what another quota would mean for a team. It writes nothing.
-func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name string, quota map[string]int) (QuotaComparison, error) {
+func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name string,
+	quota map[string]int) (QuotaComparison, error) {
 	var c QuotaComparison
 	if err := identity.Known(a); err != nil {
 		return c, err
@@ -48,18 +50,19 @@ func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name strin
 	}
 	then := tenant.Tenant{Name: name, Quota: quota}
 	limit := func(r Request) int { return then.QuotaOf(r.Wish.Size.Name) }
-	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-PastDays * 24 * time.Hour), Tenants: []string{name}}, func(r Request) {
-		if r.Kind != StartKind {
-			return
-		}
-		c.Seen++
-		switch f := r.Decision.Facts; {
-		case f == nil:
-			c.Unknown++
-		case f.QuotaUsed >= int64(limit(r)):
-			c.Refused = append(c.Refused, r)
-		}
-	})
+	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-PastDays * 24 * time.Hour), Tenants: []string{name}},
+		func(r Request) {
+			if r.Kind != StartKind {
+				return
+			}
+			c.Seen++
+			switch f := r.Decision.Facts; {
+			case f == nil:
+				c.Unknown++
+			case f.QuotaUsed >= int64(limit(r)):
+				c.Refused = append(c.Refused, r)
+			}
+		})
 	if err != nil {
 		return c, err
 	}
@@ -83,7 +86,8 @@ func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name strin
 	})
 	for _, list := range held {
 		if most := limit(list[0]); len(list) > most {
-			c.Over = append(c.Over, Over{Size: list[0].Wish.Size.Title, Holds: len(list), Limit: most, Started: list[:len(list)-most]})
+			c.Over = append(c.Over, Over{Size: list[0].Wish.Size.Title, Holds: len(list), Limit: most,
+				Started: list[:len(list)-most]})
 		}
 	}
 	slices.SortFunc(c.Over, func(a, b Over) int { return strings.Compare(a.Size, b.Size) })

@@ -20,7 +20,8 @@ const (
 	RejectVerb  Verb = "reject"
 )
 
-// steps are those that the request has to go through. One of before there were steps has one, of the role that it names.
+// steps are those that the request has to go through. One of before there were steps has one, of the role that it
+// names.
 func (r Request) steps() []policy.Step {
 	switch {
 	case r.Decision.Seat != nil && len(r.Decision.Steps) == 0:
@@ -54,7 +55,8 @@ func (r Request) since() time.Time {
 	return r.Decision.Since
 }
 
-// Escalates says from when on others may speak as well in the open step, and who; a zero time where nobody else ever may.
+// Escalates says from when on others may speak as well in the open step, and who; a zero time where nobody else ever
+// may.
 func (r Request) Escalates() (at time.Time, then []identity.Party) {
 	step, _ := r.OpenStep()
 	if r.State != Pending || step == len(r.steps()) || len(r.steps()[step].Then) == 0 {
@@ -70,7 +72,8 @@ type Ask struct {
 	From time.Time
 }
 
-// Asks are all keys that the open step of a pending request waits for: of the parties that are missing at once, of those to whom it escalates later.
+// Asks are all keys that the open step of a pending request waits for: of the parties that are missing at once, of
+// those to whom it escalates later.
 func (r Request) Asks() []Ask {
 	if r.State != Pending {
 		return nil
@@ -92,7 +95,8 @@ func (r Request) Asks() []Ask {
 	return asks
 }
 
-// Spoken are those who cannot speak on a request now: the asker, everybody who spoke, everybody for whom somebody spoke, and who gave their part in the open step away.
+// Spoken are those who cannot speak on a request now: the asker, everybody who spoke, everybody for whom somebody
+// spoke, and who gave their part in the open step away.
 func (r Request) Spoken() []identity.PersonID {
 	people := []identity.PersonID{r.Asker}
 	for _, h := range r.Handed() {
@@ -127,7 +131,8 @@ func (r Request) Thing() identity.Thing {
 	return thing
 }
 
-// voice is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why there is none.
+// voice is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why
+// there is none.
 func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	spoken := r.Spoken()
 	given, away := r.HandedBy(a.Person.ID)
@@ -154,7 +159,8 @@ func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
 }
 
-// speaker is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may decide may still say no, also who said yes before.
+// speaker is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may
+// decide may still say no, also who said yes before.
 func speaker(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
 	if !r.WaitsForSeat() || verb != RejectVerb {
 		return voice(r, a, now)
@@ -181,8 +187,9 @@ func (r Request) Waits() i18n.Text {
 	return policy.WhoOf(missing, step < len(r.steps()) && r.steps()[step].All)
 }
 
-// partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has escalated by now. Before that time one who may speak
-// for a party of their own, such as an administrator for approvers, counts for that alone.
+// partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has
+// escalated by now. Before that time one who may speak for a party of their own, such as an administrator for
+// approvers, counts for that alone.
 func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Party {
 	step, _ := r.OpenStep()
 	s, tenant := r.steps()[step], r.Wish.Tenant
@@ -207,8 +214,8 @@ type Answer struct {
 	Seen int64    // version of the request that the person saw; 0 for any
 }
 
-// Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last one grants it. Quota and seats are looked at then: they
-// may have gone since it was asked.
+// Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last
+// one grants it. Quota and seats are looked at then: they may have gone since it was asked.
 func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
@@ -257,7 +264,8 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 		return Outcome{}, err
 	}
 	step, _ := r.OpenStep()
-	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: r.partiesOf(v, f.Now), Note: answer.Note, Change: change, At: f.Now}
+	said := policy.Consent{Step: step, By: a.Person.ID, ByName: a.Person.Name, Parties: r.partiesOf(v, f.Now),
+		Note: answer.Note, Change: change, At: f.Now}
 	if v.Person.ID != a.Person.ID {
 		said.For, said.ForName = v.Person.ID, v.Person.Name
 	}
@@ -287,10 +295,12 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	return out, err
 }
 
-// approvedInLine is a yes that has to wait for seats. The record gets both, in two events; people are told once, with the one that says both.
+// approvedInLine is a yes that has to wait for seats. The record gets both, in two events; people are told once, with
+// the one that says both.
 func approvedInLine(r Request, a identity.Actor, f Facts, detail i18n.Text) Outcome {
 	out := queued(r, a, f)
-	out.Events[0].Detail = i18n.T("request.approved_waits", "By", r.Decision.Sentence, "Pool", f.Seats.Pool.Title, "Note", detail)
+	out.Events[0].Detail = i18n.T("request.approved_waits", "By", r.Decision.Sentence, "Pool", f.Seats.Pool.Title, "Note",
+		detail)
 	approved := event(r, a, audit.RequestApproved, f.Now, detail)
 	approved.Changes = audit.Changed(audit.SeatPool, "", f.Seats.Pool.Name)
 	out.Events = append([]audit.Event{approved}, out.Events...)
@@ -302,5 +312,6 @@ func granted(asked, now Wish, change *policy.Change, note string) i18n.Text {
 	if change == nil {
 		return i18n.Literal(note)
 	}
-	return i18n.T("request.granted_less", "Asked", asked.Size.Title, "For", asked.Lease.String(), "Size", now.Size.Title, "Lease", now.Lease.String(), "Note", note)
+	return i18n.T("request.granted_less", "Asked", asked.Size.Title, "For", asked.Lease.String(), "Size", now.Size.Title,
+		"Lease", now.Lease.String(), "Note", note)
 }

@@ -31,7 +31,8 @@ func DefaultLimits() Limits {
 const (
 	maxReason = 500 // characters
 	maxKey    = 100 // of an idempotency key
-	// MaxName keeps room for what Kubernetes appends: a pod of a StatefulSet gets "-0", and its revision label "-" and ten characters, within 63.
+	// MaxName keeps room for what Kubernetes appends: a pod of a StatefulSet gets "-0", and its revision label "-" and ten
+	// characters, within 63.
 	MaxName = 40
 )
 
@@ -43,8 +44,8 @@ type Offering struct {
 	Limits   Limits
 }
 
-// Check turns a draft into a wish. Every problem is listed with its field and what can be changed; the wish is as complete as it can be, so
-// that a summary can be shown while people are still typing.
+// Check turns a draft into a wish. Every problem is listed with its field and what can be changed; the wish is as
+// complete as it can be, so that a summary can be shown while people are still typing.
 func Check(d Draft, o Offering) (Wish, []fault.Field) {
 	c := checker{offering: o}
 	w := Wish{Tenant: d.Tenant, Kind: d.Kind, Volume: strings.TrimSpace(d.Volume)}
@@ -185,7 +186,8 @@ const maxMounts = 10
 func (c *checker) mounts(names []string) []workload.Mount {
 	var mounts []workload.Mount
 	for _, name := range names {
-		if name = strings.TrimSpace(name); name != "" && !slices.ContainsFunc(mounts, func(m workload.Mount) bool { return m.Name == name }) {
+		if name = strings.TrimSpace(name); name != "" &&
+			!slices.ContainsFunc(mounts, func(m workload.Mount) bool { return m.Name == name }) {
 			mounts = append(mounts, workload.Mount{TeamShare: workload.TeamShare{Name: name}})
 		}
 	}
@@ -207,8 +209,8 @@ func (c *checker) name(text string) string {
 	return slug
 }
 
-// hidden is a character that a person cannot see and that could make a text look like another: control characters except line feed
-// and tab, and the marks that change the direction of writing.
+// hidden is a character that a person cannot see and that could make a text look like another: control characters
+// except line feed and tab, and the marks that change the direction of writing.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\r' || r == '\t':
@@ -219,8 +221,9 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r)
 }
 
-// Slug makes a name that is safe as a DNS label and a Kubernetes name: lower case letters, digits and single dashes, beginning with a letter, at most
-// MaxName long. Accents fall away. What has no letter at all gives "". Slug of a slug is the same slug.
+// Slug makes a name that is safe as a DNS label and a Kubernetes name: lower case letters, digits and single dashes,
+// beginning with a letter, at most MaxName long. Accents fall away. What has no letter at all gives "". Slug of a slug
+// is the same slug.
 func Slug(text string) string {
 	var b strings.Builder
 	if len(text) > 1000 {

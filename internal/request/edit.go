@@ -14,7 +14,8 @@ import (
 // nobody stands where the rules are asked without a person.
 var nobody identity.Actor
 
-// Edited is what an asker changes about their own undecided request, as it was typed. Empty fields leave things as they are.
+// Edited is what an asker changes about their own undecided request, as it was typed. Empty fields leave things as they
+// are.
 type Edited struct {
 	Size   string
 	Lease  string
@@ -22,7 +23,8 @@ type Edited struct {
 	Seen   int64 // version of the request that the asker saw; 0 for any
 }
 
-// Edit puts another wish into an undecided request. It is decided anew: the rules are asked again, and what others said to the wish of before counts no more.
+// Edit puts another wish into an undecided request. It is decided anew: the rules are asked again, and what others said
+// to the wish of before counts no more.
 func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
@@ -52,7 +54,8 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	if err != nil {
 		return Request{}, err
 	}
-	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: s.Site().Clusters, Limits: s.Site().Limits})
+	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().CatalogFor(t.Name, s.Now()), Tenant: t,
+		Clusters: s.Site().Clusters, Limits: s.Site().Limits})
 	if err != nil {
 		return Request{}, err
 	}
@@ -119,7 +122,8 @@ func (s *Service) Choices(a identity.Actor, r Request) []catalog.Size {
 	}
 	var list []catalog.Size
 	for _, size := range s.Site().Catalog.Sizes {
-		if size.Name == r.Wish.Size.Name || size.OfferedTo(r.Wish.Tenant) && slices.ContainsFunc(s.Site().Clusters, size.OfferedOn) {
+		if size.Name == r.Wish.Size.Name || size.OfferedTo(r.Wish.Tenant) &&
+			slices.ContainsFunc(s.Site().Clusters, size.OfferedOn) {
 			list = append(list, size)
 		}
 	}
@@ -148,7 +152,8 @@ func unchanged(r Request, seen int64) error {
 // narrowed reads what an approver typed.
 func (s *Service) narrowed(r Request, size, lease string) (Narrowed, error) {
 	var n Narrowed
-	c := checker{offering: Offering{Catalog: s.Site().CatalogFor(r.Wish.Tenant, s.Now()), Clusters: s.Site().Clusters, Limits: s.Site().Limits}}
+	c := checker{offering: Offering{Catalog: s.Site().CatalogFor(r.Wish.Tenant, s.Now()), Clusters: s.Site().Clusters,
+		Limits: s.Site().Limits}}
 	c.offering.Tenant.Name = r.Wish.Tenant
 	if size != "" && size != r.Wish.Size.Name {
 		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Wish.Cluster) {

@@ -18,8 +18,9 @@ func TestWhatARequestCosts(t *testing.T) {
 		{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 100 * 1000}, // 1.00 an hour
 		{ID: "p-2", Kind: usage.PriceStorage, Rate: 730 * 1000},                    // 0.01 a GiB and hour
 	}}
-	wish := Wish{Kind: catalog.Notebook, Tenant: "vision", Lease: catalog.Duration(2 * time.Hour), StorageGiB: 100, Image: catalog.Image{Name: "torch", Home: "/home/jovyan"},
-		Size: catalog.Size{Name: "vgpu", LicencePool: "vws", PricePerHour: usage.Money{Minor: 50, Currency: "EUR"}}}
+	wish := Wish{Kind: catalog.Notebook, Tenant: "vision", Lease: catalog.Duration(2 * time.Hour), StorageGiB: 100,
+		Image: catalog.Image{Name: "torch", Home: "/home/jovyan"},
+		Size:  catalog.Size{Name: "vgpu", LicencePool: "vws", PricePerHour: usage.Money{Minor: 50, Currency: "EUR"}}}
 	change := func(fn func(w *Wish)) Wish { w := wish; fn(&w); return w }
 	running := f
 	running.Extends = &workload.Workload{LicenceSeats: 3}
@@ -41,7 +42,8 @@ func TestWhatARequestCosts(t *testing.T) {
 		if got := c.facts.estimate(c.kind, c.wish); got != (usage.Money{Minor: c.want, Currency: "EUR"}) {
 			t.Errorf("%s: want %d, got %+v", name, c.want, got)
 		}
-		if got := PolicyFacts(c.kind, c.wish, identity.Actor{}, c.facts, c.wish.Lease.Std()).Cost; got != float64(c.want)/100 {
+		if got := PolicyFacts(c.kind, c.wish, identity.Actor{}, c.facts, c.wish.Lease.Std()).Cost; got != float64(
+			c.want)/100 {
 			t.Errorf("%s: want the rules told %d, got %v", name, c.want, got)
 		}
 	}

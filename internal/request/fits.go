@@ -10,15 +10,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// fits remembers how many of a size the last picture of a cluster has room for: every offer asks it, and the answer changes only with the picture. Decisions do not
-// come here. The zero value is ready.
+// fits remembers how many of a size the last picture of a cluster has room for: every offer asks it, and the answer
+// changes only with the picture. Decisions do not come here. The zero value is ready.
 type fits struct {
 	mu       sync.Mutex
 	clusters map[string]fitsOf
 }
 
-// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalogue has it: both are values that nobody
-// changes, and holding them keeps their places from being used again.
+// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalogue
+// has it: both are values that nobody changes, and holding them keeps their places from being used again.
 type fitsOf struct {
 	nodes  *inventory.Node
 	bySize map[*catalog.Size]room

@@ -11,12 +11,15 @@ import (
 
 func TestFitsFollowThePicture(t *testing.T) {
 	picture := func(cards int64) inventory.Snapshot {
-		return inventory.Snapshot{Cluster: "c", Nodes: []inventory.Node{{Name: "n", Ready: true, CPU: inventory.Amount{Allocatable: 64_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
+		return inventory.Snapshot{Cluster: "c", Nodes: []inventory.Node{{Name: "n", Ready: true,
+			CPU: inventory.Amount{Allocatable: 64_000}, Memory: inventory.Amount{Allocatable: 1 << 40},
 			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: cards, Allocatable: cards}}}}}
 	}
 	sizes := []catalog.Size{
-		{Name: "one", Technology: catalog.Full, CPU: "1", Memory: "1Gi", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 1}},
-		{Name: "two", Technology: catalog.Full, CPU: "1", Memory: "1Gi", Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2}},
+		{Name: "one", Technology: catalog.Full, CPU: "1", Memory: "1Gi",
+			Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 1}},
+		{Name: "two", Technology: catalog.Full, CPU: "1", Memory: "1Gi",
+			Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Count: 2}},
 	}
 	var f fits
 	now := inventory.Snapshot{}

@@ -12,8 +12,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// HandOver is one approver's part in a step, given to another one of the same step. It gives no right and takes none from third persons: only who gave it away has no
-// word in that step until they take it back. So it leads into no dead end when the other one is away.
+// HandOver is one approver's part in a step, given to another one of the same step. It gives no right and takes none
+// from third persons: only who gave it away has no word in that step until they take it back. So it leads into no dead
+// end when the other one is away.
 type HandOver struct {
 	Step     int               `json:"step"`
 	From     identity.PersonID `json:"from"`
@@ -58,7 +59,8 @@ func (r Request) without(id identity.PersonID) Request {
 	return r
 }
 
-// Hand gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has as a stand-in they cannot pass on.
+// Hand gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has as a
+// stand-in they cannot pass on.
 func Hand(r Request, to identity.Actor, reason string, seen int64, a identity.Actor, now time.Time) (Outcome, error) {
 	if err := mayHand(r, a, now); err != nil {
 		return Outcome{}, err
@@ -71,7 +73,8 @@ func Hand(r Request, to identity.Actor, reason string, seen int64, a identity.Ac
 	}
 	step, _ := r.OpenStep()
 	r = r.without(to.Person.ID) // what they gave away comes back to them
-	r.Decision.Handed = append(r.Decision.Handed, HandOver{Step: step, From: a.Person.ID, FromName: a.Person.Name, To: to.Person.ID, ToName: to.Person.Name, Reason: reason, At: now})
+	r.Decision.Handed = append(r.Decision.Handed, HandOver{Step: step, From: a.Person.ID, FromName: a.Person.Name,
+		To: to.Person.ID, ToName: to.Person.Name, Reason: reason, At: now})
 	e := event(r, a, audit.RequestHanded, now, i18n.T("request.handed_to", "Name", to.Person.Name, "Reason", reason))
 	e.Changes = audit.Changed(audit.HandedTo, "", to.Person.ID)
 	return Outcome{Request: r, Events: []audit.Event{e}}, nil
@@ -86,7 +89,8 @@ func mayHand(r Request, a identity.Actor, now time.Time) error {
 	return err
 }
 
-// unfit says why somebody cannot be given it; zero for one who can: their word must count in this step, and where all parties are needed for the same one.
+// unfit says why somebody cannot be given it; zero for one who can: their word must count in this step, and where all
+// parties are needed for the same one.
 func unfit(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	to.StandsFor, a.StandsFor = nil, nil
 	switch {
@@ -105,7 +109,8 @@ func unfit(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	return i18n.Text{}
 }
 
-// TakeBack ends what somebody gave away. Who gave nothing away and may decide anyway has what they want: the same form may come in twice.
+// TakeBack ends what somebody gave away. Who gave nothing away and may decide anyway has what they want: the same form
+// may come in twice.
 func TakeBack(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	if err := open(r, now); err != nil {
 		return Outcome{}, err

@@ -39,21 +39,28 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 		at    time.Duration
 		want  fault.Kind // "" for yes
 	}{
-		"another approver":                                 {one, ada, bob, 0, ""},
-		"the asker, though an approver":                    {one, ada, who("p-dana", identity.Approver), 0, fault.Invalid},
-		"oneself":                                          {one, ada, ada, 0, fault.Invalid},
-		"somebody with another role":                       {one, ada, otto, 0, fault.Invalid},
-		"somebody shut out":                                {one, ada, shut, 0, fault.Invalid},
-		"a stand-in, who has only others' rights":          {one, ada, stand, 0, fault.Invalid},
-		"by the asker":                                     {one, who("p-dana", identity.Approver), bob, 0, fault.Forbidden},
-		"by somebody who decides nothing":                  {one, otto, bob, 0, fault.Forbidden},
-		"by a stand-in":                                    {one, stand, bob, 0, fault.Forbidden},
-		"when it has expired":                              {one, ada, bob, TTL, fault.Conflict},
-		"where all parties are needed, to one of the same": {[]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, bob, 0, ""},
-		"where all parties are needed, to one of another":  {[]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, otto, 0, fault.Invalid},
-		"to one whose turn comes in the next step":         {append(policy.OneOf(identity.Approver), policy.OneOf(identity.Owner)...), ada, otto, 0, fault.Invalid},
-		"to one whom the step reaches later, before that":  {[]policy.Step{{From: one[0].From, After: hours(4), Then: []identity.Party{{Role: identity.Owner}}}}, ada, otto, 0, fault.Invalid},
-		"to one whom the step reaches later, when it does": {[]policy.Step{{From: one[0].From, After: hours(4), Then: []identity.Party{{Role: identity.Owner}}}}, ada, otto, 4 * time.Hour, ""},
+		"another approver":                        {one, ada, bob, 0, ""},
+		"the asker, though an approver":           {one, ada, who("p-dana", identity.Approver), 0, fault.Invalid},
+		"oneself":                                 {one, ada, ada, 0, fault.Invalid},
+		"somebody with another role":              {one, ada, otto, 0, fault.Invalid},
+		"somebody shut out":                       {one, ada, shut, 0, fault.Invalid},
+		"a stand-in, who has only others' rights": {one, ada, stand, 0, fault.Invalid},
+		"by the asker":                            {one, who("p-dana", identity.Approver), bob, 0, fault.Forbidden},
+		"by somebody who decides nothing":         {one, otto, bob, 0, fault.Forbidden},
+		"by a stand-in":                           {one, stand, bob, 0, fault.Forbidden},
+		"when it has expired":                     {one, ada, bob, TTL, fault.Conflict},
+		"where all parties are needed, to one of the same": {
+			[]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, bob, 0,
+			""},
+		"where all parties are needed, to one of another": {
+			[]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}}, All: true}}, ada, otto, 0,
+			fault.Invalid},
+		"to one whose turn comes in the next step": {append(policy.OneOf(identity.Approver),
+			policy.OneOf(identity.Owner)...), ada, otto, 0, fault.Invalid},
+		"to one whom the step reaches later, before that": {[]policy.Step{{From: one[0].From, After: hours(4),
+			Then: []identity.Party{{Role: identity.Owner}}}}, ada, otto, 0, fault.Invalid},
+		"to one whom the step reaches later, when it does": {[]policy.Step{{From: one[0].From, After: hours(4),
+			Then: []identity.Party{{Role: identity.Owner}}}}, ada, otto, 4 * time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := Hand(waiting(c.steps), c.to, "on leave", 0, c.from, now.Add(c.at))
@@ -63,14 +70,16 @@ func TestWhoCanBeGivenARequest(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if e := out.Events; len(e) != 1 || e[0].Kind != audit.RequestHanded || e[0].Detail.Args["Reason"] != "on leave" || e[0].Changes[0].New != string(c.to.Person.ID) {
+			if e := out.Events; len(e) != 1 || e[0].Kind != audit.RequestHanded || e[0].Detail.Args["Reason"] != "on leave" ||
+				e[0].Changes[0].New != string(c.to.Person.ID) {
 				t.Errorf("want one event that names the other one and the reason, got %+v", e)
 			}
 		})
 	}
 }
 
-// TestAHandOver takes the word from who gave it away alone, comes back when they want, and ends with the step and with the wish.
+// TestAHandOver takes the word from who gave it away alone, comes back when they want, and ends with the step and with
+// the wish.
 func TestAHandOver(t *testing.T) {
 	ada, bob, eve := who("ada", identity.Approver), who("bob", identity.Approver), who("eve", identity.Approver)
 	stand := who("stand")
@@ -80,7 +89,8 @@ func TestAHandOver(t *testing.T) {
 	for who, want := range map[string]struct {
 		a      identity.Actor
 		awaits bool
-	}{"the giver": {ada, false}, "the giver's stand-in": {stand, false}, "the receiver": {bob, true}, "a third one": {eve, true}} {
+	}{"the giver": {ada, false}, "the giver's stand-in": {stand, false}, "the receiver": {bob, true},
+		"a third one": {eve, true}} {
 		in := Inbox{Self: want.a.Person.ID, Voices: []Voice{{want.a.Person.ID, want.a.Keys()}}, Now: now}
 		for _, s := range want.a.StandsFor {
 			in.Voices = append(in.Voices, Voice{s.Person.ID, s.Keys()})
@@ -96,7 +106,8 @@ func TestAHandOver(t *testing.T) {
 		t.Errorf("nor gives it away twice, got %v", err)
 	}
 	back, err := TakeBack(r, ada, now)
-	if err != nil || len(back.Events) != 1 || back.Events[0].Kind != audit.RequestTakenBack || !Awaits(back.Request, ada, now) {
+	if err != nil || len(back.Events) != 1 || back.Events[0].Kind != audit.RequestTakenBack ||
+		!Awaits(back.Request, ada, now) {
 		t.Fatalf("want it back, got %+v %v", back.Events, err)
 	}
 	if again, err := TakeBack(back.Request, ada, now); err != nil || len(again.Events) > 0 {
@@ -133,7 +144,8 @@ func TestAHandOver(t *testing.T) {
 	}
 }
 
-// TestHandingOverIsNoDeadEnd: whoever gives it to whom, others who are there can finish it, and it is never the asker who does.
+// TestHandingOverIsNoDeadEnd: whoever gives it to whom, others who are there can finish it, and it is never the asker
+// who does.
 func TestHandingOverIsNoDeadEnd(t *testing.T) {
 	for range 1000 {
 		steps := anySteps()

@@ -40,7 +40,8 @@ type Raise struct {
 	At     time.Time
 }
 
-// AskQuota asks for more of a size than the tenant may hold. Administrators decide, or whom a rule names that speaks of "more-quota".
+// AskQuota asks for more of a size than the tenant may hold. Administrators decide, or whom a rule names that speaks of
+// "more-quota".
 func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) (Request, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
@@ -105,14 +106,17 @@ func (s *Service) checkQuota(a identity.Actor, d QuotaDraft) (Wish, tenant.Tenan
 	return w, t, fault.InvalidFields(c.fields)
 }
 
-// SubmitQuota puts an ask for more quota before those who decide it. It is never granted at once: a rule that allows a start says nothing of how many there may be.
+// SubmitQuota puts an ask for more quota before those who decide it. It is never granted at once: a rule that allows a
+// start says nothing of how many there may be.
 func SubmitQuota(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	name, steps, err := quotaSteps(w, a, f)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r := Request{ID: f.ID, Kind: QuotaKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending, CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL)}
-	r.Decision = Decision{Rule: name, Sentence: i18n.T("policy.approve", "By", policy.Who(steps)), Steps: steps, Needs: policy.FirstRole(steps), Since: f.Now}
+	r := Request{ID: f.ID, Kind: QuotaKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
+		CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL)}
+	r.Decision = Decision{Rule: name, Sentence: i18n.T("policy.approve", "By", policy.Who(steps)), Steps: steps,
+		Needs: policy.FirstRole(steps), Since: f.Now}
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, quotaWords(w))}}, nil
 }
 
@@ -120,8 +124,8 @@ func quotaWords(w Wish) i18n.Text {
 	return i18n.T("request.quota_asked", "Size", w.Size.Title, "Amount", w.Amount)
 }
 
-// quotaSteps are administrators, unless a rule that speaks of more quota names others or refuses. Rules are usually written about starts, and one that was must not
-// give quota away.
+// quotaSteps are administrators, unless a rule that speaks of more quota names others or refuses. Rules are usually
+// written about starts, and one that was must not give quota away.
 func quotaSteps(w Wish, a identity.Actor, f Facts) (rule string, steps []policy.Step, err error) {
 	v := f.Policy.Decide(PolicyFacts(QuotaKind, w, a, f, 0))
 	about := slices.ContainsFunc(f.Policy.Rules(), func(r policy.Rule) bool {
@@ -142,8 +146,10 @@ func grantQuota(r Request, a identity.Actor, f Facts, approved audit.Event) Outc
 	if f.Quota.Limit >= r.Wish.Amount {
 		return out
 	}
-	out.Raise = &Raise{Tenant: r.Wish.Tenant, Size: r.Wish.Size.Name, To: r.Wish.Amount, By: a, Note: quotaWords(r.Wish), At: f.Now}
-	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Wish.Size.Title, "Before", f.Quota.Limit, "Amount", r.Wish.Amount))
+	out.Raise = &Raise{Tenant: r.Wish.Tenant, Size: r.Wish.Size.Name, To: r.Wish.Amount, By: a, Note: quotaWords(r.Wish),
+		At: f.Now}
+	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Wish.Size.Title, "Before",
+		f.Quota.Limit, "Amount", r.Wish.Amount))
 	raised.Changes = audit.Changed("quota."+r.Wish.Size.Name, f.Quota.Limit, r.Wish.Amount)
 	out.Events = append(out.Events, raised)
 	return out

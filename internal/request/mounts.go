@@ -24,7 +24,8 @@ func mounted(ctx context.Context, in interface {
 		case v.Going():
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_going", "Volume", clip(m.Name))})
 		case w.Cluster != "" && v.Cluster != w.Cluster:
-			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_elsewhere", "Volume", m.Name, "Cluster", v.Cluster, "Here", w.Cluster)})
+			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_elsewhere", "Volume", m.Name,
+				"Cluster", v.Cluster, "Here", w.Cluster)})
 		default:
 			mounts = append(mounts, v.Mounted())
 		}

@@ -9,18 +9,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Narrowed is what an approver grants where that is less than was asked: "yes, but for 24 hours". Zero values leave things as they are.
+// Narrowed is what an approver grants where that is less than was asked: "yes, but for 24 hours". Zero values leave
+// things as they are.
 type Narrowed struct {
 	Size  catalog.Size
 	Lease catalog.Duration
 }
 
-// narrow puts less into a pending request. More than was asked is nobody's to grant, and what the rules refuse to the asker stays refused.
+// narrow puts less into a pending request. More than was asked is nobody's to grant, and what the rules refuse to the
+// asker stays refused.
 func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 	change := &policy.Change{}
 	if n.Size.Name != "" && n.Size.Name != r.Wish.Size.Name {
 		if r.Kind != StartKind || !within(n.Size, r.Wish.Size) {
-			return r, nil, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("request.size_larger", "Size", n.Size.Title, "Asked", r.Wish.Size.Title)}})
+			return r, nil, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("request.size_larger", "Size",
+				n.Size.Title, "Asked", r.Wish.Size.Title)}})
 		}
 		change.Size, r.Wish.Size = r.Wish.Size.Name, n.Size
 	}
@@ -29,7 +32,8 @@ func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.resume_whole")}})
 		}
 		if n.Lease > r.Wish.Lease {
-			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_longer", "Most", r.Wish.Lease.String())}})
+			return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_longer", "Most",
+				r.Wish.Lease.String())}})
 		}
 		change.Lease, r.Wish.Lease = r.Wish.Lease, n.Lease
 	}
@@ -37,7 +41,8 @@ func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 		return r, nil, nil
 	}
 	if most := r.Wish.Size.MaxLease; r.Kind == StartKind && most > 0 && r.Wish.Lease > most {
-		return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_too_long", "Most", most.String(), "Size", r.Wish.Size.Title)}})
+		return r, nil, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_too_long", "Most",
+			most.String(), "Size", r.Wish.Size.Title)}})
 	}
 	r.Estimate = f.estimate(r.Kind, r.Wish)
 	if v, known := again(r, f); known && v.Outcome == policy.Refuse {
@@ -48,7 +53,8 @@ func narrow(r Request, n Narrowed, f Facts) (Request, *policy.Change, error) {
 
 // within reports whether one size takes no more than another: not of money, memory, cards or share.
 func within(less, more catalog.Size) bool {
-	return less.PricePerHour.Currency == more.PricePerHour.Currency && less.PricePerHour.Minor <= more.PricePerHour.Minor &&
+	return less.PricePerHour.Currency == more.PricePerHour.Currency &&
+		less.PricePerHour.Minor <= more.PricePerHour.Minor &&
 		less.Accelerator.MemoryGiB <= more.Accelerator.MemoryGiB && less.Devices() <= max(1, more.Devices()) &&
 		less.Accelerator.Share*float64(less.Devices()) <= more.Accelerator.Share*float64(more.Devices())
 }
@@ -57,7 +63,8 @@ func within(less, more catalog.Size) bool {
 func Smaller(c catalog.Catalog, r Request) []catalog.Size {
 	var list []catalog.Size
 	for _, s := range c.Sizes {
-		if r.Kind == StartKind && s.Name != r.Wish.Size.Name && s.OfferedTo(r.Wish.Tenant) && s.OfferedOn(r.Wish.Cluster) && within(s, r.Wish.Size) {
+		if r.Kind == StartKind && s.Name != r.Wish.Size.Name && s.OfferedTo(r.Wish.Tenant) && s.OfferedOn(r.Wish.Cluster) &&
+			within(s, r.Wish.Size) {
 			list = append(list, s)
 		}
 	}
@@ -75,6 +82,7 @@ func again(r Request, f Facts) (v policy.Verdict, known bool) {
 		whole = extendedUntil(*f.Extends, r.Wish.Lease, f.Now).Sub(f.Extends.Lease.From)
 	}
 	facts := PolicyFacts(r.Kind, r.Wish, nobody, f, whole.Round(time.Second))
-	facts.Person, facts.Roles, facts.Groups, facts.PastRequests, facts.PastCost = was.Person, was.Roles, was.Groups, was.PastRequests, was.PastCost
+	facts.Person, facts.Roles, facts.Groups, facts.PastRequests, facts.PastCost = was.Person, was.Roles, was.Groups,
+		was.PastRequests, was.PastCost
 	return f.Policy.Decide(facts), true
 }

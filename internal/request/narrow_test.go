@@ -34,7 +34,8 @@ func TestYesBut(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := out.Request
-	if w := out.Workload; w.Size.Name != "slice" || w.Lease.Until.Sub(w.Lease.From) != hours(24).Std() || got.Estimate.Minor != 2400 {
+	if w := out.Workload; w.Size.Name != "slice" || w.Lease.Until.Sub(w.Lease.From) != hours(24).Std() ||
+		got.Estimate.Minor != 2400 {
 		t.Errorf("want a slice for a day, got %s until %v, %v", w.Size.Name, w.Lease, got.Estimate)
 	}
 	if c := got.Decision.Consents[0].Change; c == nil || *c != (policy.Change{Size: "whole", Lease: hours(100)}) {
@@ -46,7 +47,8 @@ func TestYesBut(t *testing.T) {
 }
 
 func TestAnApprovalGivesNoMore(t *testing.T) {
-	strict, problems := policy.Compile([]policy.Rule{{Name: "no-slices", When: `request.size == "slice"`, Outcome: policy.Refuse}, {Name: "rest", When: "true", Outcome: policy.Approve}})
+	strict, problems := policy.Compile([]policy.Rule{{Name: "no-slices", When: `request.size == "slice"`,
+		Outcome: policy.Refuse}, {Name: "rest", When: "true", Outcome: policy.Approve}})
 	if problems != nil {
 		t.Fatal(problems)
 	}
@@ -57,10 +59,11 @@ func TestAnApprovalGivesNoMore(t *testing.T) {
 		change func(*Facts)
 		kind   fault.Kind
 	}{
-		"a longer lease":                       {Narrowed{Lease: hours(101)}, func(*Facts) {}, fault.Invalid},
-		"a dearer size":                        {Narrowed{Size: larger}, func(*Facts) {}, fault.Invalid},
-		"what the rules refuse":                {Narrowed{Size: slice}, func(f *Facts) { f.Policy = strict }, fault.Conflict},
-		"a size of which the quota is used up": {Narrowed{Size: slice}, func(f *Facts) { f.Quota = Quota{Used: 2, Limit: 2} }, fault.Conflict},
+		"a longer lease":        {Narrowed{Lease: hours(101)}, func(*Facts) {}, fault.Invalid},
+		"a dearer size":         {Narrowed{Size: larger}, func(*Facts) {}, fault.Invalid},
+		"what the rules refuse": {Narrowed{Size: slice}, func(f *Facts) { f.Policy = strict }, fault.Conflict},
+		"a size of which the quota is used up": {Narrowed{Size: slice}, func(f *Facts) { f.Quota = Quota{Used: 2, Limit: 2} },
+			fault.Conflict},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +88,8 @@ func TestAnEditIsDecidedAnew(t *testing.T) {
 	w := r.Wish
 	w.Lease = hours(90)
 	out, err := Edit(first.Request, w, dana, f)
-	if err != nil || out.Request.State != Pending || len(out.Request.Decision.Consents) != 0 || out.Request.Wish.Lease != hours(90) || out.Events[0].Kind != "request.edited" {
+	if err != nil || out.Request.State != Pending || len(out.Request.Decision.Consents) != 0 ||
+		out.Request.Wish.Lease != hours(90) || out.Events[0].Kind != "request.edited" {
 		t.Fatalf("want it to wait for everybody again, got %+v %v", out.Request, err)
 	}
 	edited := out.Request
@@ -94,7 +98,8 @@ func TestAnEditIsDecidedAnew(t *testing.T) {
 		t.Errorf("who saw the one of before decides nothing, got %v", err)
 	}
 	w.Size, w.Lease = slice, hours(8)
-	if out, err := Edit(first.Request, w, dana, f); err != nil || out.Request.State != Approved || out.Workload == nil || out.Workload.Size.Name != "slice" {
+	if out, err := Edit(first.Request, w, dana, f); err != nil || out.Request.State != Approved || out.Workload == nil ||
+		out.Workload.Size.Name != "slice" {
 		t.Errorf("a slice for a day starts at once, got %+v %v", out.Request.State, err)
 	}
 	done := first.Request

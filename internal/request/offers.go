@@ -38,7 +38,8 @@ func (o Offer) StartsNow() bool {
 	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
 }
 
-// Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the reason.
+// Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the
+// reason.
 func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName string) ([]Offer, error) {
 	site := s.Site()
 	t, ok := site.Directory.ByName(tenantName)
@@ -74,7 +75,8 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	return offers, nil
 }
 
-func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding, standing budget.Standing, fitted func(string, *catalog.Size) room, line []Waiting) Offer {
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding,
+	standing budget.Standing, fitted func(string, *catalog.Size) room, line []Waiting) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
@@ -83,9 +85,11 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 		size.Isolation, w.Size.Isolation = r.isolation, r.isolation
 	}
 	if rule, ok := site.Catalog.Rule(size.Technology); ok && rule.Uncountable {
-		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation} // also of a technology that only this catalogue knows
+		// also of a technology that only this catalogue knows
+		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation}
 	}
-	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit, Policy: site.Policy, Prices: site.Prices}
+	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit,
+		Policy: site.Policy, Prices: site.Prices}
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
 	f.SeatLine = inLine(line, f.Seats, "")
 	o.Place = f.seatPlace(w)
@@ -121,10 +125,12 @@ type Preview struct {
 
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
-	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known && p.Fit.Free > p.Ahead
+	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known &&
+		p.Fit.Free > p.Ahead
 }
 
-// Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an error.
+// Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an
+// error.
 func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Preview, error) {
 	if err := identity.Known(a); err != nil {
 		return Preview{}, err
@@ -189,8 +195,10 @@ func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant
 	return o.Size.Name
 }
 
-// StartsInstead looks for the nearest size by GPU memory that would start now; not ok where there is none, or none may be seen.
-func (s *Service) StartsInstead(ctx context.Context, a identity.Actor, tenantName string, size catalog.Size) (best Offer, ok bool) {
+// StartsInstead looks for the nearest size by GPU memory that would start now; not ok where there is none, or none may
+// be seen.
+func (s *Service) StartsInstead(ctx context.Context, a identity.Actor, tenantName string,
+	size catalog.Size) (best Offer, ok bool) {
 	if size.CPUOnly() {
 		return best, false
 	}

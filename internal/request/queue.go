@@ -18,7 +18,8 @@ type Line struct {
 
 type place struct{ cluster, size string }
 
-// queue remembers the lines for a moment: every offer asks, and a line that is two seconds old is as good as the picture of the cluster beside it. The zero value is ready.
+// queue remembers the lines for a moment: every offer asks, and a line that is two seconds old is as good as the
+// picture of the cluster beside it. The zero value is ready.
 type queue struct {
 	mu    sync.Mutex
 	at    time.Time

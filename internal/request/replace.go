@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// replaced is the workload in whose place another one is asked for: one of the same team that the asker may stop. Nothing happens to it; its page and that of the new one say so.
+// replaced is the workload in whose place another one is asked for: one of the same team that the asker may stop.
+// Nothing happens to it; its page and that of the new one say so.
 func (s *Service) replaced(ctx context.Context, a identity.Actor, d Draft) (workload.ID, error) {
 	if d.Replaces == "" {
 		return "", nil

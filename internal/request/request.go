@@ -1,5 +1,6 @@
-// Package request is asks and their decisions: start a workload, extend a lease. Pure functions (Submit, Decide, Withdraw, Expire) move them; Service is
-// the shell that gathers facts and writes the outcome in one transaction. A request is immutable once it is decided.
+// Package request is asks and their decisions: start a workload, extend a lease. Pure functions (Submit, Decide,
+// Withdraw, Expire) move them; Service is the shell that gathers facts and writes the outcome in one transaction. A
+// request is immutable once it is decided.
 //
 // The path of data: web form or API body -> Draft -> Service.Submit gathers Facts -> policy.Decide -> Submit -> store.
 package request
@@ -51,9 +52,11 @@ type Draft struct {
 	Storage string // "10Gi"; "" or "0" for none
 	Volume  string // optional: kept storage to use instead of new
 	Reason  string
-	Key     string // idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
-	DryRun  bool   // refuse nothing, write nothing: for the summary
-	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody stops it.
+	// idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
+	Key    string
+	DryRun bool // refuse nothing, write nothing: for the summary
+	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody
+	// stops it.
 	Replaces workload.ID `json:",omitempty"`
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 }
@@ -72,8 +75,9 @@ type Wish struct {
 	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
-	Amount     int                  `json:"amount,omitempty"`   // for more quota: how many of the size the tenant may hold then
-	Replaces   workload.ID          `json:"replaces,omitempty"` // for a start: in whose place
+	// for more quota: how many of the size the tenant may hold then
+	Amount   int         `json:"amount,omitempty"`
+	Replaces workload.ID `json:"replaces,omitempty"` // for a start: in whose place
 }
 
 // Request is an ask that needs a decision.
@@ -88,7 +92,8 @@ type Request struct {
 	Estimate  usage.Money // price of the whole lease
 	Workload  workload.ID // what came of it, or what is to be extended
 	Key       string
-	// Fingerprint is what was sent with the key, see fingerprint; "" without a key, and in requests of before there were any.
+	// Fingerprint is what was sent with the key, see fingerprint; "" without a key, and in requests of before there were
+	// any.
 	Fingerprint string
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // an undecided request expires then
@@ -96,11 +101,13 @@ type Request struct {
 	Version     int64
 }
 
-// Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has spoken.
+// Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has
+// spoken.
 type Decision struct {
-	Rule     string            `json:"rule"`            // name of the rule
-	Sentence i18n.Text         `json:"sentence"`        // what it means for the asker
-	Needs    identity.Role     `json:"needs,omitempty"` // first role whose approval is needed; requests of before had nothing else
+	Rule     string    `json:"rule"`     // name of the rule
+	Sentence i18n.Text `json:"sentence"` // what it means for the asker
+	// first role whose approval is needed; requests of before had nothing else
+	Needs    identity.Role     `json:"needs,omitempty"`
 	Steps    []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
 	Consents []policy.Consent  `json:"consents,omitempty"`
 	Since    time.Time         `json:"since,omitzero"` // when the open step began

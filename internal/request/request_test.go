@@ -19,11 +19,14 @@ import (
 var (
 	now    = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	vision = tenant.Tenant{Name: "vision", Quota: map[string]int{"slice": 2, "whole": 1}}
-	dana   = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana", Email: "dana@example.org"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer}}}
-	ada    = identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada"}, Global: []identity.Role{identity.Approver}}
-	slice  = catalog.Size{Name: "slice", Title: "Slice", Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.10gb", Share: 1.0 / 7},
+	dana   = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana", Email: "dana@example.org"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer}}}
+	ada   = identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada"}, Global: []identity.Role{identity.Approver}}
+	slice = catalog.Size{Name: "slice", Title: "Slice",
+		Accelerator:  catalog.Accelerator{Resource: "nvidia.com/mig-1g.10gb", Share: 1.0 / 7},
 		PricePerHour: usage.Money{Minor: 100, Currency: "EUR"}, DefaultLease: hours(8), MaxLease: hours(168)}
-	whole = catalog.Size{Name: "whole", Title: "Whole", Technology: catalog.Full, Accelerator: catalog.Accelerator{Resource: "nvidia.com/gpu", Share: 1},
+	whole = catalog.Size{Name: "whole", Title: "Whole", Technology: catalog.Full,
+		Accelerator:  catalog.Accelerator{Resource: "nvidia.com/gpu", Share: 1},
 		PricePerHour: usage.Money{Minor: 700, Currency: "EUR"}, DefaultLease: hours(8), MaxLease: hours(168)}
 	lab = catalog.Image{Name: "lab", Title: "Lab", Kind: catalog.Notebook, Port: 8888, Home: "/home/jovyan"}
 	llm = catalog.Image{Name: "llm", Title: "LLM", Kind: catalog.Endpoint, Port: 8000}
@@ -32,13 +35,15 @@ var (
 func hours(n int) catalog.Duration { return catalog.Duration(time.Duration(n) * time.Hour) }
 
 func offering() Offering {
-	return Offering{Catalog: catalog.Catalog{Sizes: []catalog.Size{slice, whole}, Images: []catalog.Image{lab, llm}}, Tenant: vision,
+	return Offering{Catalog: catalog.Catalog{Sizes: []catalog.Size{slice, whole}, Images: []catalog.Image{lab, llm}},
+		Tenant:   vision,
 		Clusters: []string{"main"}, Limits: DefaultLimits()}
 }
 
 // draft is a valid draft; tests change what matters.
 func draft() Draft {
-	return Draft{Kind: catalog.Notebook, Tenant: "vision", Size: "slice", Image: "lab", Lease: "8h", Storage: "10Gi", Reason: "training"}
+	return Draft{Kind: catalog.Notebook, Tenant: "vision", Size: "slice", Image: "lab", Lease: "8h", Storage: "10Gi",
+		Reason: "training"}
 }
 
 func facts(t *testing.T) Facts {
@@ -47,7 +52,8 @@ func facts(t *testing.T) Facts {
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	return Facts{Now: now, ID: "r-1", Workload: "w-1", Namespace: "gpu-vision", Suffix: "ab12", Quota: Quota{Used: 0, Limit: 2}, Policy: p,
+	return Facts{Now: now, ID: "r-1", Workload: "w-1", Namespace: "gpu-vision", Suffix: "ab12",
+		Quota: Quota{Used: 0, Limit: 2}, Policy: p,
 		Fit: inventory.Fit{Known: true, Total: 7, Free: 3}}
 }
 
@@ -70,9 +76,10 @@ func TestCheckNamesTheFieldOfEveryProblem(t *testing.T) {
 		"storage in words":         {func(d *Draft) { d.Storage = "much" }, "storage", "request.storage_unreadable"},
 		"unknown kind":             {func(d *Draft) { d.Kind = "vm" }, "kind", "request.kind_unknown"},
 		"unknown cluster":          {func(d *Draft) { d.Cluster = "moon" }, "cluster", "request.cluster_unknown"},
-		"a reason that is a book":  {func(d *Draft) { d.Reason = strings.Repeat("x", 501) }, "reason", "request.reason_too_long"},
-		"a reason that hides":      {func(d *Draft) { d.Reason = "ok\u202Egnp" }, "reason", "request.reason_characters"},
-		"a name without a letter":  {func(d *Draft) { d.Name = "42!" }, "name", "request.name_unusable"},
+		"a reason that is a book": {func(d *Draft) { d.Reason = strings.Repeat("x", 501) }, "reason",
+			"request.reason_too_long"},
+		"a reason that hides":     {func(d *Draft) { d.Reason = "ok\u202Egnp" }, "reason", "request.reason_characters"},
+		"a name without a letter": {func(d *Draft) { d.Name = "42!" }, "name", "request.name_unusable"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +124,8 @@ func FuzzSlug(f *testing.F) {
 		if Slug(slug) != slug {
 			t.Errorf("not stable: %q", slug)
 		}
-		if len(slug) > MaxName || strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(slug, "-") || strings.HasSuffix(slug, "-") {
+		if len(slug) > MaxName || strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
+			strings.HasPrefix(slug, "-") || strings.HasSuffix(slug, "-") {
 			t.Errorf("not a name: %q", slug)
 		}
 	})
@@ -132,7 +140,8 @@ func TestASliceInsideQuotaStartsAtOnce(t *testing.T) {
 	if out.Request.State != Approved || out.Request.Decision.Rule != "shares-and-slices" || out.Workload == nil {
 		t.Fatalf("want it approved by the rule, got %+v", out.Request)
 	}
-	if got := *out.Workload; got.Name != "nb-dana-ab12" || got.Volume != "nb-dana-ab12-home" || got.Lease.Until != now.Add(8*time.Hour) || got.Size.Name != "slice" {
+	if got := *out.Workload; got.Name != "nb-dana-ab12" || got.Volume != "nb-dana-ab12-home" ||
+		got.Lease.Until != now.Add(8*time.Hour) || got.Size.Name != "slice" {
 		t.Errorf("unexpected workload %+v", got)
 	}
 	if want := (usage.Money{Minor: 800, Currency: "EUR"}); out.Request.Estimate != want {
@@ -146,12 +155,14 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	w, _ := Check(d, offering())
 	f := facts(t)
 	out, err := Submit(w, dana, f)
-	if err != nil || out.Request.State != Pending || out.Workload != nil || out.Request.Decision.Needs != identity.Approver {
+	if err != nil || out.Request.State != Pending || out.Workload != nil ||
+		out.Request.Decision.Needs != identity.Approver {
 		t.Fatalf("want it to wait, got %+v %v", out.Request, err)
 	}
 	t.Run("approved", func(t *testing.T) {
 		done, err := Decide(out.Request, Answer{Verb: ApproveVerb, Note: "fine"}, ada, f)
-		if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Ada" || done.Request.Decision.Note != "fine" {
+		if err != nil || done.Request.State != Approved || done.Workload == nil || done.Request.Decision.ByName != "Ada" ||
+			done.Request.Decision.Note != "fine" {
 			t.Fatalf("want a workload, got %+v %v", done.Request, err)
 		}
 		if done.Workload.Owner != "p-dana" {
@@ -211,7 +222,8 @@ func TestObstaclesSayWhatCanBeChanged(t *testing.T) {
 			f := facts(t)
 			c.change(&f)
 			_, err := Submit(w, dana, f)
-			if got := fault.As(err); got.Kind != fault.Invalid || len(got.Fields) != 1 || got.Fields[0].Name != c.field || got.Fields[0].Reason.ID != c.reason {
+			if got := fault.As(err); got.Kind != fault.Invalid || len(got.Fields) != 1 || got.Fields[0].Name != c.field ||
+				got.Fields[0].Reason.ID != c.reason {
 				t.Errorf("want %s: %s, got %v", c.field, c.reason, err)
 			}
 		})
@@ -219,7 +231,8 @@ func TestObstaclesSayWhatCanBeChanged(t *testing.T) {
 }
 
 func TestExtend(t *testing.T) {
-	w := workload.Workload{ID: "w-1", Tenant: "vision", Size: slice, Desired: workload.WantRunning, State: workload.Running,
+	w := workload.Workload{ID: "w-1", Tenant: "vision", Size: slice, Desired: workload.WantRunning,
+		State: workload.Running,
 		Lease: workload.Lease{From: now.Add(-8 * time.Hour), Until: now.Add(time.Hour)}}
 	f := facts(t)
 	out, err := SubmitExtension(w, hours(4), "", dana, f)

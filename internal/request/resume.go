@@ -15,15 +15,18 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// ResumeKind asks that a stopped workload may run again: it waits for a licence seat, which needs nobody's word, or for an approver where the team's budget has not enough left.
+// ResumeKind asks that a stopped workload may run again: it waits for a licence seat, which needs nobody's word, or for
+// an approver where the team's budget has not enough left.
 const ResumeKind Kind = "resume"
 
-// resumed is the place in the line of a workload that is to run again. It is its owner's, whoever pressed the button, and ends with the lease.
+// resumed is the place in the line of a workload that is to run again. It is its owner's, whoever pressed the button,
+// and ends with the lease.
 func resumed(w workload.Workload, a identity.Actor, f Facts) Outcome {
 	r := Request{
 		ID: f.ID, Kind: ResumeKind, Asker: w.Owner, AskerName: w.OwnerName, State: Pending, Workload: w.ID, CreatedAt: f.Now,
-		Wish: Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Workload: w.ID,
-			Lease: catalog.Duration(w.Lease.Left(f.Now).Truncate(time.Minute))},
+		Wish: Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+			Workload: w.ID,
+			Lease:    catalog.Duration(w.Lease.Left(f.Now).Truncate(time.Minute))},
 		Decision: Decision{Rule: string(ResumeKind)},
 	}
 	r.Estimate.Currency = w.Size.PricePerHour.Currency // the lease was paid for with its own request
@@ -53,7 +56,8 @@ func resumeClaim(w workload.Workload) budget.Claim {
 	return w.Claim(nil)
 }
 
-// unaffordable is what stands against a resume for want of budget: it asks nobody, so that what would need an approver waits as well.
+// unaffordable is what stands against a resume for want of budget: it asks nobody, so that what would need an approver
+// waits as well.
 func unaffordable(b budget.Ask) []fault.Field {
 	if b.Fits() {
 		return nil
@@ -93,7 +97,8 @@ func (s *Service) Join(ctx context.Context, tx Tx, a identity.Actor, w workload.
 	return s.save(ctx, tx, resumed(w, a, Facts{Now: s.Now(), ID: ID(s.NewID("r-")), Seats: &license.Seats{Pool: pool}}))
 }
 
-// ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does not wait.
+// ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does
+// not wait.
 func (s *Service) ResumeOf(ctx context.Context, w workload.Workload) (id ID, place int, err error) {
 	if !w.CanStart() || w.Size.LicencePool == "" {
 		return "", 0, nil

@@ -13,7 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SubmitResume puts the wish to resume before an approver. What the budget has enough for goes on at once: it may have got some between question and answer.
+// SubmitResume puts the wish to resume before an approver. What the budget has enough for goes on at once: it may have
+// got some between question and answer.
 func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts) (Outcome, error) {
 	f.Extends = &w
 	switch {
@@ -25,17 +26,20 @@ func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts)
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.start_after_lease"))
 	}
 	left := catalog.Duration(w.Lease.Left(f.Now).Round(time.Second))
-	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Lease: left, Reason: reason, Workload: w.ID}
+	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+		Lease: left, Reason: reason, Workload: w.ID}
 	r := Request{
 		ID: f.ID, Kind: ResumeKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
-		Estimate: f.estimate(ResumeKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL), Decision: Decision{Rule: BudgetRule, Sentence: i18n.T("budget.enough")},
+		Estimate: f.estimate(ResumeKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		Decision: Decision{Rule: BudgetRule, Sentence: i18n.T("budget.enough")},
 	}
 	if w.Lease.Until.Before(r.ExpiresAt) {
 		r.ExpiresAt = w.Lease.Until
 	}
 	ask := f.Budget.NeedsApproval()
 	if ask {
-		r.Decision.Sentence, r.Decision.Steps, r.Decision.Since = f.Budget.Sentence("budget.needs_approval"), policy.OneOf(identity.Approver), f.Now
+		r.Decision.Sentence, r.Decision.Steps, r.Decision.Since = f.Budget.Sentence("budget.needs_approval"),
+			policy.OneOf(identity.Approver), f.Now
 		r.Decision.Needs = policy.FirstRole(r.Decision.Steps)
 	}
 	if fields := granting(r, f); len(fields) > 0 {
@@ -61,7 +65,8 @@ func goOn(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	return grant(r, a, f)
 }
 
-// Resume asks that a stopped workload may run again where the budget wants an approver to agree. Who has asked already gets the request that waits.
+// Resume asks that a stopped workload may run again where the budget wants an approver to agree. Who has asked already
+// gets the request that waits.
 func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, reason string) (Request, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
@@ -97,7 +102,8 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 			return err
 		}
 		f := facts
-		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(Wish{Size: w.Size, Cluster: w.Cluster})
+		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings),
+			s.Site().avoid(Wish{Size: w.Size, Cluster: w.Cluster})
 		if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
 			return err
 		}
@@ -117,7 +123,8 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 // waitingResume is what somebody has asked for a workload and nobody has decided; the zero Request where there is none.
 func (s *Service) waitingResume(ctx context.Context, a identity.Actor, id workload.ID) (Request, error) {
 	for cursor := ""; ; {
-		list, next, err := s.Store.Requests(ctx, Filter{Asker: a.Person.ID, States: []State{Pending}, Cursor: cursor, Limit: 500})
+		list, next, err := s.Store.Requests(ctx, Filter{Asker: a.Person.ID, States: []State{Pending}, Cursor: cursor,
+			Limit: 500})
 		if err != nil {
 			return Request{}, err
 		}

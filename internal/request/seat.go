@@ -13,7 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SeatWait says that everything has been decided and a pending start waits for seats of a pool. It holds nothing meanwhile: no seat, no quota, no money.
+// SeatWait says that everything has been decided and a pending start waits for seats of a pool. It holds nothing
+// meanwhile: no seat, no quota, no money.
 type SeatWait struct {
 	Pool  string    `json:"pool"`
 	Title string    `json:"title"`
@@ -30,7 +31,8 @@ type Waiting struct {
 // WaitsForSeat reports whether only a seat is missing.
 func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.Seat != nil }
 
-// seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them already.
+// seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
+// already.
 func (f Facts) seatless(w Wish) bool {
 	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) != license.Now
 }
@@ -43,12 +45,14 @@ func (f Facts) takes(w Wish) int {
 	return max(1, w.Size.Seats(f.Seats.Pool))
 }
 
-// waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what does not hold its seat any more.
+// waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what
+// does not hold its seat any more.
 func (f Facts) waitsForSeat(r Request) bool {
 	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatless(r.Wish)
 }
 
-// seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that many.
+// seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that
+// many.
 func (f Facts) seatRefused(w Wish) bool {
 	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) == license.Never
 }
@@ -61,15 +65,18 @@ func (f Facts) seatPlace(w Wish) int {
 	return f.SeatLine + 1
 }
 
-// queued puts a request that is decided into the line. The decision stays as it is: who said yes need not say it again. A line may be long: the time to expire begins anew.
+// queued puts a request that is decided into the line. The decision stays as it is: who said yes need not say it again.
+// A line may be long: the time to expire begins anew.
 func queued(r Request, a identity.Actor, f Facts) Outcome {
 	r.Decision.Seat = &SeatWait{Pool: f.Seats.Pool.Name, Title: f.Seats.Pool.Title, Since: f.Now}
 	r.ExpiresAt = f.Now.Add(TTL)
-	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestQueued, f.Now, i18n.T("request.waits_for_seat", "Pool", f.Seats.Pool.Title))}}
+	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestQueued, f.Now,
+		i18n.T("request.waits_for_seat", "Pool", f.Seats.Pool.Title))}}
 }
 
-// Seat goes on with a request that waits for seats, where there are enough now. Served says that it did; Short that it still waits for seats, so that those behind it
-// wait too. Neither: something of its own is in the way, and it keeps its place without holding up others.
+// Seat goes on with a request that waits for seats, where there are enough now. Served says that it did; Short that it
+// still waits for seats, so that those behind it wait too. Neither: something of its own is in the way, and it keeps
+// its place without holding up others.
 func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
 	if !r.WaitsForSeat() || open(r, f.Now) != nil {
 		return Outcome{}, false, false, nil
@@ -121,7 +128,8 @@ func (s *Service) SeatPlaces(ctx context.Context) (map[ID]int, error) {
 	return places, err
 }
 
-// SeatWaiting lets those go on who wait for seats, in their order, as far as seats are free; the controller calls it on its tick.
+// SeatWaiting lets those go on who wait for seats, in their order, as far as seats are free; the controller calls it on
+// its tick.
 func (s *Service) SeatWaiting(ctx context.Context) error {
 	line, err := s.Store.SeatLine(ctx)
 	if err != nil {
@@ -133,7 +141,8 @@ func (s *Service) SeatWaiting(ctx context.Context) error {
 			continue
 		}
 		short, err := s.seat(ctx, w.ID)
-		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) { // those are its own: a volume that is in use, a budget that is used up
+		// those are its own: a volume that is in use, a budget that is used up
+		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
 			return err
 		}
 		if short {
@@ -164,7 +173,8 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 			return err
 		}
 		f := facts
-		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings), s.Site().avoid(r.Wish)
+		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings),
+			s.Site().avoid(r.Wish)
 		claim := startClaim(r.Wish, f)
 		if r.Kind == ResumeKind {
 			w, err := tx.Workload(ctx, r.Workload)

@@ -70,7 +70,9 @@ func TestRulesSeeSeats(t *testing.T) {
 		t.Errorf("a size that takes none: want %+v, got %+v", want, got)
 	}
 	p, problems := policy.Compile([]policy.Rule{
-		{Name: "last-seats", When: `request.seats_taken > 0 && request.seats_left >= 0 && request.seats_left - request.seats_taken < 2`, Outcome: policy.Approve},
+		{Name: "last-seats",
+			When:    `request.seats_taken > 0 && request.seats_left >= 0 && request.seats_left - request.seats_taken < 2`,
+			Outcome: policy.Approve},
 		{Name: "rest", When: "true", Outcome: policy.Allow}})
 	if len(problems) > 0 {
 		t.Fatal(problems)

@@ -20,9 +20,11 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Store is what the service needs. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the database is away.
+// Store is what the service needs. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when
+// the database is away.
 type Store interface {
-	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is written.
+	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
+	// written.
 	DecideExclusively(ctx context.Context, fn func(Tx) error) error
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
@@ -43,13 +45,15 @@ type Store interface {
 	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
 	SeatLine(ctx context.Context) ([]Waiting, error)
 	Append(ctx context.Context, events ...audit.Event) error
-	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only Refusals gives it back.
+	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only
+	// Refusals gives it back.
 	SaveRefusal(ctx context.Context, r Request, events ...audit.Event) error
 	// Refusals lists what was refused at once since a time, newest first; cursor is what the last page gave as next.
 	Refusals(ctx context.Context, since time.Time, cursor string, limit int) ([]Request, string, error)
 }
 
-// Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer Conflict.
+// Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer
+// Conflict.
 type Tx interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
@@ -83,7 +87,8 @@ type Filter struct {
 	Limit   int
 }
 
-// Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on which Self has not spoken either.
+// Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on
+// which Self has not spoken either.
 type Inbox struct {
 	Self   identity.PersonID
 	Voices []Voice
@@ -104,7 +109,8 @@ func (in Inbox) Holds(r Request) bool {
 	}
 	asked := r.asked(in.Now)
 	return slices.ContainsFunc(in.Voices, func(v Voice) bool {
-		return !slices.Contains(spoken, v.Person) && slices.ContainsFunc(v.Keys, func(k string) bool { return slices.Contains(asked, k) })
+		return !slices.Contains(spoken, v.Person) &&
+			slices.ContainsFunc(v.Keys, func(k string) bool { return slices.Contains(asked, k) })
 	})
 }
 
@@ -151,7 +157,8 @@ func (s Site) ImagesFor(tenant string) []catalog.Image {
 	return slices.Concat(s.Catalog.Images, s.Directory.ImagesFor(tenant, s.Catalog))
 }
 
-// retired reports whether a team's own image is one that starts nothing new any more. What the catalogue hides is not looked at: who asked for it in time may be granted it.
+// retired reports whether a team's own image is one that starts nothing new any more. What the catalogue hides is not
+// looked at: who asked for it in time may be granted it.
 func (s Site) retired(tenant string, asked catalog.Image) bool {
 	if !asked.OfTeam() {
 		return false
@@ -196,7 +203,8 @@ type Service struct {
 	queue  queue
 }
 
-// Submit checks a draft and decides it. The same draft with the same idempotency key of the same person gives the request it gave before.
+// Submit checks a draft and decides it. The same draft with the same idempotency key of the same person gives the
+// request it gave before.
 func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Request, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
@@ -258,9 +266,11 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 	site := s.Site()
 	t, ok := site.Directory.ByName(d.Tenant)
 	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
-		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant", clip(d.Tenant))}})
+		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown",
+			"Tenant", clip(d.Tenant))}})
 	}
-	w, fields := Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters, Limits: site.Limits})
+	w, fields := Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters,
+		Limits: site.Limits})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}
@@ -271,7 +281,8 @@ func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) 
 func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
 	return Facts{
 		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
-		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, Prices: s.Site().Prices, ImageRetired: s.Site().retired(t.Name, w.Image),
+		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, Prices: s.Site().Prices,
+		ImageRetired: s.Site().retired(t.Name, w.Image),
 	}
 }
 
@@ -280,7 +291,8 @@ func (s *Service) past(ctx context.Context, a identity.Actor) (Past, error) {
 	return s.Store.Past(ctx, a.Person.ID, s.Now().Add(-PastDays*24*time.Hour))
 }
 
-// isolation is what rules and people are told of a wish's size, now and on its cluster. It is written down with the request: what was promised is what can be shown.
+// isolation is what rules and people are told of a wish's size, now and on its cluster. It is written down with the
+// request: what was promised is what can be shown.
 func (s *Service) isolation(ctx context.Context, w Wish) catalog.Isolation {
 	snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster)
 	if !ok {
@@ -297,7 +309,8 @@ func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) in
 	return capacity.Fit(snapshot, size)
 }
 
-func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant, key sent) (Outcome, error) {
+func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant,
+	key sent) (Outcome, error) {
 	holdings, err := tx.Holdings(ctx, t.Name)
 	if err != nil {
 		return Outcome{}, err
@@ -343,7 +356,8 @@ func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
 	}
 	switch {
 	case err != nil || v.Deleted || v.OfTeam() || v.Tenant != w.Tenant || v.Owner != a.Person.ID || v.Cluster != w.Cluster:
-		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_unknown", "Volume", clip(w.Volume))}})
+		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_unknown", "Volume",
+			clip(w.Volume))}})
 	case v.Workload != "":
 		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_in_use", "Volume", v.Name)}})
 	}
@@ -455,7 +469,8 @@ func (s *Service) refusal(a identity.Actor, d Draft, err error) (audit.Event, bo
 }
 
 // Extend asks for a longer lease of a workload: "4h" more.
-func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, more, reason, key string) (Request, error) {
+func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, more, reason,
+	key string) (Request, error) {
 	if err := identity.Known(a); err != nil {
 		return Request{}, err
 	}
@@ -574,7 +589,8 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	return r, err
 }
 
-// MayDecide says whether the actor's word counts on a request now, and else why not: it is decided, their own, they spoke already, or it asks others.
+// MayDecide says whether the actor's word counts on a request now, and else why not: it is decided, their own, they
+// spoke already, or it asks others.
 func (s *Service) MayDecide(a identity.Actor, r Request) error {
 	return mayAnswer(ApproveVerb, a, r, s.Now())
 }
@@ -598,7 +614,8 @@ func mayAnswer(verb Verb, a identity.Actor, r Request, now time.Time) error {
 	return open(r, now)
 }
 
-// working gives a tenant that may be granted something: it may have been switched off, or taken out of the settings, after it asked.
+// working gives a tenant that may be granted something: it may have been switched off, or taken out of the settings,
+// after it asked.
 func (s *Service) working(name string) (tenant.Tenant, error) {
 	t, ok := s.Site().Directory.ByName(name)
 	if !ok || t.Disabled {
@@ -610,7 +627,8 @@ func (s *Service) working(name string) (tenant.Tenant, error) {
 	return t, nil
 }
 
-func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a identity.Actor, f Facts, t tenant.Tenant) (Outcome, error) {
+func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a identity.Actor, f Facts,
+	t tenant.Tenant) (Outcome, error) {
 	r, err := tx.Request(ctx, id)
 	if err != nil {
 		return Outcome{}, err
@@ -623,7 +641,8 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 	if answer.Less.Size.Name != "" {
 		granted.Size = answer.Less.Size
 	}
-	f.Quota, f.Seats, f.Avoid = QuotaOf(t, granted.Size.Name, holdings), s.seats(granted.Size, holdings), s.Site().avoid(granted)
+	f.Quota, f.Seats, f.Avoid = QuotaOf(t, granted.Size.Name, holdings), s.seats(granted.Size, holdings),
+		s.Site().avoid(granted)
 	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
 		return Outcome{}, err
 	}
@@ -672,10 +691,12 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 	return r, err
 }
 
-// ExpireDue ends every request that nobody decided in time, and puts on record which have escalated; the controller calls it on its tick.
+// ExpireDue ends every request that nobody decided in time, and puts on record which have escalated; the controller
+// calls it on its tick.
 func (s *Service) ExpireDue(ctx context.Context) error {
 	for cursor := ""; ; {
-		pending, next, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Oldest: true, Cursor: cursor, Limit: 500})
+		pending, next, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Oldest: true, Cursor: cursor,
+			Limit: 500})
 		if err != nil {
 			return err
 		}
@@ -709,7 +730,8 @@ func (s *Service) expire(ctx context.Context, id ID) error {
 	})
 }
 
-// escalate writes once for each step that has escalated that it has. What the record holds already is looked for without a lock first: most have been told of.
+// escalate writes once for each step that has escalated that it has. What the record holds already is looked for
+// without a lock first: most have been told of.
 func (s *Service) escalate(ctx context.Context, p Request) error {
 	if told, err := s.Store.Escalated(ctx, p.ID, p.since()); told || err != nil {
 		return err
@@ -754,7 +776,8 @@ func (s *Service) PastOf(ctx context.Context, a identity.Actor, id ID) (Past, er
 // Scope says whose requests a list shows.
 type Scope string
 
-// The scopes: one's own, those waiting for one's decision, those that one may read and that wait for nothing but a licence seat, all that one may read.
+// The scopes: one's own, those waiting for one's decision, those that one may read and that wait for nothing but a
+// licence seat, all that one may read.
 const (
 	ScopeMine    Scope = "mine"
 	ScopeInbox   Scope = "inbox"
@@ -790,7 +813,8 @@ func (s *Service) Waiting(ctx context.Context, a identity.Actor) (int, error) {
 	return s.Store.Waiting(ctx, s.inbox(a))
 }
 
-// Decides reports whether the actor's word may be asked for at all: as an approver, or by a rule that names a party of theirs.
+// Decides reports whether the actor's word may be asked for at all: as an approver, or by a rule that names a party of
+// theirs.
 func (s *Service) Decides(a identity.Actor) bool {
 	if identity.Known(a) != nil {
 		return false

@@ -17,13 +17,15 @@ import (
 )
 
 var (
-	parties = []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin}, {Group: "security"}, {Group: "finance"}}
-	odds    = rand.New(rand.NewPCG(7, 11))
+	parties = []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin},
+		{Group: "security"}, {Group: "finance"}}
+	odds = rand.New(rand.NewPCG(7, 11))
 )
 
 // anyone is a person with roles and groups by chance.
 func anyone(i int) identity.Actor {
-	a := identity.Actor{Person: identity.Person{ID: identity.PersonID(fmt.Sprintf("p-%d", i)), Name: fmt.Sprintf("P%d", i)}, Tenants: map[string][]identity.Role{}}
+	a := identity.Actor{Person: identity.Person{ID: identity.PersonID(fmt.Sprintf("p-%d", i)),
+		Name: fmt.Sprintf("P%d", i)}, Tenants: map[string][]identity.Role{}}
 	for _, p := range parties {
 		if odds.IntN(3) > 0 {
 			continue
@@ -54,8 +56,10 @@ func anySteps() []policy.Step {
 }
 
 func waiting(steps []policy.Step) Request {
-	return Request{ID: "r-1", Kind: StartKind, Asker: "p-dana", AskerName: "Dana", State: Pending, CreatedAt: now, ExpiresAt: now.Add(TTL),
-		Wish: Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb", Size: slice, Image: lab, Cluster: "main", Lease: hours(8)}, Decision: Decision{Steps: steps, Since: now}}
+	return Request{ID: "r-1", Kind: StartKind, Asker: "p-dana", AskerName: "Dana", State: Pending, CreatedAt: now,
+		ExpiresAt: now.Add(TTL),
+		Wish: Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb", Size: slice, Image: lab, Cluster: "main",
+			Lease: hours(8)}, Decision: Decision{Steps: steps, Since: now}}
 }
 
 var yes = Answer{Verb: ApproveVerb}
@@ -75,7 +79,8 @@ func enough(steps []policy.Step) []identity.Actor {
 	return people
 }
 
-// TestNoStepIsADeadEnd: whoever spoke before and in whatever order, a request that waits can be finished by people who are there, and each yes brings it nearer.
+// TestNoStepIsADeadEnd: whoever spoke before and in whatever order, a request that waits can be finished by people who
+// are there, and each yes brings it nearer.
 func TestNoStepIsADeadEnd(t *testing.T) {
 	for range 2000 {
 		r := waiting(anySteps())
@@ -163,8 +168,9 @@ func tightened(steps []policy.Step) []policy.Step {
 	return tight
 }
 
-// TestTighteningNeverApprovesMore: what the same people in the same order get through under stricter steps, they get through under the others. Every run draws seeds of its
-// own; one that fails says its seed, which REQUEST_SEED takes up again.
+// TestTighteningNeverApprovesMore: what the same people in the same order get through under stricter steps, they get
+// through under the others. Every run draws seeds of its own; one that fails says its seed, which REQUEST_SEED takes up
+// again.
 func TestTighteningNeverApprovesMore(t *testing.T) {
 	before := odds
 	t.Cleanup(func() { odds = before })
@@ -211,11 +217,14 @@ func TestTighteningNeverApprovesMore(t *testing.T) {
 }
 
 func TestTwoSteps(t *testing.T) {
-	steps := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: hours(4), Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{{Group: "security"}}}}
-	olga := identity.Actor{Person: identity.Person{ID: "p-olga", Name: "Olga", Groups: []string{"security"}}, Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
+	steps := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: hours(4),
+		Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{{Group: "security"}}}}
+	olga := identity.Actor{Person: identity.Person{ID: "p-olga", Name: "Olga", Groups: []string{"security"}},
+		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
 	sam := identity.Actor{Person: identity.Person{ID: "p-sam", Name: "Sam", Groups: []string{"security"}}}
 	root := identity.Actor{Person: identity.Person{ID: "p-root", Name: "Root"}, Global: []identity.Role{identity.Admin}}
-	other := identity.Actor{Person: identity.Person{ID: "p-x"}, Tenants: map[string][]identity.Role{"speech": {identity.Owner}}}
+	other := identity.Actor{Person: identity.Person{ID: "p-x"},
+		Tenants: map[string][]identity.Role{"speech": {identity.Owner}}}
 	r, f := waiting(steps), facts(t)
 	refused := func(who identity.Actor, kind fault.Kind, sentence string) {
 		t.Helper()
@@ -228,7 +237,8 @@ func TestTwoSteps(t *testing.T) {
 	refused(ada, fault.Forbidden, "request.not_approver")
 	refused(root, fault.Forbidden, "request.not_now")
 	first, err := Decide(r, Answer{Verb: ApproveVerb, Note: "yes"}, olga, f)
-	if err != nil || first.Request.State != Pending || first.Workload != nil || len(first.Events) != 1 || first.Events[0].Kind != "request.consented" {
+	if err != nil || first.Request.State != Pending || first.Workload != nil || len(first.Events) != 1 ||
+		first.Events[0].Kind != "request.consented" {
 		t.Fatalf("want one step done, got %+v %v", first, err)
 	}
 	late := f
@@ -257,7 +267,8 @@ func TestAWordGivenEarlyDoesNotBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, second := range []identity.Actor{{Person: identity.Person{ID: "p-1", Groups: []string{"security"}}}, {Person: identity.Person{ID: "p-2"}, Global: []identity.Role{identity.Approver}}} {
+	for _, second := range []identity.Actor{{Person: identity.Person{ID: "p-1", Groups: []string{"security"}}},
+		{Person: identity.Person{ID: "p-2"}, Global: []identity.Role{identity.Approver}}} {
 		if done, err := Decide(out.Request, yes, second, f); err != nil || done.Request.State != Approved {
 			t.Errorf("%s: want it approved, got %v", second.Person.ID, err)
 		}
@@ -268,7 +279,8 @@ func TestStandingIn(t *testing.T) {
 	r, f := waiting(policy.OneOf(identity.Approver)), facts(t)
 	bea := identity.Actor{Person: identity.Person{ID: "p-bea", Name: "Bea"}, StandsFor: []identity.Actor{ada}}
 	out, err := Decide(r, yes, bea, f)
-	if c := out.Request.Decision.Consents; err != nil || out.Request.State != Approved || c[0].By != "p-bea" || c[0].For != "p-ada" {
+	if c := out.Request.Decision.Consents; err != nil || out.Request.State != Approved || c[0].By != "p-bea" ||
+		c[0].For != "p-ada" {
 		t.Fatalf("want Bea to speak for Ada, got %+v %v", c, err)
 	}
 	if e := out.Events[0]; e.Actor != "p-bea" || e.Behalf != "p-ada" {
@@ -284,10 +296,12 @@ func TestStandingIn(t *testing.T) {
 	}
 }
 
-// TestBeforeItEscalatesNobodyCountsForAll: an administrator may speak at once where an approver is asked, and for the other parties only when the step has escalated. It
-// was otherwise: one yes of an administrator counted for finance as well, hours before.
+// TestBeforeItEscalatesNobodyCountsForAll: an administrator may speak at once where an approver is asked, and for the
+// other parties only when the step has escalated. It was otherwise: one yes of an administrator counted for finance as
+// well, hours before.
 func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
-	step := policy.Step{From: []identity.Party{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4), Then: []identity.Party{{Role: identity.Admin}}}
+	step := policy.Step{From: []identity.Party{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4),
+		Then: []identity.Party{{Role: identity.Admin}}}
 	for after, want := range map[time.Duration]State{time.Hour: Pending, 4 * time.Hour: Approved} {
 		r, f := waiting([]policy.Step{step}), facts(t)
 		f.Now = f.Now.Add(after)

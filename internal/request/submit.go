@@ -18,8 +18,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Facts is the world as Submit and Decide may see it: gathered by the shell under the lock that serialises grants, so that two
-// people cannot be promised the same last slice.
+// Facts is the world as Submit and Decide may see it: gathered by the shell under the lock that serialises grants, so
+// that two people cannot be promised the same last slice.
 type Facts struct {
 	Now          time.Time
 	ID           ID          // for a new request
@@ -69,7 +69,8 @@ func QuotaOf(t tenant.Tenant, size string, holdings []workload.Holding) Quota {
 	return q
 }
 
-// Outcome is what a submission or a decision leads to: the request, the workload that is to be saved with it (nil for none), and what the audit records.
+// Outcome is what a submission or a decision leads to: the request, the workload that is to be saved with it (nil for
+// none), and what the audit records.
 type Outcome struct {
 	Request  Request
 	Workload *workload.Workload
@@ -77,8 +78,9 @@ type Outcome struct {
 	Events   []audit.Event
 }
 
-// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted at all. Where rules, quota, seats or budget refuse it, the
-// outcome holds the request that did not come about, with the facts that were looked at.
+// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted
+// at all. Where rules, quota, seats or budget refuse it, the outcome holds the request that did not come about, with
+// the facts that were looked at.
 func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
@@ -132,15 +134,18 @@ func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome,
 }
 
 // SubmitExtension decides the wish to keep a workload for longer.
-func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, a identity.Actor, f Facts) (Outcome, error) {
-	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster, Lease: more, Reason: reason, Workload: w.ID}
+func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, a identity.Actor,
+	f Facts) (Outcome, error) {
+	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+		Lease: more, Reason: reason, Workload: w.ID}
 	f.Extends = &w
 	whole := extendedUntil(w, more, f.Now).Sub(w.Lease.From)
 	if !w.CanExtend() {
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.gone"))
 	}
 	if limit := w.Size.MaxLease.Std(); limit > 0 && whole > limit {
-		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.extension_too_long", "Most", w.Size.MaxLease.String())}})
+		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.extension_too_long",
+			"Most", w.Size.MaxLease.String())}})
 	}
 	seen := PolicyFacts(ExtendKind, wish, a, f, whole)
 	r := Request{
@@ -185,13 +190,15 @@ func Expire(r Request, now time.Time) Outcome {
 	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestExpired, now, i18n.Text{})}}
 }
 
-// Escalate says that a step has escalated; no events where it has not. The request stays as it is, and so do the pages on which it is read.
+// Escalate says that a step has escalated; no events where it has not. The request stays as it is, and so do the pages
+// on which it is read.
 func Escalate(r Request, now time.Time) Outcome {
 	at, then := r.Escalates()
 	if len(then) == 0 || now.Before(at) || open(r, now) != nil {
 		return Outcome{}
 	}
-	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestEscalated, now, policy.WhoOf(then, false))}}
+	return Outcome{Request: r, Events: []audit.Event{event(r, identity.System(), audit.RequestEscalated, now,
+		policy.WhoOf(then, false))}}
 }
 
 func open(r Request, now time.Time) error {
@@ -227,10 +234,13 @@ func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 
 func newWorkload(r Request, f Facts) workload.Workload {
 	w := workload.Workload{
-		ID: f.Workload, Name: r.Wish.Name, Kind: r.Wish.Kind, Tenant: r.Wish.Tenant, Owner: r.Asker, OwnerName: r.AskerName, Size: r.Wish.Size,
-		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB, Volume: r.Wish.Volume,
+		ID: f.Workload, Name: r.Wish.Name, Kind: r.Wish.Kind, Tenant: r.Wish.Tenant, Owner: r.Asker, OwnerName: r.AskerName,
+		Size:  r.Wish.Size,
+		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB,
+		Volume:  r.Wish.Volume,
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
-		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now, UpdatedAt: f.Now,
+		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
+		UpdatedAt:  f.Now,
 		AvoidNodes: f.Avoid, Mounts: r.Wish.Mounts,
 	}
 	var pool license.Pool
@@ -262,9 +272,11 @@ func shortages(w Wish, f Facts) []fault.Field {
 	case f.Quota.Limit == 0:
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
 	case f.Quota.Full():
-		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used, "Limit", f.Quota.Limit)}}
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.quota_full", "Size", w.Size.Title, "Used", f.Quota.Used,
+			"Limit", f.Quota.Limit)}}
 	case f.seatRefused(w):
-		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats", f.Seats.Pool.Seats)}}
+		return []fault.Field{{Name: "size", Reason: i18n.T("request.no_seat", "Pool", f.Seats.Pool.Title, "Seats",
+			f.Seats.Pool.Seats)}}
 	}
 	return nil
 }
@@ -274,11 +286,15 @@ func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Durati
 	all := w
 	all.Lease = catalog.Duration(whole)
 	facts := policy.Facts{
-		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Person: a.Person.Email, Groups: a.Person.Groups, Size: w.Size.Name,
-		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share, Hours: whole.Hours(),
+		Kind: string(kind), Workload: string(w.Kind), Tenant: w.Tenant, Person: a.Person.Email, Groups: a.Person.Groups,
+		Size:       w.Size.Name,
+		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share,
+		Hours:     whole.Hours(),
 		Cost:      float64(f.estimate(kind, all).Minor) / 100,
-		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit), QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
-		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests), PastCost: float64(f.Past.Minor) / 100,
+		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit),
+		QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
+		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests),
+		PastCost: float64(f.Past.Minor) / 100,
 	}
 	if !f.Fit.Known {
 		facts.Free = -1
@@ -317,6 +333,7 @@ func defaultName(kind catalog.WorkloadKind, p identity.Person, suffix string) st
 
 func event(r Request, a identity.Actor, kind audit.Kind, at time.Time, detail i18n.Text) audit.Event {
 	e := audit.By(a, kind, at)
-	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Wish.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule, detail
+	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Wish.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule,
+		detail
 	return e
 }

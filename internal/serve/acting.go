@@ -20,8 +20,8 @@ const (
 	actingEnd = "/acting/end"
 )
 
-// acting is the actor of a session of an administrator who looks through somebody else's eyes. It ends by itself when its time is over, or when one of the two has become
-// somebody with whom it could not begin.
+// acting is the actor of a session of an administrator who looks through somebody else's eyes. It ends by itself when
+// its time is over, or when one of the two has become somebody with whom it could not begin.
 func (s *Server) acting(ctx context.Context, session identity.Session, own identity.Actor) (identity.Actor, error) {
 	p, err := s.opts.Store.Person(ctx, session.ActingAs)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -35,18 +35,22 @@ func (s *Server) acting(ctx context.Context, session identity.Session, own ident
 	return seen, nil
 }
 
-// mayActAs: an administrator as somebody who is none. Two who are would be a way around that nobody decides their own requests.
+// mayActAs: an administrator as somebody who is none. Two who are would be a way around that nobody decides their own
+// requests.
 func mayActAs(own, seen identity.Actor) bool {
-	return identity.Can(own, identity.ActAs, identity.Thing{}) && !seen.Person.Disabled && !seen.Is(identity.Admin) && seen.Person.ID != own.Person.ID
+	return identity.Can(own, identity.ActAs, identity.Thing{}) && !seen.Person.Disabled && !seen.Is(identity.Admin) &&
+		seen.Person.ID != own.Person.ID
 }
 
 func actingEvent(own identity.Actor, kind audit.Kind, seen identity.Person, at time.Time) audit.Event {
 	e := audit.By(own, kind, at)
-	e.Behalf, e.BehalfName, e.Detail = seen.ID, seen.Name, i18n.T("serve.acting_as", "Name", seen.Name, "Email", seen.Email)
+	e.Behalf, e.BehalfName, e.Detail = seen.ID, seen.Name, i18n.T("serve.acting_as", "Name", seen.Name, "Email",
+		seen.Email)
 	return e
 }
 
-// readOnly refuses whatever could change something to those who look through somebody else's eyes, and notes that it was tried; ending that, or the session, they may.
+// readOnly refuses whatever could change something to those who look through somebody else's eyes, and notes that it
+// was tried; ending that, or the session, they may.
 func (s *Server) readOnly(a identity.Actor, r *http.Request) error {
 	if a.Behind == nil || !changes(r.Method) || r.URL.Path == actingEnd || r.URL.Path == "/signout" {
 		return nil
@@ -87,7 +91,8 @@ func (s *Server) actAs(c echo.Context) error {
 		return fault.New(fault.Forbidden, i18n.T("serve.acting_not_them"))
 	}
 	now := s.opts.Now()
-	if err := s.opts.Store.ActAs(ctx, a.Session, p.ID, now.Add(actingFor), actingEvent(a, audit.ActingBegun, p, now)); err != nil {
+	if err := s.opts.Store.ActAs(ctx, a.Session, p.ID, now.Add(actingFor), actingEvent(a, audit.ActingBegun, p,
+		now)); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/")
@@ -97,7 +102,8 @@ func (s *Server) actAs(c echo.Context) error {
 func (s *Server) endActing(c echo.Context) error {
 	a := identity.ActorFrom(c.Request().Context())
 	if a.Behind != nil {
-		if err := s.opts.Store.EndActing(c.Request().Context(), a.Session, audit.By(a, audit.ActingEnded, s.opts.Now())); err != nil {
+		if err := s.opts.Store.EndActing(c.Request().Context(), a.Session,
+			audit.By(a, audit.ActingEnded, s.opts.Now())); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// calls counts what is asked of the portal. The route is the pattern that matched, never the path, so that nobody can make new series by asking.
+// calls counts what is asked of the portal. The route is the pattern that matched, never the path, so that nobody can
+// make new series by asking.
 type calls struct {
 	total *prometheus.CounterVec
 	took  *prometheus.HistogramVec
@@ -22,10 +23,13 @@ type calls struct {
 
 func newCalls(registry prometheus.Registerer) *calls {
 	m := &calls{known: map[string]bool{},
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_http_requests_total", Help: "Calls of pages and API that were answered."}, []string{"method", "route", "code"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "gpu_portal_http_requests_total",
+			Help: "Calls of pages and API that were answered."}, []string{"method", "route", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "gpu_portal_http_request_duration_seconds",
-			Help: "Time until a call of pages or API was answered; streams of open pages are left out.", Buckets: []float64{.005, .02, .05, .15, .5, 1, 2.5, 10}}, []string{"route"}),
-		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: "gpu_portal_http_requests_in_flight", Help: "Calls of pages and API that are being answered, streams included."}),
+			Help:    "Time until a call of pages or API was answered; streams of open pages are left out.",
+			Buckets: []float64{.005, .02, .05, .15, .5, 1, 2.5, 10}}, []string{"route"}),
+		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: "gpu_portal_http_requests_in_flight",
+			Help: "Calls of pages and API that are being answered, streams included."}),
 	}
 	if registry != nil {
 		registry.MustRegister(m.total, m.took, m.open)
@@ -51,8 +55,8 @@ func (m *calls) counted(next echo.HandlerFunc) echo.HandlerFunc {
 // noRoute stands for every path that leads nowhere.
 const noRoute = "none"
 
-// routeOf is the pattern that matched: within what is mounted as a whole, as the API is, that of its own mux. Where nothing matched, echo has the path itself
-// in the place of the pattern.
+// routeOf is the pattern that matched: within what is mounted as a whole, as the API is, that of its own mux. Where
+// nothing matched, echo has the path itself in the place of the pattern.
 func (m *calls) routeOf(c echo.Context) string {
 	if _, pattern, inner := strings.Cut(c.Request().Pattern, " "); inner {
 		return pattern
@@ -70,7 +74,8 @@ func (m *calls) knows(routes []*echo.Route) {
 	}
 }
 
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodOptions}
 
 func methodOf(method string) string {
 	if slices.Contains(methods, method) {
@@ -79,7 +84,8 @@ func methodOf(method string) string {
 	return "other"
 }
 
-// traced begins a trace for each call but those of machines that only look whether we live, and of files. Its name is the pattern that matched.
+// traced begins a trace for each call but those of machines that only look whether we live, and of files. Its name is
+// the pattern that matched.
 func (s *Server) traced(m *calls) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -91,7 +97,8 @@ func (s *Server) traced(m *calls) echo.MiddlewareFunc {
 			err := next(c)
 			method, route, status := methodOf(c.Request().Method), m.routeOf(c), c.Response().Status
 			span.Name(method + " " + route)
-			span.Set("http.request.method", method, "http.route", route, "http.response.status_code", strconv.Itoa(status), "request", RequestID(c))
+			span.Set("http.request.method", method, "http.route", route, "http.response.status_code", strconv.Itoa(status),
+				"request", RequestID(c))
 			var failed error
 			if status >= http.StatusInternalServerError {
 				failed = errFailed

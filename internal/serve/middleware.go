@@ -21,7 +21,8 @@ import (
 )
 
 // csp allows our own files only: no inline script or style, no frames, no other origin.
-const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // headers sets what every answer carries, errors and streams included (ASVS 3.4).
@@ -78,7 +79,8 @@ func (s *Server) access(next echo.HandlerFunc) echo.HandlerFunc {
 		if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 			level = slog.LevelDebug
 		}
-		attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms", time.Since(start).Milliseconds(),
+		attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms",
+			time.Since(start).Milliseconds(),
 			"request", RequestID(c), "person", string(identity.ActorFrom(r.Context()).Person.ID), "address", s.Address(r)}
 		if id := trace.ID(r.Context()); id != "" {
 			attrs = append(attrs, "trace", id)
@@ -106,8 +108,9 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// crossOrigin refuses state changes that another site makes a browser send. Bearer tokens are not sent by browsers on their own, so API calls with one pass.
-// A call with a session has to show where it comes from: browsers do, with every POST.
+// crossOrigin refuses state changes that another site makes a browser send. Bearer tokens are not sent by browsers on
+// their own, so API calls with one pass. A call with a session has to show where it comes from: browsers do, with every
+// POST.
 func (s *Server) crossOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	if err := protection.AddTrustedOrigin(s.origin); err != nil { // a proxy may have put another Host into the call
@@ -119,7 +122,8 @@ func (s *Server) crossOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		err := protection.Check(r)
-		if err == nil && changes(r.Method) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" && !sessionless(r) {
+		if err == nil && changes(r.Method) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" &&
+			!sessionless(r) {
 			err = errNoOrigin
 		}
 		if err != nil {
@@ -156,7 +160,8 @@ func (s *Server) language(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// Address is where a call came from: the peer, or, when the peer is a trusted proxy, the last address that no trusted proxy added.
+// Address is where a call came from: the peer, or, when the peer is a trusted proxy, the last address that no trusted
+// proxy added.
 func (s *Server) Address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -15,8 +15,9 @@ const (
 	mostAddresses = 10_000 // that are counted one by one; all others together are one
 )
 
-// refusals keeps somebody who tries again and again from filling the record: of each address the first refused sign-in is written at once, and then one row a minute
-// with how many there were more. IPv6 addresses count by their /64, which is one customer's.
+// refusals keeps somebody who tries again and again from filling the record: of each address the first refused sign-in
+// is written at once, and then one row a minute with how many there were more. IPv6 addresses count by their /64, which
+// is one customer's.
 type refusals struct {
 	now   func() time.Time
 	write func(ctx context.Context, events ...audit.Event) error
@@ -91,15 +92,16 @@ func (r *refusals) due(all bool) []audit.Event {
 		case t.more == 0:
 			delete(r.open, key)
 		default:
-			events = append(events, audit.Event{Kind: audit.SignInRefused, At: now, Address: t.address, Detail: i18n.T("signin.refused_more", "Count", t.more, "Reason", t.last)})
+			events = append(events, audit.Event{Kind: audit.SignInRefused, At: now, Address: t.address,
+				Detail: i18n.T("signin.refused_more", "Count", t.more, "Reason", t.last)})
 			t.since, t.more = now, 0
 		}
 	}
 	return events
 }
 
-// FlushRefusals writes down how many sign-ins were refused beside those in the record, of each address whose minute is over, or of all. The app calls it now and then,
-// and at the end.
+// FlushRefusals writes down how many sign-ins were refused beside those in the record, of each address whose minute is
+// over, or of all. The app calls it now and then, and at the end.
 func (s *Server) FlushRefusals(ctx context.Context, all bool) error {
 	return s.refusals.flush(ctx, all)
 }

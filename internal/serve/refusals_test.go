@@ -46,7 +46,8 @@ func TestRefusalsFillNoRecord(t *testing.T) {
 		group.Go(func() { _ = refused.note(ctx, "192.0.2.1", i18n.T("a")) })
 	}
 	group.Wait()
-	for _, address := range []string{"192.0.2.2", "2001:db8::1", "2001:db8::ffff", "2001:db8:0:1::1"} { // the second and third are neighbours
+	// the second and third are neighbours
+	for _, address := range []string{"192.0.2.2", "2001:db8::1", "2001:db8::ffff", "2001:db8:0:1::1"} {
 		if err := refused.note(ctx, address, i18n.T("b")); err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
-// Route is one entry of the surface. A route that is not Public needs someone who is signed in; Action says what it is for, and guards walk it.
+// Route is one entry of the surface. A route that is not Public needs someone who is signed in; Action says what it is
+// for, and guards walk it.
 type Route struct {
 	Method  string
 	Path    string
@@ -59,7 +60,8 @@ type Provider interface {
 type Renewals interface {
 	// Begin makes a fresh session one that can be renewed, or one that ends with the provider's token.
 	Begin(n identity.Session, in oidc.SignedIn) (identity.Session, error)
-	// Fresh gives the session with groups that count. Unauthenticated when the provider has ended it, Unavailable while nobody can say.
+	// Fresh gives the session with groups that count. Unauthenticated when the provider has ended it, Unavailable while
+	// nobody can say.
 	Fresh(ctx context.Context, n identity.Session) (identity.Session, error)
 }
 
@@ -67,8 +69,8 @@ type Renewals interface {
 type Pages interface {
 	Error(c echo.Context, d problem.Details) error
 	SignIn(c echo.Context, returnTo string, problem i18n.Text) error
-	// Leave sends the browser to another site by a page of our own, not by a redirect: form-action covers the whole chain of redirects after a
-	// form, and providers pass people on to hosts that nobody can list.
+	// Leave sends the browser to another site by a page of our own, not by a redirect: form-action covers the whole chain
+	// of redirects after a form, and providers pass people on to hosts that nobody can list.
 	Leave(c echo.Context, target string) error
 }
 
@@ -110,20 +112,26 @@ type Server struct {
 // maxBody bounds what anyone may send; the largest honest form is some kilobytes.
 const maxBody = 1 << 20
 
-// New builds the edge around the given routes and mounted handlers (path prefix to handler; they are public and guard themselves, as static files do).
+// New builds the edge around the given routes and mounted handlers (path prefix to handler; they are public and guard
+// themselves, as static files do).
 func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
-		refusals: newRefusals(o.Now, func(ctx context.Context, events ...audit.Event) error { return o.Store.Append(ctx, events...) })}
+		refusals: newRefusals(o.Now, func(ctx context.Context, events ...audit.Event) error {
+			return o.Store.Append(ctx,
+				events...)
+		})}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.answerError
-	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is slow.
+	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is
+	// slow.
 	counts := newCalls(o.Metrics)
-	e.Use(counts.counted, s.traced(counts), requestID, s.access, s.headers, s.language, recovered, limitBody, s.crossOrigin, s.authenticate)
+	e.Use(counts.counted, s.traced(counts), requestID, s.access, s.headers, s.language, recovered, limitBody,
+		s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
 		if !r.Public {
@@ -214,7 +222,8 @@ func (s *Server) answerError(err error, c echo.Context) {
 
 func (s *Server) ownRoutes() []Route {
 	routes := []Route{
-		{Method: http.MethodGet, Path: "/healthz", Public: true, Handler: func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }},
+		{Method: http.MethodGet, Path: "/healthz", Public: true,
+			Handler: func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }},
 		{Method: http.MethodGet, Path: "/readyz", Public: true, Handler: s.readyz},
 		{Method: http.MethodGet, Path: "/signin", Public: true, Handler: s.signInPage},
 		{Method: http.MethodPost, Path: "/signin", Public: true, Handler: s.signInStart},
@@ -224,7 +233,8 @@ func (s *Server) ownRoutes() []Route {
 		{Method: http.MethodPost, Path: actingEnd, Action: identity.ReadCatalog, Handler: s.endActing},
 	}
 	if s.opts.AuthorizeGateway != nil {
-		routes = append(routes, Route{Method: http.MethodGet, Path: "/gateway/authorize", Action: identity.OpenWorkload, Handler: s.authorizeGateway})
+		routes = append(routes, Route{Method: http.MethodGet, Path: "/gateway/authorize", Action: identity.OpenWorkload,
+			Handler: s.authorizeGateway})
 	}
 	return routes
 }
@@ -246,7 +256,8 @@ func (s *Server) authorizeGateway(c echo.Context) error {
 	if a.Via != identity.ViaSession {
 		return fault.New(fault.Forbidden, i18n.T("problem.browser_only"))
 	}
-	target, err := s.opts.AuthorizeGateway(c.Request().Context(), a, a.Session, c.QueryParam("workload"), c.QueryParam("return"), c.QueryParam("state"))
+	target, err := s.opts.AuthorizeGateway(c.Request().Context(), a, a.Session, c.QueryParam("workload"),
+		c.QueryParam("return"), c.QueryParam("state"))
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,10 @@ const (
 // undecidedKey marks a call with a session of which nobody can say now whether it holds.
 const undecidedKey = "undecided"
 
-// authenticate finds out who calls and puts the actor into the context. A call without or with a dead session goes on as nobody; a bad bearer
-// token is refused at once, so that a program hears of it. While nobody can say whether a session holds, the call goes on as nobody too, for styles and the way
-// out need no name; what does need one answers with the reason.
+// authenticate finds out who calls and puts the actor into the context. A call without or with a dead session goes on
+// as nobody; a bad bearer token is refused at once, so that a program hears of it. While nobody can say whether a
+// session holds, the call goes on as nobody too, for styles and the way out need no name; what does need one answers
+// with the reason.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		a, err := s.actor(c)
@@ -90,10 +91,12 @@ func (s *Server) actor(c echo.Context) (identity.Actor, error) {
 	return a, nil
 }
 
-// renew gives a session whose person has other roles than before another cookie, so that one that somebody got hold of does not become more than it was (T-SESS-2).
+// renew gives a session whose person has other roles than before another cookie, so that one that somebody got hold of
+// does not become more than it was (T-SESS-2).
 func (s *Server) renew(c echo.Context, session identity.Session, a identity.Actor) error {
 	roles := identity.RolesHash(a)
-	if session.Roles == roles || strings.HasPrefix(c.Request().URL.Path, "/static/") { // what caches may keep carries no cookie
+	// what caches may keep carries no cookie
+	if session.Roles == roles || strings.HasPrefix(c.Request().URL.Path, "/static/") {
 		return nil
 	}
 	now, fresh := s.opts.Now(), identity.NewCredential()
@@ -217,7 +220,8 @@ func (s *Server) signInCallback(c echo.Context) error {
 		return s.signInFailed(c, fault.New(fault.Forbidden, i18n.T("signin.disabled")), flow.ReturnTo)
 	}
 	credential := identity.NewCredential()
-	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now, SeenAt: now,
+	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now,
+		SeenAt: now,
 		EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken}
 	if s.opts.Renewals != nil {
 		if session, err = s.opts.Renewals.Begin(session, in); err != nil {
@@ -292,7 +296,8 @@ func (s *Server) signedOut(c echo.Context, session identity.Session) audit.Event
 }
 
 func hostCookie(name, value string, life time.Duration) *http.Cookie {
-	cookie := &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	cookie := &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
 	if life < 0 {
 		cookie.MaxAge = -1
 	} else {

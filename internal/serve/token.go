@@ -17,8 +17,10 @@ type TokenStore interface {
 	TouchToken(ctx context.Context, id string, now time.Time) error
 }
 
-// ActorByToken says who a bearer token belongs to. Every refusal is the same Unauthenticated fault, so that nothing can be learned from it.
-func ActorByToken(ctx context.Context, store TokenStore, actor func(identity.Person, identity.Via) identity.Actor, text string, now time.Time) (identity.Actor, error) {
+// ActorByToken says who a bearer token belongs to. Every refusal is the same Unauthenticated fault, so that nothing can
+// be learned from it.
+func ActorByToken(ctx context.Context, store TokenStore, actor func(identity.Person, identity.Via) identity.Actor,
+	text string, now time.Time) (identity.Actor, error) {
 	refused := fault.New(fault.Unauthenticated, i18n.T("problem.token"))
 	rest, found := strings.CutPrefix(text, identity.TokenPrefix)
 	credential, ok := identity.ParseCredential(rest)

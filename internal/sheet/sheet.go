@@ -32,7 +32,8 @@ func (w Writer) Flush() error {
 // number is one below zero: it begins like a formula and is none.
 var number = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
 
-// Harmless keeps a spreadsheet from running what a person typed: a cell that begins like a formula gets an apostrophe (OWASP, CSV injection).
+// Harmless keeps a spreadsheet from running what a person typed: a cell that begins like a formula gets an apostrophe
+// (OWASP, CSV injection).
 func Harmless(text string) string {
 	if !number.MatchString(text) && text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text

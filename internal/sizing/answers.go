@@ -53,8 +53,9 @@ const (
 // Precisions lists them, the widest first.
 func Precisions() []Precision { return []Precision{FP32, FP16, INT8, INT4} }
 
-// Answers are what somebody said. The zero value asks for a notebook to try things in, among colleagues. Of the three ways to say how much memory is needed the first that
-// is there counts: MemoryGiB, a model by name, a number of parameters.
+// Answers are what somebody said. The zero value asks for a notebook to try things in, among colleagues. Of the three
+// ways to say how much memory is needed the first that is there counts: MemoryGiB, a model by name, a number of
+// parameters.
 type Answers struct {
 	Work      Work
 	Sharing   Sharing
@@ -100,7 +101,8 @@ func Check(a Answers) (Answers, []fault.Field) {
 	for _, n := range []struct {
 		field       string
 		value, most float64
-	}{{"memoryGiB", a.MemoryGiB, mostGiB}, {"billions", a.Billions, mostBillions}, {"tokens", float64(a.Tokens), mostTokens}, {"batch", float64(a.Batch), mostBatch}} {
+	}{{"memoryGiB", a.MemoryGiB, mostGiB}, {"billions", a.Billions, mostBillions},
+		{"tokens", float64(a.Tokens), mostTokens}, {"batch", float64(a.Batch), mostBatch}} {
 		if !(n.value >= 0 && n.value <= n.most) { // not a number is neither
 			wrong(n.field, i18n.T("sizing.out_of_bounds", "Bound", int(n.most)))
 		}

@@ -18,8 +18,9 @@ type Model struct {
 	Source   string // repository whose config.json says so
 }
 
-// models are those that people ask for. Layers, key-value heads and head size are num_hidden_layers, num_key_value_heads and head_dim (or hidden_size divided by
-// num_attention_heads) of config.json in the repository on huggingface.co that Source names; parameters are what its model card says.
+// models are those that people ask for. Layers, key-value heads and head size are num_hidden_layers,
+// num_key_value_heads and head_dim (or hidden_size divided by num_attention_heads) of config.json in the repository on
+// huggingface.co that Source names; parameters are what its model card says.
 var models = []Model{
 	{"Qwen2.5 0.5B", 0.49, 24, 2, 64, "Qwen/Qwen2.5-0.5B"},
 	{"Llama 3.2 1B", 1.24, 16, 8, 64, "meta-llama/Llama-3.2-1B"},
@@ -52,7 +53,8 @@ func ModelNamed(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// likely is the known model next in size: its layers and heads are a fair guess for one of which only the parameters are told.
+// likely is the known model next in size: its layers and heads are a fair guess for one of which only the parameters
+// are told.
 func likely(billions float64) Model {
 	best := models[0]
 	for _, m := range models {
@@ -68,14 +70,18 @@ func likely(billions float64) Model {
 var bytesOf = map[Precision]float64{FP32: 4, FP16: 2, INT8: 1, INT4: 0.5}
 
 const (
-	// adamBytes are what training with Adam in mixed precision keeps of each parameter: weight and gradient in 16 bits, and in 32 bits a copy of the weight and the two
-	// moments: 2+2+4+4+4 (Rajbhandari and others, ZeRO, 2020, section 3.1).
+	// adamBytes are what training with Adam in mixed precision keeps of each parameter: weight and gradient in 16 bits,
+	// and in 32 bits a copy of the weight and the two moments: 2+2+4+4+4 (Rajbhandari and others, ZeRO, 2020, section
+	// 3.1).
 	adamBytes = 16
-	// trained is how much of a model adapters train. A guess: LoRA of rank 16 on all linear layers is between half and one per cent.
+	// trained is how much of a model adapters train. A guess: LoRA of rank 16 on all linear layers is between half and one
+	// per cent.
 	trained = 0.01
-	// activationShare of what a model keeps is added for activations when training, with checkpoints in each layer. A guess: it grows with batch and length.
+	// activationShare of what a model keeps is added for activations when training, with checkpoints in each layer. A
+	// guess: it grows with batch and length.
 	activationShare = 0.2
-	// overheadShare and overheadGiB are CUDA's context, libraries and what an allocator cannot use. A guess: 0.5 to 1.5 GiB and some per cent are seen.
+	// overheadShare and overheadGiB are CUDA's context, libraries and what an allocator cannot use. A guess: 0.5 to 1.5
+	// GiB and some per cent are seen.
 	overheadShare = 0.05
 	overheadGiB   = 1
 	kvBytes       = 2 // keys and values are kept in 16 bits
@@ -119,17 +125,23 @@ func EstimateFor(a Answers) Estimate {
 	switch a.Work {
 	case Train:
 		e.weights(m, "sizing.part.adam", adamBytes)
-		e.add("sizing.part.activations", e.GiB*activationShare, fmt.Sprintf("%s GiB × %s", short(e.GiB), short(activationShare)))
+		e.add("sizing.part.activations", e.GiB*activationShare, fmt.Sprintf("%s GiB × %s", short(e.GiB),
+			short(activationShare)))
 	case FineTune:
 		e.weights(m, "sizing.part.weights", bytesOf[a.Precision])
-		e.add("sizing.part.adapters", m.Billions*1e9*trained*adamBytes/gib, fmt.Sprintf("%s × 10⁹ × %s × %d bytes", short(m.Billions), short(trained), adamBytes))
-		e.add("sizing.part.activations", e.GiB*activationShare, fmt.Sprintf("%s GiB × %s", short(e.GiB), short(activationShare)))
+		e.add("sizing.part.adapters", m.Billions*1e9*trained*adamBytes/gib, fmt.Sprintf("%s × 10⁹ × %s × %d bytes",
+			short(m.Billions), short(trained), adamBytes))
+		e.add("sizing.part.activations", e.GiB*activationShare, fmt.Sprintf("%s GiB × %s", short(e.GiB),
+			short(activationShare)))
 	default:
 		e.weights(m, "sizing.part.weights", bytesOf[a.Precision])
-		bytes := 2 * float64(m.Layers) * float64(m.KVHeads) * float64(m.HeadDim) * float64(a.Tokens) * float64(a.Batch) * kvBytes
-		e.add("sizing.part.kv", bytes/gib, fmt.Sprintf("2 × %d × %d × %d × %d × %d × %d bytes", m.Layers, m.KVHeads, m.HeadDim, a.Tokens, a.Batch, kvBytes))
+		bytes := 2 * float64(m.Layers) * float64(m.KVHeads) * float64(m.HeadDim) * float64(a.Tokens) * float64(
+			a.Batch) * kvBytes
+		e.add("sizing.part.kv", bytes/gib, fmt.Sprintf("2 × %d × %d × %d × %d × %d × %d bytes", m.Layers, m.KVHeads,
+			m.HeadDim, a.Tokens, a.Batch, kvBytes))
 	}
-	e.add("sizing.part.overhead", e.GiB*overheadShare+overheadGiB, fmt.Sprintf("%s GiB × %s + %d GiB", short(e.GiB), short(overheadShare), overheadGiB))
+	e.add("sizing.part.overhead", e.GiB*overheadShare+overheadGiB, fmt.Sprintf("%s GiB × %s + %d GiB", short(e.GiB),
+		short(overheadShare), overheadGiB))
 	return e
 }
 

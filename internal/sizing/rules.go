@@ -13,8 +13,9 @@ import (
 
 // Propose ranks what is on offer for checked answers.
 //
-// The order of two sizes does not depend on how much memory is needed, and more memory only takes sizes away: so a greater need never gets a smaller size,
-// unless training has become so large that it gets a whole card in place of a share.
+// The order of two sizes does not depend on how much memory is needed, and more memory only takes sizes away: so a
+// greater need never gets a smaller size, unless training has become so large that it gets a whole card in place of a
+// share.
 func Propose(a Answers, offers []Offer) Advice {
 	e := EstimateFor(a)
 	adv := Advice{Estimate: e, Remarks: remarks(a, e)}
@@ -42,7 +43,8 @@ func nothing(e Estimate, most float64) i18n.Text {
 	return i18n.T("sizing.nothing")
 }
 
-// large is training that keeps whole cards busy: more than half of a common card of 80 GB, or a model of seven billion parameters.
+// large is training that keeps whole cards busy: more than half of a common card of 80 GB, or a model of seven billion
+// parameters.
 func large(a Answers, e Estimate) bool {
 	m, _ := ModelNamed(a.Model)
 	return (a.Work == Train || a.Work == FineTune) && (e.GiB >= 40 || a.Work == Train && max(m.Billions, a.Billions) >= 7)
@@ -58,14 +60,20 @@ var rules = []struct {
 	{"without a GPU only code is written and tests are run", func(a Answers, e Estimate, s catalog.Size) bool {
 		return s.CPUOnly() && (!e.Given || a.MemoryGiB > 0 || a.Work != Explore && a.Work != Test)
 	}},
-	{"large training takes whole cards", func(a Answers, e Estimate, s catalog.Size) bool { return large(a, e) && !whole(s) }},
-	{"nobody else means a card or a part of one that is kept apart in hardware", func(a Answers, _ Estimate, s catalog.Size) bool {
-		return a.Sharing == Alone && !s.CPUOnly() && s.Isolation != catalog.IsolationHard && !whole(s)
+	{"large training takes whole cards", func(a Answers, e Estimate, s catalog.Size) bool {
+		return large(a, e) &&
+			!whole(s)
 	}},
+	{"nobody else means a card or a part of one that is kept apart in hardware",
+		func(a Answers, _ Estimate, s catalog.Size) bool {
+			return a.Sharing == Alone && !s.CPUOnly() && s.Isolation != catalog.IsolationHard && !whole(s)
+		}},
 	{"nothing keeps strangers apart", func(a Answers, _ Estimate, s catalog.Size) bool {
-		return a.Sharing == Tenants && (s.Isolation == catalog.IsolationNone || s.Isolation == catalog.IsolationUnknown || s.Isolation == "")
+		return a.Sharing == Tenants && (s.Isolation == catalog.IsolationNone || s.Isolation == catalog.IsolationUnknown ||
+			s.Isolation == "")
 	}},
-	// A library or a daemon that caps memory does not hold against someone who means harm; the border of a virtual machine does.
+	// A library or a daemon that caps memory does not hold against someone who means harm; the border of a virtual machine
+	// does.
 	{"memory is kept from strangers by hardware or a hypervisor", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return a.Sharing == Tenants && s.Isolation == catalog.IsolationMemory && s.Technology != catalog.VGPU
 	}},
@@ -73,7 +81,8 @@ var rules = []struct {
 		return s.Preemptible && (a.Work == Inference || a.Lease.Std() > 24*time.Hour)
 	}},
 	{"drawing needs a card that draws", func(a Answers, _ Estimate, s catalog.Size) bool {
-		return a.Work == Render && (s.Technology == catalog.MIG && !strings.Contains(s.Accelerator.Profile, "gfx") || s.Accelerator.Vendor == "habana")
+		return a.Work == Render && (s.Technology == catalog.MIG && !strings.Contains(s.Accelerator.Profile, "gfx") ||
+			s.Accelerator.Vendor == "habana")
 	}},
 }
 
@@ -88,9 +97,12 @@ func suits(a Answers, e Estimate, s catalog.Size) bool {
 
 // liking says how well a technology goes with the work: 0 best, 3 last. What is not listed has 2.
 var liking = map[Work]map[catalog.Technology]int{
-	Explore:   {catalog.MIG: 0, catalog.TimeSlicing: 0, catalog.MPS: 0, catalog.VGPU: 1, catalog.DRA: 1, catalog.CPUOnly: 3, catalog.Full: 2},
-	Train:     {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 2, catalog.MPS: 3, catalog.TimeSlicing: 3},
-	FineTune:  {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 1, catalog.MPS: 2, catalog.TimeSlicing: 3},
+	Explore: {catalog.MIG: 0, catalog.TimeSlicing: 0, catalog.MPS: 0, catalog.VGPU: 1, catalog.DRA: 1,
+		catalog.CPUOnly: 3, catalog.Full: 2},
+	Train: {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 2, catalog.MPS: 3,
+		catalog.TimeSlicing: 3},
+	FineTune: {catalog.Full: 0, catalog.DRA: 0, catalog.Passthrough: 0, catalog.MIG: 0, catalog.VGPU: 1, catalog.MPS: 2,
+		catalog.TimeSlicing: 3},
 	Inference: {catalog.MIG: 0, catalog.MPS: 0, catalog.DRA: 0, catalog.Full: 1, catalog.VGPU: 1, catalog.TimeSlicing: 2},
 	Render:    {catalog.VGPU: 0, catalog.Full: 1, catalog.Passthrough: 1, catalog.TimeSlicing: 2},
 	Test:      {catalog.TimeSlicing: 0, catalog.MPS: 0, catalog.MIG: 1, catalog.VGPU: 1, catalog.CPUOnly: 3},
@@ -103,7 +115,8 @@ func likes(w Work, t catalog.Technology) int {
 	return 2
 }
 
-// order: what can be had before what cannot, what suits the work before what only does, what is free now, what is cheaper, what is smaller.
+// order: what can be had before what cannot, what suits the work before what only does, what is free now, what is
+// cheaper, what is smaller.
 func order(a Answers, x, y Offer) int {
 	return cmp.Or(
 		last(!x.Problem.IsZero(), !y.Problem.IsZero()),

@@ -13,7 +13,9 @@ import (
 )
 
 func size(name string, t catalog.Technology, i catalog.Isolation, gib, share float64, cents int64) catalog.Size {
-	return catalog.Size{Name: name, Title: name, Technology: t, Isolation: i, Accelerator: catalog.Accelerator{MemoryGiB: gib, Share: share}, PricePerHour: usage.Money{Minor: cents, Currency: "EUR"},
+	return catalog.Size{Name: name, Title: name, Technology: t, Isolation: i,
+		Accelerator: catalog.Accelerator{MemoryGiB: gib, Share: share}, PricePerHour: usage.Money{Minor: cents,
+			Currency: "EUR"},
 		MaxLease: catalog.Duration(7 * 24 * time.Hour)}
 }
 
@@ -32,9 +34,13 @@ func site() []Offer {
 	spot := size("l4-spot", catalog.Full, catalog.IsolationHard, 22, 1, 20)
 	spot.Preemptible = true
 	return offers(
-		size("cpu", catalog.CPUOnly, catalog.IsolationNone, 0, 0, 6), size("shared", catalog.TimeSlicing, catalog.IsolationNone, 45, 0.25, 30), size("mps", catalog.MPS, catalog.IsolationMemory, 11, 0.25, 28),
-		size("mig-10", catalog.MIG, catalog.IsolationHard, 10, 0.142857, 55), size("mig-40", catalog.MIG, catalog.IsolationHard, 40, 0.428571, 165), size("vgpu", catalog.VGPU, catalog.IsolationMemory, 12, 0.25, 45),
-		size("h100", catalog.Full, catalog.IsolationHard, 80, 1, 390), four, spot, size("hami", "hami", catalog.IsolationMemory, 8, 0.25, 10), size("odd", "odd", catalog.IsolationUnknown, 500, 0.5, 1))
+		size("cpu", catalog.CPUOnly, catalog.IsolationNone, 0, 0, 6), size("shared", catalog.TimeSlicing,
+			catalog.IsolationNone, 45, 0.25, 30), size("mps", catalog.MPS, catalog.IsolationMemory, 11, 0.25, 28),
+		size("mig-10", catalog.MIG, catalog.IsolationHard, 10, 0.142857, 55),
+		size("mig-40", catalog.MIG, catalog.IsolationHard, 40, 0.428571, 165),
+		size("vgpu", catalog.VGPU, catalog.IsolationMemory, 12, 0.25, 45),
+		size("h100", catalog.Full, catalog.IsolationHard, 80, 1, 390), four, spot,
+		size("hami", "hami", catalog.IsolationMemory, 8, 0.25, 10), size("odd", "odd", catalog.IsolationUnknown, 500, 0.5, 1))
 }
 
 func TestWhatIsProposedFirst(t *testing.T) {
@@ -42,13 +48,14 @@ func TestWhatIsProposedFirst(t *testing.T) {
 		answers Answers
 		want    string // "" where nothing will do
 	}{
-		"nothing is told":                       {Answers{}, "mps"},
-		"trying among strangers":                {Answers{Sharing: Tenants}, "mig-10"},
-		"serving eight billion parameters":      {Answers{Work: Inference, Model: "Llama 3.1 8B"}, "mig-40"},
-		"serving them in four bits":             {Answers{Work: Inference, Model: "Llama 3.1 8B", Precision: INT4}, "mps"},
-		"serving seventy billion":               {Answers{Work: Inference, Model: "Llama 3.1 70B"}, "h100x4"},
-		"training a small one":                  {Answers{Work: Train, Billions: 0.5}, "l4-spot"},
-		"training it for days":                  {Answers{Work: Train, Billions: 0.5, Lease: catalog.Duration(48 * time.Hour)}, "mig-40"},
+		"nothing is told":                  {Answers{}, "mps"},
+		"trying among strangers":           {Answers{Sharing: Tenants}, "mig-10"},
+		"serving eight billion parameters": {Answers{Work: Inference, Model: "Llama 3.1 8B"}, "mig-40"},
+		"serving them in four bits":        {Answers{Work: Inference, Model: "Llama 3.1 8B", Precision: INT4}, "mps"},
+		"serving seventy billion":          {Answers{Work: Inference, Model: "Llama 3.1 70B"}, "h100x4"},
+		"training a small one":             {Answers{Work: Train, Billions: 0.5}, "l4-spot"},
+		"training it for days": {Answers{Work: Train, Billions: 0.5,
+			Lease: catalog.Duration(48 * time.Hour)}, "mig-40"},
 		"training seven billion":                {Answers{Work: Train, Billions: 7}, "h100x4"},
 		"tuning seven billion":                  {Answers{Work: FineTune, Model: "Mistral 7B"}, "l4-spot"},
 		"a virtual workstation":                 {Answers{Work: Render}, "vgpu"},
@@ -90,12 +97,15 @@ func TestTheEstimateShowsItsFormula(t *testing.T) {
 		parts   []string
 	}{
 		// 8.03e9 × 2 = 14.96 GiB; 2 × 32 × 8 × 128 × 4096 × 1 × 2 = 0.5 GiB; 5 % and 1 GiB.
-		"serving": {Answers{Work: Inference, Model: "Llama 3.1 8B"}, 17.23, []string{"8.03 × 10⁹ × 2 bytes", "2 × 32 × 8 × 128 × 4096 × 1 × 2 bytes", "15.5 GiB × 0.05 + 1 GiB"}},
+		"serving": {Answers{Work: Inference, Model: "Llama 3.1 8B"}, 17.23,
+			[]string{"8.03 × 10⁹ × 2 bytes", "2 × 32 × 8 × 128 × 4096 × 1 × 2 bytes", "15.5 GiB × 0.05 + 1 GiB"}},
 		// 1e9 × 16 = 14.90 GiB, a fifth more, 5 % and 1 GiB.
-		"training": {Answers{Work: Train, Billions: 1}, 19.78, []string{"1 × 10⁹ × 16 bytes", "14.9 GiB × 0.2", "17.9 GiB × 0.05 + 1 GiB"}},
-		"tuning":   {Answers{Work: FineTune, Billions: 1}, 3.53, []string{"1 × 10⁹ × 2 bytes", "1 × 10⁹ × 0.01 × 16 bytes", "2.01 GiB × 0.2", "2.41 GiB × 0.05 + 1 GiB"}},
-		"told":     {Answers{MemoryGiB: 24, Model: "Llama 3.1 8B"}, 24, nil},
-		"usual":    {Answers{Work: Render}, 8, nil},
+		"training": {Answers{Work: Train, Billions: 1}, 19.78, []string{"1 × 10⁹ × 16 bytes", "14.9 GiB × 0.2",
+			"17.9 GiB × 0.05 + 1 GiB"}},
+		"tuning": {Answers{Work: FineTune, Billions: 1}, 3.53, []string{"1 × 10⁹ × 2 bytes", "1 × 10⁹ × 0.01 × 16 bytes",
+			"2.01 GiB × 0.2", "2.41 GiB × 0.05 + 1 GiB"}},
+		"told":  {Answers{MemoryGiB: 24, Model: "Llama 3.1 8B"}, 24, nil},
+		"usual": {Answers{Work: Render}, 8, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +137,8 @@ func TestTheEstimateShowsItsFormula(t *testing.T) {
 // random answers, and offers of every sort.
 func random(r *rand.Rand) (Answers, []Offer) {
 	pick := func(n int) int { return r.IntN(n) }
-	a := Answers{Work: Works()[pick(6)], Sharing: Sharings()[pick(3)], Precision: Precisions()[pick(4)], Lease: catalog.Duration(time.Duration(1+pick(200)) * time.Hour), Tokens: 1 + pick(100_000), Batch: 1 + pick(32)}
+	a := Answers{Work: Works()[pick(6)], Sharing: Sharings()[pick(3)], Precision: Precisions()[pick(4)],
+		Lease: catalog.Duration(time.Duration(1+pick(200)) * time.Hour), Tokens: 1 + pick(100_000), Batch: 1 + pick(32)}
 	switch pick(4) {
 	case 0:
 		a.MemoryGiB = r.Float64() * 200
@@ -136,11 +147,14 @@ func random(r *rand.Rand) (Answers, []Offer) {
 	case 2:
 		a.Billions = r.Float64() * 100
 	}
-	technologies := []catalog.Technology{catalog.Full, catalog.MIG, catalog.VGPU, catalog.TimeSlicing, catalog.MPS, catalog.DRA, catalog.CPUOnly, "hami", "kai"}
-	levels := []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone, catalog.IsolationUnknown}
+	technologies := []catalog.Technology{catalog.Full, catalog.MIG, catalog.VGPU, catalog.TimeSlicing, catalog.MPS,
+		catalog.DRA, catalog.CPUOnly, "hami", "kai"}
+	levels := []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone,
+		catalog.IsolationUnknown}
 	var list []Offer
 	for i := range 1 + pick(20) {
-		s := size(string(rune('a'+i)), technologies[pick(9)], levels[pick(4)], float64(1+pick(160)), r.Float64(), int64(pick(500)))
+		s := size(string(rune('a'+i)), technologies[pick(9)], levels[pick(4)], float64(1+pick(160)), r.Float64(),
+			int64(pick(500)))
 		if s.Technology == catalog.Full || pick(4) == 0 {
 			s.Accelerator.Share = 1
 		}
@@ -208,15 +222,18 @@ func TestMoreMemoryNeverGetsASmallerSize(t *testing.T) {
 			t.Fatalf("round %d: %f GiB cannot be had, %f can", i, a.MemoryGiB, more.MemoryGiB)
 		}
 		was, is := less.Proposals[0].Offer.Size, greater.Proposals[0].Offer.Size
-		wholeInstead := large(more, greater.Estimate) && whole(is) && !whole(was) // training that has become large leaves its share
+		// training that has become large leaves its share
+		wholeInstead := large(more, greater.Estimate) && whole(is) && !whole(was)
 		if is.Accelerator.MemoryGiB < was.Accelerator.MemoryGiB && !wholeInstead {
-			t.Fatalf("round %d: %f GiB get %s with %f, %f GiB get %s with %f", i, a.MemoryGiB, was.Name, was.Accelerator.MemoryGiB, more.MemoryGiB, is.Name, is.Accelerator.MemoryGiB)
+			t.Fatalf("round %d: %f GiB get %s with %f, %f GiB get %s with %f", i, a.MemoryGiB, was.Name,
+				was.Accelerator.MemoryGiB, more.MemoryGiB, is.Name, is.Accelerator.MemoryGiB)
 		}
 	}
 }
 
 func TestWhatCannotBeAnswered(t *testing.T) {
-	for field, a := range map[string]Answers{"work": {Work: "sleep"}, "sharing": {Sharing: "all"}, "precision": {Precision: "fp3"}, "model": {Model: "Llama 99"}, "memoryGiB": {MemoryGiB: -1},
+	for field, a := range map[string]Answers{"work": {Work: "sleep"}, "sharing": {Sharing: "all"},
+		"precision": {Precision: "fp3"}, "model": {Model: "Llama 99"}, "memoryGiB": {MemoryGiB: -1},
 		"billions": {Billions: math.NaN()}, "tokens": {Tokens: -1}, "batch": {Batch: 1 << 40}, "lease": {Lease: -1}} {
 		if _, problems := Check(a); len(problems) != 1 || problems[0].Name != field {
 			t.Errorf("%s: got %v", field, problems)

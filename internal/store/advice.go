@@ -31,7 +31,8 @@ func (v view) Dismissals(ctx context.Context) (map[workload.ID]advice.Dismissal,
 	rows, err := all[dismissalRow](v.at(ctx))
 	put := make(map[workload.ID]advice.Dismissal, len(rows))
 	for _, row := range rows {
-		put[workload.ID(row.Workload)] = advice.Dismissal{Workload: workload.ID(row.Workload), Kind: advice.Kind(row.Kind), Size: row.SizeName,
+		put[workload.ID(row.Workload)] = advice.Dismissal{Workload: workload.ID(row.Workload), Kind: advice.Kind(row.Kind),
+			Size:   row.SizeName,
 			Author: identity.PersonID(row.Author), Name: row.AuthorName, At: row.CreatedAt.time()}
 	}
 	return put, err
@@ -39,7 +40,8 @@ func (v view) Dismissals(ctx context.Context) (map[workload.ID]advice.Dismissal,
 
 // SaveDismissal puts advice away; the last one for a workload counts.
 func (s *Store) SaveDismissal(ctx context.Context, d advice.Dismissal, events ...audit.Event) error {
-	row := dismissalRow{Workload: string(d.Workload), Kind: string(d.Kind), SizeName: d.Size, Author: string(d.Author), AuthorName: d.Name, CreatedAt: momentOf(d.At)}
+	row := dismissalRow{Workload: string(d.Workload), Kind: string(d.Kind), SizeName: d.Size, Author: string(d.Author),
+		AuthorName: d.Name, CreatedAt: momentOf(d.At)}
 	return s.write(ctx, func(t *tx) error {
 		if err := t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 			return err
@@ -72,13 +74,15 @@ func (t *tx) adviceChanged(ctx context.Context, id string, events []audit.Event)
 	return t.Append(ctx, events...)
 }
 
-// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a time.
+// NamesEnded is when a workload of each name last ended, by cluster, namespace and name, as far as this is after a
+// time.
 func (v view) NamesEnded(ctx context.Context, since time.Time) (map[advice.Name]time.Time, error) {
 	var rows []struct {
 		Cluster, Namespace, Name string
 		EndedAt                  moment
 	}
-	err := v.at(ctx).Raw("SELECT cluster, namespace, name, MAX(updated_at) AS ended_at FROM workloads WHERE state = 'ended' AND updated_at >= ? GROUP BY cluster, namespace, name", momentOf(since)).
+	err := v.at(ctx).Raw("SELECT cluster, namespace, name, MAX(updated_at) AS ended_at FROM workloads WHERE state = "+
+		"'ended' AND updated_at >= ? GROUP BY cluster, namespace, name", momentOf(since)).
 		Scan(&rows).Error
 	ended := make(map[advice.Name]time.Time, len(rows))
 	for _, row := range rows {

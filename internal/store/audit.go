@@ -42,22 +42,27 @@ func (eventRow) TableName() string { return "audit_events" }
 
 func fromEvent(seq int64, e audit.Event) eventRow {
 	return eventRow{
-		Seq: seq, At: momentOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address, Tenant: e.Tenant,
+		Seq: seq, At: momentOf(e.At), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address,
+		Tenant:  e.Tenant,
 		Request: e.Request, Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: doc(e.Detail),
-		Behalf: string(e.Behalf), BehalfName: e.BehalfName, Via: string(e.Via), Credential: e.Credential, CredentialName: e.CredentialName, Changes: e.Changes,
+		Behalf: string(e.Behalf), BehalfName: e.BehalfName, Via: string(e.Via), Credential: e.Credential,
+		CredentialName: e.CredentialName, Changes: e.Changes,
 	}
 }
 
 func toEvent(row eventRow) audit.Event {
 	return audit.Event{
-		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor), Name: row.Name, Address: row.Address,
-		Tenant: row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: row.Detail.is,
-		Behalf: identity.PersonID(row.Behalf), BehalfName: row.BehalfName, Via: identity.Via(row.Via), Credential: row.Credential, CredentialName: row.CredentialName, Changes: row.Changes,
+		Seq: row.Seq, At: row.At.time(), Kind: audit.Kind(row.Kind), Actor: identity.PersonID(row.Actor), Name: row.Name,
+		Address: row.Address,
+		Tenant:  row.Tenant, Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule,
+		Detail: row.Detail.is,
+		Behalf: identity.PersonID(row.Behalf), BehalfName: row.BehalfName, Via: identity.Via(row.Via),
+		Credential: row.Credential, CredentialName: row.CredentialName, Changes: row.Changes,
 	}
 }
 
-// insertEvents writes events with the numbers after last, each linked to the one before. Nothing in this room changes or deletes one. The caller holds the row
-// in counters, so that nobody else adds a link meanwhile.
+// insertEvents writes events with the numbers after last, each linked to the one before. Nothing in this room changes
+// or deletes one. The caller holds the row in counters, so that nobody else adds a link meanwhile.
 func insertEvents(db *gorm.DB, events []audit.Event, last int64) error {
 	if len(events) == 0 {
 		return nil
@@ -94,9 +99,11 @@ func (row eventRow) record() (audit.Record, error) {
 		return audit.Record{}, err
 	}
 	changed, _ := changes.(string)
-	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, Name: row.Name, Address: row.Address, Tenant: row.Tenant,
+	return audit.Record{Seq: row.Seq, At: row.At.Int64, Kind: row.Kind, Actor: row.Actor, Name: row.Name,
+		Address: row.Address, Tenant: row.Tenant,
 		Request: row.Request, Workload: row.Workload, Volume: row.Volume, Rule: row.Rule, Detail: text, Link: row.Link,
-		Behalf: row.Behalf, BehalfName: row.BehalfName, Via: row.Via, Credential: row.Credential, CredentialName: row.CredentialName, Changes: changed}, nil
+		Behalf: row.Behalf, BehalfName: row.BehalfName, Via: row.Via, Credential: row.Credential,
+		CredentialName: row.CredentialName, Changes: changed}, nil
 }
 
 // recordRow reads the detail as the text it is, not as what it means: the link was taken over the text.
@@ -153,7 +160,8 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 		if floor, end, err = v.stretch(ctx, end, f); err != nil {
 			return nil, "", err
 		}
-		query = query.Where("seq > ? AND seq < ?", floor, end).Where(eventText+" LIKE lower(CAST(? AS TEXT)) ESCAPE '!'", containing(f.Text))
+		query = query.Where("seq > ? AND seq < ?", floor, end).Where(eventText+" LIKE lower(CAST(? AS TEXT)) ESCAPE '!'",
+			containing(f.Text))
 	}
 	rows, err := all[eventRow](query.Order("seq DESC").Limit(limit + 1))
 	if err != nil {
@@ -167,10 +175,12 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 }
 
 // eventText is what a search looks through. Both sides are made small by the database, so that they are made so alike.
-const eventText = "lower(kind || ' ' || name || ' ' || address || ' ' || tenant || ' ' || request || ' ' || workload || ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
+const eventText = "lower(kind || ' ' || name || ' ' || address || ' ' || tenant || ' ' || request || ' ' || workload " +
+	"|| ' ' || volume || ' ' || rule || ' ' || detail || ' ' || behalf_name || ' ' || credential_name || ' ' || changes)"
 
-// stretch is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a page reads a bounded stretch, and its reader goes on
-// from there. A search in a time begins near it: clocks can be set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
+// stretch is where a page of a search looks, between two numbers: no index holds parts of words on both databases, so a
+// page reads a bounded stretch, and its reader goes on from there. A search in a time begins near it: clocks can be
+// set, but hardly by more than a stretch. floor is 0 where there is nothing below to look at.
 func (v view) stretch(ctx context.Context, end int64, f audit.Filter) (floor, from int64, err error) {
 	ask := func(into *int64, query string, args ...any) {
 		if err == nil {
@@ -203,21 +213,24 @@ func containing(words string) string {
 // acting are the kinds of event that an administrator writes on somebody's behalf.
 var acting = []audit.Kind{audit.ActingBegun, audit.ActingEnded}
 
-// concerning narrows to what somebody did, and what others did in their place. Those others are administrators who see the portal as them, and stand-ins: each way is one
-// that an index leads along, where looking for a name in whose place alone would read the whole record.
+// concerning narrows to what somebody did, and what others did in their place. Those others are administrators who see
+// the portal as them, and stand-ins: each way is one that an index leads along, where looking for a name in whose place
+// alone would read the whole record.
 func (v view) concerning(ctx context.Context, query *gorm.DB, who string) (*gorm.DB, error) {
 	ids, err := v.called(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	var others []string
-	if err := v.at(ctx).Raw("SELECT DISTINCT stand_in FROM stand_ins WHERE person IN ?", ids).Scan(&others).Error; err != nil {
+	if err := v.at(ctx).Raw("SELECT DISTINCT stand_in FROM stand_ins WHERE person IN ?",
+		ids).Scan(&others).Error; err != nil {
 		return nil, failure(err)
 	}
 	if len(others) == 0 {
 		return query.Where("(actor IN ? OR kind IN ? AND behalf IN ?)", ids, acting, ids), nil
 	}
-	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, acting, ids, others, ids), nil
+	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, acting, ids, others,
+		ids), nil
 }
 
 // mostCalled bounds how many people one search means.
@@ -226,7 +239,8 @@ const mostCalled = 100
 // called are the ids of those whom a search for a person means: by id, or by a part of the name or e-mail address.
 func (v view) called(ctx context.Context, who string) ([]string, error) {
 	ids := []string{who}
-	rows, err := all[personRow](v.at(ctx).Select("id").Where("lower(name) LIKE lower(CAST(? AS TEXT)) ESCAPE '!' OR lower(email) LIKE lower(CAST(? AS TEXT)) ESCAPE '!'", containing(who), containing(who)).
+	rows, err := all[personRow](v.at(ctx).Select("id").Where("lower(name) LIKE lower(CAST(? AS TEXT)) ESCAPE '!' OR "+
+		"lower(email) LIKE lower(CAST(? AS TEXT)) ESCAPE '!'", containing(who), containing(who)).
 		Order("id").Limit(mostCalled))
 	for _, r := range rows {
 		ids = append(ids, r.ID)

@@ -8,7 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Backlog is how much there is to do, over everybody: for those who watch the portal itself. A state of which there is nothing is not in its map.
+// Backlog is how much there is to do, over everybody: for those who watch the portal itself. A state of which there is
+// nothing is not in its map.
 type Backlog struct {
 	Requests   map[string]int // undecided, by what they wait for: ForApproval, ForSeat
 	Workloads  map[workload.State]int
@@ -31,11 +32,18 @@ func (v view) Backlog(ctx context.Context) (Backlog, error) {
 		sql  string
 		note func(name string, n int)
 	}{
-		{"SELECT CASE WHEN seat_pool <> '' THEN '" + ForSeat + "' ELSE '" + ForApproval + "' END, count(*) FROM requests WHERE state = 'pending' GROUP BY 1",
+		{"SELECT CASE WHEN seat_pool <> '' THEN '" + ForSeat + "' ELSE '" + ForApproval +
+			"' END, count(*) FROM requests WHERE state = 'pending' GROUP BY 1",
 			func(name string, n int) { b.Requests[name] = n }},
-		{"SELECT state, count(*) FROM workloads WHERE state <> 'ended' GROUP BY state", func(name string, n int) { b.Workloads[workload.State(name)] = n }},
-		{"SELECT state, count(*) FROM deliveries WHERE state IN ('due', 'sending') GROUP BY state", func(name string, n int) { b.Deliveries[notify.State(name)] = n }},
-		{"SELECT state, count(*) FROM deliveries WHERE state = 'failed' GROUP BY state", func(name string, n int) { b.Deliveries[notify.State(name)] = n }},
+		{"SELECT state, count(*) FROM workloads WHERE state <> 'ended' GROUP BY state", func(name string, n int) {
+			b.Workloads[workload.State(name)] = n
+		}},
+		{"SELECT state, count(*) FROM deliveries WHERE state IN ('due', 'sending') GROUP BY state", func(name string, n int) {
+			b.Deliveries[notify.State(name)] = n
+		}},
+		{"SELECT state, count(*) FROM deliveries WHERE state = 'failed' GROUP BY state", func(name string, n int) {
+			b.Deliveries[notify.State(name)] = n
+		}},
 	} {
 		if err := v.count(ctx, q.sql, q.note); err != nil {
 			return Backlog{}, failure(err)

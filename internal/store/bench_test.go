@@ -13,7 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// fill saves so many workloads: half of them hold a size, a quarter are stopped, a quarter have ended; over 40 tenants and 200 people.
+// fill saves so many workloads: half of them hold a size, a quarter are stopped, a quarter have ended; over 40 tenants
+// and 200 people.
 func fill(t testing.TB, s *store.Store, count int) {
 	t.Helper()
 	err := s.DecideExclusively(context.Background(), func(tx request.Tx) error {
@@ -39,7 +40,8 @@ func fill(t testing.TB, s *store.Store, count int) {
 }
 
 func eachStore(b *testing.B, fn func(b *testing.B, s *store.Store)) {
-	for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress, "PostgreSQL": storetest.Postgres} {
+	for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress,
+		"PostgreSQL": storetest.Postgres} {
 		b.Run(name, func(b *testing.B) {
 			s := migrated(b, address(b))
 			fill(b, s, 4000) // 2,000 hold
@@ -75,7 +77,8 @@ func BenchmarkSaveObserved(b *testing.B) {
 	})
 }
 
-// BenchmarkGrant is a whole Service.Submit: rules, holdings under the lock, workload, storage, request, three events, outbox, commit.
+// BenchmarkGrant is a whole Service.Submit: rules, holdings under the lock, workload, storage, request, three events,
+// outbox, commit.
 func BenchmarkGrant(b *testing.B) {
 	eachStore(b, func(b *testing.B, s *store.Store) {
 		service, ada := storetest.Service(s, 1_000_000_000)
@@ -89,7 +92,8 @@ func BenchmarkGrant(b *testing.B) {
 
 func BenchmarkWorkloadsPage(b *testing.B) {
 	for name, f := range map[string]workload.Filter{
-		"everyone": {Limit: 50}, "tenant": {Limit: 50, Tenants: []string{"team-4", "team-5"}}, "owner": {Limit: 50, Owner: ownerOf(4)},
+		"everyone": {Limit: 50}, "tenant": {Limit: 50, Tenants: []string{"team-4", "team-5"}},
+		"owner": {Limit: 50, Owner: ownerOf(4)},
 	} {
 		b.Run(name, func(b *testing.B) {
 			eachStore(b, func(b *testing.B, s *store.Store) {

@@ -37,7 +37,8 @@ type budgetRow struct {
 func (budgetRow) TableName() string { return "budgets" }
 
 func toBudget(row budgetRow) budget.Budget {
-	return budget.Budget{Tenant: row.Tenant, Unit: budget.Unit(row.Unit), Amount: row.Amount, AtLimit: budget.Limit(row.AtLimit), By: identity.PersonID(row.SetBy),
+	return budget.Budget{Tenant: row.Tenant, Unit: budget.Unit(row.Unit), Amount: row.Amount,
+		AtLimit: budget.Limit(row.AtLimit), By: identity.PersonID(row.SetBy),
 		ByName: row.SetName, SetAt: row.SetAt.time(), Version: row.Version}
 }
 
@@ -75,7 +76,8 @@ type budgetTransactionRow struct {
 func (budgetTransactionRow) TableName() string { return "budget_transactions" }
 
 func toTransaction(row budgetTransactionRow) budget.Transaction {
-	return budget.Transaction{ID: row.ID, Book: bookOf(row.Tenant, row.Month, row.Unit), Kind: budget.Kind(row.Kind), Workload: row.Workload, Amounts: row.Amounts.amounts(),
+	return budget.Transaction{ID: row.ID, Book: bookOf(row.Tenant, row.Month, row.Unit), Kind: budget.Kind(row.Kind),
+		Workload: row.Workload, Amounts: row.Amounts.amounts(),
 		By: identity.PersonID(row.PostedBy), ByName: row.ByName, Note: row.Note, At: row.CreatedAt.time()}
 }
 
@@ -138,14 +140,16 @@ func (v view) BudgetShares(ctx context.Context, b budget.Book) (map[string]budge
 // BudgetRefunded is what a workload has been given back in a book.
 func (v view) BudgetRefunded(ctx context.Context, b budget.Book, id string) (int64, error) {
 	var sum int64
-	err := inBook(v.at(ctx).Table("budget_shares"), b).Where("workload = ?", id).Select("COALESCE(SUM(refunded), 0)").Scan(&sum).Error
+	err := inBook(v.at(ctx).Table("budget_shares"), b).Where("workload = ?", id).Select("COALESCE(SUM(refunded), 0)").Scan(
+		&sum).Error
 	return sum, failure(err)
 }
 
 // BudgetBooks are the team's books in which something is held.
 func (v view) BudgetBooks(ctx context.Context, tenant string) ([]budget.Book, error) {
 	var rows []struct{ Month, Unit string }
-	err := v.at(ctx).Table("budget_balances").Select("month, unit").Where("tenant = ? AND held > 0", tenant).Order("month, unit").Scan(&rows).Error
+	err := v.at(ctx).Table("budget_balances").Select("month, unit").Where("tenant = ? AND held > 0",
+		tenant).Order("month, unit").Scan(&rows).Error
 	var books []budget.Book
 	for _, row := range rows {
 		books = append(books, bookOf(tenant, row.Month, row.Unit))
@@ -153,11 +157,14 @@ func (v view) BudgetBooks(ctx context.Context, tenant string) ([]budget.Book, er
 	return books, failure(err)
 }
 
-// BudgetClaims gives what a team's workloads and its storage claim. The condition names that of the index workloads_holding word for word.
+// BudgetClaims gives what a team's workloads and its storage claim. The condition names that of the index
+// workloads_holding word for word.
 func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]budget.Claim, error) {
-	rows, err := all[workloadRow](v.at(ctx).Where(`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
+	rows, err := all[workloadRow](v.at(ctx).Where(
+		`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
 		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?)
-		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, momentOf(since), tenant).Order("id"))
+		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, momentOf(since),
+		tenant).Order("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +173,8 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 		return nil, err
 	}
 	var held []string
-	if err := v.at(ctx).Table("budget_shares").Where("tenant = ? AND held > 0", tenant).Distinct().Pluck("workload", &held).Error; err != nil {
+	if err := v.at(ctx).Table("budget_shares").Where("tenant = ? AND held > 0", tenant).Distinct().Pluck("workload",
+		&held).Error; err != nil {
 		return nil, failure(err)
 	}
 	volumes := []string{}
@@ -175,7 +183,8 @@ func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) 
 			volumes = append(volumes, volume)
 		}
 	}
-	storage, err := v.storageClaims(ctx, tenant, "volume IN ? OR volume IN (SELECT volume FROM storage_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?))", volumes, tenant, momentOf(since))
+	storage, err := v.storageClaims(ctx, tenant, "volume IN ? OR volume IN (SELECT volume FROM storage_intervals WHERE "+
+		"tenant = ? AND (until_at IS NULL OR until_at > ?))", volumes, tenant, momentOf(since))
 	return append(claims, storage...), err
 }
 
@@ -186,7 +195,8 @@ func (v view) storageClaims(ctx context.Context, tenant, where string, args ...a
 		return nil, err
 	}
 	var deleted []string
-	if err := v.at(ctx).Table("volumes").Where("tenant = ? AND deleted", tenant).Pluck("name", &deleted).Error; err != nil {
+	if err := v.at(ctx).Table("volumes").Where("tenant = ? AND deleted", tenant).Pluck("name",
+		&deleted).Error; err != nil {
 		return nil, failure(err)
 	}
 	var list []budget.Claim
@@ -233,7 +243,8 @@ func (v view) claims(ctx context.Context, items []workload.Workload) ([]budget.C
 }
 
 // BudgetTransactions lists a book, newest first.
-func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor string, limit int) ([]budget.Transaction, string, error) {
+func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor string,
+	limit int) ([]budget.Transaction, string, error) {
 	limit = pageSize(limit)
 	query, err := newestFirst(inBook(v.at(ctx), b), bookList, cursor, limit)
 	if err != nil {
@@ -249,7 +260,8 @@ func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor stri
 
 // SaveBudget inserts at Version 0 and else updates that version.
 func (t *tx) SaveBudget(ctx context.Context, b budget.Budget) error {
-	row := budgetRow{Tenant: b.Tenant, Unit: string(b.Unit), Amount: b.Amount, AtLimit: string(b.AtLimit), SetBy: string(b.By), SetName: b.ByName, SetAt: momentOf(b.SetAt), Version: b.Version + 1}
+	row := budgetRow{Tenant: b.Tenant, Unit: string(b.Unit), Amount: b.Amount, AtLimit: string(b.AtLimit),
+		SetBy: string(b.By), SetName: b.ByName, SetAt: momentOf(b.SetAt), Version: b.Version + 1}
 	t.changed(live.Change{Topic: "budget", ID: b.Tenant, Tenant: b.Tenant})
 	if b.Version > 0 {
 		return update(t.at(ctx), &row, "tenant", b.Tenant, b.Version)
@@ -271,7 +283,8 @@ func (t *tx) RemoveBudget(ctx context.Context, b budget.Budget) error {
 	return failure(done.Error)
 }
 
-// PostBudget writes a transaction and adds it to the balances. The condition on what is left stands in the update itself, so that it holds whoever else is at work.
+// PostBudget writes a transaction and adds it to the balances. The condition on what is left stands in the update
+// itself, so that it holds whoever else is at work.
 func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) error {
 	b, a := p.Book, p.Amounts
 	if err := t.openBook(ctx, b); err != nil {
@@ -282,7 +295,8 @@ func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) 
 		query = query.Where("left_over + ? >= 0", a.Left)
 	}
 	add := func(column string, n int64) any { return gorm.Expr(column+" + ?", n) }
-	done := query.UpdateColumns(map[string]any{"left_over": add("left_over", a.Left), "held": add("held", a.Held), "spent": add("spent", a.Spent),
+	done := query.UpdateColumns(map[string]any{"left_over": add("left_over", a.Left), "held": add("held", a.Held),
+		"spent":    add("spent", a.Spent),
 		"refunded": add("refunded", a.Refunded), "platform": add("platform", a.Platform)})
 	if done.Error != nil {
 		return failure(done.Error)
@@ -291,24 +305,30 @@ func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) 
 		return fault.New(fault.Conflict, i18n.T("budget.nothing_left"))
 	}
 	if p.Workload != "" {
-		err := t.at(ctx).Exec(`INSERT INTO budget_shares (tenant, month, unit, workload, held, spent, refunded) VALUES (?, ?, ?, ?, 0, 0, 0)
-			ON CONFLICT (tenant, month, unit, workload) DO NOTHING`, b.Tenant, b.Month.String(), string(b.Unit), p.Workload).Error
+		err := t.at(ctx).Exec(
+			`INSERT INTO budget_shares (tenant, month, unit, workload, held, spent, refunded) VALUES (?, ?, ?, ?, 0, 0, 0)
+			ON CONFLICT (tenant, month, unit, workload) DO NOTHING`, b.Tenant, b.Month.String(), string(b.Unit),
+			p.Workload).Error
 		if err != nil {
 			return failure(err)
 		}
-		err = inBook(t.at(ctx).Table("budget_shares"), b).Where("workload = ?", p.Workload).UpdateColumns(map[string]any{"held": add("held", a.Held), "spent": add("spent", a.Spent),
+		err = inBook(t.at(ctx).Table("budget_shares"), b).Where("workload = ?",
+			p.Workload).UpdateColumns(map[string]any{"held": add("held", a.Held), "spent": add("spent", a.Spent),
 			"refunded": add("refunded", -a.Refunded)}).Error
 		if err != nil {
 			return failure(err)
 		}
 	}
 	t.changed(live.Change{Topic: "budget", ID: b.Tenant, Tenant: b.Tenant})
-	return insert(t.at(ctx), &budgetTransactionRow{ID: p.ID, Tenant: b.Tenant, Month: b.Month.String(), Unit: string(b.Unit), Kind: string(p.Kind), Workload: p.Workload,
+	return insert(t.at(ctx), &budgetTransactionRow{ID: p.ID, Tenant: b.Tenant, Month: b.Month.String(),
+		Unit: string(b.Unit), Kind: string(p.Kind), Workload: p.Workload,
 		Amounts: fromAmounts(a), PostedBy: string(p.By), ByName: p.ByName, Note: p.Note, CreatedAt: momentOf(p.At)})
 }
 
 func (t *tx) openBook(ctx context.Context, b budget.Book) error {
-	return failure(t.at(ctx).Exec(`INSERT INTO budget_balances (tenant, month, unit, left_over, held, spent, refunded, platform, warned) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)
+	return failure(
+		t.at(ctx).Exec(
+			`INSERT INTO budget_balances (tenant, month, unit, left_over, held, spent, refunded, platform, warned) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)
 		ON CONFLICT (tenant, month, unit) DO NOTHING`, b.Tenant, b.Month.String(), string(b.Unit)).Error)
 }
 

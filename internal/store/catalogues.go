@@ -27,7 +27,8 @@ type catalogueRow struct {
 func (catalogueRow) TableName() string { return "catalogues" }
 
 func toRevision(row catalogueRow) offer.Revision {
-	return offer.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author), Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
+	return offer.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author),
+		Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
 // LatestCatalogue gives the revision that counts; NotFound while there is none.
@@ -44,7 +45,8 @@ func (v view) Catalogue(ctx context.Context, version int64) (offer.Revision, err
 
 // Catalogues lists revisions without their texts, newest first.
 func (v view) Catalogues(ctx context.Context, before int64, limit int) ([]offer.Revision, error) {
-	query := v.at(ctx).Select("version", "author", "author_name", "note", "created_at").Order("version DESC").Limit(pageSize(limit))
+	query := v.at(ctx).Select("version", "author", "author_name", "note", "created_at").Order("version DESC").Limit(
+		pageSize(limit))
 	if before > 0 {
 		query = query.Where("version < ?", before)
 	}
@@ -52,7 +54,8 @@ func (v view) Catalogues(ctx context.Context, before int64, limit int) ([]offer.
 	return each(rows, toRevision), err
 }
 
-// SaveCatalogue keeps a revision that follows the newest one. Of two that follow the same one the second loses: the version is the primary key.
+// SaveCatalogue keeps a revision that follows the newest one. Of two that follow the same one the second loses: the
+// version is the primary key.
 func (s *Store) SaveCatalogue(ctx context.Context, r offer.Revision, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		newest, err := t.LatestCatalogue(ctx)
@@ -62,7 +65,8 @@ func (s *Store) SaveCatalogue(ctx context.Context, r offer.Revision, events ...a
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := catalogueRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note), CreatedAt: momentOf(r.At)}
+		row := catalogueRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
+			CreatedAt: momentOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
@@ -80,6 +84,8 @@ type useRow struct {
 // UseOfCatalogue counts living workloads by the size and image that they froze.
 func (v view) UseOfCatalogue(ctx context.Context) ([]offer.Use, error) {
 	var rows []useRow
-	err := v.at(ctx).Raw("SELECT size, image, count(*) AS count FROM workloads WHERE state <> 'ended' GROUP BY size, image").Scan(&rows).Error
-	return each(rows, func(r useRow) offer.Use { return offer.Use{Size: r.Size.is, Image: r.Image.is, Count: r.Count} }), failure(err)
+	err := v.at(ctx).Raw("SELECT size, image, count(*) AS count FROM workloads WHERE state <> 'ended' GROUP BY size, " +
+		"image").Scan(&rows).Error
+	return each(rows, func(r useRow) offer.Use { return offer.Use{Size: r.Size.is, Image: r.Image.is, Count: r.Count} }),
+		failure(err)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// TestChargesOfWhatWasMeteredBefore: rows from before parts were written down are told by the size that their workload has.
+// TestChargesOfWhatWasMeteredBefore: rows from before parts were written down are told by the size that their workload
+// has.
 func TestChargesOfWhatWasMeteredBefore(t *testing.T) {
 	begin := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
 	for name, d := range databases {
@@ -22,7 +23,8 @@ func TestChargesOfWhatWasMeteredBefore(t *testing.T) {
 			w := storetest.Workload("w-1")
 			for n, size := range []string{w.Size.Name, "what-it-had-before"} {
 				from := begin.Add(time.Duration(n) * 5 * time.Hour)
-				i := usage.Interval{Workload: "w-1", Tenant: w.Tenant, Size: size, PerHour: usage.Money{Minor: 75, Currency: "EUR"}, Parts: 1, From: from}
+				i := usage.Interval{Workload: "w-1", Tenant: w.Tenant, Size: size, PerHour: usage.Money{Minor: 75, Currency: "EUR"},
+					Parts: 1, From: from}
 				for _, until := range []time.Time{{}, from.Add(time.Hour)} {
 					i.Until = until
 					if err := s.SaveObserved(context.Background(), w, nil, &i); err != nil {
@@ -40,14 +42,16 @@ func TestChargesOfWhatWasMeteredBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := usage.CardTime((w.Size.Ware().Parts() + usage.Parts) * 3_600_000)
-			if days := usage.ChargedDays(charges, span, time.UTC); len(days) != 1 || days[0].Cluster != w.Cluster || days[0].Charged != want {
+			if days := usage.ChargedDays(charges, span, time.UTC); len(days) != 1 || days[0].Cluster != w.Cluster ||
+				days[0].Charged != want {
 				t.Errorf("want %v hours, got %+v", want.Hours(), days)
 			}
 		})
 	}
 }
 
-// BenchmarkCharges adds up a month of 5,000 cards in which a million stretches were metered, for the page that lays them beside what was held.
+// BenchmarkCharges adds up a month of 5,000 cards in which a million stretches were metered, for the page that lays
+// them beside what was held.
 func BenchmarkCharges(b *testing.B) {
 	november := usage.Month{Year: 2026, Month: time.November}.Span(time.UTC)
 	for name, d := range databases {
@@ -73,10 +77,13 @@ func BenchmarkCharges(b *testing.B) {
 					columns[n] = "'w-' || i"
 				}
 			}
-			numbers := map[string]string{"SQLite": "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 19999) SELECT i FROM n)", "PostgreSQL": "(SELECT i FROM generate_series(1, 19999) AS g(i))"}[name]
+			numbers := map[string]string{"SQLite": "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+				"19999) SELECT i FROM n)", "PostgreSQL": "(SELECT i FROM generate_series(1, 19999) AS g(i))"}[name]
 			for _, query := range []string{
-				"INSERT INTO workloads SELECT " + strings.Join(columns, ", ") + " FROM workloads AS w CROSS JOIN " + numbers + " AS n WHERE w.id = 'w-0'",
-				fmt.Sprintf(million[name], november.From.UnixMicro(), int64(30*24*3600*1_000_000/50)), "UPDATE meter_intervals SET parts = 840", "ANALYZE",
+				"INSERT INTO workloads SELECT " + strings.Join(columns, ", ") + " FROM workloads AS w CROSS JOIN " + numbers +
+					" AS n WHERE w.id = 'w-0'",
+				fmt.Sprintf(million[name], november.From.UnixMicro(), int64(30*24*3600*1_000_000/50)),
+				"UPDATE meter_intervals SET parts = 840", "ANALYZE",
 			} {
 				if _, err := db.Exec(query); err != nil {
 					b.Fatal(err)

@@ -18,7 +18,8 @@ type codeRow struct {
 
 func (codeRow) TableName() string { return "codes" }
 
-// SaveCode keeps the hash of a one-time code, for which session and workload it is good, and until when. It ends with the session.
+// SaveCode keeps the hash of a one-time code, for which session and workload it is good, and until when. It ends with
+// the session.
 func (s *Store) SaveCode(ctx context.Context, hash, session, workload string, expires time.Time) error {
 	row := codeRow{Hash: hash, Session: session, Workload: workload, ExpiresAt: momentOf(expires)}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
@@ -28,13 +29,14 @@ func (s *Store) SaveCode(ctx context.Context, hash, session, workload string, ex
 	return err
 }
 
-// TakeCode gives what a code is good for, once: of two that take it at the same time, one finds nothing. NotFound for a code that was used, has
-// expired, or never was. An expired one is used up by asking.
+// TakeCode gives what a code is good for, once: of two that take it at the same time, one finds nothing. NotFound for a
+// code that was used, has expired, or never was. An expired one is used up by asking.
 func (s *Store) TakeCode(ctx context.Context, hash string, now time.Time) (session, workload string, err error) {
 	var taken []codeRow
 	err = s.write(ctx, func(t *tx) error {
 		taken = nil
-		return t.at(ctx).Raw("DELETE FROM codes WHERE hash = ? RETURNING hash, session, workload, expires_at", hash).Scan(&taken).Error
+		return t.at(ctx).Raw("DELETE FROM codes WHERE hash = ? RETURNING hash, session, workload, expires_at",
+			hash).Scan(&taken).Error
 	})
 	switch {
 	case err != nil && !fault.Is(err, fault.Invalid):

@@ -85,8 +85,8 @@ func (l *list[T]) Scan(from any) error {
 // GormDataType tells gorm that the column is text.
 func (list[T]) GormDataType() string { return "text" }
 
-// shared is a document that many rows have alike, such as the size that each of them froze: it is decoded once for each text. Whoever reads it must not write to it,
-// as for everything that a store gives.
+// shared is a document that many rows have alike, such as the size that each of them froze: it is decoded once for each
+// text. Whoever reads it must not write to it, as for everything that a store gives.
 type shared[T any] struct{ is T }
 
 func share[T any](value T) shared[T] { return shared[T]{is: value} }
@@ -133,7 +133,8 @@ type decodedKey struct {
 	text string
 }
 
-// mostDecoded is far more than the sizes and images that a catalogue has had; when it is reached, everything is forgotten.
+// mostDecoded is far more than the sizes and images that a catalogue has had; when it is reached, everything is
+// forgotten.
 const mostDecoded = 1000
 
 type decodings struct {
@@ -160,8 +161,9 @@ func (d *decodings) put(key decodedKey, value any) {
 // optional is a text column that is NULL for "".
 func optional(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
-// writable refuses a row with text that a database cannot hold: PostgreSQL has no NUL in text and wants UTF-8. SQLite would take it, and
-// must not, for what is written on one has to be readable on the other. Documents are JSON, which escapes both.
+// writable refuses a row with text that a database cannot hold: PostgreSQL has no NUL in text and wants UTF-8. SQLite
+// would take it, and must not, for what is written on one has to be readable on the other. Documents are JSON, which
+// escapes both.
 func writable(row any) error {
 	value := reflect.Indirect(reflect.ValueOf(row))
 	for i := range value.NumField() {

@@ -23,8 +23,8 @@ import (
 // retryAfter is what people and programs are told while the database is away.
 const retryAfter = 5 * time.Second
 
-// failure is the one place where trouble with the database becomes a fault. What is a fault already stays as it is; what is not known
-// is wrapped and so counts as Internal.
+// failure is the one place where trouble with the database becomes a fault. What is a fault already stays as it is;
+// what is not known is wrapped and so counts as Internal.
 func failure(err error) error {
 	var known *fault.Error
 	switch {
@@ -60,8 +60,8 @@ const (
 	pgDeadlock      = "40P01"
 )
 
-// pgAway are the codes and classes that mean "not now": connection trouble, shutting down, out of room or connections, a statement or lock that
-// took too long, and a server that only reads since another one took over.
+// pgAway are the codes and classes that mean "not now": connection trouble, shutting down, out of room or connections,
+// a statement or lock that took too long, and a server that only reads since another one took over.
 var pgAway = []string{"08", "53", "57P", "57014", "55P03", "25006", "25P03"}
 
 func pgCode(err error) string {
@@ -141,6 +141,8 @@ func away(err error) bool {
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, net.ErrClosed)
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, net.ErrClosed)
 }

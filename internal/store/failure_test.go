@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 
 func TestAcknowledgedSurvivesKill(t *testing.T) {
 	t.Parallel()
-	for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress, "PostgreSQL": storetest.Postgres} {
+	for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress,
+		"PostgreSQL": storetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			at := address(t)
 			writer := exec.Command(os.Args[0])
@@ -89,7 +90,8 @@ func TestOneLeaderOnPostgres(t *testing.T) {
 		t.Fatal("nothing is lost yet")
 	case <-time.After(100 * time.Millisecond):
 	}
-	if _, err := reachPostgres(t, address).Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+	if _, err := reachPostgres(t, address).Exec(
+		`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,8 @@ func leadsSoon(t *testing.T, s *store.Store) {
 	}
 }
 
-// Connections are cut under load: every call ends in time, what was acknowledged is there, and what was not says that the database is away.
+// Connections are cut under load: every call ends in time, what was acknowledged is there, and what was not says that
+// the database is away.
 func TestPostgresCutsConnections(t *testing.T) {
 	t.Parallel()
 	ctx, address := context.Background(), storetest.Postgres(t)
@@ -176,7 +179,8 @@ func TestPostgresCutsConnections(t *testing.T) {
 		})
 	}
 	for range 20 {
-		_, _ = admin.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		_, _ = admin.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND " +
+			"pid <> pg_backend_pid()")
 		time.Sleep(20 * time.Millisecond)
 	}
 	close(stop)

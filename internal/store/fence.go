@@ -12,7 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// ErrDeposed is in the fault of a write that came too late: another process leads now, and what this one had read counts no more.
+// ErrDeposed is in the fault of a write that came too late: another process leads now, and what this one had read
+// counts no more.
 var ErrDeposed = errors.New("another process leads now")
 
 // term is one time in which this process leads.
@@ -24,8 +25,9 @@ type term struct {
 
 type termKey struct{}
 
-// Fenced gives a context under which every write asks, in its own transaction, whether this process still leads as it did when it took the lead last. One that comes late
-// is a Conflict with ErrDeposed, and the lead is lost with it. Without a lead the context stays as it is.
+// Fenced gives a context under which every write asks, in its own transaction, whether this process still leads as it
+// did when it took the lead last. One that comes late is a Conflict with ErrDeposed, and the lead is lost with it.
+// Without a lead the context stays as it is.
 func (s *Store) Fenced(ctx context.Context) context.Context {
 	t := s.term.Load()
 	if t == nil {
@@ -34,11 +36,12 @@ func (s *Store) Fenced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, termKey{}, t)
 }
 
-// OnLateWrite has fn called for each write that is refused because another process leads. Call it before the store is used by others.
+// OnLateWrite has fn called for each write that is refused because another process leads. Call it before the store is
+// used by others.
 func (s *Store) OnLateWrite(fn func()) { s.onLate.Store(&fn) }
 
-// guard is the first statement of a transaction of a leader. On PostgreSQL it holds the row until the commit, so that the next leader begins after it, or it sees that
-// one's number: nothing is written in between.
+// guard is the first statement of a transaction of a leader. On PostgreSQL it holds the row until the commit, so that
+// the next leader begins after it, or it sees that one's number: nothing is written in between.
 func (s *Store) guard(ctx context.Context, db *gorm.DB) error {
 	t, _ := ctx.Value(termKey{}).(*term)
 	if t == nil {
@@ -64,12 +67,12 @@ func (s *Store) guard(ctx context.Context, db *gorm.DB) error {
 // raiseFor bounds how long a new leader waits for writes of the former one that are under way.
 const raiseFor = 20 * time.Second
 
-// Lead tries to become the one controller among all portals on this database, without waiting for another one to end. Where ok is true, lost is closed when the
-// database no longer vouches for it, or has refused a late write: stop at once then. Call release at the end, also after lost; the next one leads as soon as it has
-// returned.
+// Lead tries to become the one controller among all portals on this database, without waiting for another one to end.
+// Where ok is true, lost is closed when the database no longer vouches for it, or has refused a late write: stop at
+// once then. Call release at the end, also after lost; the next one leads as soon as it has returned.
 //
-// The lock alone is a help, not a fence: a leader that was asleep may act for some seconds after another one began. What it writes here under Fenced is refused; what it
-// writes to a cluster carries the generation.
+// The lock alone is a help, not a fence: a leader that was asleep may act for some seconds after another one began.
+// What it writes here under Fenced is refused; what it writes to a cluster carries the generation.
 func (s *Store) Lead(ctx context.Context) (release func(), ok bool, lost <-chan struct{}) {
 	let, ok, gone := s.lead(ctx, s)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// A leader falls asleep between what it read and what it writes; another one takes the lead and finishes a wish of its own. What the first one then writes is refused
-// though nobody has touched its row, and it steps back.
+// A leader falls asleep between what it read and what it writes; another one takes the lead and finishes a wish of its
+// own. What the first one then writes is refused though nobody has touched its row, and it steps back.
 func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
@@ -38,7 +38,8 @@ func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 		t.Fatalf("a leader writes: %v", err)
 	}
 	mine.Version++
-	if _, err := reachPostgres(t, address).Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+	if _, err := reachPostgres(t, address).Exec(
+		`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,8 @@ func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 	if n := late.Load(); n != 2 {
 		t.Errorf("want both counted, got %d", n)
 	}
-	if w, err := second.Workload(context.Background(), "w-1"); err != nil || w.OwnerName != "written in time" || w.Version != 2 {
+	if w, err := second.Workload(context.Background(), "w-1"); err != nil || w.OwnerName != "written in time" ||
+		w.Version != 2 {
 		t.Errorf("the late write has changed something: %q %d %v", w.OwnerName, w.Version, err)
 	}
 	select {

@@ -40,14 +40,18 @@ type fleetDayRow struct {
 func (fleetDayRow) TableName() string { return "fleet_days" }
 
 func toFleetDay(row fleetDayRow) usage.FleetDay {
-	return usage.FleetDay{Day: row.Day, Cluster: row.Cluster, Model: row.Model, FleetTime: usage.FleetTime{Physical: usage.CardTime(row.Physical), Ours: usage.CardTime(row.Ours),
-		Others: usage.CardTime(row.Others), Free: usage.CardTime(row.Free), Broken: usage.CardTime(row.Broken), Unknown: usage.CardTime(row.Unknown)}}
+	return usage.FleetDay{Day: row.Day, Cluster: row.Cluster, Model: row.Model,
+		FleetTime: usage.FleetTime{Physical: usage.CardTime(row.Physical), Ours: usage.CardTime(row.Ours),
+			Others: usage.CardTime(row.Others), Free: usage.CardTime(row.Free), Broken: usage.CardTime(row.Broken),
+			Unknown: usage.CardTime(row.Unknown)}}
 }
 
-// CountFleet lets one of several controllers that look at the same moment count: who writes the sample first. The time since the one before is then counted once.
+// CountFleet lets one of several controllers that look at the same moment count: who writes the sample first. The time
+// since the one before is then counted once.
 func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.Location) error {
 	return s.write(ctx, func(t *tx) error {
-		row := fleetSampleRow{Cluster: sample.Cluster, TakenAt: momentOf(sample.At.Truncate(time.Millisecond)), Stock: doc(sample.Stock)}
+		row := fleetSampleRow{Cluster: sample.Cluster, TakenAt: momentOf(sample.At.Truncate(time.Millisecond)),
+			Stock: doc(sample.Stock)}
 		if err := writable(&row); err != nil {
 			return err
 		}
@@ -56,13 +60,15 @@ func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.
 			return err
 		}
 		if len(before) == 0 {
-			return t.at(ctx).Exec("INSERT INTO fleet_samples (cluster, taken_at, stock) VALUES (?, ?, ?) ON CONFLICT (cluster) DO NOTHING", row.Cluster, row.TakenAt, row.Stock).Error
+			return t.at(ctx).Exec("INSERT INTO fleet_samples (cluster, taken_at, stock) VALUES (?, ?, ?) ON CONFLICT "+
+				"(cluster) DO NOTHING", row.Cluster, row.TakenAt, row.Stock).Error
 		}
 		last := toSample(before[0])
 		if !row.TakenAt.time().After(last.At) {
 			return nil
 		}
-		done := t.at(ctx).Exec("UPDATE fleet_samples SET taken_at = ?, stock = ? WHERE cluster = ? AND taken_at = ?", row.TakenAt, row.Stock, row.Cluster, before[0].TakenAt)
+		done := t.at(ctx).Exec("UPDATE fleet_samples SET taken_at = ?, stock = ? WHERE cluster = ? AND taken_at = ?",
+			row.TakenAt, row.Stock, row.Cluster, before[0].TakenAt)
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
@@ -72,11 +78,13 @@ func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.
 
 func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 	for _, d := range days {
-		err := t.at(ctx).Exec(`INSERT INTO fleet_days (day, cluster, model, physical, ours, others, free, broken, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		err := t.at(ctx).Exec(
+			`INSERT INTO fleet_days (day, cluster, model, physical, ours, others, free, broken, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (day, cluster, model) DO UPDATE SET physical = fleet_days.physical + excluded.physical, ours = fleet_days.ours + excluded.ours,
 				others = fleet_days.others + excluded.others, free = fleet_days.free + excluded.free, broken = fleet_days.broken + excluded.broken,
 				unknown = fleet_days.unknown + excluded.unknown`,
-			d.Day, d.Cluster, d.Model, int64(d.Physical), int64(d.Ours), int64(d.Others), int64(d.Free), int64(d.Broken), int64(d.Unknown)).Error
+			d.Day, d.Cluster, d.Model, int64(d.Physical), int64(d.Ours), int64(d.Others), int64(d.Free), int64(d.Broken),
+			int64(d.Unknown)).Error
 		if err != nil {
 			return err
 		}
@@ -84,7 +92,8 @@ func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 	return nil
 }
 
-// chargesQuery adds up, for each cluster and step of the grid, what begins and what ends there: what usage.Charges says of one interval. Times are in microseconds.
+// chargesQuery adds up, for each cluster and step of the grid, what begins and what ends there: what usage.Charges says
+// of one interval. Times are in microseconds.
 const chargesQuery = `
 SELECT cluster, 0 AS doubt, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step, CAST(SUM(parts) AS BIGINT) AS parts,
   CAST(SUM(parts * ((CASE WHEN from_at < @from THEN @from ELSE from_at END) % @step / 1000)) AS BIGINT) AS late
@@ -112,7 +121,8 @@ FROM (
 ) AS doubtful
 GROUP BY 1, 3`
 
-// Charges adds up the meter. What was metered before parts were written down is told by the size that the workload has now.
+// Charges adds up the meter. What was metered before parts were written down is told by the size that the workload has
+// now.
 func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, err error) {
 	step := usage.ChargeStep.Microseconds()
 	err = withRoom(v.at(ctx), func(db *gorm.DB) error {
@@ -128,7 +138,8 @@ func (v view) Charges(ctx context.Context, s usage.Span) (list []usage.Charge, e
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Doubt == 1, Step: time.UnixMicro(row.Step * step).UTC(), Parts: row.Parts, Late: row.Late})
+			list = append(list, usage.Charge{Cluster: row.Cluster, Unknown: row.Doubt == 1,
+				Step: time.UnixMicro(row.Step * step).UTC(), Parts: row.Parts, Late: row.Late})
 		}
 		old, err := partlessCharges(db, s, args)
 		list = append(list, old...)
@@ -159,7 +170,8 @@ func partlessCharges(db *gorm.DB, s usage.Span, args map[string]any) (list []usa
 }
 
 // Fleet reads the days from one until before another, and the last samples, in one state of the database.
-func (v view) Fleet(ctx context.Context, from, until string) (days []usage.FleetDay, samples []usage.Sample, err error) {
+func (v view) Fleet(ctx context.Context, from,
+	until string) (days []usage.FleetDay, samples []usage.Sample, err error) {
 	err = v.at(ctx).Transaction(func(db *gorm.DB) error {
 		rows, err := all[fleetDayRow](db.Where("day >= ? AND day < ?", from, until).Order("day, cluster, model"))
 		if err != nil {

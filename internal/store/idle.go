@@ -54,12 +54,14 @@ type idleMarkRow struct {
 func (idleMarkRow) TableName() string { return "idle_marks" }
 
 func toMark(r idleMarkRow) idle.Mark {
-	return idle.Mark{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below), Since: r.SinceAt.time(), High: float64(r.High) / 100,
+	return idle.Mark{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
+		Since: r.SinceAt.time(), High: float64(r.High) / 100,
 		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeptUntil: r.KeptUntil.time(), KeptBy: r.KeptBy}
 }
 
 func fromMark(m idle.Mark) idleMarkRow {
-	return idleMarkRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below), SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
+	return idleMarkRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
+		SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
 		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeptUntil: momentOf(m.KeptUntil), KeptBy: m.KeptBy}
 }
 
@@ -69,7 +71,8 @@ func (v view) IdleSettings(ctx context.Context) (idle.Revision, error) {
 	if fault.Is(err, fault.NotFound) {
 		return idle.Revision{}, nil
 	}
-	return idle.Revision{Version: row.Version, Settings: row.Settings.is, Author: identity.PersonID(row.Author), Name: row.AuthorName, At: row.CreatedAt.time()}, err
+	return idle.Revision{Version: row.Version, Settings: row.Settings.is, Author: identity.PersonID(row.Author),
+		Name: row.AuthorName, At: row.CreatedAt.time()}, err
 }
 
 // SaveIdleSettings keeps a revision that follows the newest one. Of two that follow the same one the second loses.
@@ -82,7 +85,8 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author), AuthorName: r.Name, CreatedAt: momentOf(r.At)}
+		row := idleSettingsRow{Version: r.Version, Settings: doc(r.Settings), Author: string(r.Author), AuthorName: r.Name,
+			CreatedAt: momentOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}
@@ -91,7 +95,8 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 	})
 }
 
-// IdleMarks are those of the given workloads, of all where none is given. Up to when they are known is their cluster's to say: see IdleLooks.
+// IdleMarks are those of the given workloads, of all where none is given. Up to when they are known is their cluster's
+// to say: see IdleLooks.
 func (v view) IdleMarks(ctx context.Context, ids ...workload.ID) (map[workload.ID]idle.Mark, error) {
 	query := v.at(ctx)
 	if len(ids) > 0 {

@@ -35,15 +35,20 @@ func waiting(t testing.TB, s *store.Store, count int) {
 	}
 }
 
-// BenchmarkInbox is what the first page of an approver with 5,000 open requests reads: the list, the count in the list and the one in the navigation, and for the chosen
-// request the asker's last ones, what they were granted, and others for the same size. The bar is 60 ms for the page.
+// BenchmarkInbox is what the first page of an approver with 5,000 open requests reads: the list, the count in the list
+// and the one in the navigation, and for the chosen request the asker's last ones, what they were granted, and others
+// for the same size. The bar is 60 ms for the page.
 func BenchmarkInbox(b *testing.B) {
 	ctx := context.Background()
-	ada := identity.Actor{Person: identity.Person{ID: "p-approver", Groups: []string{"gpu-approvers", "staff"}}, Global: []identity.Role{identity.Approver}}
-	bea := identity.Actor{Person: identity.Person{ID: "p-bea"}, Tenants: map[string][]identity.Role{"team-4": {identity.Approver}, "team-5": {identity.Developer}}}
-	for who, voices := range map[string][]identity.Actor{"approver": {ada}, "of one team": {bea}, "standing in": {bea, ada}} {
+	ada := identity.Actor{Person: identity.Person{ID: "p-approver", Groups: []string{"gpu-approvers", "staff"}},
+		Global: []identity.Role{identity.Approver}}
+	bea := identity.Actor{Person: identity.Person{ID: "p-bea"},
+		Tenants: map[string][]identity.Role{"team-4": {identity.Approver}, "team-5": {identity.Developer}}}
+	for who, voices := range map[string][]identity.Actor{"approver": {ada}, "of one team": {bea},
+		"standing in": {bea, ada}} {
 		b.Run(who, func(b *testing.B) {
-			for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress, "PostgreSQL": storetest.Postgres} {
+			for name, address := range map[string]func(testing.TB) string{"SQLite": sqliteAddress,
+				"PostgreSQL": storetest.Postgres} {
 				b.Run(name, func(b *testing.B) {
 					at := address(b)
 					s := migrated(b, at)
@@ -75,7 +80,8 @@ func BenchmarkInbox(b *testing.B) {
 						if _, err := s.Past(ctx, items[0].Asker, in.Now.AddDate(0, 0, -30)); err != nil {
 							b.Fatal(err)
 						}
-						if _, _, err := s.Requests(ctx, request.Filter{Size: items[0].Wish.Size.Name, States: []request.State{request.Approved, request.Rejected}, Limit: 20}); err != nil {
+						if _, _, err := s.Requests(ctx, request.Filter{Size: items[0].Wish.Size.Name,
+							States: []request.State{request.Approved, request.Rejected}, Limit: 20}); err != nil {
 							b.Fatal(err)
 						}
 					}

@@ -27,15 +27,17 @@ func (intervalRow) TableName() string { return "meter_intervals" }
 
 func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 	return intervalRow{
-		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor, PriceCurrency: i.PerHour.Currency,
-		FromAt: momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
+		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor,
+		PriceCurrency: i.PerHour.Currency,
+		FromAt:        momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
 		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, Parts: &i.Parts,
 	}
 }
 
 func toInterval(row intervalRow) usage.Interval {
 	i := usage.Interval{
-		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
+		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor,
+			Currency: row.PriceCurrency},
 		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
 		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats},
 	}
@@ -84,7 +86,8 @@ func (v view) OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval
 	return &open, nil
 }
 
-// saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is at its meter; and then what follows.
+// saveInterval opens or closes the meter of a workload whose row this transaction has just written, so no other one is
+// at its meter; and then what follows.
 func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
 	if i.Until.IsZero() {
 		return t.openInterval(ctx, fromInterval(id, i))
@@ -103,7 +106,8 @@ func (t *tx) saveInterval(ctx context.Context, id workload.ID, i usage.Interval)
 func (t *tx) closeInterval(ctx context.Context, id workload.ID, i usage.Interval) error {
 	until := momentOf(i.Until)
 	// A clock that was set back must not make an interval of negative length.
-	err := t.at(ctx).Exec(`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
+	err := t.at(ctx).Exec(
+		`UPDATE meter_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END, unknown_until = ?
 		WHERE workload = ? AND until_at IS NULL`, until, until, momentOf(i.UnknownUntil), string(id)).Error
 	if err != nil {
 		return err
@@ -116,13 +120,15 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 	if err := writable(&row); err != nil {
 		return err
 	}
-	err := t.at(ctx).Exec(`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, cluster)
+	err := t.at(ctx).Exec(
+		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, cluster)
 		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
 			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats, CAST(? AS BIGINT) AS parts) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
 		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats, parts = excluded.parts, cluster = excluded.cluster`,
-		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats, row.Parts).Error
+		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats,
+		row.Parts).Error
 	if err != nil {
 		return err
 	}

@@ -36,15 +36,16 @@ func (p *postgresServer) lead(ctx context.Context, s *Store) (func(), bool, <-ch
 	return func() { once.Do(func() { stop(); <-done }) }, true, lost
 }
 
-// takeLeaderLock gives the connection that holds the lock, or nil when another one does. The server notices within seconds when the network to this
-// process is cut, and lets the lock go.
+// takeLeaderLock gives the connection that holds the lock, or nil when another one does. The server notices within
+// seconds when the network to this process is cut, and lets the lock go.
 func (p *postgresServer) takeLeaderLock(ctx context.Context) (*sql.Conn, error) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var mine bool
-	_, err = conn.ExecContext(ctx, "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)")
+	_, err = conn.ExecContext(ctx, "SELECT set_config('tcp_keepalives_idle', '5', false), "+
+		"set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)")
 	if err == nil {
 		err = conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", leaderLock).Scan(&mine)
 	}
@@ -75,7 +76,8 @@ func stillThere(ctx context.Context, conn *sql.Conn, every time.Duration) error 
 	}
 }
 
-// unlock lets go of the lock. The end of the session does so too, but some moments after the connection is closed, when the server has noticed.
+// unlock lets go of the lock. The end of the session does so too, but some moments after the connection is closed, when
+// the server has noticed.
 func unlock(conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -32,12 +32,14 @@ type entitlementRow struct {
 func (entitlementRow) TableName() string { return "licence_entitlements" }
 
 func fromEntitlement(e license.Entitlement) entitlementRow {
-	return entitlementRow{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, FromAt: momentOf(e.From), UntilAt: momentOf(e.Until), Origin: string(e.Origin),
+	return entitlementRow{ID: e.ID, Pool: e.Pool, Reference: e.Reference, Seats: e.Seats, FromAt: momentOf(e.From),
+		UntilAt: momentOf(e.Until), Origin: string(e.Origin),
 		Author: e.Author, AuthorName: e.Name, CreatedAt: momentOf(e.At)}
 }
 
 func toEntitlement(row entitlementRow) license.Entitlement {
-	return license.Entitlement{ID: row.ID, Pool: row.Pool, Reference: row.Reference, Seats: row.Seats, From: row.FromAt.time(), Until: row.UntilAt.time(),
+	return license.Entitlement{ID: row.ID, Pool: row.Pool, Reference: row.Reference, Seats: row.Seats,
+		From: row.FromAt.time(), Until: row.UntilAt.time(),
 		Origin: license.Origin(row.Origin), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
 }
 
@@ -49,8 +51,10 @@ func (v view) Entitlements(ctx context.Context) ([]license.Entitlement, error) {
 	return each(rows, toEntitlement), err
 }
 
-// SaveEntitlements keeps all of them or none. It stands in the line of those who grant, so that two who enter the same purchase do not miss each other.
-func (s *Store) SaveEntitlements(ctx context.Context, list []license.Entitlement, check func([]license.Entitlement) error, events ...audit.Event) error {
+// SaveEntitlements keeps all of them or none. It stands in the line of those who grant, so that two who enter the same
+// purchase do not miss each other.
+func (s *Store) SaveEntitlements(ctx context.Context, list []license.Entitlement,
+	check func([]license.Entitlement) error, events ...audit.Event) error {
 	return s.exclusively(ctx, "enter licences", func(t *tx) error {
 		there, err := t.Entitlements(ctx)
 		if err != nil {
@@ -107,18 +111,21 @@ func (choiceRow) TableName() string { return "licence_pools" }
 func (v view) LicenceChoices(ctx context.Context) ([]license.Choice, error) {
 	rows, err := all[choiceRow](v.at(ctx).Order("name"))
 	return each(rows, func(r choiceRow) license.Choice {
-		return license.Choice{Pool: r.Name, WhenFull: license.WhenFull(r.WhenFull), Author: r.Author, Name: r.AuthorName, At: r.ChangedAt.time()}
+		return license.Choice{Pool: r.Name, WhenFull: license.WhenFull(r.WhenFull), Author: r.Author, Name: r.AuthorName,
+			At: r.ChangedAt.time()}
 	}), err
 }
 
 // SaveLicenceChoice puts one in the place of the one before.
 func (s *Store) SaveLicenceChoice(ctx context.Context, c license.Choice, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		row := choiceRow{Name: c.Pool, WhenFull: string(c.WhenFull), Author: c.Author, AuthorName: c.Name, ChangedAt: momentOf(c.At)}
+		row := choiceRow{Name: c.Pool, WhenFull: string(c.WhenFull), Author: c.Author, AuthorName: c.Name,
+			ChangedAt: momentOf(c.At)}
 		if err := writable(&row); err != nil {
 			return err
 		}
-		done := t.at(ctx).Exec(`INSERT INTO licence_pools (name, when_full, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
+		done := t.at(ctx).Exec(
+			`INSERT INTO licence_pools (name, when_full, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET when_full = excluded.when_full, author = excluded.author, author_name = excluded.author_name, changed_at = excluded.changed_at`,
 			row.Name, row.WhenFull, row.Author, row.AuthorName, row.ChangedAt)
 		if done.Error != nil {
@@ -193,25 +200,31 @@ func (licenceDeviceRow) TableName() string { return "licence_devices" }
 func (v view) LicenceDevices(ctx context.Context) ([]license.Device, error) {
 	rows, err := all[licenceDeviceRow](v.at(ctx))
 	list := each(rows, func(r licenceDeviceRow) license.Device {
-		return license.Device{Cluster: r.Cluster, Node: r.Node, UUID: r.UUID, Index: r.GPUIndex, Model: r.Model, State: license.State(r.State), Since: r.Since.time(),
+		return license.Device{Cluster: r.Cluster, Node: r.Node, UUID: r.UUID, Index: r.GPUIndex, Model: r.Model,
+			State: license.State(r.State), Since: r.Since.time(),
 			SeenAt: r.SeenAt.time(), Expires: r.ExpiresAt.time()}
 	})
 	slices.SortFunc(list, func(a, b license.Device) int { // as license.Follow does, whatever the collation
-		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node), strings.Compare(a.Index, b.Index), strings.Compare(a.UUID, b.UUID))
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Node, b.Node),
+			strings.Compare(a.Index, b.Index), strings.Compare(a.UUID, b.UUID))
 	})
 	return list, err
 }
 
-// SaveLicenceDevices replaces what is known; what was not seen since the time is forgotten. Open pages hear of it when a state changed.
-func (s *Store) SaveLicenceDevices(ctx context.Context, list []license.Device, forget time.Time, changed bool, events ...audit.Event) error {
+// SaveLicenceDevices replaces what is known; what was not seen since the time is forgotten. Open pages hear of it when
+// a state changed.
+func (s *Store) SaveLicenceDevices(ctx context.Context, list []license.Device, forget time.Time, changed bool,
+	events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, d := range list {
-			row := licenceDeviceRow{Cluster: d.Cluster, Node: d.Node, UUID: d.UUID, GPUIndex: d.Index, Model: d.Model, State: string(d.State), Since: momentOf(d.Since),
+			row := licenceDeviceRow{Cluster: d.Cluster, Node: d.Node, UUID: d.UUID, GPUIndex: d.Index, Model: d.Model,
+				State: string(d.State), Since: momentOf(d.Since),
 				SeenAt: momentOf(d.SeenAt), ExpiresAt: momentOf(d.Expires)}
 			if err := writable(&row); err != nil {
 				return err
 			}
-			err := t.at(ctx).Exec(`INSERT INTO licence_devices (cluster, node, uuid, gpu_index, model, state, since, seen_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			err := t.at(ctx).Exec(
+				`INSERT INTO licence_devices (cluster, node, uuid, gpu_index, model, state, since, seen_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (cluster, node, uuid) DO UPDATE SET gpu_index = excluded.gpu_index, model = excluded.model, state = excluded.state, since = excluded.since,
 				seen_at = excluded.seen_at, expires_at = excluded.expires_at WHERE licence_devices.seen_at <= excluded.seen_at`,
 				row.Cluster, row.Node, row.UUID, row.GPUIndex, row.Model, row.State, row.Since, row.SeenAt, row.ExpiresAt).Error
@@ -246,10 +259,12 @@ type takingRow struct {
 // Takings are the workloads that hold seats. The condition is the one of Holdings, word for word.
 func (v view) Takings(ctx context.Context) ([]license.Taking, error) {
 	var rows []takingRow
-	err := v.at(ctx).Raw(`SELECT id, name, tenant, cluster, licence_pool, licence_seats, on_node, observed, created_at FROM workloads
+	err := v.at(ctx).Raw(
+		`SELECT id, name, tenant, cluster, licence_pool, licence_seats, on_node, observed, created_at FROM workloads
 		WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
 	return each(rows, func(r takingRow) license.Taking {
-		t := license.Taking{Pool: r.LicencePool, Workload: r.ID, Name: r.Name, Tenant: r.Tenant, Cluster: r.Cluster, Seats: max(1, r.LicenceSeats), Since: r.CreatedAt.time()}
+		t := license.Taking{Pool: r.LicencePool, Workload: r.ID, Name: r.Name, Tenant: r.Tenant, Cluster: r.Cluster,
+			Seats: max(1, r.LicenceSeats), Since: r.CreatedAt.time()}
 		if r.OnNode {
 			t.Node = r.Observed.is.Node
 		}
@@ -267,15 +282,18 @@ type spanRow struct {
 	UntilAt      moment
 }
 
-// Spans are the metered stretches since a time of workloads with seats, by pool. A stretch that began before is cut off there.
+// Spans are the metered stretches since a time of workloads with seats, by pool. A stretch that began before is cut off
+// there.
 func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.Span, error) {
 	var rows []spanRow
 	err := v.at(ctx).Raw(`SELECT w.id AS workload, w.name, m.tenant, w.licence_pool, w.licence_seats, m.from_at, m.until_at
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
-		WHERE w.licence_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`, momentOf(since)).Scan(&rows).Error
+		WHERE w.licence_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`,
+		momentOf(since)).Scan(&rows).Error
 	spans := map[string][]license.Span{}
 	for _, r := range rows {
-		s := license.Span{Workload: r.Workload, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenceSeats), From: r.FromAt.time(), Until: r.UntilAt.time()}
+		s := license.Span{Workload: r.Workload, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenceSeats),
+			From: r.FromAt.time(), Until: r.UntilAt.time()}
 		if s.From.Before(since) {
 			s.From = since
 		}

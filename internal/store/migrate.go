@@ -31,7 +31,8 @@ func migrateUp(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	return err
 }
 
-// SchemaVersion says which migration the database is at and which one this program knows last; have is 0 for an empty database.
+// SchemaVersion says which migration the database is at and which one this program knows last; have is 0 for an empty
+// database.
 func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error) {
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil || len(files) == 0 {
@@ -43,6 +44,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (have, want int64, err error)
 	if !s.db.Migrator().HasTable(goose.DefaultTablename) {
 		return 0, want, nil
 	}
-	err = s.at(ctx).Raw("SELECT COALESCE(MAX(version_id), 0) FROM " + goose.DefaultTablename + " WHERE is_applied").Scan(&have).Error
+	err = s.at(ctx).Raw("SELECT COALESCE(MAX(version_id), 0) FROM " + goose.DefaultTablename + " WHERE is_applied").Scan(
+		&have).Error
 	return have, want, failure(err)
 }

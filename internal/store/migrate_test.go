@@ -30,12 +30,14 @@ type database struct {
 }
 
 var databases = map[string]database{
-	"SQLite":     {empty: sqliteAddress, reach: reachSQLite, dialect: goose.DialectSQLite3, describe: describeSQLite},
-	"PostgreSQL": {empty: storetest.EmptyPostgres, reach: reachPostgres, dialect: goose.DialectPostgres, describe: describePostgres},
+	"SQLite": {empty: sqliteAddress, reach: reachSQLite, dialect: goose.DialectSQLite3, describe: describeSQLite},
+	"PostgreSQL": {empty: storetest.EmptyPostgres, reach: reachPostgres, dialect: goose.DialectPostgres,
+		describe: describePostgres},
 }
 
 func reachSQLite(t testing.TB, address string) *sql.DB {
-	return reach(t, "sqlite", strings.NewReplacer(" ", "%20", "?", "%3F", "#", "%23", "%", "%25").Replace("file:"+strings.TrimPrefix(address, "sqlite:"))+
+	return reach(t, "sqlite", strings.NewReplacer(" ", "%20", "?", "%3F", "#", "%23", "%", "%25").Replace("file:"+
+		strings.TrimPrefix(address, "sqlite:"))+
 		"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
 }
 
@@ -143,7 +145,8 @@ func TestAddressesThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	for address, secret := range map[string]string{
 		"": "", "mysql://x": "", "sqlite:": "", "sqlite:/does/not/exist/portal.db": "", "portal.db": "",
-		"postgres://u:hush@127.0.0.1:1/x": "hush", "postgres://u:hush@127.0.0.1:port/x": "hush", "postgres://u:hush@[::1/x": "hush",
+		"postgres://u:hush@127.0.0.1:1/x": "hush", "postgres://u:hush@127.0.0.1:port/x": "hush",
+		"postgres://u:hush@[::1/x": "hush",
 	} {
 		s, err := store.Open(context.Background(), address, store.Options{})
 		switch {
@@ -162,7 +165,9 @@ func TestBooksAreInsertOnly(t *testing.T) {
 		address := d.empty(t)
 		migrated(t, address)
 		db := d.reach(t, address)
-		if _, err := db.Exec(`INSERT INTO budget_transactions (id, tenant, month, unit, kind, workload, left_over, held, spent, refunded, platform, posted_by, by_name, note, created_at)
+		if _,
+			err := db.Exec(
+			`INSERT INTO budget_transactions (id, tenant, month, unit, kind, workload, left_over, held, spent, refunded, platform, posted_by, by_name, note, created_at)
 			VALUES ('b-1', 'vision', '2026-03', 'EUR', 'granted', '', 5, 0, 0, 0, -5, '', '', '', 1)`); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +188,8 @@ func TestAuditRecordIsInsertOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		db := d.reach(t, address)
-		for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events", "DELETE FROM audit_events WHERE seq = 1"} {
+		for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events",
+			"DELETE FROM audit_events WHERE seq = 1"} {
 			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "insert-only") {
 				t.Errorf("%s: want it refused, got %v", statement, err)
 			}
@@ -225,7 +231,8 @@ func TestGrantTo(t *testing.T) {
 		t.Error(err)
 	}
 	db := reachPostgres(t, u.String())
-	for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events", "TRUNCATE audit_events",
+	for _, statement := range []string{"UPDATE audit_events SET name = 'Eve'", "DELETE FROM audit_events",
+		"TRUNCATE audit_events",
 		"DROP TRIGGER audit_events_insert_only ON audit_events", "ALTER TABLE audit_events DISABLE TRIGGER ALL"} {
 		if _, err := db.Exec(statement); err == nil {
 			t.Errorf("%s: want it refused", statement)
@@ -257,10 +264,12 @@ var (
 )
 
 func describeSQLite(t *testing.T, db *sql.DB) []string {
-	lines := rows(t, db, `SELECT COALESCE(sql, name) FROM sqlite_master WHERE type <> 'trigger' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
+	lines := rows(t, db,
+		`SELECT COALESCE(sql, name) FROM sqlite_master WHERE type <> 'trigger' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
 		AND name NOT LIKE 'sqlite_autoindex%'`)
 	for i, line := range lines {
-		lines[i] = strings.NewReplacer(" ,", ",", " )", ")").Replace(blank.ReplaceAllString(comments.ReplaceAllString(line, ""), " "))
+		lines[i] = strings.NewReplacer(" ,", ",", " )",
+			")").Replace(blank.ReplaceAllString(comments.ReplaceAllString(line, ""), " "))
 	}
 	slices.Sort(lines)
 	return lines

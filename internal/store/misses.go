@@ -27,13 +27,16 @@ type lapseRow struct {
 }
 
 // lapsed are the states of requests that nobody fulfilled.
-var lapsed = map[string]usage.MissReason{string(request.Withdrawn): usage.MissWithdrawn, string(request.Expired): usage.MissExpired}
+var lapsed = map[string]usage.MissReason{string(request.Withdrawn): usage.MissWithdrawn,
+	string(request.Expired): usage.MissExpired}
 
-// Misses is who did not get what they asked for in a span: starts that were refused, by the audit, and those that lapsed while they waited.
+// Misses is who did not get what they asked for in a span: starts that were refused, by the audit, and those that
+// lapsed while they waited.
 func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
 	from, until := momentOf(s.From), momentOf(s.Until)
 	var refused []refusalRow
-	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? ORDER BY seq", string(audit.RequestRefused), from, until).
+	if err := v.at(ctx).Raw("SELECT at, actor, detail, changes FROM audit_events WHERE kind = ? AND at >= ? AND at < ? "+
+		"ORDER BY seq", string(audit.RequestRefused), from, until).
 		Scan(&refused).Error; err != nil {
 		return nil, failure(err)
 	}
@@ -49,10 +52,12 @@ func (v view) Misses(ctx context.Context, s usage.Span) ([]usage.Miss, error) {
 	var gone []lapseRow
 	err := v.at(ctx).Raw(`SELECT asker, size_name, state, created_at, decided_at FROM requests
 		WHERE kind = ? AND state IN ? AND decided_at >= ? AND decided_at < ? ORDER BY decided_at, id`,
-		string(request.StartKind), []string{string(request.Withdrawn), string(request.Expired)}, from, until).Scan(&gone).Error
+		string(request.StartKind), []string{string(request.Withdrawn), string(request.Expired)}, from,
+		until).Scan(&gone).Error
 	for _, r := range gone {
 		at := r.DecidedAt.time()
-		misses = append(misses, usage.Miss{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State], Waited: at.Sub(r.CreatedAt.time())})
+		misses = append(misses, usage.Miss{At: at, Person: r.Asker, Size: r.SizeName, Reason: lapsed[r.State],
+			Waited: at.Sub(r.CreatedAt.time())})
 	}
 	return misses, failure(err)
 }

@@ -22,7 +22,8 @@ func (v view) MonthTold(ctx context.Context, m usage.Month) (bool, error) {
 	return err == nil, err
 }
 
-// TellMonth writes the events, and that the month is told; nothing where it is. Of several that try at once the others wait for the first one's commit, and then find it told.
+// TellMonth writes the events, and that the month is told; nothing where it is. Of several that try at once the others
+// wait for the first one's commit, and then find it told.
 func (s *Store) TellMonth(ctx context.Context, m usage.Month, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		first, err := t.putSetting(ctx, monthTold(m), "sent")

@@ -37,13 +37,17 @@ type deliveryRow struct {
 func (deliveryRow) TableName() string { return "deliveries" }
 
 func fromDelivery(d notify.Delivery) deliveryRow {
-	return deliveryRow{ID: d.ID, Event: d.Event, Kind: string(d.Kind), Recipient: d.Recipient, Person: string(d.Person), Name: d.Name, Address: d.Address, Channel: string(d.Channel),
-		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt), Problem: doc(d.Problem), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
+	return deliveryRow{ID: d.ID, Event: d.Event, Kind: string(d.Kind), Recipient: d.Recipient, Person: string(d.Person),
+		Name: d.Name, Address: d.Address, Channel: string(d.Channel),
+		Notice: doc(d.Notice), State: string(d.State), Attempts: d.Attempts, NextAt: momentOf(d.NextAt),
+		Problem: doc(d.Problem), Error: d.Error, CreatedAt: momentOf(d.CreatedAt), UpdatedAt: momentOf(d.UpdatedAt)}
 }
 
 func toDelivery(r deliveryRow) notify.Delivery {
-	return notify.Delivery{ID: r.ID, Event: r.Event, Kind: notify.Kind(r.Kind), Recipient: r.Recipient, Person: identity.PersonID(r.Person), Name: r.Name, Address: r.Address,
-		Channel: notify.Channel(r.Channel), Notice: r.Notice.is, State: notify.State(r.State), Attempts: r.Attempts, NextAt: r.NextAt.time(), Problem: r.Problem.is, Error: r.Error,
+	return notify.Delivery{ID: r.ID, Event: r.Event, Kind: notify.Kind(r.Kind), Recipient: r.Recipient,
+		Person: identity.PersonID(r.Person), Name: r.Name, Address: r.Address,
+		Channel: notify.Channel(r.Channel), Notice: r.Notice.is, State: notify.State(r.State), Attempts: r.Attempts,
+		NextAt: r.NextAt.time(), Problem: r.Problem.is, Error: r.Error,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time()}
 }
 
@@ -61,7 +65,8 @@ type addressRow struct {
 func (addressRow) TableName() string { return "notice_addresses" }
 
 func toAddress(r addressRow) notify.Address {
-	return notify.Address{ID: r.ID, Channel: notify.Channel(r.Channel), Person: identity.PersonID(r.Person), Tenant: r.Tenant, Host: r.Host, Sealed: r.Sealed, Kinds: r.Kinds, CreatedAt: r.CreatedAt.time()}
+	return notify.Address{ID: r.ID, Channel: notify.Channel(r.Channel), Person: identity.PersonID(r.Person),
+		Tenant: r.Tenant, Host: r.Host, Sealed: r.Sealed, Kinds: r.Kinds, CreatedAt: r.CreatedAt.time()}
 }
 
 type wishesRow struct {
@@ -78,13 +83,15 @@ func (v view) NotifyCursor(ctx context.Context) (int64, error) {
 	return seq, failure(err)
 }
 
-// EventsAfter gives events after a number, oldest first. Numbers follow the order of commits (see flush), so whoever goes on from the last one misses none.
+// EventsAfter gives events after a number, oldest first. Numbers follow the order of commits (see flush), so whoever
+// goes on from the last one misses none.
 func (v view) EventsAfter(ctx context.Context, seq int64, limit int) ([]audit.Event, error) {
 	rows, err := all[eventRow](v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(limit))
 	return each(rows, toEvent), err
 }
 
-// QueueDeliveries writes deliveries and moves the cursor, both or neither; false when the cursor is not where the caller saw it.
+// QueueDeliveries writes deliveries and moves the cursor, both or neither; false when the cursor is not where the
+// caller saw it.
 func (s *Store) QueueDeliveries(ctx context.Context, from, to int64, deliveries []notify.Delivery) (bool, error) {
 	moved := false
 	err := s.write(ctx, func(t *tx) error {
@@ -103,9 +110,11 @@ func (s *Store) QueueDeliveries(ctx context.Context, from, to int64, deliveries 
 	return moved && err == nil, err
 }
 
-// DueDeliveries gives those whose time has come, also those that somebody claimed and did not bring to an end, the oldest first.
+// DueDeliveries gives those whose time has come, also those that somebody claimed and did not bring to an end, the
+// oldest first.
 func (v view) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]notify.Delivery, error) {
-	rows, err := all[deliveryRow](v.at(ctx).Where("state IN ('due', 'sending') AND next_at <= ?", momentOf(now)).Order("next_at, id").Limit(pageSize(limit)))
+	rows, err := all[deliveryRow](v.at(ctx).Where("state IN ('due', 'sending') AND next_at <= ?",
+		momentOf(now)).Order("next_at, id").Limit(pageSize(limit)))
 	return each(rows, toDelivery), err
 }
 
@@ -113,7 +122,8 @@ func (v view) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]no
 func (s *Store) ClaimDelivery(ctx context.Context, d notify.Delivery, until time.Time) (bool, error) {
 	mine := false
 	err := s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_at = ? WHERE id = ? AND attempts = ? AND next_at = ? AND state IN ('due', 'sending')",
+		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'sending', attempts = attempts + 1, next_at = ? WHERE id = ? "+
+			"AND attempts = ? AND next_at = ? AND state IN ('due', 'sending')",
 			momentOf(until), d.ID, d.Attempts, momentOf(d.NextAt))
 		mine = done.RowsAffected == 1
 		return done.Error
@@ -128,7 +138,8 @@ func (s *Store) MarkDelivery(ctx context.Context, d notify.Delivery) error {
 		if err := writable(&row); err != nil {
 			return err
 		}
-		return t.at(ctx).Exec("UPDATE deliveries SET state = ?, next_at = ?, problem = ?, error = ?, updated_at = ? WHERE id = ? AND attempts = ? AND state = 'sending'",
+		return t.at(ctx).Exec("UPDATE deliveries SET state = ?, next_at = ?, problem = ?, error = ?, updated_at = ? WHERE "+
+			"id = ? AND attempts = ? AND state = 'sending'",
 			row.State, row.NextAt, row.Problem, row.Error, row.UpdatedAt, row.ID, row.Attempts).Error
 	})
 }
@@ -139,13 +150,15 @@ func (s *Store) SaveDelivery(ctx context.Context, d notify.Delivery) error {
 	return s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 }
 
-// RetryDelivery makes a failed one of an event due, with the audit event that says so. Its attempts go on counting, for claims are told apart by them.
+// RetryDelivery makes a failed one of an event due, with the audit event that says so. Its attempts go on counting, for
+// claims are told apart by them.
 func (s *Store) RetryDelivery(ctx context.Context, id string, now time.Time, event audit.Event) error {
 	if !clean(id) {
 		return fault.New(fault.NotFound, i18n.T("notify.not_failed"))
 	}
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'due', next_at = ?, updated_at = ? WHERE id = ? AND state = 'failed' AND event > 0", momentOf(now), momentOf(now), id)
+		done := t.at(ctx).Exec("UPDATE deliveries SET state = 'due', next_at = ?, updated_at = ? WHERE id = ? AND state = "+
+			"'failed' AND event > 0", momentOf(now), momentOf(now), id)
 		if done.Error != nil {
 			return done.Error
 		}
@@ -157,7 +170,8 @@ func (s *Store) RetryDelivery(ctx context.Context, id string, now time.Time, eve
 }
 
 // Deliveries is a page of them, newest first; state "" for every one.
-func (v view) Deliveries(ctx context.Context, state notify.State, cursor string, limit int) ([]notify.Delivery, string, error) {
+func (v view) Deliveries(ctx context.Context, state notify.State, cursor string,
+	limit int) ([]notify.Delivery, string, error) {
 	limit = pageSize(limit)
 	query := v.at(ctx)
 	if state != "" {
@@ -168,7 +182,10 @@ func (v view) Deliveries(ctx context.Context, state notify.State, cursor string,
 		return nil, "", err
 	}
 	rows, err := all[deliveryRow](query)
-	rows, next := cut(rows, limit, func(r deliveryRow) place { return place{list: deliveryList, at: r.CreatedAt.Int64, id: r.ID} })
+	rows, next := cut(rows, limit, func(r deliveryRow) place {
+		return place{list: deliveryList, at: r.CreatedAt.Int64,
+			id: r.ID}
+	})
 	return each(rows, toDelivery), next, err
 }
 
@@ -204,7 +221,8 @@ func (s *Store) SavePreferences(ctx context.Context, p identity.PersonID, wishes
 		if err := writable(&row); err != nil {
 			return err
 		}
-		return t.at(ctx).Exec("INSERT INTO notice_preferences (person, wishes) VALUES (?, ?) ON CONFLICT (person) DO UPDATE SET wishes = excluded.wishes", row.Person, row.Wishes).Error
+		return t.at(ctx).Exec("INSERT INTO notice_preferences (person, wishes) VALUES (?, ?) ON CONFLICT (person) DO "+
+			"UPDATE SET wishes = excluded.wishes", row.Person, row.Wishes).Error
 	})
 }
 
@@ -216,7 +234,8 @@ func (v view) Addresses(ctx context.Context) ([]notify.Address, error) {
 
 // SaveAddress keeps an address, in place of the one with its id, with the event that says so.
 func (s *Store) SaveAddress(ctx context.Context, a notify.Address, event audit.Event) error {
-	row := addressRow{ID: a.ID, Channel: string(a.Channel), Person: string(a.Person), Tenant: a.Tenant, Host: a.Host, Sealed: a.Sealed, Kinds: a.Kinds, CreatedAt: momentOf(a.CreatedAt)}
+	row := addressRow{ID: a.ID, Channel: string(a.Channel), Person: string(a.Person), Tenant: a.Tenant, Host: a.Host,
+		Sealed: a.Sealed, Kinds: a.Kinds, CreatedAt: momentOf(a.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := t.at(ctx).Exec("DELETE FROM notice_addresses WHERE id = ?", row.ID).Error; err != nil {
 			return err

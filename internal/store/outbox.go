@@ -31,7 +31,8 @@ func insertChanges(db *gorm.DB, changes []live.Change, last int64, now time.Time
 	}
 	rows := make([]changeRow, len(changes))
 	for i, c := range changes {
-		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: c.Topic, ID: c.ID, Tenant: c.Tenant, Person: c.Person}
+		rows[i] = changeRow{Seq: last + int64(i) + 1, At: momentOf(now), Topic: c.Topic, ID: c.ID, Tenant: c.Tenant,
+			Person: c.Person}
 		if err := writable(&rows[i]); err != nil {
 			return err
 		}
@@ -39,8 +40,8 @@ func insertChanges(db *gorm.DB, changes []live.Change, last int64, now time.Time
 	return db.CreateInBatches(rows, 100).Error
 }
 
-// ChangesAfter gives the outbox rows after a number, oldest first. Numbers follow the order of commits (see flush), so whoever goes on from the last
-// one it saw misses none.
+// ChangesAfter gives the outbox rows after a number, oldest first. Numbers follow the order of commits (see flush), so
+// whoever goes on from the last one it saw misses none.
 func (v view) ChangesAfter(ctx context.Context, seq int64, limit int) ([]live.Change, error) {
 	rows, err := all[changeRow](v.at(ctx).Where("seq > ?", seq).Order("seq").Limit(pageSize(limit)))
 	return each(rows, toChange), err

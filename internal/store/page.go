@@ -23,8 +23,8 @@ func pageSize(wanted int) int {
 	return min(wanted, largestOne)
 }
 
-// place is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the next page
-// holds what is older; rows that arrive later stand before it and do not move it.
+// place is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the
+// next page holds what is older; rows that arrive later stand before it and do not move it.
 type place struct {
 	list string // one letter
 	at   int64  // microseconds, or the number of an event
@@ -54,7 +54,8 @@ func badCursor() error {
 	return fault.InvalidFields([]fault.Field{{Name: "cursor", Reason: i18n.T("store.bad_cursor")}})
 }
 
-// newestFirst orders a query by created_at and id, begins it after the cursor, and reads one row more than the page to know whether there is another.
+// newestFirst orders a query by created_at and id, begins it after the cursor, and reads one row more than the page to
+// know whether there is another.
 func newestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, error) {
 	if cursor != "" {
 		p, err := placeOf(list, cursor)

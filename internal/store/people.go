@@ -26,16 +26,19 @@ func (personRow) TableName() string { return "people" }
 
 func toPerson(row personRow) identity.Person {
 	return identity.Person{
-		ID: identity.PersonID(row.ID), Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email, Groups: row.GroupNames.is,
+		ID: identity.PersonID(row.ID), Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email,
+		Groups: row.GroupNames.is,
 		SeenAt: row.SeenAt.time(), Disabled: row.Disabled || row.RefusedAt.Valid,
 	}
 }
 
-// SavePerson writes down what the sign-in provider said of someone. Whether they are disabled is taken from a new person only: signing in must not undo
-// what SetDisabled did. What RefusePerson did it does undo: that was the provider's word too.
+// SavePerson writes down what the sign-in provider said of someone. Whether they are disabled is taken from a new
+// person only: signing in must not undo what SetDisabled did. What RefusePerson did it does undo: that was the
+// provider's word too.
 func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
-	row := personRow{ID: string(p.ID), Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Email: p.Email, GroupNames: doc(p.Groups),
-		SeenAt: momentOf(p.SeenAt), Disabled: p.Disabled}
+	row := personRow{ID: string(p.ID), Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Email: p.Email,
+		GroupNames: doc(p.Groups),
+		SeenAt:     momentOf(p.SeenAt), Disabled: p.Disabled}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err
@@ -43,7 +46,8 @@ func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 		if err := t.tellGroups(ctx, row.ID, p.Groups); err != nil {
 			return err
 		}
-		return t.at(ctx).Exec(`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, disabled) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		return t.at(ctx).Exec(
+			`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, disabled) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, group_names = excluded.group_names, seen_at = excluded.seen_at,
 			refused_at = NULL`,
 			row.ID, row.Issuer, row.Subject, row.Name, row.Email, row.GroupNames, row.SeenAt, row.Disabled).Error
@@ -71,10 +75,12 @@ func (t *tx) setGroups(ctx context.Context, person string, groups []string) erro
 	return t.at(ctx).Exec("UPDATE people SET group_names = ? WHERE id = ?", row.GroupNames, person).Error
 }
 
-// RefusePerson shuts someone out for whom the provider no longer stands, until it signs them in again, and ends their sessions, with the event that says so.
+// RefusePerson shuts someone out for whom the provider no longer stands, until it signs them in again, and ends their
+// sessions, with the event that says so.
 func (s *Store) RefusePerson(ctx context.Context, id identity.PersonID, why audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE people SET refused_at = ? WHERE id = ? AND refused_at IS NULL", momentOf(why.At), string(id))
+		done := t.at(ctx).Exec("UPDATE people SET refused_at = ? WHERE id = ? AND refused_at IS NULL", momentOf(why.At),
+			string(id))
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}

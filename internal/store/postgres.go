@@ -23,7 +23,8 @@ const (
 	leaderLock
 )
 
-// postgresServer is a database on a PostgreSQL server, 13 or newer. Connections must be sessions: a pooler in transaction mode breaks the leader's lock.
+// postgresServer is a database on a PostgreSQL server, 13 or newer. Connections must be sessions: a pooler in
+// transaction mode breaks the leader's lock.
 type postgresServer struct {
 	config *pgx.ConnConfig
 	db     *sql.DB
@@ -50,7 +51,8 @@ func openPostgres(ctx context.Context, address string, opts Options) (*Store, er
 	return newStore(p, db, db, opts), nil
 }
 
-// pool opens connections on which no statement, lock or idle transaction can last for ever. What the address itself sets goes first.
+// pool opens connections on which no statement, lock or idle transaction can last for ever. What the address itself
+// sets goes first.
 func (p *postgresServer) pool(statement time.Duration) *sql.DB {
 	config := p.config.Copy()
 	limit := strconv.FormatInt(statement.Milliseconds(), 10)
@@ -71,8 +73,8 @@ func (p *postgresServer) pool(statement time.Duration) *sql.DB {
 	return stdlib.OpenDB(*config)
 }
 
-// lockGrants waits for the one lock that every grant takes. Each statement after it sees what the grants before have committed, for
-// the transaction is READ COMMITTED and a lock is let go only after its commit can be seen.
+// lockGrants waits for the one lock that every grant takes. Each statement after it sees what the grants before have
+// committed, for the transaction is READ COMMITTED and a lock is let go only after its commit can be seen.
 func (p *postgresServer) lockGrants(tx *gorm.DB) error {
 	return tx.Exec("SELECT pg_advisory_xact_lock(?)", grantLock).Error
 }
@@ -99,8 +101,8 @@ func (p *postgresServer) begin() []*sql.TxOptions {
 
 func (p *postgresServer) pools() map[string]*sql.DB { return map[string]*sql.DB{"all": p.db} }
 
-// migrate holds a lock on a connection of its own, so that of several portals that start at once one migrates and the others then find nothing to do. A migration may
-// take as long as it takes.
+// migrate holds a lock on a connection of its own, so that of several portals that start at once one migrates and the
+// others then find nothing to do. A migration may take as long as it takes.
 func (p *postgresServer) migrate(ctx context.Context) error {
 	db := p.pool(0)
 	defer db.Close()
@@ -121,13 +123,15 @@ func (p *postgresServer) migrate(ctx context.Context) error {
 // insertOnly are the tables whose rows are only ever added: the audit record, and the books of budgets.
 var insertOnly = []string{"audit_events", "budget_transactions"}
 
-// guardInsertOnly lets the server itself refuse to change such a table. An owner of the table could take the guard away again; an account that is granted what
-// GrantTo says cannot. An account that is not the owner finds the guard there, or leaves it to the owner.
+// guardInsertOnly lets the server itself refuse to change such a table. An owner of the table could take the guard away
+// again; an account that is granted what GrantTo says cannot. An account that is not the owner finds the guard there,
+// or leaves it to the owner.
 func (p *postgresServer) guardInsertOnly(ctx context.Context, db *sql.DB) error {
 	for _, table := range insertOnly {
 		var there, owner bool
 		err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = $2),
-			pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = $1::regclass), 'USAGE')`, table, table+"_insert_only").Scan(&there, &owner)
+			pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = $1::regclass), 'USAGE')`, table,
+			table+"_insert_only").Scan(&there, &owner)
 		if err != nil {
 			return err
 		}
@@ -137,7 +141,8 @@ func (p *postgresServer) guardInsertOnly(ctx context.Context, db *sql.DB) error 
 		_, err = db.ExecContext(ctx, `
 			CREATE OR REPLACE FUNCTION `+table+`_refuse() RETURNS trigger LANGUAGE plpgsql AS
 				$$ BEGIN RAISE EXCEPTION 'the table % is insert-only', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege'; END $$;
-			CREATE TRIGGER `+table+`_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON `+table+` FOR EACH STATEMENT EXECUTE FUNCTION `+table+`_refuse();`)
+			CREATE TRIGGER `+table+`_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON `+table+
+			` FOR EACH STATEMENT EXECUTE FUNCTION `+table+`_refuse();`)
 		if err != nil {
 			return err
 		}
@@ -145,8 +150,8 @@ func (p *postgresServer) guardInsertOnly(ctx context.Context, db *sql.DB) error 
 	return nil
 }
 
-// GrantTo lets another account of the same server run the portal on a schema that it does not own: it may read and write every table, but only add to
-// those that are insert-only. PostgreSQL only; the account must exist.
+// GrantTo lets another account of the same server run the portal on a schema that it does not own: it may read and
+// write every table, but only add to those that are insert-only. PostgreSQL only; the account must exist.
 func (s *Store) GrantTo(ctx context.Context, account string) error {
 	if _, ok := s.dialect.(*postgresServer); !ok {
 		return errors.New("only PostgreSQL has accounts to grant to; this database is SQLite")

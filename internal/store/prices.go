@@ -29,12 +29,14 @@ type priceRow struct {
 func (priceRow) TableName() string { return "prices" }
 
 func fromPrice(p usage.Price) priceRow {
-	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Mills: int64(p.Rate), FromAt: momentOf(p.From), UntilAt: momentOf(p.Until),
+	return priceRow{ID: p.ID, Kind: string(p.Kind), Subject: p.Subject, Tenant: p.Tenant, Mills: int64(p.Rate),
+		FromAt: momentOf(p.From), UntilAt: momentOf(p.Until),
 		Author: p.Author, AuthorName: p.Name, CreatedAt: momentOf(p.At)}
 }
 
 func toPrice(row priceRow) usage.Price {
-	return usage.Price{ID: row.ID, Kind: usage.PriceKind(row.Kind), Subject: row.Subject, Tenant: row.Tenant, Rate: usage.Mills(row.Mills), From: row.FromAt.time(),
+	return usage.Price{ID: row.ID, Kind: usage.PriceKind(row.Kind), Subject: row.Subject, Tenant: row.Tenant,
+		Rate: usage.Mills(row.Mills), From: row.FromAt.time(),
 		Until: row.UntilAt.time(), Author: row.Author, Name: row.AuthorName, At: row.CreatedAt.time()}
 }
 
@@ -58,14 +60,16 @@ func (s *Store) SavePrice(ctx context.Context, p usage.Price, events ...audit.Ev
 	})
 }
 
-// EndPrice ends an entry that has not ended before that moment; one that has not begun never will. NotFound for any other.
+// EndPrice ends an entry that has not ended before that moment; one that has not begun never will. NotFound for any
+// other.
 func (s *Store) EndPrice(ctx context.Context, id string, until time.Time, events ...audit.Event) error {
 	if !clean(id) {
 		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
 	}
 	return s.write(ctx, func(t *tx) error {
 		end := momentOf(until)
-		done := t.at(ctx).Exec("UPDATE prices SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE id = ? AND (until_at IS NULL OR until_at > ?)", end, end, id, end)
+		done := t.at(ctx).Exec("UPDATE prices SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE id = ? "+
+			"AND (until_at IS NULL OR until_at > ?)", end, end, id, end)
 		if done.Error != nil {
 			return done.Error
 		}

@@ -8,7 +8,9 @@ import (
 
 // Queued counts the workloads that are granted and wait for a place, by cluster and size.
 func (v view) Queued(ctx context.Context) ([]request.Line, error) {
-	rows, err := v.at(ctx).Raw(`SELECT cluster, size_name, count(*) FROM workloads WHERE state <> 'ended' AND state = 'queued' AND desired = 'running' GROUP BY cluster, size_name`).Rows()
+	rows,
+		err := v.at(ctx).Raw(
+		`SELECT cluster, size_name, count(*) FROM workloads WHERE state <> 'ended' AND state = 'queued' AND desired = 'running' GROUP BY cluster, size_name`).Rows()
 	if err != nil {
 		return nil, failure(err)
 	}

@@ -25,13 +25,15 @@ type refusedRow struct {
 func (refusedRow) TableName() string { return "refusals" }
 
 func toRefusal(row refusedRow) request.Request {
-	return request.Request{ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName, Wish: row.Wish.is,
+	return request.Request{ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker),
+		AskerName: row.AskerName, Wish: row.Wish.is,
 		Decision: row.Decision.is, CreatedAt: row.CreatedAt.time()}
 }
 
 // SaveRefusal keeps what was refused at once, with its events.
 func (s *Store) SaveRefusal(ctx context.Context, r request.Request, events ...audit.Event) error {
-	row := refusedRow{ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant, Wish: wishDocument{r.Wish},
+	row := refusedRow{ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName,
+		Tenant: r.Wish.Tenant, Wish: wishDocument{r.Wish},
 		Decision: doc(r.Decision), CreatedAt: momentOf(r.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
@@ -42,7 +44,8 @@ func (s *Store) SaveRefusal(ctx context.Context, r request.Request, events ...au
 }
 
 // Refusals gives a page of what was refused at once since a time, newest first.
-func (v view) Refusals(ctx context.Context, since time.Time, cursor string, limit int) ([]request.Request, string, error) {
+func (v view) Refusals(ctx context.Context, since time.Time, cursor string,
+	limit int) ([]request.Request, string, error) {
 	limit = pageSize(limit)
 	query, err := newestFirst(v.at(ctx), refusalList, cursor, limit)
 	if err != nil {

@@ -73,9 +73,12 @@ func (wishDocument) GormDataType() string { return "text" }
 
 func fromRequest(r request.Request) requestRow {
 	row := requestRow{
-		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant, Name: r.Wish.Name,
-		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision), EstimateMinor: r.Estimate.Minor,
-		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt), ExpiresAt: momentOf(r.ExpiresAt),
+		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant,
+		Name:     r.Wish.Name,
+		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision),
+		EstimateMinor:    r.Estimate.Minor,
+		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt),
+		ExpiresAt: momentOf(r.ExpiresAt),
 		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Wish.Size.Name,
 		Fingerprint: r.Fingerprint,
 	}
@@ -87,9 +90,12 @@ func fromRequest(r request.Request) requestRow {
 
 func toRequest(row requestRow) request.Request {
 	return request.Request{
-		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName, Wish: row.Wish.is,
-		State: request.State(row.State), Decision: row.Decision.is, Estimate: usage.Money{Minor: row.EstimateMinor, Currency: row.EstimateCurrency},
-		Workload: workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(), ExpiresAt: row.ExpiresAt.time(),
+		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName,
+		Wish:  row.Wish.is,
+		State: request.State(row.State), Decision: row.Decision.is, Estimate: usage.Money{Minor: row.EstimateMinor,
+			Currency: row.EstimateCurrency},
+		Workload: workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(),
+		ExpiresAt: row.ExpiresAt.time(),
 		DecidedAt: row.DecidedAt.time(), Version: row.Version, Fingerprint: row.Fingerprint,
 	}
 }
@@ -159,10 +165,12 @@ func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 	conditions := make([]string, len(in.Voices))
 	var values []any
 	for i, v := range in.Voices {
-		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.asks IN ? AND a.from_at <= ?) AND " + spoken + ")"
+		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.asks IN ? AND a.from_at " +
+			"<= ?) AND " + spoken + ")"
 		values = append(values, holdable(v.Keys), momentOf(in.Now), spokenKey+string(v.Person))
 	}
-	return query.Where(pending).Where(spoken, spokenKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")", values...)
+	return query.Where(pending).Where(spoken, spokenKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")",
+		values...)
 }
 
 // holdable are the keys that a database can hold; the others, groups with odd names, can be asked for by nobody.
@@ -179,7 +187,8 @@ func holdable(keys []string) []string {
 // spokenKey marks somebody whose word does not count any more.
 const spokenKey = "spoken:"
 
-// Waiting counts what an inbox holds. It asks only whose words are wanted: those rows go with the decision of their request, so they say of themselves that it waits.
+// Waiting counts what an inbox holds. It asks only whose words are wanted: those rows go with the decision of their
+// request, so they say of themselves that it waits.
 func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	if len(in.Voices) == 0 {
 		return 0, nil
@@ -193,7 +202,8 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	}
 
 	var n int64
-	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+spoken, append(values, spokenKey+string(in.Self))...).Scan(&n).Error
+	err := v.at(ctx).Raw("SELECT count(*) FROM ("+strings.Join(parts, " UNION ")+") w WHERE request NOT IN "+spoken,
+		append(values, spokenKey+string(in.Self))...).Scan(&n).Error
 	return int(n), failure(err)
 }
 
@@ -206,7 +216,8 @@ type waitingRow struct {
 // SeatLine lists who waits for seats. The condition is that of the index, word for word.
 func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 	var rows []waitingRow
-	err := v.at(ctx).Raw("SELECT id, seat_pool, workload FROM requests WHERE state = 'pending' AND seat_pool <> '' ORDER BY seat_since, id").Scan(&rows).Error
+	err := v.at(ctx).Raw("SELECT id, seat_pool, workload FROM requests WHERE state = 'pending' AND seat_pool <> '' " +
+		"ORDER BY seat_since, id").Scan(&rows).Error
 	return each(rows, func(r waitingRow) request.Waiting {
 		return request.Waiting{ID: request.ID(r.ID), Pool: r.SeatPool, Workload: workload.ID(r.Workload)}
 	}), failure(err)
@@ -215,7 +226,8 @@ func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 // Past is what somebody was granted since a time, by when it was asked.
 func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
 	var p request.Past
-	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
+	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
+		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
 		string(asker), momentOf(since)).Scan(&p).Error
 	return p, failure(err)
 }
@@ -223,7 +235,8 @@ func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time
 // Escalated says whether the record holds that a request has escalated since a time.
 func (v view) Escalated(ctx context.Context, id request.ID, since time.Time) (bool, error) {
 	var n int
-	err := v.at(ctx).Raw("SELECT count(*) FROM audit_events WHERE request = ? AND request <> '' AND kind = ? AND at >= ?", string(id), audit.RequestEscalated, momentOf(since)).Scan(&n).Error
+	err := v.at(ctx).Raw("SELECT count(*) FROM audit_events WHERE request = ? AND request <> '' AND kind = ? AND at >= ?",
+		string(id), audit.RequestEscalated, momentOf(since)).Scan(&n).Error
 	return n > 0, failure(err)
 }
 

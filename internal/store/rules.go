@@ -26,7 +26,8 @@ type rulesRow struct {
 func (rulesRow) TableName() string { return "rules" }
 
 func toRules(row rulesRow) policy.Revision {
-	return policy.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author), Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
+	return policy.Revision{Version: row.Version, Text: row.Text, Author: identity.PersonID(row.Author),
+		Name: row.AuthorName, Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
 // LatestRules gives the revision that counts; NotFound while there is none.
@@ -43,7 +44,8 @@ func (v view) RulesAt(ctx context.Context, version int64) (policy.Revision, erro
 
 // RulesRevisions lists revisions without their texts, newest first.
 func (v view) RulesRevisions(ctx context.Context, before int64, limit int) ([]policy.Revision, error) {
-	query := v.at(ctx).Select("version", "author", "author_name", "note", "created_at").Order("version DESC").Limit(pageSize(limit))
+	query := v.at(ctx).Select("version", "author", "author_name", "note", "created_at").Order("version DESC").Limit(
+		pageSize(limit))
 	if before > 0 {
 		query = query.Where("version < ?", before)
 	}
@@ -51,7 +53,8 @@ func (v view) RulesRevisions(ctx context.Context, before int64, limit int) ([]po
 	return each(rows, toRules), err
 }
 
-// SaveRules keeps a revision that follows the newest one. Of two that follow the same one the second loses: the version is the primary key.
+// SaveRules keeps a revision that follows the newest one. Of two that follow the same one the second loses: the version
+// is the primary key.
 func (s *Store) SaveRules(ctx context.Context, r policy.Revision, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		newest, err := t.LatestRules(ctx)
@@ -61,7 +64,8 @@ func (s *Store) SaveRules(ctx context.Context, r policy.Revision, events ...audi
 		if r.Version != newest.Version+1 {
 			return lostRace()
 		}
-		row := rulesRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note), CreatedAt: momentOf(r.At)}
+		row := rulesRow{Version: r.Version, Text: r.Text, Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note),
+			CreatedAt: momentOf(r.At)}
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
 		}

@@ -43,7 +43,8 @@ func (sessionRow) TableName() string { return "sessions" }
 
 func toSession(row sessionRow) identity.Session {
 	return identity.Session{
-		ID: row.ID, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person), CreatedAt: row.CreatedAt.time(), SeenAt: row.SeenAt.time(),
+		ID: row.ID, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person), CreatedAt: row.CreatedAt.time(),
+		SeenAt: row.SeenAt.time(),
 		EndsAt: row.EndsAt.time(), IDToken: row.IDToken, Parent: row.Parent.String, Workload: row.Workload,
 		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
 		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
@@ -53,7 +54,8 @@ func toSession(row sessionRow) identity.Session {
 
 // CreateSession keeps a new session. One that hangs on a session that has ended meanwhile is Unauthenticated.
 func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
-	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt), SeenAt: momentOf(n.SeenAt),
+	row := sessionRow{ID: n.ID, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt),
+		SeenAt: momentOf(n.SeenAt),
 		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
 		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
 		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil),
@@ -79,10 +81,13 @@ func (s *Store) TouchSession(ctx context.Context, id string, now time.Time) erro
 	})
 }
 
-// RenewSecret gives a session another secret because its roles changed, once for all calls that saw the secret of before; renewed is false for the others.
-func (s *Store) RenewSecret(ctx context.Context, n identity.Session, hash, roles string, now time.Time) (renewed bool, err error) {
+// RenewSecret gives a session another secret because its roles changed, once for all calls that saw the secret of
+// before; renewed is false for the others.
+func (s *Store) RenewSecret(ctx context.Context, n identity.Session, hash, roles string,
+	now time.Time) (renewed bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET secret_hash = ?, former_hash = ?, roles = ?, renewed_at = ? WHERE id = ? AND secret_hash = ? AND roles = ?",
+		done := t.at(ctx).Exec("UPDATE sessions SET secret_hash = ?, former_hash = ?, roles = ?, renewed_at = ? WHERE id = "+
+			"? AND secret_hash = ? AND roles = ?",
 			hash, n.SecretHash, roles, momentOf(now), n.ID, n.SecretHash, n.Roles)
 		renewed = done.RowsAffected == 1
 		return done.Error
@@ -100,18 +105,23 @@ func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID) err
 	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "person = ?", string(person)) })
 }
 
-// ActAs notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when it does so already, or has ended.
-func (s *Store) ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error {
+// ActAs notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when
+// it does so already, or has ended.
+func (s *Store) ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time,
+	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = ?, acting_until = ? WHERE id = ? AND acting_as IS NULL", string(person), momentOf(until), id)
+		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = ?, acting_until = ? WHERE id = ? AND acting_as IS NULL",
+			string(person), momentOf(until), id)
 		return t.acted(ctx, id, done, lostRace(), event)
 	})
 }
 
-// EndActing gives a session back to its own person, with the event that says so. Nothing is written about one that is its own already.
+// EndActing gives a session back to its own person, with the event that says so. Nothing is written about one that is
+// its own already.
 func (s *Store) EndActing(ctx context.Context, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = NULL, acting_until = NULL WHERE id = ? AND acting_as IS NOT NULL", id)
+		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = NULL, acting_until = NULL WHERE id = ? AND acting_as IS "+
+			"NOT NULL", id)
 		return t.acted(ctx, id, done, nil, event)
 	})
 }
@@ -125,7 +135,8 @@ func (t *tx) acted(ctx context.Context, id string, done *gorm.DB, none error, ev
 	return t.Append(ctx, event)
 }
 
-// CloseSession ends a session as EndSession does, with the event that says why; nothing is written about one that has ended.
+// CloseSession ends a session as EndSession does, with the event that says why; nothing is written about one that has
+// ended.
 func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		living, err := all[sessionRow](t.at(ctx).Where("id = ?", id))
@@ -139,11 +150,12 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 	})
 }
 
-// ClaimRenewal lets one caller ask the provider for the groups of a session, of all replicas that saw them told at the same time. Who claimed them and was not heard of
-// again loses the claim to whoever finds it older than a moment.
+// ClaimRenewal lets one caller ask the provider for the groups of a session, of all replicas that saw them told at the
+// same time. Who claimed them and was not heard of again loses the claim to whoever finds it older than a moment.
 func (s *Store) ClaimRenewal(ctx context.Context, id string, told, now, older time.Time) (claimed bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET asked_at = ? WHERE id = ? AND groups_at = ? AND (asked_at IS NULL OR asked_at <= ?)",
+		done := t.at(ctx).Exec("UPDATE sessions SET asked_at = ? WHERE id = ? AND groups_at = ? AND (asked_at IS NULL OR "+
+			"asked_at <= ?)",
 			momentOf(now), id, momentOf(told), momentOf(older))
 		claimed = done.RowsAffected == 1
 		return done.Error
@@ -151,11 +163,13 @@ func (s *Store) ClaimRenewal(ctx context.Context, id string, told, now, older ti
 	return claimed && err == nil, err
 }
 
-// SaveRenewal writes what the provider answered to the one who claimed at the session's AskedAt: the session's tokens and when, and the person's groups. NotFound when
-// the session has ended meanwhile or the claim was lost; then nothing is written.
+// SaveRenewal writes what the provider answered to the one who claimed at the session's AskedAt: the session's tokens
+// and when, and the person's groups. NotFound when the session has ended meanwhile or the claim was lost; then nothing
+// is written.
 func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []string) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET refresh_token = ?, id_token = ?, groups_at = ?, asked_at = NULL WHERE id = ? AND asked_at = ?",
+		done := t.at(ctx).Exec("UPDATE sessions SET refresh_token = ?, id_token = ?, groups_at = ?, asked_at = NULL WHERE "+
+			"id = ? AND asked_at = ?",
 			n.RefreshToken, n.IDToken, momentOf(n.GroupsAt), n.ID, momentOf(n.AskedAt))
 		if done.Error != nil {
 			return done.Error
@@ -167,8 +181,8 @@ func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []st
 	})
 }
 
-// endSessions deletes sessions, each with an outbox row, so that open streams end. Codes that were issued for them go with them, and so does a gateway session
-// that is being created at this moment: it refers to its parent.
+// endSessions deletes sessions, each with an outbox row, so that open streams end. Codes that were issued for them go
+// with them, and so does a gateway session that is being created at this moment: it refers to its parent.
 func (t *tx) endSessions(ctx context.Context, which string, args ...any) error {
 	rows, err := all[sessionRow](t.at(ctx).Where(which, args...).Order("id"))
 	if err != nil {

@@ -20,7 +20,8 @@ func (v view) Setting(ctx context.Context, name string) (string, error) {
 	return row.Value, err
 }
 
-// PutSetting writes a value down if there is none and gives the one that holds, so that portals that start at once agree on it.
+// PutSetting writes a value down if there is none and gives the one that holds, so that portals that start at once
+// agree on it.
 func (s *Store) PutSetting(ctx context.Context, name, value string) (string, error) {
 	err := s.write(ctx, func(t *tx) error {
 		_, err := t.putSetting(ctx, name, value)
@@ -38,6 +39,7 @@ func (t *tx) putSetting(ctx context.Context, name, value string) (first bool, er
 	if err := writable(&row); err != nil {
 		return false, err
 	}
-	done := t.at(ctx).Exec("INSERT INTO settings (name, value, set_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING", row.Name, row.Value, row.SetAt)
+	done := t.at(ctx).Exec("INSERT INTO settings (name, value, set_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
+		row.Name, row.Value, row.SetAt)
 	return done.RowsAffected == 1, done.Error
 }

@@ -10,19 +10,22 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// A sheet holds the sums of one month's lines up to a moment, so that a statement does not add up the whole meter each time. It is only ever a shortcut: what is not on
-// it is added up from the intervals, to the microsecond, and a statement is the same with it, without it, or with an old one. Whatever changes the meter before the end of a
-// sheet throws the sheet away in the same transaction.
+// A sheet holds the sums of one month's lines up to a moment, so that a statement does not add up the whole meter each
+// time. It is only ever a shortcut: what is not on it is added up from the intervals, to the microsecond, and a
+// statement is the same with it, without it, or with an old one. Whatever changes the meter before the end of a sheet
+// throws the sheet away in the same transaction.
 type sheet struct {
 	FromAt  int64
 	UntilAt int64
 }
 
-// usesArgs names what usesQuery starts from: the sheet of a span's month, else that of the month before, whose sums are carried over; else nothing.
+// usesArgs names what usesQuery starts from: the sheet of a span's month, else that of the month before, whose sums are
+// carried over; else nothing.
 func usesArgs(db *gorm.DB, s usage.Span) (map[string]any, error) {
 	from, until := s.From.UnixMicro(), s.Until.UnixMicro()
 	var found []sheet
-	err := db.Raw("SELECT from_at, until_at FROM meter_sheets WHERE (from_at = ? AND until_at <= ?) OR until_at = ? ORDER BY until_at DESC, from_at DESC LIMIT 1",
+	err := db.Raw("SELECT from_at, until_at FROM meter_sheets WHERE (from_at = ? AND until_at <= ?) OR until_at = ? "+
+		"ORDER BY until_at DESC, from_at DESC LIMIT 1",
 		from, until, from).Scan(&found).Error
 	args := map[string]any{"until": until, "since": from, "sheet": int64(-1), "carried": false}
 	for _, f := range found {
@@ -31,8 +34,9 @@ func usesArgs(db *gorm.DB, s usage.Span) (map[string]any, error) {
 	return args, err
 }
 
-// CloseSheet writes down the sums of a span from its beginning. It does nothing where they are written down already; an older sheet of the same beginning is replaced. All or
-// nothing of it is there afterwards, whenever the process is killed.
+// CloseSheet writes down the sums of a span from its beginning. It does nothing where they are written down already; an
+// older sheet of the same beginning is replaced. All or nothing of it is there afterwards, whenever the process is
+// killed.
 func (s *Store) CloseSheet(ctx context.Context, span usage.Span) error {
 	return s.write(ctx, func(t *tx) error {
 		db := t.at(ctx)
@@ -41,14 +45,16 @@ func (s *Store) CloseSheet(ctx context.Context, span usage.Span) error {
 		}
 		from, until := span.From.UnixMicro(), span.Until.UnixMicro()
 		var there int64
-		if err := db.Raw("SELECT count(*) FROM meter_sheets WHERE from_at = ? AND until_at >= ?", from, until).Scan(&there).Error; err != nil || there > 0 {
+		if err := db.Raw("SELECT count(*) FROM meter_sheets WHERE from_at = ? AND until_at >= ?", from,
+			until).Scan(&there).Error; err != nil || there > 0 {
 			return err
 		}
 		return writeSheet(db, span)
 	})
 }
 
-// writeSheet takes up all lines with something in the span, and the living workloads' others that it knows: they are the ones to go on.
+// writeSheet takes up all lines with something in the span, and the living workloads' others that it knows: they are
+// the ones to go on.
 func writeSheet(db *gorm.DB, span usage.Span) error {
 	if err := giveRoom(db); err != nil {
 		return err
@@ -60,7 +66,8 @@ func writeSheet(db *gorm.DB, span usage.Span) error {
 	args["from"] = span.From.UnixMicro()
 	for _, query := range []string{
 		"INSERT INTO meter_sheets (from_at, until_at) VALUES (@from, @until)",
-		"INSERT INTO meter_sums (from_at, until_at, workload, tenant, size_name, price_minor, price_currency, before_us, held_us, unknown_us)" +
+		"INSERT INTO meter_sums (from_at, until_at, workload, tenant, size_name, price_minor, price_currency, before_us, " +
+			"held_us, unknown_us)" +
 			strings.ReplaceAll(usesQuery, "@where", "1 = 1") + `SELECT @from, @until, lines.* FROM lines
 		WHERE held > 0 OR unknown > 0 OR EXISTS (SELECT 1 FROM workloads AS w WHERE w.id = lines.workload AND w.state <> 'ended')`,
 		"DELETE FROM meter_sheets WHERE from_at = @from AND until_at < @until",

@@ -20,7 +20,8 @@ type snapshotRow struct {
 
 func (snapshotRow) TableName() string { return "snapshots" }
 
-// pictures keeps the last snapshot of each cluster as a value: one of a thousand nodes takes milliseconds to decode, and every request asks for it.
+// pictures keeps the last snapshot of each cluster as a value: one of a thousand nodes takes milliseconds to decode,
+// and every request asks for it.
 type pictures struct {
 	mu   sync.Mutex
 	last map[string]snapshotRow
@@ -60,8 +61,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) erro
 	})
 }
 
-// Snapshot gives the last picture of a cluster; ok is false while there is none, and when the database is away and nothing was read before: then nothing is
-// known. The value is shared, so callers only read it.
+// Snapshot gives the last picture of a cluster; ok is false while there is none, and when the database is away and
+// nothing was read before: then nothing is known. The value is shared, so callers only read it.
 func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapshot, bool) {
 	taken, err := s.snapshot(ctx, cluster)
 	switch {
@@ -71,7 +72,8 @@ func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 		return inventory.Snapshot{}, false
 	}
 	if !errors.Is(err, context.Canceled) {
-		s.opts.Log.WarnContext(ctx, "inventory could not be read, the last known one is used", "cluster", cluster, "error", err)
+		s.opts.Log.WarnContext(ctx, "inventory could not be read, the last known one is used", "cluster", cluster, "error",
+			err)
 	}
 	known, ok := s.pictures.get(cluster)
 	return known.Data.is, ok // it carries its age

@@ -71,7 +71,8 @@ func (f *sqliteFile) open(ctx context.Context, opts Options) (*Store, error) {
 	return newStore(f, write, read, opts), nil
 }
 
-// pool opens connections. With synchronous FULL a commit is on the disk before it is acknowledged: in WAL mode NORMAL would lose the last ones when the power fails.
+// pool opens connections. With synchronous FULL a commit is on the disk before it is acknowledged: in WAL mode NORMAL
+// would lose the last ones when the power fails.
 func (f *sqliteFile) pool(ctx context.Context, connections int, more string) (*sql.DB, error) {
 	dsn := "file:" + (&url.URL{Path: f.path}).EscapedPath() +
 		"?_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&" + more
@@ -112,8 +113,10 @@ func (f *sqliteFile) migrate(ctx context.Context) error {
 		return err
 	}
 	for _, table := range insertOnly {
-		for _, event := range []string{"UPDATE", "DELETE"} { // who can write to the file can take this away; of the audit record the chain of links then tells
-			_, err := f.write.ExecContext(ctx, "CREATE TRIGGER IF NOT EXISTS "+table+"_no_"+strings.ToLower(event)+" BEFORE "+event+
+		// who can write to the file can take this away; of the audit record the chain of links then tells
+		for _, event := range []string{"UPDATE", "DELETE"} {
+			_, err := f.write.ExecContext(ctx, "CREATE TRIGGER IF NOT EXISTS "+table+"_no_"+strings.ToLower(event)+" BEFORE "+
+				event+
 				" ON "+table+" BEGIN SELECT RAISE(ABORT, 'the table "+table+" is insert-only'); END")
 			if err != nil {
 				return err

@@ -31,11 +31,13 @@ func (v view) StandIns(ctx context.Context, after time.Time) ([]standin.Period, 
 		Row             standInRow `gorm:"embedded"`
 		Name, StandName string
 	}
-	err := v.at(ctx).Raw(`SELECT s.*, p.name AS name, t.name AS stand_name FROM stand_ins s JOIN people p ON p.id = s.person JOIN people t ON t.id = s.stand_in
+	err := v.at(ctx).Raw(
+		`SELECT s.*, p.name AS name, t.name AS stand_name FROM stand_ins s JOIN people p ON p.id = s.person JOIN people t ON t.id = s.stand_in
 		WHERE s.until_at > ? ORDER BY s.from_at, s.id`, momentOf(after)).Scan(&rows).Error
 	list := make([]standin.Period, len(rows))
 	for i, r := range rows {
-		list[i] = standin.Period{ID: r.Row.ID, Person: identity.PersonID(r.Row.Person), Name: r.Name, StandIn: identity.PersonID(r.Row.StandIn), StandName: r.StandName,
+		list[i] = standin.Period{ID: r.Row.ID, Person: identity.PersonID(r.Row.Person), Name: r.Name,
+			StandIn: identity.PersonID(r.Row.StandIn), StandName: r.StandName,
 			From: r.Row.FromAt.time(), Until: r.Row.UntilAt.time(), CreatedAt: r.Row.CreatedAt.time()}
 	}
 	return list, failure(err)
@@ -43,7 +45,8 @@ func (v view) StandIns(ctx context.Context, after time.Time) ([]standin.Period, 
 
 // CreateStandIn keeps a period with the event that says so.
 func (s *Store) CreateStandIn(ctx context.Context, p standin.Period, event audit.Event) error {
-	row := standInRow{ID: p.ID, Person: string(p.Person), StandIn: string(p.StandIn), FromAt: momentOf(p.From), UntilAt: momentOf(p.Until), CreatedAt: momentOf(p.CreatedAt)}
+	row := standInRow{ID: p.ID, Person: string(p.Person), StandIn: string(p.StandIn), FromAt: momentOf(p.From),
+		UntilAt: momentOf(p.Until), CreatedAt: momentOf(p.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -54,15 +57,18 @@ func (s *Store) CreateStandIn(ctx context.Context, p standin.Period, event audit
 }
 
 // EndStandIn ends a person's period at a time; one that has not begun by then goes altogether.
-func (s *Store) EndStandIn(ctx context.Context, person identity.PersonID, id string, now time.Time, event audit.Event) error {
+func (s *Store) EndStandIn(ctx context.Context, person identity.PersonID, id string, now time.Time,
+	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		row, err := one[standInRow](t.at(ctx).Where("id = ? AND person = ? AND until_at > ?", id, string(person), momentOf(now)), i18n.T("standin.not_found"))
+		row, err := one[standInRow](t.at(ctx).Where("id = ? AND person = ? AND until_at > ?", id, string(person),
+			momentOf(now)), i18n.T("standin.not_found"))
 		if err != nil {
 			return err
 		}
 		statement, args := "DELETE FROM stand_ins WHERE id = ? AND until_at = ?", []any{id, row.UntilAt}
 		if row.FromAt.Int64 < momentOf(now).Int64 {
-			statement, args = "UPDATE stand_ins SET until_at = ? WHERE id = ? AND until_at = ?", append([]any{momentOf(now)}, args...)
+			statement, args = "UPDATE stand_ins SET until_at = ? WHERE id = ? AND until_at = ?",
+				append([]any{momentOf(now)}, args...)
 		}
 		done := t.at(ctx).Exec(statement, args...)
 		if done.Error == nil && done.RowsAffected == 0 {

@@ -40,28 +40,36 @@ type startRow struct {
 func (startRow) TableName() string { return "starts" }
 
 func fromStart(s forecast.Start) startRow {
-	return startRow{Workload: string(s.Workload), Generation: s.Generation, SizeName: s.Size, Kind: string(s.Kind), Cluster: s.Cluster, Waited: s.Waited,
-		ToldAt: momentOf(s.Told), GivenAt: momentOf(s.First.At), FromAt: momentOf(s.First.From), UntilAt: momentOf(s.First.Until), Basis: string(s.First.Basis),
-		PlacedAt: momentOf(s.Placed), PlacedFrom: momentOf(s.Second.From), PlacedUntil: momentOf(s.Second.Until), ReadyAt: momentOf(s.Ready)}
+	return startRow{Workload: string(s.Workload), Generation: s.Generation, SizeName: s.Size, Kind: string(s.Kind),
+		Cluster: s.Cluster, Waited: s.Waited,
+		ToldAt: momentOf(s.Told), GivenAt: momentOf(s.First.At), FromAt: momentOf(s.First.From),
+		UntilAt: momentOf(s.First.Until), Basis: string(s.First.Basis),
+		PlacedAt: momentOf(s.Placed), PlacedFrom: momentOf(s.Second.From), PlacedUntil: momentOf(s.Second.Until),
+		ReadyAt: momentOf(s.Ready)}
 }
 
 func toStart(r startRow) forecast.Start {
-	s := forecast.Start{Workload: workload.ID(r.Workload), Generation: r.Generation, Size: r.SizeName, Kind: catalog.WorkloadKind(r.Kind), Cluster: r.Cluster, Waited: r.Waited,
-		Told: r.ToldAt.time(), First: forecast.Estimate{At: r.GivenAt.time(), From: r.FromAt.time(), Until: r.UntilAt.time(), Basis: forecast.Basis(r.Basis)},
+	s := forecast.Start{Workload: workload.ID(r.Workload), Generation: r.Generation, Size: r.SizeName,
+		Kind: catalog.WorkloadKind(r.Kind), Cluster: r.Cluster, Waited: r.Waited,
+		Told: r.ToldAt.time(), First: forecast.Estimate{At: r.GivenAt.time(), From: r.FromAt.time(), Until: r.UntilAt.time(),
+			Basis: forecast.Basis(r.Basis)},
 		Placed: r.PlacedAt.time(), Ready: r.ReadyAt.time()}
 	if r.PlacedUntil.Valid {
-		s.Second = forecast.Estimate{At: s.Placed, From: r.PlacedFrom.time(), Until: r.PlacedUntil.time(), Basis: forecast.Placed}
+		s.Second = forecast.Estimate{At: s.Placed, From: r.PlacedFrom.time(), Until: r.PlacedUntil.time(),
+			Basis: forecast.Placed}
 	}
 	return s
 }
 
 // Start gives the record of one start. Fault: NotFound.
 func (v view) Start(ctx context.Context, id workload.ID, generation int64) (forecast.Start, error) {
-	row, err := one[startRow](v.at(ctx).Where("workload = ? AND generation = ?", string(id), generation), i18n.T("workload.not_found"))
+	row, err := one[startRow](v.at(ctx).Where("workload = ? AND generation = ?", string(id), generation),
+		i18n.T("workload.not_found"))
 	return toStart(row), err
 }
 
-// saveStart writes the record of a start. One that is ready stays as it is: a leader that was asleep would count it twice.
+// saveStart writes the record of a start. One that is ready stays as it is: a leader that was asleep would count it
+// twice.
 func (t *tx) saveStart(ctx context.Context, s forecast.Start) error {
 	row := fromStart(s)
 	if err := writable(&row); err != nil {
@@ -77,8 +85,10 @@ func (t *tx) saveStart(ctx context.Context, s forecast.Start) error {
 }
 
 // Took lists how long starts of a size took that were ready since a time, the newest first; see forecast.Store.
-func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind, since time.Time) ([]forecast.Took, error) {
-	rows, err := v.at(ctx).Raw("SELECT ready_at - told_at, ready_at - placed_at, waited FROM starts WHERE size_name = ? AND kind = ? AND ready_at >= ? AND ready_at IS NOT NULL ORDER BY ready_at DESC LIMIT ?",
+func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind,
+	since time.Time) ([]forecast.Took, error) {
+	rows, err := v.at(ctx).Raw("SELECT ready_at - told_at, ready_at - placed_at, waited FROM starts WHERE size_name = ? "+
+		"AND kind = ? AND ready_at >= ? AND ready_at IS NOT NULL ORDER BY ready_at DESC LIMIT ?",
 		size, string(kind), momentOf(since), mostExamples).Rows()
 	if err != nil {
 		return nil, failure(err)
@@ -97,8 +107,8 @@ func (v view) Took(ctx context.Context, size string, kind catalog.WorkloadKind, 
 	return list, failure(rows.Err())
 }
 
-// DecidedIn lists how long starts of a team waited for people, the newest decisions first; see forecast.Store. What a rule decided says nothing of people; one that then
-// waited for a seat was decided with the last consent.
+// DecidedIn lists how long starts of a team waited for people, the newest decisions first; see forecast.Store. What a
+// rule decided says nothing of people; one that then waited for a seat was decided with the last consent.
 func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]time.Duration, error) {
 	var rows []struct {
 		State     string
@@ -109,7 +119,8 @@ func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]
 			Consents []policy.Consent `json:"consents"`
 		}]
 	}
-	err := v.at(ctx).Raw(`SELECT state, created_at, decided_at, decision FROM requests WHERE tenant = ? AND decided_at >= ? AND kind = 'start' AND state <> 'pending'
+	err := v.at(ctx).Raw(
+		`SELECT state, created_at, decided_at, decision FROM requests WHERE tenant = ? AND decided_at >= ? AND kind = 'start' AND state <> 'pending'
 		AND state IN (?, ?) AND decided_at > created_at ORDER BY decided_at DESC LIMIT ?`,
 		tenant, momentOf(since), string(request.Approved), string(request.Rejected), mostExamples).Scan(&rows).Error
 	var list []time.Duration
@@ -128,7 +139,8 @@ func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]
 // GivenBack lists how long before the end of its lease a size was given back; see forecast.Store.
 func (v view) GivenBack(ctx context.Context, size string, since time.Time) ([]time.Duration, error) {
 	var early []int64
-	err := v.at(ctx).Raw(`SELECT w.lease_until - m.until_at FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
+	err := v.at(ctx).Raw(
+		`SELECT w.lease_until - m.until_at FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE m.until_at >= ? AND m.size_name = ? AND w.lease_until IS NOT NULL AND w.state IN ('stopped', 'ended') ORDER BY m.until_at DESC LIMIT ?`,
 		momentOf(since), size, mostExamples).Scan(&early).Error
 	list := make([]time.Duration, len(early))
@@ -150,15 +162,18 @@ type holderRow struct {
 	Told         moment
 }
 
-// Holders lists what holds something or waits for it. Since when one waits is what its start says; before the controller has seen it, what its row says.
+// Holders lists what holds something or waits for it. Since when one waits is what its start says; before the
+// controller has seen it, what its row says.
 func (v view) Holders(ctx context.Context) ([]forecast.Held, error) {
 	var rows []holderRow
-	err := v.at(ctx).Raw(`SELECT w.id, w.tenant, w.cluster, w.size, w.licence_pool, w.licence_seats, w.lease_until, w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
+	err := v.at(ctx).Raw(
+		`SELECT w.id, w.tenant, w.cluster, w.size, w.licence_pool, w.licence_seats, w.lease_until, w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
 	list := make([]forecast.Held, len(rows))
 	for i, r := range rows {
-		list[i] = forecast.Held{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is, Pool: r.LicencePool, Seats: r.LicenceSeats,
+		list[i] = forecast.Held{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
+			Pool: r.LicencePool, Seats: r.LicenceSeats,
 			Until: r.LeaseUntil.time(), Queued: r.Queued, Told: r.Told.time()}
 	}
 	return list, failure(err)

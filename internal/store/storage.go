@@ -22,7 +22,8 @@ type keptRow struct {
 func (keptRow) TableName() string { return "storage_intervals" }
 
 func toKept(row keptRow) usage.Kept {
-	return usage.Kept{Volume: row.Volume, Tenant: row.Tenant, Owner: row.Owner, OwnerName: row.OwnerName, GiB: row.GiB, From: row.FromAt.time(), Until: row.UntilAt.time()}
+	return usage.Kept{Volume: row.Volume, Tenant: row.Tenant, Owner: row.Owner, OwnerName: row.OwnerName, GiB: row.GiB,
+		From: row.FromAt.time(), Until: row.UntilAt.time()}
 }
 
 // Kept gives the storage that was there in a span, and what was there of the same volumes before it, oldest first.
@@ -31,7 +32,8 @@ func (v view) Kept(ctx context.Context, f usage.Filter) ([]usage.Kept, error) {
 		return nil, nil
 	}
 	query := among(v.at(ctx), "tenant", f.Tenants).Where("from_at < ?", momentOf(f.Span.Until)).
-		Where("volume IN (SELECT volume FROM storage_intervals WHERE from_at < ? AND (until_at IS NULL OR until_at > ?))", momentOf(f.Span.Until), momentOf(f.Span.From))
+		Where("volume IN (SELECT volume FROM storage_intervals WHERE from_at < ? AND (until_at IS NULL OR until_at > ?))",
+			momentOf(f.Span.Until), momentOf(f.Span.From))
 	if f.Owner != "" {
 		query = query.Where("owner = ?", f.Owner)
 	}
@@ -39,35 +41,41 @@ func (v view) Kept(ctx context.Context, f usage.Filter) ([]usage.Kept, error) {
 	return each(rows, toKept), err
 }
 
-// meterVolume begins to meter a volume, and anew where its size or whose it is has changed. Its row was just written in this transaction, so no other one is at its meter.
+// meterVolume begins to meter a volume, and anew where its size or whose it is has changed. Its row was just written in
+// this transaction, so no other one is at its meter.
 func (t *tx) meterVolume(ctx context.Context, row volumeRow) error {
 	now := momentOf(t.now)
 	done := t.at(ctx).Exec(`UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END
-		WHERE volume = ? AND until_at IS NULL AND NOT (tenant = ? AND owner = ? AND gib = ?)`, now, now, row.Name, row.Tenant, row.Owner, row.GiB)
+		WHERE volume = ? AND until_at IS NULL AND NOT (tenant = ? AND owner = ? AND gib = ?)`, now, now, row.Name, row.Tenant,
+		row.Owner, row.GiB)
 	if done.Error != nil {
 		return done.Error
 	}
 	return beginMeters(t.at(ctx), now, "v.name = ?", row.Name)
 }
 
-// beginMeters opens the meter of volumes that have no open one: now, or where the last one ended, if by another clock that is later. Who loses a race finds it open.
+// beginMeters opens the meter of volumes that have no open one: now, or where the last one ended, if by another clock
+// that is later. Who loses a race finds it open.
 func beginMeters(db *gorm.DB, now moment, where string, args ...any) error {
 	return db.Exec(`INSERT INTO storage_intervals (volume, tenant, owner, owner_name, gib, from_at)
 		SELECT v.name, v.tenant, v.owner, v.owner_name, v.gib, COALESCE((
 			SELECT MAX(CASE WHEN last.until_at > last.from_at THEN last.until_at ELSE last.from_at + 1 END)
 			FROM storage_intervals AS last WHERE last.volume = v.name AND last.until_at >= ?), CAST(? AS BIGINT))
 		FROM volumes AS v
-		WHERE NOT EXISTS (SELECT 1 FROM storage_intervals AS open WHERE open.volume = v.name AND open.until_at IS NULL) AND `+where+`
+		WHERE NOT EXISTS (SELECT 1 FROM storage_intervals AS open WHERE open.volume = v.name AND open.until_at IS NULL) AND `+
+		where+`
 		ON CONFLICT DO NOTHING`, append([]any{now, now}, args...)...).Error
 }
 
 // endMeter ends the meter of storage that is gone.
 func (t *tx) endMeter(ctx context.Context, volume string) error {
 	now := momentOf(t.now)
-	return t.at(ctx).Exec("UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE volume = ? AND until_at IS NULL", now, now, volume).Error
+	return t.at(ctx).Exec("UPDATE storage_intervals SET until_at = CASE WHEN from_at > ? THEN from_at ELSE ? END WHERE "+
+		"volume = ? AND until_at IS NULL", now, now, volume).Error
 }
 
-// MeterStorage begins to meter what is there and is not metered: storage that is older than the meter. It is never charged for the time before.
+// MeterStorage begins to meter what is there and is not metered: storage that is older than the meter. It is never
+// charged for the time before.
 func (s *Store) MeterStorage(ctx context.Context, now time.Time) error {
 	return s.write(ctx, func(t *tx) error { return beginMeters(t.at(ctx), momentOf(now), "1 = 1") })
 }

@@ -97,7 +97,8 @@ type dialect interface {
 	close() error
 }
 
-// Open opens the database that the address names: "sqlite:PATH", "sqlite::memory:" for one that is gone after Close, or "postgres://…". It does not migrate.
+// Open opens the database that the address names: "sqlite:PATH", "sqlite::memory:" for one that is gone after Close, or
+// "postgres://…". It does not migrate.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -111,11 +112,13 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
-	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts, grants: newTurn(), writes: newTurn()}
+	return &Store{view: view{db: read, window: opts.SearchWindow}, dialect: d, db: write, opts: opts, grants: newTurn(),
+		writes: newTurn()}
 }
 
 func (o Options) gormConfig() *gorm.Config {
-	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement}, TranslateError: true, SkipDefaultTransaction: true}
+	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement}, TranslateError: true,
+		SkipDefaultTransaction: true}
 }
 
 // statements is a logger that counts and writes nothing.
@@ -131,10 +134,12 @@ func (s statements) Trace(context.Context, time.Time, func() (string, int64), er
 	}
 }
 
-// OnCommit has fn called after each commit that changed something people may be looking at. Call it before the store is used by others.
+// OnCommit has fn called after each commit that changed something people may be looking at. Call it before the store is
+// used by others.
 func (s *Store) OnCommit(fn func()) { s.onCommit.Store(&fn) }
 
-// OnEvents has fn called with the events of each commit of this process, for those who count. Call it before the store is used by others.
+// OnEvents has fn called with the events of each commit of this process, for those who count. Call it before the store
+// is used by others.
 func (s *Store) OnEvents(fn func([]audit.Event)) { s.onEvents.Store(&fn) }
 
 // Pools are the connections to the database, by what they are for: for those who watch how many are in use.

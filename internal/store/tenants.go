@@ -29,13 +29,15 @@ type tenantRow struct {
 func (tenantRow) TableName() string { return "tenant_revisions" }
 
 func toTenant(row tenantRow) tenant.Revision {
-	return tenant.Revision{Tenant: row.Tenant, Version: row.Version, Saved: row.Saved.is, Author: identity.PersonID(row.Author), Name: row.AuthorName,
+	return tenant.Revision{Tenant: row.Tenant, Version: row.Version, Saved: row.Saved.is,
+		Author: identity.PersonID(row.Author), Name: row.AuthorName,
 		Note: row.Note.is, At: row.CreatedAt.time()}
 }
 
 // LatestTenants gives the newest revision of each team, by name.
 func (v view) LatestTenants(ctx context.Context) ([]tenant.Revision, error) {
-	rows, err := all[tenantRow](v.at(ctx).Where("version = (SELECT max(n.version) FROM tenant_revisions n WHERE n.tenant = tenant_revisions.tenant)").Order("tenant"))
+	rows, err := all[tenantRow](v.at(ctx).Where("version = (SELECT max(n.version) FROM tenant_revisions n WHERE " +
+		"n.tenant = tenant_revisions.tenant)").Order("tenant"))
 	return each(rows, toTenant), err
 }
 
@@ -49,7 +51,8 @@ func (v view) TenantRevisions(ctx context.Context, name string, before int64, li
 	return each(rows, toTenant), err
 }
 
-// SaveTenant keeps a revision that follows the newest one of its team. Of two that follow the same one the second loses: the version is in the primary key.
+// SaveTenant keeps a revision that follows the newest one of its team. Of two that follow the same one the second
+// loses: the version is in the primary key.
 func (s *Store) SaveTenant(ctx context.Context, r tenant.Revision, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		newest, err := t.tenantVersion(ctx, r.Tenant)
@@ -76,7 +79,8 @@ func (t *tx) tenantVersion(ctx context.Context, name string) (tenant.Revision, e
 }
 
 func (t *tx) saveTenant(ctx context.Context, r tenant.Revision) error {
-	row := tenantRow{Tenant: r.Tenant, Version: r.Version, Saved: doc(r.Saved), Author: string(r.Author), AuthorName: r.Name, Note: doc(r.Note), CreatedAt: momentOf(r.At)}
+	row := tenantRow{Tenant: r.Tenant, Version: r.Version, Saved: doc(r.Saved), Author: string(r.Author),
+		AuthorName: r.Name, Note: doc(r.Note), CreatedAt: momentOf(r.At)}
 	if err := insert(t.at(ctx), &row); err != nil {
 		return err
 	}
@@ -95,7 +99,8 @@ type memberRow struct {
 func (memberRow) TableName() string { return "tenant_members" }
 
 func toMember(row memberRow) tenant.Member {
-	return tenant.Member{Tenant: row.Tenant, Person: identity.PersonID(row.Person), Role: identity.Role(row.Role), By: row.AddedBy, At: row.AddedAt.time()}
+	return tenant.Member{Tenant: row.Tenant, Person: identity.PersonID(row.Person), Role: identity.Role(row.Role),
+		By: row.AddedBy, At: row.AddedAt.time()}
 }
 
 // Members lists who has a role in a team by hand, in a stated order.
@@ -106,7 +111,8 @@ func (v view) Members(ctx context.Context) ([]tenant.Member, error) {
 
 // AddMember gives a role, with the event that says so. Conflict when the person has it, or was never there.
 func (s *Store) AddMember(ctx context.Context, m tenant.Member, event audit.Event) error {
-	row := memberRow{Tenant: m.Tenant, Person: string(m.Person), Role: string(m.Role), AddedBy: m.By, AddedAt: momentOf(m.At)}
+	row := memberRow{Tenant: m.Tenant, Person: string(m.Person), Role: string(m.Role), AddedBy: m.By,
+		AddedAt: momentOf(m.At)}
 	err := s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -123,7 +129,8 @@ func (s *Store) AddMember(ctx context.Context, m tenant.Member, event audit.Even
 // RemoveMember takes a role that was given by hand. NotFound when nobody gave it.
 func (s *Store) RemoveMember(ctx context.Context, m tenant.Member, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Where("tenant = ? AND person = ? AND role = ?", m.Tenant, string(m.Person), string(m.Role)).Delete(&memberRow{})
+		done := t.at(ctx).Where("tenant = ? AND person = ? AND role = ?", m.Tenant, string(m.Person),
+			string(m.Role)).Delete(&memberRow{})
 		if unwritable(done.Error) || done.Error == nil && done.RowsAffected == 0 {
 			return fault.New(fault.NotFound, i18n.T("store.no_member"))
 		}
@@ -135,13 +142,15 @@ func (s *Store) RemoveMember(ctx context.Context, m tenant.Member, event audit.E
 	})
 }
 
-// memberChanged tells the replicas of the team, and open pages of the person, which were built with the roles of before.
+// memberChanged tells the replicas of the team, and open pages of the person, which were built with the roles of
+// before.
 func (t *tx) memberChanged(m tenant.Member) {
 	t.changed(live.Change{Topic: "tenant", ID: m.Tenant, Tenant: m.Tenant, Person: string(m.Person)})
 	t.changed(live.Change{Topic: "session", Person: string(m.Person)})
 }
 
-// People lists those who have signed in, by name. What is searched for is a part of the name or the e-mail address, in any letter case that the database knows of.
+// People lists those who have signed in, by name. What is searched for is a part of the name or the e-mail address, in
+// any letter case that the database knows of.
 func (v view) People(ctx context.Context, search string, limit int) ([]identity.Person, error) {
 	query := v.at(ctx).Order("name, id").Limit(max(0, limit))
 	if search != "" {
@@ -173,12 +182,14 @@ func (v view) TokensOfAll(ctx context.Context, people []identity.PersonID) ([]id
 	return tokens, nil
 }
 
-// RaiseQuota saves that a team may hold more of a size, as the next revision of the team. What was saved meanwhile stays, and a higher number stays higher.
+// RaiseQuota saves that a team may hold more of a size, as the next revision of the team. What was saved meanwhile
+// stays, and a higher number stays higher.
 func (t *tx) RaiseQuota(ctx context.Context, r request.Raise) error {
 	newest, err := t.tenantVersion(ctx, r.Tenant)
 	if err != nil || newest.Saved.Quota[r.Size] >= r.To {
 		return err
 	}
-	return t.saveTenant(ctx, tenant.Revision{Tenant: r.Tenant, Version: newest.Version + 1, Saved: tenant.Raised(newest.Saved, r.Size, r.To), Author: r.By.Person.ID, Name: r.By.Person.Name,
+	return t.saveTenant(ctx, tenant.Revision{Tenant: r.Tenant, Version: newest.Version + 1,
+		Saved: tenant.Raised(newest.Saved, r.Size, r.To), Author: r.By.Person.ID, Name: r.By.Person.Name,
 		Note: r.Note, At: r.At})
 }

@@ -25,14 +25,16 @@ func (tokenRow) TableName() string { return "tokens" }
 
 func toToken(row tokenRow) identity.Token {
 	return identity.Token{
-		ID: row.ID, Name: row.Name, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person), CreatedAt: row.CreatedAt.time(),
+		ID: row.ID, Name: row.Name, SecretHash: row.SecretHash, Person: identity.PersonID(row.Person),
+		CreatedAt: row.CreatedAt.time(),
 		ExpiresAt: row.ExpiresAt.time(), LastUsedAt: row.LastUsedAt.time(),
 	}
 }
 
 // CreateToken keeps a new token, with the event that says so.
 func (s *Store) CreateToken(ctx context.Context, n identity.Token, event audit.Event) error {
-	row := tokenRow{ID: n.ID, Name: n.Name, SecretHash: n.SecretHash, Person: string(n.Person), CreatedAt: momentOf(n.CreatedAt),
+	row := tokenRow{ID: n.ID, Name: n.Name, SecretHash: n.SecretHash, Person: string(n.Person),
+		CreatedAt: momentOf(n.CreatedAt),
 		ExpiresAt: momentOf(n.ExpiresAt), LastUsedAt: momentOf(n.LastUsedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
@@ -57,7 +59,8 @@ func (v view) TokensOf(ctx context.Context, person identity.PersonID) ([]identit
 // TouchToken notes that a token is in use, at most once a minute.
 func (s *Store) TouchToken(ctx context.Context, id string, now time.Time) error {
 	return s.write(ctx, func(t *tx) error {
-		return t.at(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)",
+		return t.at(ctx).Exec("UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at "+
+			"<= ?)",
 			momentOf(now), id, momentOf(now.Add(-touchEvery))).Error
 	})
 }

@@ -32,8 +32,9 @@ type ledgerRow struct {
 	Size      shared[catalog.Size]
 }
 
-// usesQuery adds up the meter from the sheet on, if there is one (see sheet): each line of the ledger with what had been held before the span, what was held in it, and what
-// nobody can tell. What is open counts until the end of the span. It says in SQL what usage.Uses says in Go; a test holds them together. A line that is not on the sheet had
+// usesQuery adds up the meter from the sheet on, if there is one (see sheet): each line of the ledger with what had
+// been held before the span, what was held in it, and what nobody can tell. What is open counts until the end of the
+// span. It says in SQL what usage.Uses says in Go; a test holds them together. A line that is not on the sheet had
 // nothing in the span before @since; what it had held earlier is looked up.
 const usesQuery = `
 WITH base AS (
@@ -111,8 +112,8 @@ func (v view) Statement(ctx context.Context, f usage.Filter) (usage.Statement, e
 	return s, nil
 }
 
-// withRoom runs queries that add up many rows, all on one state of the database. PostgreSQL gives one 4 MB of memory unless it is told otherwise, too little for the lines of
-// a large site: it would sort the whole meter on disk first.
+// withRoom runs queries that add up many rows, all on one state of the database. PostgreSQL gives one 4 MB of memory
+// unless it is told otherwise, too little for the lines of a large site: it would sort the whole meter on disk first.
 func withRoom(db *gorm.DB, query func(*gorm.DB) error) error {
 	return db.Transaction(func(tx *gorm.DB) error {
 		if err := giveRoom(tx); err != nil {
@@ -122,7 +123,8 @@ func withRoom(db *gorm.DB, query func(*gorm.DB) error) error {
 	}, &sql.TxOptions{ReadOnly: true, Isolation: oneState[db.Name()]})
 }
 
-// oneState is the isolation in which all queries of a transaction see one state of the database. SQLite's transactions always do, and its driver knows no other word for it.
+// oneState is the isolation in which all queries of a transaction see one state of the database. SQLite's transactions
+// always do, and its driver knows no other word for it.
 var oneState = map[string]sql.IsolationLevel{"postgres": sql.LevelRepeatableRead}
 
 func giveRoom(tx *gorm.DB) error {
@@ -133,19 +135,23 @@ func giveRoom(tx *gorm.DB) error {
 	return tx.Exec("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)").Error
 }
 
-// toLine knows what was held from the size that the workload has. One that was resized has another now; then what it held is not on record.
+// toLine knows what was held from the size that the workload has. One that was resized has another now; then what it
+// held is not on record.
 func toLine(row ledgerRow) usage.Line {
 	l := usage.Line{
-		Use: usage.Use{Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
-			Before: microseconds(row.Before), Held: microseconds(row.Held), Unknown: microseconds(row.Unknown)},
+		Use: usage.Use{Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName,
+			PerHour: usage.Money{Minor: row.PriceMinor, Currency: row.PriceCurrency},
+			Before:  microseconds(row.Before), Held: microseconds(row.Held), Unknown: microseconds(row.Unknown)},
 		Name: text(row.Name), Owner: text(row.Owner), OwnerName: text(row.OwnerName), SizeTitle: row.SizeName, Devices: 1,
 	}
 	if row.Measured != nil {
-		l.Engine = usage.EngineUse{Measured: microseconds(*row.Measured), Busy: microseconds(*row.Busy), Idle: microseconds(*row.Idle)}.Within(l.Held)
+		l.Engine = usage.EngineUse{Measured: microseconds(*row.Measured), Busy: microseconds(*row.Busy),
+			Idle: microseconds(*row.Idle)}.Within(l.Held)
 	}
 	if size := row.Size.is; size.Name == row.SizeName {
 		l.SizeTitle, l.Devices, l.Cards = size.Title, size.Devices(), size.Accelerator.Share*float64(size.Devices())
-		l.Kind = usage.Kind{Technology: string(size.Technology), Model: size.Accelerator.Model, Profile: size.Accelerator.Profile, Known: true}
+		l.Kind = usage.Kind{Technology: string(size.Technology), Model: size.Accelerator.Model,
+			Profile: size.Accelerator.Profile, Known: true}
 	}
 	return l
 }

@@ -40,18 +40,25 @@ func (volumeRow) TableName() string { return "volumes" }
 
 func fromVolume(v workload.Volume) volumeRow {
 	return volumeRow{
-		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster, Namespace: v.Namespace, GiB: v.GiB,
-		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt), Version: v.Version,
-		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second), Share: doc(v.Share), GoesAt: momentOf(v.GoesAt), Refused: doc(v.Refused),
+		Name: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, Cluster: v.Cluster,
+		Namespace: v.Namespace, GiB: v.GiB,
+		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt),
+		Version:    v.Version,
+		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
+		Share: doc(v.Share), GoesAt: momentOf(v.GoesAt), Refused: doc(v.Refused),
 	}
 }
 
 func toVolume(row volumeRow) workload.Volume {
 	return workload.Volume{
-		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName, Cluster: row.Cluster,
-		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted, CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(), WarnedAt: row.WarnedAt.time(),
-		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, GoesAt: row.GoesAt.time(), Refused: row.Refused.is,
+		Name: row.Name, Tenant: row.Tenant, Owner: identity.PersonID(row.Owner), OwnerName: row.OwnerName,
+		Cluster:   row.Cluster,
+		Namespace: row.Namespace, GiB: row.GiB, Workload: workload.ID(row.Workload), Deleted: row.Deleted,
+		CreatedAt: row.CreatedAt.time(),
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(),
+		WarnedAt:  row.WarnedAt.time(),
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, GoesAt: row.GoesAt.time(),
+		Refused: row.Refused.is,
 	}
 }
 
@@ -82,7 +89,8 @@ func (v view) Volumes(ctx context.Context, f workload.VolumeFilter) ([]workload.
 
 // Mounting lists the workloads that have a team's volume and have not ended.
 func (v view) Mounting(ctx context.Context, of workload.Volume) ([]workload.Workload, error) {
-	rows, err := all[workloadRow](v.at(ctx).Where("tenant = ? AND state <> 'ended' AND mounts <> ''", of.Tenant).Order("created_at, id"))
+	rows, err := all[workloadRow](v.at(ctx).Where("tenant = ? AND state <> 'ended' AND mounts <> ''",
+		of.Tenant).Order("created_at, id"))
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +124,8 @@ func (t *tx) SaveVolume(ctx context.Context, v workload.Volume) error {
 	return t.meterVolume(ctx, row)
 }
 
-// PurgeVolume forgets a deleted volume whose PVC is gone, and so frees its name; the audit still knows it. Purging what is not there, or was never
-// deleted, changes nothing.
+// PurgeVolume forgets a deleted volume whose PVC is gone, and so frees its name; the audit still knows it. Purging what
+// is not there, or was never deleted, changes nothing.
 func (s *Store) PurgeVolume(ctx context.Context, name string) error {
 	return s.write(ctx, func(t *tx) error {
 		var gone []volumeRow
@@ -140,7 +148,8 @@ type claimRow struct {
 
 func (claimRow) TableName() string { return "volume_claims" }
 
-// Claims are what clusters last said of the claims of teams' volumes, by the volume's name; nothing of one that nobody has looked at.
+// Claims are what clusters last said of the claims of teams' volumes, by the volume's name; nothing of one that nobody
+// has looked at.
 func (v view) Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error) {
 	rows, err := all[claimRow](v.at(ctx).Where("volume IN ?", volumes))
 	claims := make(map[string]workload.ClaimState, len(rows))
@@ -151,7 +160,8 @@ func (v view) Claims(ctx context.Context, volumes ...string) (map[string]workloa
 	return claims, err
 }
 
-// SaveClaim keeps what a cluster says of a volume's claim. Of a volume that is gone nothing is kept, and what was seen earlier replaces nothing newer.
+// SaveClaim keeps what a cluster says of a volume's claim. Of a volume that is gone nothing is kept, and what was seen
+// earlier replaces nothing newer.
 func (s *Store) SaveClaim(ctx context.Context, volume string, c workload.ClaimState) error {
 	return s.write(ctx, func(t *tx) error {
 		v, err := t.Volume(ctx, volume)

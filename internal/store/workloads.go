@@ -57,11 +57,16 @@ func (workloadRow) TableName() string { return "workloads" }
 
 func fromWorkload(w workload.Workload) workloadRow {
 	return workloadRow{
-		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: string(w.Owner), OwnerName: w.OwnerName,
-		SizeName: w.Size.Name, LicencePool: w.Size.LicencePool, Size: share(w.Size), Image: share(w.Image), Cluster: w.Cluster, Namespace: w.Namespace,
-		Volume: w.Volume, StorageGiB: w.StorageGiB, Desired: string(w.Desired), Generation: w.Generation, State: string(w.State), Reason: doc(w.Reason),
-		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt), WarnedAt: momentOf(w.WarnedAt),
-		Shared: w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "", Observed: doc(inUTC(w.Observed)),
+		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: string(w.Owner),
+		OwnerName: w.OwnerName,
+		SizeName:  w.Size.Name, LicencePool: w.Size.LicencePool, Size: share(w.Size), Image: share(w.Image),
+		Cluster: w.Cluster, Namespace: w.Namespace,
+		Volume: w.Volume, StorageGiB: w.StorageGiB, Desired: string(w.Desired), Generation: w.Generation,
+		State: string(w.State), Reason: doc(w.Reason),
+		LeaseFrom: momentOf(w.Lease.From), LeaseUntil: momentOf(w.Lease.Until), PlacedAt: momentOf(w.PlacedAt),
+		WarnedAt: momentOf(w.WarnedAt),
+		Shared:   w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "",
+		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
 		LicenceSeats: w.LicenceSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 	}
@@ -69,16 +74,23 @@ func fromWorkload(w workload.Workload) workloadRow {
 
 func toWorkload(row workloadRow) workload.Workload {
 	return workload.Workload{
-		ID: workload.ID(row.ID), Name: row.Name, Kind: catalog.WorkloadKind(row.Kind), Tenant: row.Tenant, Owner: identity.PersonID(row.Owner),
-		OwnerName: row.OwnerName, Size: row.Size.is, Image: row.Image.is, Cluster: row.Cluster, Namespace: row.Namespace, Volume: row.Volume,
-		StorageGiB: row.StorageGiB, Desired: workload.Desired(row.Desired), Generation: row.Generation, State: workload.State(row.State),
-		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()}, PlacedAt: row.PlacedAt.time(),
-		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is, CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is, Trace: row.Trace, Mounts: row.Mounts,
+		ID: workload.ID(row.ID), Name: row.Name, Kind: catalog.WorkloadKind(row.Kind), Tenant: row.Tenant,
+		Owner:     identity.PersonID(row.Owner),
+		OwnerName: row.OwnerName, Size: row.Size.is, Image: row.Image.is, Cluster: row.Cluster, Namespace: row.Namespace,
+		Volume:     row.Volume,
+		StorageGiB: row.StorageGiB, Desired: workload.Desired(row.Desired), Generation: row.Generation,
+		State:  workload.State(row.State),
+		Reason: row.Reason.is, Lease: workload.Lease{From: row.LeaseFrom.time(), Until: row.LeaseUntil.time()},
+		PlacedAt: row.PlacedAt.time(),
+		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is,
+		CreatedAt: row.CreatedAt.time(),
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is,
+		Trace: row.Trace, Mounts: row.Mounts,
 	}
 }
 
-// inUTC gives the times inside an observation the form that times in columns have. It writes to nothing that the caller holds.
+// inUTC gives the times inside an observation the form that times in columns have. It writes to nothing that the caller
+// holds.
 func inUTC(o workload.Observation) workload.Observation {
 	o.At = exact(o.At)
 	if o.Steps != nil {
@@ -88,7 +100,10 @@ func inUTC(o workload.Observation) workload.Observation {
 		activity := *o.Activity
 		activity.At, activity.LastActivity = exact(activity.At), exact(activity.LastActivity)
 		if activity.Kernels != nil {
-			activity.Kernels = each(activity.Kernels, func(k workload.Kernel) workload.Kernel { k.LastActivity = exact(k.LastActivity); return k })
+			activity.Kernels = each(activity.Kernels, func(k workload.Kernel) workload.Kernel {
+				k.LastActivity = exact(k.LastActivity)
+				return k
+			})
 		}
 		o.Activity = &activity
 	}
@@ -135,13 +150,15 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 	return each(rows, toWorkload), err
 }
 
-// holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both databases answer from them.
+// holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
+// databases answer from them.
 const holdings = `SELECT tenant, size_name, licence_pool, count(*), sum(licence_seats) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
 	GROUP BY tenant, size_name, licence_pool
 	UNION ALL SELECT '', '', licence_pool, count(*), sum(licence_seats) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY licence_pool`
 
-// Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from indexes and past gorm's reflection.
+// Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from
+// indexes and past gorm's reflection.
 func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, error) {
 	rows, err := v.at(ctx).Raw(holdings, tenant, tenant).Rows()
 	if err != nil {
@@ -159,8 +176,9 @@ func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, 
 	return list, failure(rows.Err())
 }
 
-// NameTaken says whether a name is in use: by a living workload, by the storage "<name>-home" that a workload of this name left behind (also while it is being
-// removed from the cluster: a new one would mount what is about to vanish), or by a pending request to start one.
+// NameTaken says whether a name is in use: by a living workload, by the storage "<name>-home" that a workload of this
+// name left behind (also while it is being removed from the cluster: a new one would mount what is about to vanish), or
+// by a pending request to start one.
 func (t *tx) NameTaken(ctx context.Context, name string) (bool, error) {
 	if !clean(name) {
 		return false, notText(nil)
@@ -168,12 +186,13 @@ func (t *tx) NameTaken(ctx context.Context, name string) (bool, error) {
 	var taken bool
 	err := t.at(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
 		OR EXISTS (SELECT 1 FROM volumes WHERE name = ?)
-		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, name, name+"-home", name).Scan(&taken).Error
+		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, name, name+"-home",
+		name).Scan(&taken).Error
 	return taken, failure(err)
 }
 
-// SaveWorkload inserts at Version 0 and else updates that version; the row's version is one higher afterwards. A living workload of the same name is a Conflict about
-// the field "name".
+// SaveWorkload inserts at Version 0 and else updates that version; the row's version is one higher afterwards. A living
+// workload of the same name is a Conflict about the field "name".
 func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
 	row := fromWorkload(w)
 	row.Version++
@@ -189,13 +208,16 @@ func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
 	}
 	if clash(err) == uniqueClash {
 		taken := i18n.T("store.name_taken", "Name", w.Name)
-		return &fault.Error{Kind: fault.Conflict, Sentence: taken, Fields: []fault.Field{{Name: "name", Reason: taken}}, Cause: err}
+		return &fault.Error{Kind: fault.Conflict, Sentence: taken, Fields: []fault.Field{{Name: "name", Reason: taken}},
+			Cause: err}
 	}
 	return err
 }
 
-// SaveObserved writes what the controller made of an observation: the workload, its events, its meter and the record of its start, in one transaction. See reconcile.Store.
-func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
+// SaveObserved writes what the controller made of an observation: the workload, its events, its meter and the record of
+// its start, in one transaction. See reconcile.Store.
+func (s *Store) SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval,
+	starts ...forecast.Start) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.SaveWorkload(ctx, w); err != nil {
 			return err

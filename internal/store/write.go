@@ -29,8 +29,9 @@ type tx struct {
 	span    *trace.Span // hears of events that are committed; nil for none
 }
 
-// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is written. It may run fn again when the
-// database rolled it back for the sake of another transaction, so fn must not leave anything behind.
+// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
+// written. It may run fn again when the database rolled it back for the sake of another transaction, so fn must not
+// leave anything behind.
 func (s *Store) DecideExclusively(ctx context.Context, fn func(request.Tx) error) error {
 	return s.exclusively(ctx, "decide", func(t *tx) error { return fn(t) })
 }
@@ -40,8 +41,8 @@ func (s *Store) ChangeExclusively(ctx context.Context, fn func(workload.Tx) erro
 	return s.exclusively(ctx, "wish", func(t *tx) error { return fn(t) })
 }
 
-// exclusively waits in this process first, so that those who wait do not use up the connections. What it does is a part of the caller's trace, which is kept with
-// every workload that it saves.
+// exclusively waits in this process first, so that those who wait do not use up the connections. What it does is a part
+// of the caller's trace, which is kept with every workload that it saves.
 func (s *Store) exclusively(ctx context.Context, what string, fn func(*tx) error) (err error) {
 	ctx, span := trace.Begin(ctx, what)
 	defer func() {
@@ -120,7 +121,8 @@ func (s *Store) writeOnce(ctx context.Context, fn func(*tx) error) (done *tx, er
 	return done, err
 }
 
-// pause waits a little longer each time, by chance, so that two that met do not meet again; false when the caller has gone.
+// pause waits a little longer each time, by chance, so that two that met do not meet again; false when the caller has
+// gone.
 func pause(ctx context.Context, attempt int) bool {
 	longest := 10 * time.Millisecond << attempt
 	select {
@@ -144,9 +146,10 @@ func (t *tx) changed(c live.Change) {
 	}
 }
 
-// flush numbers events and outbox rows and writes them, as the last thing before the commit. The update makes every other writer of such rows wait until this
-// transaction has ended: a number is visible only when all lower ones are, and so a reader that goes by numbers never skips one. That costs concurrency only for
-// the length of a commit. A sequence would hand out numbers in the order of calls, not of commits.
+// flush numbers events and outbox rows and writes them, as the last thing before the commit. The update makes every
+// other writer of such rows wait until this transaction has ended: a number is visible only when all lower ones are,
+// and so a reader that goes by numbers never skips one. That costs concurrency only for the length of a commit. A
+// sequence would hand out numbers in the order of calls, not of commits.
 func (t *tx) flush(ctx context.Context) error {
 	if len(t.events)+len(t.changes) == 0 {
 		return nil

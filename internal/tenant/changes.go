@@ -9,7 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// changes are what a revision makes of a team, for the record: of what counts in the end, not only of what is saved over the configuration.
+// changes are what a revision makes of a team, for the record: of what counts in the end, not only of what is saved
+// over the configuration.
 func changes(now Entry, saved Saved) []audit.Change {
 	first := Tenant{}
 	if now.First != nil {
@@ -22,7 +23,8 @@ func changes(now Entry, saved Saved) []audit.Change {
 	return audit.Diff(recorded(now.Tenant), recorded(then))
 }
 
-// recorded is a team as the record compares it. The groups of a role are one value: by their places, one that is put first would change all.
+// recorded is a team as the record compares it. The groups of a role are one value: by their places, one that is put
+// first would change all.
 func recorded(t Tenant) map[string]any {
 	groups := map[identity.Role]string{}
 	for role, names := range t.Groups {
@@ -34,7 +36,8 @@ func recorded(t Tenant) map[string]any {
 	for _, i := range t.Images {
 		images[i.Name] = i
 	}
-	return map[string]any{"images": images, "title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups, "quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults}
+	return map[string]any{"images": images, "title": orNil(t.Title), "namespace": orNil(t.Namespace), "groups": groups,
+		"quota": maps.Clone(t.Quota), "disabled": t.Disabled, "defaults": t.Defaults}
 }
 
 // orNil makes no value of an empty one.

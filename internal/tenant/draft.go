@@ -87,9 +87,11 @@ func (f Draft) checkNew(d Directory) []fault.Field {
 	case taken:
 		return []fault.Field{{Name: "name", Reason: i18n.T("tenant.name_taken", "Name", f.Name)}}
 	case !Label(t.NamespaceName(), maxReserved) || Reserved(t.NamespaceName()):
-		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_wrong", "Namespace", clip(t.NamespaceName()))}}
+		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_wrong", "Namespace",
+			clip(t.NamespaceName()))}}
 	case shared >= 0:
-		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_taken", "Namespace", t.NamespaceName(), "Tenant", d.Tenants[shared].Display())}}
+		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_taken", "Namespace", t.NamespaceName(),
+			"Tenant", d.Tenants[shared].Display())}}
 	}
 	return nil
 }
@@ -115,7 +117,8 @@ func clip(text string) string {
 
 // Reserved namespaces belong to the platform and can never be a team's.
 func Reserved(name string) bool {
-	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
+	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") ||
+		strings.HasPrefix(name, "openshift-")
 }
 
 // Label reports whether a text is a DNS label of at most so many characters.

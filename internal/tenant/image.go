@@ -10,8 +10,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Image is one of a team's own: another reference for an image of the catalogue, which says how it is started and where it answers. So owners choose what runs, and the
-// administrator how: command, variables, port and user stay those that were looked at once.
+// Image is one of a team's own: another reference for an image of the catalogue, which says how it is started and where
+// it answers. So owners choose what runs, and the administrator how: command, variables, port and user stay those that
+// were looked at once.
 type Image struct {
 	Name      string `json:"name"` // DNS label, once in the team, never changed: requests and workloads go by it
 	Title     string `json:"title"`
@@ -45,7 +46,8 @@ const (
 type Own struct {
 	Image
 	State ImageState
-	Offer catalog.Image // as it is offered to the members, hidden where it is not; without a kind where the catalogue has nothing like it
+	// as it is offered to the members, hidden where it is not; without a kind where the catalogue has nothing like it
+	Offer catalog.Image
 }
 
 // Own are the images of a team as they count with a catalogue.
@@ -75,7 +77,8 @@ func (d Directory) own(t Tenant, i Image, c catalog.Catalog) Own {
 	return o
 }
 
-// likeOf finds an image of the catalogue that a team's may be started like. One that is hidden will do: it says how, not what.
+// likeOf finds an image of the catalogue that a team's may be started like. One that is hidden will do: it says how,
+// not what.
 func likeOf(c catalog.Catalog, name, team string) (catalog.Image, bool) {
 	i, ok := c.Image(name)
 	if !ok || len(i.Tenants) > 0 && !slices.Contains(i.Tenants, team) {
@@ -107,13 +110,15 @@ func (d Directory) allows(team, reference string) bool {
 	return slices.ContainsFunc(d.Allowed(team), func(pattern string) bool { return Matches(pattern, repository) })
 }
 
-// ImagesFromProblem says what is wrong with a pattern of repositories; nil for nothing. The registry is named in full, for "*" there would allow one that somebody else made
-// for the purpose.
+// ImagesFromProblem says what is wrong with a pattern of repositories; nil for nothing. The registry is named in full,
+// for "*" there would allow one that somebody else made for the purpose.
 func ImagesFromProblem(pattern string) error {
 	registry, rest, found := strings.Cut(pattern, "/")
 	switch {
-	case !found || registry == "" || rest == "" || strings.HasPrefix(rest, "/") || !readable(pattern, maxGroup) || strings.ContainsAny(pattern, " @"):
-		return fmt.Errorf("%q must be a registry, a slash, and a repository or a pattern of some, such as registry.example.org/{team}/*", pattern)
+	case !found || registry == "" || rest == "" || strings.HasPrefix(rest, "/") || !readable(pattern, maxGroup) ||
+		strings.ContainsAny(pattern, " @"):
+		return fmt.Errorf("%q must be a registry, a slash, and a repository or a pattern of some, such as "+
+			"registry.example.org/{team}/*", pattern)
 	case strings.ContainsAny(registry, "*{}"):
 		return fmt.Errorf("%q must name its registry in full", pattern)
 	}

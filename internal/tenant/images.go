@@ -17,7 +17,8 @@ func (s *Service) Images(a identity.Actor, team string) ([]Own, error) {
 	return s.Directory().Own(team, s.o.Catalog()), nil
 }
 
-// SaveImage adds an image or changes one. It counts for the next start; what was asked for or runs keeps the digest it has. Invalid with every problem.
+// SaveImage adds an image or changes one. It counts for the next start; what was asked for or runs keeps the digest it
+// has. Invalid with every problem.
 func (s *Service) SaveImage(ctx context.Context, a identity.Actor, team string, f ImageDraft) (Own, error) {
 	now, err := s.permit(a, team, identity.ReadTenant, identity.ChangeAssets)
 	if err != nil {
@@ -56,7 +57,8 @@ func (s *Service) RetireImage(ctx context.Context, a identity.Actor, team, name 
 	return s.writeImage(ctx, a, now, image, note)
 }
 
-func (s *Service) writeImage(ctx context.Context, a identity.Actor, now Entry, image Image, note i18n.Text) (Own, error) {
+func (s *Service) writeImage(ctx context.Context, a identity.Actor, now Entry, image Image,
+	note i18n.Text) (Own, error) {
 	var saved Saved
 	if now.Newest != nil {
 		saved = now.Newest.Saved

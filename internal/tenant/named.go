@@ -9,11 +9,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// TeamHole is where a rule for all teams has the name of one: "gpu-{team}-owners" gives gpu-vision-owners its role in the team vision.
+// TeamHole is where a rule for all teams has the name of one: "gpu-{team}-owners" gives gpu-vision-owners its role in
+// the team vision.
 const TeamHole = "{team}"
 
-// NamedProblem says what is wrong with a rule for all teams; nil for nothing. It names exactly one team for a group, so there is one hole and no "*"; and it says more than the name,
-// or whoever names groups would name teams.
+// NamedProblem says what is wrong with a rule for all teams; nil for nothing. It names exactly one team for a group, so
+// there is one hole and no "*"; and it says more than the name, or whoever names groups would name teams.
 func NamedProblem(rule string) error {
 	around := strings.Replace(rule, TeamHole, "", 1)
 	switch {
@@ -22,7 +23,8 @@ func NamedProblem(rule string) error {
 	case strings.Contains(around, TeamHole) || strings.Contains(around, "*"):
 		return fmt.Errorf("%q must name one team: with one %s, and without *", rule, TeamHole)
 	case utf8.RuneCountInString(around) < fewLetters || !readable(around, maxGroup):
-		return fmt.Errorf("%q must have at least %d characters, and none that cannot be seen, beside %s", rule, fewLetters, TeamHole)
+		return fmt.Errorf("%q must have at least %d characters, and none that cannot be seen, beside %s", rule, fewLetters,
+			TeamHole)
 	}
 	return nil
 }
@@ -38,7 +40,8 @@ func teamOf(rule, group string) (team string, ok bool) {
 	return team, ok && Label(team, maxName)
 }
 
-// named are the roles that groups give by the rules for all teams, by the name of the team, whether or not there is one.
+// named are the roles that groups give by the rules for all teams, by the name of the team, whether or not there is
+// one.
 func (d Directory) named(groups []string) map[string][]identity.Role {
 	found := map[string][]identity.Role{}
 	for _, role := range MemberRoles {
@@ -53,7 +56,8 @@ func (d Directory) named(groups []string) map[string][]identity.Role {
 	return found
 }
 
-// GroupFor is the first group of a person that gives them a role in the team, by its own rules or by those for all teams; ok is false where none does.
+// GroupFor is the first group of a person that gives them a role in the team, by its own rules or by those for all
+// teams; ok is false where none does.
 func (d Directory) GroupFor(t Tenant, role identity.Role, groups []string) (group string, ok bool) {
 	if group, ok = t.GroupFor(role, groups); ok {
 		return group, true

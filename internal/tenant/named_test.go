@@ -11,7 +11,8 @@ import (
 )
 
 func TestGroupsThatNameATeam(t *testing.T) {
-	d := Directory{Tenants: []Tenant{{Name: "vision", Groups: map[identity.Role][]string{identity.Developer: {"staff"}}}, {Name: "owners"}, {Name: "a-b"}, {Name: strings.Repeat("x", maxName)}, {Name: "vision2"}},
+	d := Directory{Tenants: []Tenant{{Name: "vision", Groups: map[identity.Role][]string{identity.Developer: {"staff"}}},
+		{Name: "owners"}, {Name: "a-b"}, {Name: strings.Repeat("x", maxName)}, {Name: "vision2"}},
 		Named: Roles{identity.Owner: {"gpu-{team}-owners"}, identity.Developer: {"gpu-{team}-dev", "CN={team},OU=gpu"}}}
 	var many []string
 	for i := range 2000 {
@@ -24,19 +25,26 @@ func TestGroupsThatNameATeam(t *testing.T) {
 	}{
 		"an owner":               {[]string{"gpu-vision-owners"}, map[string][]identity.Role{"vision": owner}},
 		"a directory's spelling": {[]string{"CN=a-b,OU=gpu"}, map[string][]identity.Role{"a-b": developer}},
-		"beside the team's own groups, each once": {[]string{"staff", "gpu-vision-dev", "gpu-vision-owners"}, map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}},
-		"the longest name":                        {[]string{"gpu-" + strings.Repeat("x", maxName) + "-owners"}, map[string][]identity.Role{strings.Repeat("x", maxName): owner}},
-		"a team that there is not":                {[]string{"gpu-robots-owners"}, nil},
-		"a team called as a part of the rule":     {[]string{"gpu-owners-owners"}, map[string][]identity.Role{"owners": owner}},
-		"nothing between":                         {[]string{"gpu--owners", "gpu-owners"}, nil},
-		"a name that begins alike":                {[]string{"gpu-vision2-owners"}, map[string][]identity.Role{"vision2": owner}},
-		"more around it":                          {[]string{"xgpu-vision-owners", "gpu-vision-owners ", "gpu-vision-owners-old"}, nil},
-		"another case":                            {[]string{"GPU-vision-owners", "gpu-Vision-owners", "gpu-VISION-owners"}, nil},
-		"what is no name of a team":               {[]string{"gpu-vis ion-owners", "gpu-*-owners", "gpu-{team}-owners", "gpu-../vision-owners", "gpu-vision\n-owners", "gpu-vísion-owners", "gpu--vision-owners", "gpu-vision--owners"}, nil},
-		"a name too long":                         {[]string{"gpu-" + strings.Repeat("x", maxName+1) + "-owners", "gpu-" + strings.Repeat("vision", 10_000) + "-owners"}, nil},
-		"2,000 groups of other teams":             {many, nil},
-		"2,000 groups and one that counts":        {append(many[:1999:1999], "gpu-a-b-owners"), map[string][]identity.Role{"a-b": owner}},
-		"none":                                    {nil, nil},
+		"beside the team's own groups, each once": {[]string{"staff", "gpu-vision-dev", "gpu-vision-owners"},
+			map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}},
+		"the longest name": {[]string{"gpu-" + strings.Repeat("x", maxName) + "-owners"},
+			map[string][]identity.Role{strings.Repeat("x", maxName): owner}},
+		"a team that there is not":            {[]string{"gpu-robots-owners"}, nil},
+		"a team called as a part of the rule": {[]string{"gpu-owners-owners"}, map[string][]identity.Role{"owners": owner}},
+		"nothing between":                     {[]string{"gpu--owners", "gpu-owners"}, nil},
+		"a name that begins alike":            {[]string{"gpu-vision2-owners"}, map[string][]identity.Role{"vision2": owner}},
+		"more around it": {[]string{"xgpu-vision-owners", "gpu-vision-owners ", "gpu-vision-owners-old"},
+			nil},
+		"another case": {[]string{"GPU-vision-owners", "gpu-Vision-owners", "gpu-VISION-owners"}, nil},
+		"what is no name of a team": {[]string{"gpu-vis ion-owners", "gpu-*-owners", "gpu-{team}-owners",
+			"gpu-../vision-owners", "gpu-vision\n-owners", "gpu-vísion-owners", "gpu--vision-owners", "gpu-vision--owners"},
+			nil},
+		"a name too long": {[]string{"gpu-" + strings.Repeat("x", maxName+1) + "-owners",
+			"gpu-" + strings.Repeat("vision", 10_000) + "-owners"}, nil},
+		"2,000 groups of other teams": {many, nil},
+		"2,000 groups and one that counts": {append(many[:1999:1999], "gpu-a-b-owners"),
+			map[string][]identity.Role{"a-b": owner}},
+		"none": {nil, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,13 +68,15 @@ func TestGroupsThatNameATeam(t *testing.T) {
 		})
 	}
 	kept := compose(d, []Revision{{Tenant: "robots"}}, nil)
-	if got := kept.Actor(identity.Person{ID: "p-1", Groups: []string{"gpu-robots-owners"}}, identity.ViaSession); len(got.Tenants["robots"]) != 1 {
+	if got := kept.Actor(identity.Person{ID: "p-1", Groups: []string{"gpu-robots-owners"}},
+		identity.ViaSession); len(got.Tenants["robots"]) != 1 {
 		t.Errorf("want the rules to count for a team that was made by hand, too: %v", got.Tenants)
 	}
 }
 
 func TestRulesForAllTeamsNameOne(t *testing.T) {
-	cases := map[string]bool{"gpu-{team}-owners": true, "CN={team},OU=gpu": true, "{team}-gpu": true, "gpu-owners": false, "{team}": false, "{team}-a": false, "gpu-{team}-{team}": false, "gpu-*-{team}": false, "": false,
+	cases := map[string]bool{"gpu-{team}-owners": true, "CN={team},OU=gpu": true, "{team}-gpu": true, "gpu-owners": false,
+		"{team}": false, "{team}-a": false, "gpu-{team}-{team}": false, "gpu-*-{team}": false, "": false,
 		"gpu-{team}\x00\x01\x02": false, "gpu-{Team}-owners": false, strings.Repeat("x", maxGroup+1) + "{team}": false}
 	for rule, fine := range cases {
 		if err := NamedProblem(rule); (err == nil) != fine {

@@ -10,15 +10,18 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Saved is what was written in the portal about a team. What is nil stays as the configuration has it; a team that the configuration does not know has all of it here.
+// Saved is what was written in the portal about a team. What is nil stays as the configuration has it; a team that the
+// configuration does not know has all of it here.
 type Saved struct {
-	Title     *string                    `json:"title,omitempty"`
-	Namespace string                     `json:"namespace,omitempty"` // only of a team made by hand, and never changed: its workloads are there
-	Groups    map[identity.Role][]string `json:"groups,omitempty"`    // a role that is listed here has these groups and no others
-	Quota     map[string]int             `json:"quota,omitempty"`     // sizes that are listed here; the others stay
-	Disabled  *bool                      `json:"disabled,omitempty"`
-	Defaults  *Defaults                  `json:"defaults,omitempty"`
-	Images    []Image                    `json:"images,omitempty"` // all of them: the configuration has none
+	Title *string `json:"title,omitempty"`
+	// only of a team made by hand, and never changed: its workloads are there
+	Namespace string `json:"namespace,omitempty"`
+	// a role that is listed here has these groups and no others
+	Groups   map[identity.Role][]string `json:"groups,omitempty"`
+	Quota    map[string]int             `json:"quota,omitempty"` // sizes that are listed here; the others stay
+	Disabled *bool                      `json:"disabled,omitempty"`
+	Defaults *Defaults                  `json:"defaults,omitempty"`
+	Images   []Image                    `json:"images,omitempty"` // all of them: the configuration has none
 }
 
 // Revision is one version of what was saved about a team.
@@ -67,8 +70,8 @@ func layered[K comparable, V any](below, above map[K]V) map[K]V {
 	return both
 }
 
-// differing is what has to be saved so that a team becomes another, over what the configuration says of it. A size or role that the other does not list is the
-// configuration's again.
+// differing is what has to be saved so that a team becomes another, over what the configuration says of it. A size or
+// role that the other does not list is the configuration's again.
 func differing(first, wanted Tenant) Saved {
 	var s Saved
 	if wanted.Title != first.Title {
@@ -95,15 +98,18 @@ func differing(first, wanted Tenant) Saved {
 	return s
 }
 
-// Raised is what is saved about a team with a higher quota of one size, and no more than that: two that are raised at once do not undo each other.
+// Raised is what is saved about a team with a higher quota of one size, and no more than that: two that are raised at
+// once do not undo each other.
 func Raised(s Saved, size string, to int) Saved {
 	s.Quota = layered(s.Quota, map[string]int{size: to})
 	return s
 }
 
-// compose puts the configuration, what was saved over it, and the members by hand together. Teams of the configuration come first, in its order.
+// compose puts the configuration, what was saved over it, and the members by hand together. Teams of the configuration
+// come first, in its order.
 func compose(first Directory, saved []Revision, members []Member) Directory {
-	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom, ByHand: map[identity.PersonID]map[string][]identity.Role{}}
+	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom,
+		ByHand: map[identity.PersonID]map[string][]identity.Role{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
 		by[r.Tenant] = r
@@ -117,7 +123,8 @@ func compose(first Directory, saved []Revision, members []Member) Directory {
 		}
 		d.Tenants = append(d.Tenants, t)
 	}
-	for _, r := range slices.SortedFunc(maps.Values(by), func(a, b Revision) int { return cmp.Compare(a.Tenant, b.Tenant) }) {
+	for _, r := range slices.SortedFunc(maps.Values(by),
+		func(a, b Revision) int { return cmp.Compare(a.Tenant, b.Tenant) }) {
 		d.Tenants = append(d.Tenants, r.Saved.over(Tenant{Name: r.Tenant}))
 	}
 	for _, m := range members {

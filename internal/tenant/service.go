@@ -17,16 +17,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Store keeps what was saved. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the database is away.
+// Store keeps what was saved. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when the
+// database is away.
 type Store interface {
 	// LatestTenants gives the newest revision of each team.
 	LatestTenants(ctx context.Context) ([]Revision, error)
 	// TenantRevisions lists those of one team, newest first; before is a version, 0 for the newest.
 	TenantRevisions(ctx context.Context, tenant string, before int64, limit int) ([]Revision, error)
-	// SaveTenant keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is not the newest.
+	// SaveTenant keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it is
+	// not the newest.
 	SaveTenant(ctx context.Context, r Revision, events ...audit.Event) error
 	Members(ctx context.Context) ([]Member, error)
-	// AddMember tells open pages of the person, as RemoveMember does. Conflict when they have the role, NotFound for somebody who never signed in.
+	// AddMember tells open pages of the person, as RemoveMember does. Conflict when they have the role, NotFound for
+	// somebody who never signed in.
 	AddMember(ctx context.Context, m Member, event audit.Event) error
 	RemoveMember(ctx context.Context, m Member, event audit.Event) error
 	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
@@ -101,7 +104,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+// Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
+// every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -211,7 +215,8 @@ func (s *Service) Visible(a identity.Actor, name string) (Entry, error) {
 }
 
 // Revisions lists what was saved about a team, newest first. More says that there are older ones.
-func (s *Service) Revisions(ctx context.Context, a identity.Actor, name string, before int64, limit int) (list []Revision, more bool, err error) {
+func (s *Service) Revisions(ctx context.Context, a identity.Actor, name string, before int64,
+	limit int) (list []Revision, more bool, err error) {
 	if _, err := s.Entry(a, name); err != nil {
 		return nil, false, err
 	}
@@ -275,10 +280,12 @@ func (s *Service) SaveDefaults(ctx context.Context, a identity.Actor, name strin
 		return Entry{}, err
 	}
 	if d.Size != "" && !s.o.Known(d.Size) {
-		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("tenant.quota_size", "Size", clip(d.Size))}})
+		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "size", Reason: i18n.T("tenant.quota_size", "Size",
+			clip(d.Size))}})
 	}
 	if lease, err := catalog.ParseDuration(d.Lease); d.Lease != "" && (err != nil || lease <= 0) {
-		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable", "Example", "8h")}})
+		return Entry{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.lease_unreadable",
+			"Example", "8h")}})
 	}
 	var saved Saved
 	if now.Newest != nil {
@@ -288,12 +295,14 @@ func (s *Service) SaveDefaults(ctx context.Context, a identity.Actor, name strin
 	return s.write(ctx, a, now, name, now.Version(), saved, i18n.T("tenant.defaults_saved"))
 }
 
-func (s *Service) write(ctx context.Context, a identity.Actor, now Entry, name string, base int64, saved Saved, note i18n.Text) (Entry, error) {
+func (s *Service) write(ctx context.Context, a identity.Actor, now Entry, name string, base int64, saved Saved,
+	note i18n.Text) (Entry, error) {
 	if base != now.Version() {
 		return Entry{}, conflict(now)
 	}
 	at := s.o.Now()
-	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: at}
+	r := Revision{Tenant: name, Version: base + 1, Saved: saved, Author: a.Person.ID, Name: a.Person.Name, Note: note,
+		At: at}
 	event := audit.By(a, audit.TenantSaved, at)
 	event.Tenant, event.Detail = name, i18n.T("tenant.audit", "Version", r.Version, "Note", note)
 	event.Changes = changes(now, saved)
@@ -317,7 +326,8 @@ func conflict(now Entry) error {
 	if now.Newest == nil {
 		return fault.New(fault.Conflict, i18n.T("tenant.conflict_first"))
 	}
-	return fault.New(fault.Conflict, i18n.T("tenant.conflict", "Version", now.Newest.Version, "Name", now.Newest.Name, "At", now.Newest.At.UTC().Format(time.RFC3339)))
+	return fault.New(fault.Conflict, i18n.T("tenant.conflict", "Version", now.Newest.Version, "Name", now.Newest.Name,
+		"At", now.Newest.At.UTC().Format(time.RFC3339)))
 }
 
 // mostPeople bounds who is looked at for a list of members, and how many a search finds.
@@ -352,7 +362,10 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 			if g, ok := directory.GroupFor(e.Tenant, role, p.Groups); ok {
 				list = append(list, Membership{Person: p, Role: role, Group: g})
 			}
-			if i := slices.IndexFunc(hand, func(m Member) bool { return m.Tenant == name && m.Person == p.ID && m.Role == role }); i >= 0 {
+			if i := slices.IndexFunc(hand, func(m Member) bool {
+				return m.Tenant == name && m.Person == p.ID &&
+					m.Role == role
+			}); i >= 0 {
 				list = append(list, Membership{Person: p, Role: role, By: hand[i].By, At: hand[i].At})
 			}
 		}
@@ -360,7 +373,8 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 	return list, nil
 }
 
-// Search finds people who could be added to a team: those who have signed in, by a part of their name or e-mail address.
+// Search finds people who could be added to a team: those who have signed in, by a part of their name or e-mail
+// address.
 func (s *Service) Search(ctx context.Context, a identity.Actor, name, text string) ([]identity.Person, error) {
 	if _, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers); err != nil {
 		return nil, err
@@ -372,16 +386,19 @@ func (s *Service) Search(ctx context.Context, a identity.Actor, name, text strin
 }
 
 // AddMember gives somebody a role in a team by hand. It counts at once.
-func (s *Service) AddMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role) error {
+func (s *Service) AddMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID,
+	role identity.Role) error {
 	return s.change(ctx, a, name, person, role, audit.MemberAdded, s.o.Store.AddMember)
 }
 
 // RemoveMember takes a role that was given by hand. What groups give is the sign-in provider's.
-func (s *Service) RemoveMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role) error {
+func (s *Service) RemoveMember(ctx context.Context, a identity.Actor, name string, person identity.PersonID,
+	role identity.Role) error {
 	return s.change(ctx, a, name, person, role, audit.MemberRemoved, s.o.Store.RemoveMember)
 }
 
-func (s *Service) change(ctx context.Context, a identity.Actor, name string, person identity.PersonID, role identity.Role, kind audit.Kind, write func(context.Context, Member, audit.Event) error) error {
+func (s *Service) change(ctx context.Context, a identity.Actor, name string, person identity.PersonID,
+	role identity.Role, kind audit.Kind, write func(context.Context, Member, audit.Event) error) error {
 	if _, err := s.permit(a, name, identity.ReadTenant, identity.ChangeMembers); err != nil {
 		return err
 	}
@@ -397,7 +414,8 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 	}
 	at := s.o.Now()
 	event := audit.By(a, kind, at)
-	event.Tenant, event.Detail = name, i18n.T("tenant.audit_member", "Name", p.Name, "Email", p.Email, "Role", i18n.T("role."+string(role)))
+	event.Tenant, event.Detail = name, i18n.T("tenant.audit_member", "Name", p.Name, "Email", p.Email, "Role",
+		i18n.T("role."+string(role)))
 	event.Changes = memberChanges(kind, p, role)
 	if err := write(ctx, Member{Tenant: name, Person: person, Role: role, By: a.Person.Name, At: at}, event); err != nil {
 		return err
@@ -447,7 +465,8 @@ func (s *Service) RevokeToken(ctx context.Context, a identity.Actor, name, id st
 		return fault.New(fault.NotFound, i18n.T("store.no_token"))
 	}
 	event := audit.By(a, audit.TokenRevoked, s.o.Now())
-	event.Tenant, event.Detail = name, i18n.T("tenant.audit_token", "Token", identity.TokenPrefix+id, "Name", tokens[i].Holder.Name)
+	event.Tenant, event.Detail = name, i18n.T("tenant.audit_token", "Token", identity.TokenPrefix+id, "Name",
+		tokens[i].Holder.Name)
 	return s.o.Store.RevokeToken(ctx, tokens[i].Person, id, event)
 }
 

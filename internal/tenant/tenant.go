@@ -9,14 +9,16 @@ import (
 
 // Tenant is a team.
 type Tenant struct {
-	Name      string                     `json:"name"`                // DNS label, unique
-	Title     string                     `json:"title,omitempty"`     // what people read
-	Namespace string                     `json:"namespace,omitempty"` // on every cluster; default "gpu-<name>"
-	Groups    map[identity.Role][]string `json:"groups"`              // group names as the sign-in provider spells them; "*" in one stands for any characters
-	Quota     map[string]int             `json:"quota"`               // how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
-	Disabled  bool                       `json:"disabled,omitempty"`  // keeps its data, starts nothing
-	Defaults  Defaults                   `json:"defaults,omitzero"`   // what the form for a start begins with
-	Images    []Image                    `json:"-"`                   // the team's own, which its owners add in the portal
+	Name      string `json:"name"`                // DNS label, unique
+	Title     string `json:"title,omitempty"`     // what people read
+	Namespace string `json:"namespace,omitempty"` // on every cluster; default "gpu-<name>"
+	// group names as the sign-in provider spells them; "*" in one stands for any characters
+	Groups map[identity.Role][]string `json:"groups"`
+	// how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
+	Quota    map[string]int `json:"quota"`
+	Disabled bool           `json:"disabled,omitempty"` // keeps its data, starts nothing
+	Defaults Defaults       `json:"defaults,omitzero"`  // what the form for a start begins with
+	Images   []Image        `json:"-"`                  // the team's own, which its owners add in the portal
 }
 
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.
@@ -26,7 +28,8 @@ type Defaults struct {
 	Lease string `json:"lease,omitempty"` // "8h"
 }
 
-// EverySize is the entry of a quota that stands for each size without an entry of its own, also for one that is offered later.
+// EverySize is the entry of a quota that stands for each size without an entry of its own, also for one that is offered
+// later.
 const EverySize = "*"
 
 // QuotaOf is how many of a size the tenant may hold at once.
@@ -64,7 +67,8 @@ type Directory struct {
 	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
-	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that they may take none.
+	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that
+	// they may take none.
 	ImagesFrom []string `json:"-"`
 }
 
@@ -89,7 +93,8 @@ func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 	return a
 }
 
-// union has each role once, in the order of the roles; hand are those that come from elsewhere than the team's own groups.
+// union has each role once, in the order of the roles; hand are those that come from elsewhere than the team's own
+// groups.
 func union(groups, hand []identity.Role) []identity.Role {
 	if len(hand) == 0 {
 		return groups
@@ -117,7 +122,8 @@ func (t Tenant) GroupFor(role identity.Role, groups []string) (group string, ok 
 	return groups[i], true
 }
 
-// Matches reports whether a group is the one of a rule: the same name, or one that has the rule's parts in their order where the rule has "*" between them.
+// Matches reports whether a group is the one of a rule: the same name, or one that has the rule's parts in their order
+// where the rule has "*" between them.
 func Matches(pattern, group string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -138,7 +144,8 @@ func Matches(pattern, group string) bool {
 
 func rolesOf(by map[identity.Role][]string, groups []string) []identity.Role {
 	var roles []identity.Role
-	for _, role := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin, identity.Auditor} {
+	for _, role := range []identity.Role{identity.Developer, identity.Owner, identity.Approver, identity.Admin,
+		identity.Auditor} {
 		if slices.ContainsFunc(by[role], func(pattern string) bool { return held(pattern, groups) }) {
 			roles = append(roles, role)
 		}

@@ -13,8 +13,10 @@ func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		pattern, group string
 		want           bool
-	}{{"gpu", "gpu", true}, {"gpu", "GPU", false}, {"gpu", "gpus", false}, {"gpu-*", "gpu-", true}, {"gpu-*", "agpu-x", false}, {"gpu-*-dev", "gpu-vision-dev", true}, {"gpu-*-dev", "gpu-dev", false},
-		{"*-dev", "x-dev", true}, {"*-dev", "x-devs", false}, {"a*b*c", "a-b-b-c", true}, {"a*b*c", "acb", false}, {"a*a", "a", false}, {"a.c", "abc", false}, {"ab*ba", "aba", false}} {
+	}{{"gpu", "gpu", true}, {"gpu", "GPU", false}, {"gpu", "gpus", false}, {"gpu-*", "gpu-", true},
+		{"gpu-*", "agpu-x", false}, {"gpu-*-dev", "gpu-vision-dev", true}, {"gpu-*-dev", "gpu-dev", false},
+		{"*-dev", "x-dev", true}, {"*-dev", "x-devs", false}, {"a*b*c", "a-b-b-c", true}, {"a*b*c", "acb", false},
+		{"a*a", "a", false}, {"a.c", "abc", false}, {"ab*ba", "aba", false}} {
 		if got := Matches(c.pattern, c.group); got != c.want {
 			t.Errorf("%s, %s: want %v, got %v", c.pattern, c.group, c.want, got)
 		}
@@ -24,9 +26,13 @@ func TestMatches(t *testing.T) {
 func TestRolesOfGroupsAndByHand(t *testing.T) {
 	title := "Robots"
 	d := compose(
-		Directory{Tenants: []Tenant{{Name: "vision", Namespace: "seen", Groups: map[identity.Role][]string{identity.Developer: {"v-*"}}}}, Platform: Roles{identity.Admin: {"admins"}}},
-		[]Revision{{Tenant: "robots", Saved: Saved{Title: &title}}, {Tenant: "vision", Saved: Saved{Namespace: "stolen", Groups: map[identity.Role][]string{identity.Owner: {"own"}}}}},
-		[]Member{{Tenant: "robots", Person: "p-1", Role: identity.Approver}, {Tenant: "vision", Person: "p-1", Role: identity.Owner}, {Tenant: "vision", Person: "p-1", Role: identity.Developer}})
+		Directory{Tenants: []Tenant{{Name: "vision", Namespace: "seen",
+			Groups: map[identity.Role][]string{identity.Developer: {"v-*"}}}}, Platform: Roles{identity.Admin: {"admins"}}},
+		[]Revision{{Tenant: "robots", Saved: Saved{Title: &title}},
+			{Tenant: "vision", Saved: Saved{Namespace: "stolen", Groups: map[identity.Role][]string{identity.Owner: {"own"}}}}},
+		[]Member{{Tenant: "robots", Person: "p-1", Role: identity.Approver},
+			{Tenant: "vision", Person: "p-1", Role: identity.Owner}, {Tenant: "vision", Person: "p-1",
+				Role: identity.Developer}})
 	many := []string{"own", "v-devs"}
 	for i := range 2000 {
 		many = append(many, fmt.Sprintf("group-%d", i))
@@ -35,10 +41,14 @@ func TestRolesOfGroupsAndByHand(t *testing.T) {
 		person identity.Person
 		want   map[string][]identity.Role
 	}{
-		"nobody's groups":                 {identity.Person{ID: "p-2", Groups: []string{"vision", "own-x"}}, map[string][]identity.Role{}},
-		"2,000 groups":                    {identity.Person{ID: "p-2", Groups: many}, map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}},
-		"by hand":                         {identity.Person{ID: "p-1"}, map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}, "robots": {identity.Approver}}},
-		"by hand and by group, each once": {identity.Person{ID: "p-1", Groups: []string{"v-x"}}, map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}, "robots": {identity.Approver}}},
+		"nobody's groups": {identity.Person{ID: "p-2", Groups: []string{"vision", "own-x"}},
+			map[string][]identity.Role{}},
+		"2,000 groups": {identity.Person{ID: "p-2", Groups: many},
+			map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}}},
+		"by hand": {identity.Person{ID: "p-1"},
+			map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}, "robots": {identity.Approver}}},
+		"by hand and by group, each once": {identity.Person{ID: "p-1", Groups: []string{"v-x"}},
+			map[string][]identity.Role{"vision": {identity.Developer, identity.Owner}, "robots": {identity.Approver}}},
 	} {
 		if diff := cmp.Diff(c.want, d.Actor(c.person, identity.ViaSession).Tenants); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -51,10 +61,13 @@ func TestRolesOfGroupsAndByHand(t *testing.T) {
 
 // TestWhatDiffersIsSaved: putting the difference over the configuration gives what was wanted.
 func TestWhatDiffersIsSaved(t *testing.T) {
-	first := Tenant{Name: "a", Title: "A", Groups: map[identity.Role][]string{identity.Owner: {"x"}}, Quota: map[string]int{"cpu": 1, "gpu": 2}}
+	first := Tenant{Name: "a", Title: "A", Groups: map[identity.Role][]string{identity.Owner: {"x"}},
+		Quota: map[string]int{"cpu": 1, "gpu": 2}}
 	for name, wanted := range map[string]Tenant{
-		"nothing":       first,
-		"everything":    {Name: "a", Title: "B", Groups: map[identity.Role][]string{identity.Owner: {}, identity.Developer: {"y"}}, Quota: map[string]int{"cpu": 0, "gpu": 3, EverySize: 1}, Disabled: true, Defaults: Defaults{Size: "cpu"}},
+		"nothing": first,
+		"everything": {Name: "a", Title: "B", Groups: map[identity.Role][]string{identity.Owner: {},
+			identity.Developer: {"y"}}, Quota: map[string]int{"cpu": 0, "gpu": 3, EverySize: 1}, Disabled: true,
+			Defaults: Defaults{Size: "cpu"}},
 		"title emptied": {Name: "a", Groups: first.Groups, Quota: first.Quota},
 	} {
 		if diff := cmp.Diff(wanted, differing(first, wanted).over(first)); diff != "" {
@@ -67,7 +80,8 @@ func TestDraftsThatAreRefused(t *testing.T) {
 	d := Directory{Tenants: []Tenant{{Name: "vision", Quota: map[string]int{"gone": 1}}}}
 	known := func(size string) bool { return size == "cpu" }
 	for want, draft := range map[string]Draft{
-		"":                 {Name: "robots", New: true, Quota: map[string]int{"cpu": 1, EverySize: 0}, Groups: map[identity.Role][]string{identity.Owner: {"gpu-*"}}},
+		"": {Name: "robots", New: true, Quota: map[string]int{"cpu": 1, EverySize: 0},
+			Groups: map[identity.Role][]string{identity.Owner: {"gpu-*"}}},
 		"name":             {Name: "Robots", New: true},
 		"name taken":       {Name: "vision", New: true},
 		"namespace":        {Name: "robots", Namespace: "kube-system", New: true},

@@ -1,6 +1,7 @@
-// Package trace follows a wish through the portal: the call (serve), the decision (store), and, linked to it because it may come hours later, each pass of the
-// controller with what it writes to the cluster (reconcile). Spans go out by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/) where an endpoint is set,
-// and nowhere otherwise. Ids are attributes of spans, never names of people.
+// Package trace follows a wish through the portal: the call (serve), the decision (store), and, linked to it because it
+// may come hours later, each pass of the controller with what it writes to the cluster (reconcile). Spans go out by
+// OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/) where an endpoint is set, and nowhere otherwise. Ids are
+// attributes of spans, never names of people.
 package trace
 
 import (
@@ -27,8 +28,9 @@ type Provider struct{ spans trace.TracerProvider }
 // By makes spans with a provider that somebody else ends.
 func By(spans trace.TracerProvider) Provider { return Provider{spans} }
 
-// Send makes a provider that sends to an OTLP endpoint, "http://collector:4318", below which /v1/traces is asked; headers, certificates and the share of traces
-// that is kept come from the usual OTEL_ variables. "" sends nothing. stop sends what is left.
+// Send makes a provider that sends to an OTLP endpoint, "http://collector:4318", below which /v1/traces is asked;
+// headers, certificates and the share of traces that is kept come from the usual OTEL_ variables. "" sends nothing.
+// stop sends what is left.
 func Send(ctx context.Context, endpoint, version string) (p Provider, stop func(context.Context) error, err error) {
 	if endpoint == "" {
 		return Provider{}, func(context.Context) error { return nil }, nil
@@ -41,7 +43,8 @@ func Send(ctx context.Context, endpoint, version string) (p Provider, stop func(
 	if err != nil {
 		return Provider{}, nil, fmt.Errorf("tracesEndpoint: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "gpu-portal"), attribute.String("service.version", version)), resource.WithHost(), resource.WithFromEnv())
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "gpu-portal"),
+		attribute.String("service.version", version)), resource.WithHost(), resource.WithFromEnv())
 	if err != nil {
 		return Provider{}, nil, fmt.Errorf("tracesEndpoint: %w", err)
 	}
@@ -59,11 +62,13 @@ func (p Provider) tracer() trace.Tracer {
 // Span is something that takes time.
 type Span struct{ span trace.Span }
 
-// Begin starts a trace: what callers send is not believed. links are traces that led to it, as Parent gave them; what cannot be read is left out.
+// Begin starts a trace: what callers send is not believed. links are traces that led to it, as Parent gave them; what
+// cannot be read is left out.
 func (p Provider) Begin(ctx context.Context, name string, links ...string) (context.Context, Span) {
 	options := []trace.SpanStartOption{trace.WithNewRoot()}
 	for _, l := range links {
-		if from := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": l})); from.IsValid() {
+		if from := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+			propagation.MapCarrier{"traceparent": l})); from.IsValid() {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Parts is how much of cards a ware holds. Where it is not known which part of a card it is, it counts as a whole one, as in CardUse.
+// Parts is how much of cards a ware holds. Where it is not known which part of a card it is, it counts as a whole one,
+// as in CardUse.
 func (w Ware) Parts() int64 {
 	share := w.Share
 	if share <= 0 {
@@ -20,7 +21,8 @@ func (w Ware) Parts() int64 {
 // ChargeStep is the grid of charges. Midnights of all time zones lie on it.
 const ChargeStep = 15 * time.Minute
 
-// Charge is by how much what is metered in a cluster changes within a step of the grid: parts of cards that begin to be held, less those that end.
+// Charge is by how much what is metered in a cluster changes within a step of the grid: parts of cards that begin to be
+// held, less those that end.
 type Charge struct {
 	Cluster string
 	Unknown bool      // of time that is not charged, because nobody can tell whether it was held
@@ -68,7 +70,10 @@ type ChargedDay struct {
 // ChargedDays adds charges up by cluster and day of a span; the span begins and ends at midnights, or now.
 func ChargedDays(charges []Charge, s Span, zone *time.Location) (days []ChargedDay) {
 	charges = slices.Clone(charges)
-	slices.SortFunc(charges, func(a, b Charge) int { return cmp.Or(strings.Compare(a.Cluster, b.Cluster), a.Step.Compare(b.Step)) })
+	slices.SortFunc(charges, func(a, b Charge) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster),
+			a.Step.Compare(b.Step))
+	})
 	for len(charges) > 0 {
 		cluster := charges[0].Cluster
 		n := slices.IndexFunc(charges, func(c Charge) bool { return c.Cluster != cluster })
@@ -82,8 +87,8 @@ func ChargedDays(charges []Charge, s Span, zone *time.Location) (days []ChargedD
 	return days
 }
 
-// chargedDays are those of one cluster. Up to a moment, what began before it was held since then, but for what ended before it: so each charge is looked at once, however many
-// days what it begins goes on.
+// chargedDays are those of one cluster. Up to a moment, what began before it was held since then, but for what ended
+// before it: so each charge is looked at once, however many days what it begins goes on.
 func chargedDays(charges []Charge, s Span, zone *time.Location) (days []ChargedDay) {
 	var parts, offset, before [2]int64 // charged and unknown
 	cluster := charges[0].Cluster
@@ -105,7 +110,8 @@ func chargedDays(charges []Charge, s Span, zone *time.Location) (days []ChargedD
 			held[kind], before[kind] = CardTime(sum-before[kind]), sum
 		}
 		if held != [2]CardTime{} {
-			days = append(days, ChargedDay{Day: at.In(zone).Format(time.DateOnly), Cluster: cluster, Charged: held[0], Unknown: held[1]})
+			days = append(days, ChargedDay{Day: at.In(zone).Format(time.DateOnly), Cluster: cluster, Charged: held[0],
+				Unknown: held[1]})
 		}
 		at = end
 	}

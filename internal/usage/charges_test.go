@@ -9,12 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// drawMeter is what some workloads held around a span: whole cards, several and slices; closed, with a stretch of which nobody can tell, and open.
+// drawMeter is what some workloads held around a span: whole cards, several and slices; closed, with a stretch of which
+// nobody can tell, and open.
 func drawMeter(r *rand.Rand, s Span) (list []Interval) {
 	for n := range 1 + r.IntN(12) {
 		at := s.From.Add(time.Duration(r.Int64N(int64(s.Until.Sub(s.From)))) - 50*time.Hour)
 		for range r.IntN(6) {
-			i := Interval{Workload: fmt.Sprint("w-", n), Tenant: "vision", Size: "a", Parts: []int64{0, 120, 360, Parts, 8 * Parts}[r.IntN(5)], From: at.Truncate(time.Millisecond)}
+			i := Interval{Workload: fmt.Sprint("w-", n), Tenant: "vision", Size: "a", Parts: []int64{0, 120, 360, Parts,
+				8 * Parts}[r.IntN(5)], From: at.Truncate(time.Millisecond)}
 			i.Until = i.From.Add(time.Duration(r.Int64N(int64(60 * time.Hour)))).Truncate(time.Millisecond)
 			at = i.Until.Add(time.Duration(r.Int64N(int64(20 * time.Hour))))
 			switch r.IntN(4) {
@@ -32,7 +34,8 @@ func drawMeter(r *rand.Rand, s Span) (list []Interval) {
 	return list
 }
 
-// TestChargedDaysAddUp: whatever was metered when, each day has what statements of that day would say, and the days of a month make up the month; also where days have 23 or 25 hours.
+// TestChargedDaysAddUp: whatever was metered when, each day has what statements of that day would say, and the days of
+// a month make up the month; also where days have 23 or 25 hours.
 func TestChargedDaysAddUp(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -72,7 +75,8 @@ func TestChargedDaysAddUp(t *testing.T) {
 	}
 }
 
-// TestHeldAndChargedAddUp: whatever the two say, what was held is what was charged and the reasons; nothing is called unseen that was looked at.
+// TestHeldAndChargedAddUp: whatever the two say, what was held is what was charged and the reasons; nothing is called
+// unseen that was looked at.
 func TestHeldAndChargedAddUp(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -83,7 +87,8 @@ func TestHeldAndChargedAddUp(t *testing.T) {
 			for _, cluster := range []string{"east", "west"} {
 				name := fmt.Sprintf("2026-11-%02d", day+1)
 				for _, model := range []string{"A100", "H100"}[:r.IntN(3)] {
-					days = append(days, FleetDay{Day: name, Cluster: cluster, Model: model, FleetTime: FleetTime{Ours: draw(), Unknown: draw()}})
+					days = append(days, FleetDay{Day: name, Cluster: cluster, Model: model, FleetTime: FleetTime{Ours: draw(),
+						Unknown: draw()}})
 				}
 				if r.IntN(3) > 0 {
 					charged = append(charged, ChargedDay{name, cluster, draw(), draw()})
@@ -131,27 +136,39 @@ func TestHeldAndCharged(t *testing.T) {
 		want    Matched
 		rest    CardTime
 	}{
-		"what is held is charged":                                       {FleetTime{Ours: hours(10)}, ChargedDay{Charged: hours(10)}, Matched{Held: hours(10), Charged: hours(10)}, 0},
-		"a stretch of which nobody can tell is not charged":             {FleetTime{Ours: hours(10)}, ChargedDay{Charged: hours(8), Unknown: hours(2)}, Matched{Held: hours(10), Charged: hours(8), Unknown: hours(2)}, 0},
-		"the cluster was out of sight, and all went on":                 {FleetTime{Ours: hours(6), Unknown: hours(50)}, ChargedDay{Charged: hours(10)}, Matched{Held: hours(6), Charged: hours(10), Unseen: hours(4)}, 0},
-		"it was out of sight, and a pod had gone meanwhile":             {FleetTime{Ours: hours(6), Unknown: hours(50)}, ChargedDay{Charged: hours(6), Unknown: hours(4)}, Matched{Held: hours(6), Charged: hours(6), Unknown: hours(4), Unseen: hours(4)}, 0},
-		"more is charged than was held, while all was seen":             {FleetTime{Ours: hours(6)}, ChargedDay{Charged: hours(7)}, Matched{Held: hours(6), Charged: hours(7)}, -hours(1)},
-		"held by the portal's pods, and metered for nobody":             {FleetTime{Ours: hours(6), Unknown: hours(1)}, ChargedDay{}, Matched{Held: hours(6)}, hours(6)},
-		"charged on a cluster that has no such cards":                   {FleetTime{}, ChargedDay{Charged: hours(3)}, Matched{Charged: hours(3)}, -hours(3)},
-		"out of sight for less than what is too much: the rest is told": {FleetTime{Ours: hours(6), Unknown: hours(1)}, ChargedDay{Charged: hours(9)}, Matched{Held: hours(6), Charged: hours(9), Unseen: hours(1)}, -hours(2)},
+		"what is held is charged": {FleetTime{Ours: hours(10)},
+			ChargedDay{Charged: hours(10)}, Matched{Held: hours(10), Charged: hours(10)}, 0},
+		"a stretch of which nobody can tell is not charged": {FleetTime{Ours: hours(10)},
+			ChargedDay{Charged: hours(8), Unknown: hours(2)}, Matched{Held: hours(10), Charged: hours(8), Unknown: hours(2)}, 0},
+		"the cluster was out of sight, and all went on": {FleetTime{Ours: hours(6), Unknown: hours(50)},
+			ChargedDay{Charged: hours(10)}, Matched{Held: hours(6), Charged: hours(10), Unseen: hours(4)}, 0},
+		"it was out of sight, and a pod had gone meanwhile": {FleetTime{Ours: hours(6), Unknown: hours(50)},
+			ChargedDay{Charged: hours(6), Unknown: hours(4)}, Matched{Held: hours(6), Charged: hours(6), Unknown: hours(4),
+				Unseen: hours(4)}, 0},
+		"more is charged than was held, while all was seen": {FleetTime{Ours: hours(6)},
+			ChargedDay{Charged: hours(7)}, Matched{Held: hours(6), Charged: hours(7)}, -hours(1)},
+		"held by the portal's pods, and metered for nobody": {FleetTime{Ours: hours(6), Unknown: hours(1)},
+			ChargedDay{}, Matched{Held: hours(6)}, hours(6)},
+		"charged on a cluster that has no such cards": {FleetTime{}, ChargedDay{Charged: hours(3)},
+			Matched{Charged: hours(3)}, -hours(3)},
+		"out of sight for less than what is too much: the rest is told": {FleetTime{Ours: hours(6), Unknown: hours(1)},
+			ChargedDay{Charged: hours(9)}, Matched{Held: hours(6), Charged: hours(9), Unseen: hours(1)}, -hours(2)},
 	} {
 		c.charged.Day, c.charged.Cluster, c.want.Day, c.want.Cluster = "2026-11-01", "west", "2026-11-01", "west"
-		got := match([]FleetDay{{Day: "2026-11-01", Cluster: "west", Model: "H100", FleetTime: c.fleet}}, []ChargedDay{c.charged})
+		got := match([]FleetDay{{Day: "2026-11-01", Cluster: "west", Model: "H100", FleetTime: c.fleet}},
+			[]ChargedDay{c.charged})
 		if diff := cmp.Diff([]Matched{c.want}, got); diff != "" || got[0].Rest() != c.rest {
 			t.Errorf("%s: rest %v, want %v (-want +got)\n%s", sentence, got[0].Rest().Hours(), c.rest.Hours(), diff)
 		}
 	}
 }
 
-// TestChargedBeforeCardsWereCounted: where nobody looked at the cards on a whole day, what was charged is not seen, and no riddle.
+// TestChargedBeforeCardsWereCounted: where nobody looked at the cards on a whole day, what was charged is not seen, and
+// no riddle.
 func TestChargedBeforeCardsWereCounted(t *testing.T) {
 	charged := ChargedDay{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1)}
-	want := []Matched{{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1), Unseen: CardHours(4)}}
+	want := []Matched{{Day: "2026-11-01", Cluster: "west", Charged: CardHours(3), Unknown: CardHours(1),
+		Unseen: CardHours(4)}}
 	if diff := cmp.Diff(want, match(nil, []ChargedDay{charged})); diff != "" || want[0].Rest() != 0 {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -31,10 +31,12 @@ func MissReasons() []MissReason {
 	return []MissReason{MissQuota, MissNone, MissSeats, MissBudget, MissRule, MissWithdrawn, MissExpired}
 }
 
-// refusals are the sentences of refusals that are for want of something. What was typed wrong is no unmet demand; every other sentence is a rule's own.
+// refusals are the sentences of refusals that are for want of something. What was typed wrong is no unmet demand; every
+// other sentence is a rule's own.
 var refusals = map[string]MissReason{
-	"request.quota_full": MissQuota, "request.size_not_allowed": MissNone, "request.size_nowhere": MissNone, "request.no_seat": MissSeats,
-	"budget.over": MissBudget, "policy.refuse": MissRule,
+	"request.quota_full": MissQuota, "request.size_not_allowed": MissNone, "request.size_nowhere": MissNone,
+	"request.no_seat": MissSeats,
+	"budget.over":     MissBudget, "policy.refuse": MissRule,
 }
 
 // Refused says which want a refusal is for; false for a mistake in a form.
@@ -55,7 +57,8 @@ type Miss struct {
 	Waited time.Duration // of what was withdrawn or expired
 }
 
-// Again is how long a further try of the same person for the same size belongs to the one before: who presses the button three times wants one GPU.
+// Again is how long a further try of the same person for the same size belongs to the one before: who presses the
+// button three times wants one GPU.
 const Again = time.Hour
 
 // Unmet is demand for a size that was not met for one reason.
@@ -68,7 +71,8 @@ type Unmet struct {
 	Longest  time.Duration // that somebody waited; 0 for what was refused at once
 }
 
-// CountUnmet counts by size and reason, most first. A try within an hour of one that counts is a further try, for whatever reason it failed, and goes to the reason of that one.
+// CountUnmet counts by size and reason, most first. A try within an hour of one that counts is a further try, for
+// whatever reason it failed, and goes to the reason of that one.
 func CountUnmet(misses []Miss) []Unmet {
 	list := slices.Clone(misses)
 	slices.SortStableFunc(list, func(a, b Miss) int {
@@ -104,7 +108,8 @@ func CountUnmet(misses []Miss) []Unmet {
 	}
 	order := MissReasons()
 	slices.SortFunc(unmet, func(a, b Unmet) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Size, b.Size), cmp.Compare(slices.Index(order, a.Reason), slices.Index(order, b.Reason)))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Size, b.Size),
+			cmp.Compare(slices.Index(order, a.Reason), slices.Index(order, b.Reason)))
 	})
 	return unmet
 }
@@ -114,7 +119,8 @@ type Misses interface {
 	Misses(ctx context.Context, s Span) ([]Miss, error)
 }
 
-// Unmet is the demand of a month that was not met, as far as the month is over. It is for those who see everybody's usage; for others it does not exist.
+// Unmet is the demand of a month that was not met, as far as the month is over. It is for those who see everybody's
+// usage; for others it does not exist.
 func (s *Service) Unmet(ctx context.Context, a identity.Actor, m Month) ([]Unmet, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ func TestCountUnmet(t *testing.T) {
 	waited.Waited = 3 * time.Hour
 	got := CountUnmet([]Miss{
 		waited,
-		miss(0, "ada", "h100", MissQuota), miss(20, "ada", "h100", MissSeats), miss(59, "ada", "h100", MissQuota), // one wish, three tries
+		// one wish, three tries
+		miss(0, "ada", "h100", MissQuota), miss(20, "ada", "h100", MissSeats), miss(59, "ada", "h100", MissQuota),
 		miss(60, "ada", "h100", MissQuota), // an hour later: another
 		miss(10, "bob", "h100", MissQuota), // somebody else
 		miss(15, "ada", "mig", MissQuota),  // another size
@@ -34,7 +35,8 @@ func TestCountUnmet(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for sentence, want := range map[string]MissReason{"request.quota_full": MissQuota, "budget.over": MissBudget, "policy.refuse": MissRule, "request.name_taken": ""} {
+	for sentence, want := range map[string]MissReason{"request.quota_full": MissQuota, "budget.over": MissBudget,
+		"policy.refuse": MissRule, "request.name_taken": ""} {
 		if got, ok := Refused(i18n.T(sentence)); got != want || ok != (want != "") {
 			t.Errorf("%s: want %q, got %q, %v", sentence, want, got, ok)
 		}

@@ -2,10 +2,12 @@ package usage
 
 import "time"
 
-// IdleBelow is the use of a GPU's engine, in per cent, below which it does nothing: a driver with an open context shows a per cent or two.
+// IdleBelow is the use of a GPU's engine, in per cent, below which it does nothing: a driver with an open context shows
+// a per cent or two.
 const IdleBelow = 5
 
-// EngineUse is how busy the devices of a line were, as far as somebody measured it: times of one device, with several the mean of them. It is told and never charged.
+// EngineUse is how busy the devices of a line were, as far as somebody measured it: times of one device, with several
+// the mean of them. It is told and never charged.
 type EngineUse struct {
 	Measured time.Duration // of the time held: for how long there are samples
 	Busy     time.Duration // the use times that time: an hour at 40 % is 24 minutes
@@ -17,7 +19,8 @@ func (e EngineUse) Add(f EngineUse) EngineUse {
 	return EngineUse{e.Measured + f.Measured, e.Busy + f.Busy, e.Idle + f.Idle}
 }
 
-// Within is a use that was measured for no longer than something was held: what is beyond that, by the rounding of samples to steps, is taken from all in equal parts.
+// Within is a use that was measured for no longer than something was held: what is beyond that, by the rounding of
+// samples to steps, is taken from all in equal parts.
 func (e EngineUse) Within(held time.Duration) EngineUse {
 	e.Measured = max(0, e.Measured)
 	if e.Measured > held {
@@ -47,8 +50,8 @@ type EngineRecord struct {
 	Lines   []EngineLine
 }
 
-// CardUse is how busy GPUs were, in hours of whole cards: a seventh of a card for seven hours counts as one. What has no GPU is not in it. Where it is not on record any more
-// which part of a card was held, it counts as a whole one.
+// CardUse is how busy GPUs were, in hours of whole cards: a seventh of a card for seven hours counts as one. What has
+// no GPU is not in it. Where it is not on record any more which part of a card was held, it counts as a whole one.
 type CardUse struct {
 	Held     float64
 	Measured float64
@@ -80,7 +83,8 @@ func (u CardUse) add(l Line) CardUse {
 	if cards <= 0 {
 		cards = 1
 	}
-	return CardUse{u.Held + cards*l.Held.Hours(), u.Measured + cards*l.Engine.Measured.Hours(), u.Busy + cards*l.Engine.Busy.Hours(), u.Idle + cards*l.Engine.Idle.Hours()}
+	return CardUse{u.Held + cards*l.Held.Hours(), u.Measured + cards*l.Engine.Measured.Hours(),
+		u.Busy + cards*l.Engine.Busy.Hours(), u.Idle + cards*l.Engine.Idle.Hours()}
 }
 
 // Use is that of one line.

@@ -12,7 +12,8 @@ import (
 
 // busyLine held a card, or a part of one, for some hours at a euro an hour.
 func busyLine(workload string, cards float64, held, measured, busy, idle time.Duration) Line {
-	return Line{Use: Use{Workload: workload, Tenant: "vision", Size: "s", PerHour: Money{100, "EUR"}, Held: held}, Devices: 1, Cards: cards, Engine: EngineUse{measured, busy, idle}}
+	return Line{Use: Use{Workload: workload, Tenant: "vision", Size: "s", PerHour: Money{100, "EUR"}, Held: held},
+		Devices: 1, Cards: cards, Engine: EngineUse{measured, busy, idle}}
 }
 
 func TestIdleMoney(t *testing.T) {
@@ -24,11 +25,15 @@ func TestIdleMoney(t *testing.T) {
 		coverage float64
 	}{
 		"nothing was measured: unknown, not nothing": {[]Line{busyLine("w", 1, 10*h, 0, 0, 0)}, nil, 0, 0},
-		"busy all the time":                          {[]Line{busyLine("w", 1, 10*h, 10*h, 8*h, 0)}, []Money{{0, "EUR"}}, 80, 1},
-		"half of it is known, and that was idle":     {[]Line{busyLine("w", 1, 10*h, 5*h, 0, 5*h)}, []Money{{500, "EUR"}}, 0, 0.5},
-		"a whole card counts as four quarters of one": {[]Line{busyLine("a", 1, 4*h, 4*h, 4*h, 0), busyLine("b", 0.25, 4*h, 4*h, 0, 4*h)},
+		"busy all the time": {[]Line{busyLine("w", 1, 10*h, 10*h, 8*h, 0)}, []Money{{0, "EUR"}}, 80,
+			1},
+		"half of it is known, and that was idle": {[]Line{busyLine("w", 1, 10*h, 5*h, 0, 5*h)}, []Money{{500, "EUR"}}, 0,
+			0.5},
+		"a whole card counts as four quarters of one": {[]Line{busyLine("a", 1, 4*h, 4*h, 4*h, 0),
+			busyLine("b", 0.25, 4*h, 4*h, 0, 4*h)},
 			[]Money{{400, "EUR"}}, 80, 1},
-		"an unknown card lowers what is known, not the mean": {[]Line{busyLine("a", 1, 4*h, 4*h, 2*h, 0), busyLine("b", 1, 4*h, 0, 0, 0)}, []Money{{0, "EUR"}}, 50, 0.5},
+		"an unknown card lowers what is known, not the mean": {[]Line{busyLine("a", 1, 4*h, 4*h, 2*h, 0),
+			busyLine("b", 1, 4*h, 0, 0, 0)}, []Money{{0, "EUR"}}, 50, 0.5},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +42,8 @@ func TestIdleMoney(t *testing.T) {
 				t.Errorf("idle money (-want +got):\n%s", diff)
 			}
 			if got.Use.Mean() != c.mean || got.Use.Coverage() != c.coverage || got.Use.Known() != (c.coverage > 0) {
-				t.Errorf("want a mean of %g over %g of the time, got %g over %g", c.mean, c.coverage, got.Use.Mean(), got.Use.Coverage())
+				t.Errorf("want a mean of %g over %g of the time, got %g over %g", c.mean, c.coverage, got.Use.Mean(),
+					got.Use.Coverage())
 			}
 		})
 	}
@@ -49,7 +55,8 @@ func TestIdleMoneyIsPartOfTheMoney(t *testing.T) {
 	for range 200 {
 		var s Statement
 		for n := range 1 + r.IntN(30) {
-			l := Line{Use: Use{Workload: fmt.Sprint("w-", r.IntN(9)), Tenant: fmt.Sprint("t-", r.IntN(3)), Size: fmt.Sprint("s-", n), PerHour: Money{r.Int64N(500), "EUR"}, Before: some(), Held: some()},
+			l := Line{Use: Use{Workload: fmt.Sprint("w-", r.IntN(9)), Tenant: fmt.Sprint("t-", r.IntN(3)),
+				Size: fmt.Sprint("s-", n), PerHour: Money{r.Int64N(500), "EUR"}, Before: some(), Held: some()},
 				Owner: fmt.Sprint("p-", r.IntN(4)), Devices: 1, Cards: 1, Engine: EngineUse{some(), some(), some()}}
 			if r.IntN(4) == 0 {
 				l.Engine = EngineUse{}
@@ -87,7 +94,8 @@ func TestIdleMoneyIsPartOfTheMoney(t *testing.T) {
 func near(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
 
 func TestUnknownUseIsEmptyInFiles(t *testing.T) {
-	s := Statement{Month: Month{2026, time.November}, Lines: []Line{busyLine("w", 1, 10*time.Hour, 0, 0, 0), busyLine("x", 1, 10*time.Hour, 5*time.Hour, time.Hour, 2*time.Hour)}}
+	s := Statement{Month: Month{2026, time.November}, Lines: []Line{busyLine("w", 1, 10*time.Hour, 0, 0, 0),
+		busyLine("x", 1, 10*time.Hour, 5*time.Hour, time.Hour, 2*time.Hour)}}
 	var table, charges strings.Builder
 	if err := s.ExportCSV(&table); err != nil {
 		t.Fatal(err)
@@ -99,7 +107,8 @@ func TestUnknownUseIsEmptyInFiles(t *testing.T) {
 	if err := s.ExportFocus(&charges, FocusSite{Team: func(name string) string { return name }}); err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range []string{",x_HoursIdle,x_HoursMeasured,x_HoursUnknown,x_IdleCost,x_MeanUsePercent,", ",,,0.000000,,,", ",2.000000,5.000000,0.000000,2.00,20.00,"} {
+	for n, want := range []string{",x_HoursIdle,x_HoursMeasured,x_HoursUnknown,x_IdleCost,x_MeanUsePercent,",
+		",,,0.000000,,,", ",2.000000,5.000000,0.000000,2.00,20.00,"} {
 		if got := strings.Split(charges.String(), "\n")[n]; !strings.Contains(got, want) {
 			t.Errorf("want %q in %q", want, got)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Parts is how finely a card is counted: 840 is divisible by 1 to 8, so the slices of every card, and most shares, are whole numbers of parts.
+// Parts is how finely a card is counted: 840 is divisible by 1 to 8, so the slices of every card, and most shares, are
+// whole numbers of parts.
 const Parts = 840
 
 // Stock is what the cards of one model do at a moment, in parts of a card.
@@ -31,7 +32,8 @@ type Sample struct {
 	Stock   []Stock
 }
 
-// CardTime is card time in parts of a card times milliseconds. It is whole, so days and clusters add up exactly; an int64 has room for 800 years of 5,000 cards.
+// CardTime is card time in parts of a card times milliseconds. It is whole, so days and clusters add up exactly; an
+// int64 has room for 800 years of 5,000 cards.
 type CardTime int64
 
 // Hours are hours of whole cards.
@@ -53,14 +55,16 @@ type FleetTime struct {
 // Held is what somebody had.
 func (t FleetTime) Held() CardTime { return t.Ours + t.Others }
 
-// Difference is what is there and that no part accounts for: cards that are not offered, what a cut leaves over. Negative: more is held than there is.
+// Difference is what is there and that no part accounts for: cards that are not offered, what a cut leaves over.
+// Negative: more is held than there is.
 func (t FleetTime) Difference() CardTime {
 	return t.Physical - t.Held() - t.Free - t.Broken - t.Unknown
 }
 
 // Add is the sum.
 func (t FleetTime) Add(u FleetTime) FleetTime {
-	return FleetTime{t.Physical + u.Physical, t.Ours + u.Ours, t.Others + u.Others, t.Free + u.Free, t.Broken + u.Broken, t.Unknown + u.Unknown}
+	return FleetTime{t.Physical + u.Physical, t.Ours + u.Ours, t.Others + u.Others, t.Free + u.Free, t.Broken + u.Broken,
+		t.Unknown + u.Unknown}
 }
 
 // FleetDay is what the cards of one model in one cluster did on one day.
@@ -71,8 +75,8 @@ type FleetDay struct {
 	FleetTime
 }
 
-// CountFleet gives what the time since the sample before comes to, cut at midnights: the fleet was as it was seen last. A stretch that is longer than LostFor was not
-// watched, and is unknown. Nothing for a sample that is not later.
+// CountFleet gives what the time since the sample before comes to, cut at midnights: the fleet was as it was seen last.
+// A stretch that is longer than LostFor was not watched, and is unknown. Nothing for a sample that is not later.
 func CountFleet(before Sample, until time.Time, zone *time.Location) (days []FleetDay) {
 	if before.At.IsZero() {
 		return nil
@@ -85,7 +89,8 @@ func CountFleet(before Sample, until time.Time, zone *time.Location) (days []Fle
 		}
 		span := end.UnixMilli() - at.UnixMilli()
 		for _, s := range before.Stock {
-			days = append(days, FleetDay{Day: at.In(zone).Format(time.DateOnly), Cluster: before.Cluster, Model: s.Model, FleetTime: s.over(span, silent)})
+			days = append(days, FleetDay{Day: at.In(zone).Format(time.DateOnly), Cluster: before.Cluster, Model: s.Model,
+				FleetTime: s.over(span, silent)})
 		}
 		at = end
 	}
@@ -102,12 +107,14 @@ func (s Stock) over(milliseconds int64, silent bool) FleetTime {
 	if silent {
 		return FleetTime{Physical: times(s.Cards), Unknown: times(s.Cards)}
 	}
-	return FleetTime{Physical: times(s.Cards), Ours: times(s.Ours), Others: times(s.Others), Free: times(s.Free), Broken: times(s.Broken)}
+	return FleetTime{Physical: times(s.Cards), Ours: times(s.Ours), Others: times(s.Others), Free: times(s.Free),
+		Broken: times(s.Broken)}
 }
 
 // FleetStore keeps the days and, for each cluster, what was seen last. Faults: Unavailable when the database is away.
 type FleetStore interface {
-	// CountFleet adds what passed since the cluster's last sample and keeps the new one, in one transaction; a sample that is not later changes nothing.
+	// CountFleet adds what passed since the cluster's last sample and keeps the new one, in one transaction; a sample that
+	// is not later changes nothing.
 	CountFleet(ctx context.Context, s Sample, zone *time.Location) error
 	// Fleet gives the days from one until before another, and the last sample of each cluster, all of one moment.
 	Fleet(ctx context.Context, from, until string) ([]FleetDay, []Sample, error)
@@ -159,8 +166,8 @@ func (r Reconciliation) By(key func(FleetDay) string) []FleetDay {
 	return sums
 }
 
-// Reconciliation is a month as far as it is over. It is for those who see everybody's usage; for others it does not exist. While a cluster is away, the time since it was seen
-// last is unknown already.
+// Reconciliation is a month as far as it is over. It is for those who see everybody's usage; for others it does not
+// exist. While a cluster is away, the time since it was seen last is unknown already.
 func (f *Fleet) Reconciliation(ctx context.Context, a identity.Actor, m Month) (Reconciliation, error) {
 	if err := identity.Known(a); err != nil {
 		return Reconciliation{}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/sheet"
 )
 
-// FocusVersion is the version of the FinOps Open Cost and Usage Specification that ExportFocus follows, dataset "Cost and Usage": the newest one, ratified on 4 June 2026
-// (https://focus.finops.org/focus-specification/v1-4/).
+// FocusVersion is the version of the FinOps Open Cost and Usage Specification that ExportFocus follows, dataset "Cost
+// and Usage": the newest one, ratified on 4 June 2026 (https://focus.finops.org/focus-specification/v1-4/).
 const FocusVersion = "1.4"
 
 // FocusSite is what the specification wants to know of who charges.
@@ -34,11 +34,13 @@ func always(text string) func(FocusSite, Statement, Line) string {
 
 func provider(f FocusSite, _ Statement, _ Line) string { return f.Provider }
 
-// focusColumns are those that the specification asks of a provider which measures use, has unit prices, resources and sub accounts, and neither commitments, invoices, regions
-// nor negotiated prices. Custom columns begin with x_ and stand last.
+// focusColumns are those that the specification asks of a provider which measures use, has unit prices, resources and
+// sub accounts, and neither commitments, invoices, regions nor negotiated prices. Custom columns begin with x_ and
+// stand last.
 //
-// BilledCost and EffectiveCost are what the ledger charges, in whole minor units. ListCost and ContractedCost must be the exact product of price and quantity, so they have more
-// digits; they differ from what is charged by the rounding to whole seconds and minor units, which does not gather over the months of a line.
+// BilledCost and EffectiveCost are what the ledger charges, in whole minor units. ListCost and ContractedCost must be
+// the exact product of price and quantity, so they have more digits; they differ from what is charged by the rounding
+// to whole seconds and minor units, which does not gather over the months of a line.
 var focusColumns = []focusColumn{
 	{"BilledCost", func(_ FocusSite, _ Statement, l Line) string { return l.Cost().Amount() }},
 	{"BillingAccountId", func(f FocusSite, _ Statement, _ Line) string { return f.Account }},
@@ -48,7 +50,8 @@ var focusColumns = []focusColumn{
 	{"BillingPeriodStart", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Whole.From) }},
 	{"ChargeCategory", always("Usage")},
 	{"ChargeClass", always("")},
-	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name }, func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name },
+	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name },
+		func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name },
 		func(l Line) string {
 			return strconv.FormatInt(l.Seats.Count, 10) + " licence seats of " + l.Seats.Pool + " held by " + l.Name
 		})},
@@ -65,13 +68,15 @@ var focusColumns = []focusColumn{
 	{"ListUnitPrice", either(func(l Line) string { return l.PerHour.Amount() }, rate, rate)},
 	{"PricingQuantity", func(_ FocusSite, _ Statement, l Line) string { return focusHours(l) }},
 	{"PricingUnit", either(fixed("Hours"), fixed("GiB-Months"), fixed("Seat-Months"))},
-	{"ResourceId", either(func(l Line) string { return l.Workload }, func(l Line) string { return l.Volume }, func(l Line) string { return l.Workload })},
+	{"ResourceId", either(func(l Line) string { return l.Workload }, func(l Line) string { return l.Volume },
+		func(l Line) string { return l.Workload })},
 	{"ResourceName", func(_ FocusSite, _ Statement, l Line) string { return l.Name }},
 	{"ResourceType", either(fixed("Workload"), fixed("Volume"), fixed("Workload"))},
 	{"ServiceCategory", either(fixed("Compute"), fixed("Storage"), fixed("Other"))},
 	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"), fixed("Licence seats"))},
 	{"ServiceProviderName", provider},
-	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"), fixed("Other (Other)"))}, // block or file, as the storage class has it
+	// block or file, as the storage class has it
+	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"), fixed("Other (Other)"))},
 	{"SkuId", func(_ FocusSite, _ Statement, l Line) string { return l.Size }},
 	{"SkuMeter", either(fixed("Time held"), fixed("Capacity kept"), fixed("Seats held"))},
 	{"SkuPriceDetails", func(_ FocusSite, _ Statement, l Line) string { return focusDetails(l) }},
@@ -104,7 +109,8 @@ func rate(l Line) string { return l.Rate.String() }
 
 func fixed(text string) func(Line) string { return func(Line) string { return text } }
 
-// ExportFocus writes a statement in the FOCUS format as comma-separated values, one charge for each line of the ledger that was held at all.
+// ExportFocus writes a statement in the FOCUS format as comma-separated values, one charge for each line of the ledger
+// that was held at all.
 func (s Statement) ExportFocus(to io.Writer, f FocusSite) error {
 	out := sheet.NewWriter(to)
 	row := make([]string, len(focusColumns))
@@ -131,7 +137,8 @@ func (s Statement) ExportFocus(to io.Writer, f FocusSite) error {
 // focusTime is ISO 8601 in UTC with a Z.
 func focusTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// focusHours are hours with nine digits after the point, four millionths of a second; of storage GiB-months and of seats seat-months, with as many.
+// focusHours are hours with nine digits after the point, four millionths of a second; of storage GiB-months and of
+// seats seat-months, with as many.
 func focusHours(l Line) string { return focusQuantity(l).FloatString(9) }
 
 func focusQuantity(l Line) *big.Rat {
@@ -156,7 +163,8 @@ func focusListCost(l Line) string {
 	return strings.TrimSuffix(new(big.Rat).Mul(price, focusQuantity(l)).FloatString(11), "000000000")
 }
 
-// focusDetails are properties of the size; null where it is not on record any more. GpuCount is for whole cards: a slice is none.
+// focusDetails are properties of the size; null where it is not on record any more. GpuCount is for whole cards: a
+// slice is none.
 func focusDetails(l Line) string {
 	if !l.Kind.Known {
 		return ""

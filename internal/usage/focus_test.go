@@ -13,10 +13,13 @@ import (
 	"time"
 )
 
-// focusRule is what FOCUS 1.4, dataset Cost and Usage, says of a column: how it is written, whether it may be null, and which values it may have. Written from the column
-// definitions of the specification (https://focus.finops.org/focus-specification/v1-4/), not from the exporter.
+// focusRule is what FOCUS 1.4, dataset Cost and Usage, says of a column: how it is written, whether it may be null, and
+// which values it may have. Written from the column definitions of the specification
+// (https://focus.finops.org/focus-specification/v1-4/), not from the exporter.
 type focusRule struct {
-	must    bool // the column must be there: mandatory, or its condition holds for an internal platform with unit prices, use, resources and sub accounts
+	// the column must be there: mandatory, or its condition holds for an internal platform with unit prices, use,
+	// resources and sub accounts
+	must    bool
 	kind    string
 	null    bool
 	allowed []string
@@ -32,53 +35,63 @@ const (
 
 // The subcategories that the specification has of two categories.
 var (
-	ofCompute = []string{"Containers", "End User Computing", "Quantum Compute", "Serverless Compute", "Virtual Machines", "Other (Compute)"}
-	ofStorage = []string{"Backup Storage", "Block Storage", "File Storage", "Object Storage", "Storage Platforms", "Other (Storage)"}
+	ofCompute = []string{"Containers", "End User Computing", "Quantum Compute", "Serverless Compute", "Virtual Machines",
+		"Other (Compute)"}
+	ofStorage = []string{"Backup Storage", "Block Storage", "File Storage", "Object Storage", "Storage Platforms",
+		"Other (Storage)"}
 )
 
 func ofItsCategory(row map[string]string) string {
-	if list, ok := map[string][]string{"Compute": ofCompute, "Storage": ofStorage, "Other": {"Other (Other)"}}[row["ServiceCategory"]]; !ok || !slices.Contains(list, row["ServiceSubcategory"]) {
+	if list, ok := map[string][]string{"Compute": ofCompute, "Storage": ofStorage,
+		"Other": {"Other (Other)"}}[row["ServiceCategory"]]; !ok || !slices.Contains(list, row["ServiceSubcategory"]) {
 		return "is none of " + row["ServiceCategory"]
 	}
 	return ""
 }
 
 var focusRules = map[string]focusRule{
-	"BilledCost":          {must: true, kind: isDecimal},
-	"BillingAccountId":    {must: true, kind: isText},
-	"BillingAccountName":  {must: true, kind: isText, null: true},
-	"BillingCurrency":     {must: true, kind: isText, also: matches("BillingCurrency", `^[A-Z]{3}$`)},
-	"BillingPeriodEnd":    {must: true, kind: isDateTime, also: after("BillingPeriodEnd", "BillingPeriodStart")},
-	"BillingPeriodStart":  {must: true, kind: isDateTime},
-	"ChargeCategory":      {must: true, kind: isText, allowed: []string{"Usage", "Purchase", "Tax", "Credit", "Adjustment"}},
-	"ChargeClass":         {must: true, kind: isText, null: true, allowed: []string{"Correction"}},
-	"ChargeDescription":   {must: true, kind: isText, null: true},
-	"ChargeFrequency":     {kind: isText, allowed: []string{"One-Time", "Recurring", "Usage-Based"}, also: notWhen("ChargeFrequency", "Usage-Based", "ChargeCategory", "Purchase")},
-	"ChargePeriodEnd":     {must: true, kind: isDateTime, also: after("ChargePeriodEnd", "ChargePeriodStart")},
-	"ChargePeriodStart":   {must: true, kind: isDateTime},
-	"ConsumedQuantity":    {must: true, kind: isDecimal, null: true, also: forUse("ConsumedQuantity")},
-	"ConsumedUnit":        {must: true, kind: isText, null: true, also: together("ConsumedUnit", "ConsumedQuantity")},
-	"ContractedCost":      {must: true, kind: isDecimal, also: same("ContractedCost", "ListCost")},  // no negotiated prices
-	"EffectiveCost":       {must: true, kind: isDecimal, also: same("EffectiveCost", "BilledCost")}, // no commitments
-	"HostProviderName":    {must: true, kind: isText, null: true},
-	"InvoiceIssuerName":   {must: true, kind: isText},
-	"ListCost":            {must: true, kind: isDecimal, also: product("ListCost", "ListUnitPrice", "PricingQuantity")},
-	"ListUnitPrice":       {must: true, kind: isDecimal, null: true, also: together("ListUnitPrice", "SkuPriceId")},
-	"PricingQuantity":     {must: true, kind: isDecimal, null: true, also: forUse("PricingQuantity")},
-	"PricingUnit":         {must: true, kind: isText, null: true, also: together("PricingUnit", "PricingQuantity")},
-	"ResourceId":          {must: true, kind: isText, null: true},
-	"ResourceName":        {must: true, kind: isText, null: true},
-	"ResourceType":        {must: true, kind: isText, null: true, also: together("ResourceType", "ResourceId")},
-	"ServiceCategory":     {must: true, kind: isText, allowed: []string{"AI and Machine Learning", "Analytics", "Business Applications", "Compute", "Databases", "Developer Tools", "Multicloud", "Identity", "Integration", "Internet of Things", "Management and Governance", "Media", "Migration", "Mobile", "Networking", "Security", "Storage", "Web", "Other"}},
+	"BilledCost":         {must: true, kind: isDecimal},
+	"BillingAccountId":   {must: true, kind: isText},
+	"BillingAccountName": {must: true, kind: isText, null: true},
+	"BillingCurrency":    {must: true, kind: isText, also: matches("BillingCurrency", `^[A-Z]{3}$`)},
+	"BillingPeriodEnd":   {must: true, kind: isDateTime, also: after("BillingPeriodEnd", "BillingPeriodStart")},
+	"BillingPeriodStart": {must: true, kind: isDateTime},
+	"ChargeCategory": {must: true, kind: isText, allowed: []string{"Usage", "Purchase", "Tax", "Credit",
+		"Adjustment"}},
+	"ChargeClass":       {must: true, kind: isText, null: true, allowed: []string{"Correction"}},
+	"ChargeDescription": {must: true, kind: isText, null: true},
+	"ChargeFrequency": {kind: isText, allowed: []string{"One-Time", "Recurring", "Usage-Based"},
+		also: notWhen("ChargeFrequency", "Usage-Based", "ChargeCategory", "Purchase")},
+	"ChargePeriodEnd":   {must: true, kind: isDateTime, also: after("ChargePeriodEnd", "ChargePeriodStart")},
+	"ChargePeriodStart": {must: true, kind: isDateTime},
+	"ConsumedQuantity":  {must: true, kind: isDecimal, null: true, also: forUse("ConsumedQuantity")},
+	"ConsumedUnit":      {must: true, kind: isText, null: true, also: together("ConsumedUnit", "ConsumedQuantity")},
+	// no negotiated prices
+	"ContractedCost":    {must: true, kind: isDecimal, also: same("ContractedCost", "ListCost")},
+	"EffectiveCost":     {must: true, kind: isDecimal, also: same("EffectiveCost", "BilledCost")}, // no commitments
+	"HostProviderName":  {must: true, kind: isText, null: true},
+	"InvoiceIssuerName": {must: true, kind: isText},
+	"ListCost":          {must: true, kind: isDecimal, also: product("ListCost", "ListUnitPrice", "PricingQuantity")},
+	"ListUnitPrice":     {must: true, kind: isDecimal, null: true, also: together("ListUnitPrice", "SkuPriceId")},
+	"PricingQuantity":   {must: true, kind: isDecimal, null: true, also: forUse("PricingQuantity")},
+	"PricingUnit":       {must: true, kind: isText, null: true, also: together("PricingUnit", "PricingQuantity")},
+	"ResourceId":        {must: true, kind: isText, null: true},
+	"ResourceName":      {must: true, kind: isText, null: true},
+	"ResourceType":      {must: true, kind: isText, null: true, also: together("ResourceType", "ResourceId")},
+	"ServiceCategory": {must: true, kind: isText, allowed: []string{"AI and Machine Learning", "Analytics",
+		"Business Applications", "Compute", "Databases", "Developer Tools", "Multicloud", "Identity", "Integration",
+		"Internet of Things", "Management and Governance", "Media", "Migration", "Mobile", "Networking", "Security",
+		"Storage", "Web", "Other"}},
 	"ServiceName":         {must: true, kind: isText},
 	"ServiceProviderName": {must: true, kind: isText},
-	"ServiceSubcategory":  {kind: isText, allowed: slices.Concat(ofCompute, ofStorage, []string{"Other (Other)"}), also: ofItsCategory},
-	"SkuId":               {must: true, kind: isText, null: true, also: together("SkuId", "SkuPriceId")},
-	"SkuMeter":            {must: true, kind: isText, null: true, also: together("SkuMeter", "SkuId")},
-	"SkuPriceDetails":     {must: true, kind: isJSON, null: true, also: customKeys},
-	"SkuPriceId":          {must: true, kind: isText, null: true, also: forUse("SkuPriceId")},
-	"SubAccountId":        {must: true, kind: isText, null: true},
-	"SubAccountName":      {must: true, kind: isText, null: true, also: together("SubAccountName", "SubAccountId")},
+	"ServiceSubcategory": {kind: isText, allowed: slices.Concat(ofCompute, ofStorage, []string{"Other (Other)"}),
+		also: ofItsCategory},
+	"SkuId":           {must: true, kind: isText, null: true, also: together("SkuId", "SkuPriceId")},
+	"SkuMeter":        {must: true, kind: isText, null: true, also: together("SkuMeter", "SkuId")},
+	"SkuPriceDetails": {must: true, kind: isJSON, null: true, also: customKeys},
+	"SkuPriceId":      {must: true, kind: isText, null: true, also: forUse("SkuPriceId")},
+	"SubAccountId":    {must: true, kind: isText, null: true},
+	"SubAccountName":  {must: true, kind: isText, null: true, also: together("SubAccountName", "SubAccountId")},
 }
 
 func matches(column, pattern string) func(map[string]string) string {
@@ -241,7 +254,8 @@ func charges(seed uint64, zone *time.Location) Statement {
 	s := Statement{Month: m, Whole: m.Span(zone), Span: m.Span(zone)}
 	kinds := []Kind{{"full", "H100 80GB", "", true}, {"mig", "H100 80GB", "1g.10gb", true}, {"cpu", "", "", true}, {}}
 	for _, u := range Uses(ledger(r), s.Span) {
-		s.Lines = append(s.Lines, Line{Use: u, Name: "train", Owner: "p-1", OwnerName: "Anna \"Ann\", Albers", SizeTitle: "MIG slice 10 GB", Kind: kinds[r.IntN(4)], Devices: r.IntN(3)})
+		s.Lines = append(s.Lines, Line{Use: u, Name: "train", Owner: "p-1", OwnerName: "Anna \"Ann\", Albers",
+			SizeTitle: "MIG slice 10 GB", Kind: kinds[r.IntN(4)], Devices: r.IntN(3)})
 	}
 	s.Lines = append(s.Lines, storagePrices(r).Storage(storageKept(r), s.Span, "EUR")...)
 	s.Lines = append(s.Lines, seatPrices(r).Seats(seatsHeld(r), s.Span, "EUR")...)
@@ -268,7 +282,8 @@ func TestFocusColumnByColumn(t *testing.T) {
 	}
 }
 
-// TestFocusBillsTheStatement: what is billed adds up to the statement, and the exact list cost is never a minor unit away from it.
+// TestFocusBillsTheStatement: what is billed adds up to the statement, and the exact list cost is never a minor unit
+// away from it.
 func TestFocusBillsTheStatement(t *testing.T) {
 	for seed := range uint64(40) {
 		s := charges(seed, time.UTC)

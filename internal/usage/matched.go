@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Matched lays what the portal's workloads were seen to hold beside what was metered for them. Both come from looking at pods, but not from the same looks: cards are counted when the
-// cluster is looked at as a whole, and the meter of a workload begins and ends when its own pod is seen to come and go.
+// Matched lays what the portal's workloads were seen to hold beside what was metered for them. Both come from looking
+// at pods, but not from the same looks: cards are counted when the cluster is looked at as a whole, and the meter of a
+// workload begins and ends when its own pod is seen to come and go.
 type Matched struct {
 	Day     string
 	Cluster string
@@ -20,7 +21,8 @@ type Matched struct {
 // Difference is what was held and not charged; negative where more was charged.
 func (m Matched) Difference() CardTime { return m.Held - m.Charged }
 
-// Rest is what of the difference no reason accounts for: the two are seen some seconds apart, sizes say which part of a card they are in rounded numbers, and may say it wrongly.
+// Rest is what of the difference no reason accounts for: the two are seen some seconds apart, sizes say which part of a
+// card they are in rounded numbers, and may say it wrongly.
 func (m Matched) Rest() CardTime { return m.Difference() - m.Unknown + m.Unseen }
 
 // Add is the sum.

@@ -15,8 +15,8 @@ type Held struct {
 	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
 }
 
-// LostFor is how long the cluster may be silent before the silence is no longer charged: a pod that is found gone after a longer one was last
-// seen when the silence began, and nobody can tell when it left.
+// LostFor is how long the cluster may be silent before the silence is no longer charged: a pod that is found gone after
+// a longer one was last seen when the silence began, and nobody can tell when it left.
 const LostFor = 3 * time.Minute
 
 // price is what an hour costs at a moment.
@@ -26,12 +26,14 @@ func (h Held) price(at time.Time) Money {
 	return h.Prices.PerHour(w, h.Tenant, at)
 }
 
-// Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close the open one, and in its Then what follows at once.
-// An interval is cut where the price list changes the price, at that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
+// Meter says how the meter changes: nil for not at all, an Interval without Until to open one, one with Until to close
+// the open one, and in its Then what follows at once. An interval is cut where the price list changes the price, at
+// that very moment, however late somebody looks. A closed interval never ends before it began, whatever clocks do.
 func Meter(open *Interval, h Held, now time.Time) *Interval {
 	switch {
 	case open == nil && h.Placed:
-		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats, Parts: h.Ware.Parts(), From: now}
+		return &Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: h.price(now), Seats: h.Seats,
+			Parts: h.Ware.Parts(), From: now}
 	case open == nil:
 		return nil
 	case !h.Placed:
@@ -48,7 +50,8 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 	last := &pieces[len(pieces)-1]
 	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.Seats {
 		last.Until = later(last.From, now)
-		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats, Parts: h.Ware.Parts(), From: last.Until})
+		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats,
+			Parts: h.Ware.Parts(), From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil
@@ -66,7 +69,8 @@ func (h Held) cut(i Interval, before time.Time) []Interval {
 	return h.Prices.Cut(i, w, before)
 }
 
-// Cut ends an open interval of a ware where the list changes its price before a moment, and goes on at the new one; the last piece is open. The first keeps the price that it began with.
+// Cut ends an open interval of a ware where the list changes its price before a moment, and goes on at the new one; the
+// last piece is open. The first keeps the price that it began with.
 func (l PriceList) Cut(i Interval, w Ware, before time.Time) []Interval {
 	pieces := []Interval{i}
 	for at := l.Change(i.From); !at.IsZero() && at.Before(before); at = l.Change(at) {

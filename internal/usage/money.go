@@ -1,4 +1,5 @@
-// Package usage meters and prices: intervals in which a workload held a GPU, and what they cost. Only intervals cost money.
+// Package usage meters and prices: intervals in which a workload held a GPU, and what they cost. Only intervals cost
+// money.
 package usage
 
 import (
@@ -48,20 +49,22 @@ func (m Money) For(d time.Duration) Money {
 
 // Interval is a stretch of time in which a workload held its size. Until is zero while it still does.
 type Interval struct {
-	Workload     string
-	Tenant       string
-	Size         string
-	PerHour      Money
-	From         time.Time
-	Until        time.Time
-	Then         *Interval // in a change of the meter: what begins where this one ends. Never set in what a store gives
-	Seats        Seats     // licence seats that were held with it; zero for none
-	Parts        int64     // of cards that were held, see Parts; 0 without a GPU
-	UnknownUntil time.Time // after Until: up to here nobody can tell whether it was still held, see LostFor. It is not charged. Zero: no such time
+	Workload string
+	Tenant   string
+	Size     string
+	PerHour  Money
+	From     time.Time
+	Until    time.Time
+	Then     *Interval // in a change of the meter: what begins where this one ends. Never set in what a store gives
+	Seats    Seats     // licence seats that were held with it; zero for none
+	Parts    int64     // of cards that were held, see Parts; 0 without a GPU
+	// after Until: up to here nobody can tell whether it was still held, see LostFor. It is not charged. Zero: no such
+	// time
+	UnknownUntil time.Time
 }
 
-// Cost is what the intervals cost up to now: time is added per line of the ledger first, so that many short ones do not gather rounding. It is what the statements of
-// all months add up to.
+// Cost is what the intervals cost up to now: time is added per line of the ledger first, so that many short ones do not
+// gather rounding. It is what the statements of all months add up to.
 func Cost(intervals []Interval, now time.Time) Money {
 	var total Money
 	for _, u := range Uses(intervals, Span{Until: now}) {

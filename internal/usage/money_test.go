@@ -8,7 +8,8 @@ import (
 
 func TestMoneyReads(t *testing.T) {
 	for want, m := range map[string]Money{
-		"12.40 EUR": {1240, "EUR"}, "0.05 EUR": {5, "EUR"}, "-0.05 EUR": {-5, "EUR"}, "-1.05 EUR": {-105, "EUR"}, "0.00 EUR": {0, "EUR"},
+		"12.40 EUR": {1240, "EUR"}, "0.05 EUR": {5, "EUR"}, "-0.05 EUR": {-5, "EUR"}, "-1.05 EUR": {-105, "EUR"},
+		"0.00 EUR":                  {0, "EUR"},
 		"-92233720368547758.08 EUR": {math.MinInt64, "EUR"},
 	} {
 		if got := m.String(); got != want {

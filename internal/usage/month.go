@@ -34,7 +34,8 @@ func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m.Year, int(m.M
 
 // Text is the month in the reader's words, "November 2026".
 func (m Month) Text() i18n.Text {
-	return i18n.T("usage.month_of", "Month", i18n.T("usage.month_"+strings.ToLower(m.Month.String()[:3])), "Year", fmt.Sprintf("%04d", m.Year))
+	return i18n.T("usage.month_of", "Month", i18n.T("usage.month_"+strings.ToLower(m.Month.String()[:3])), "Year",
+		fmt.Sprintf("%04d", m.Year))
 }
 
 // Add is so many months later, or earlier.
@@ -46,7 +47,8 @@ func (m Month) Add(months int) Month {
 // Before reports whether a month is earlier than another.
 func (m Month) Before(n Month) bool { return m.Year < n.Year || m.Year == n.Year && m.Month < n.Month }
 
-// Span is from its first moment, which is in it, until its end, which is not. With a change of the clocks it is an hour longer or shorter than its days.
+// Span is from its first moment, which is in it, until its end, which is not. With a change of the clocks it is an hour
+// longer or shorter than its days.
 func (m Month) Span(zone *time.Location) Span {
 	return Span{time.Date(m.Year, m.Month, 1, 0, 0, 0, 0, zone), time.Date(m.Year, m.Month+1, 1, 0, 0, 0, 0, zone)}
 }

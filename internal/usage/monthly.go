@@ -19,18 +19,21 @@ type MonthlyStore interface {
 	TellMonth(ctx context.Context, m Month, events ...audit.Event) error
 }
 
-// Monthly tells what the last month came to, once for each team that held anything in it. Who hears of the events is the matter of the room notify.
+// Monthly tells what the last month came to, once for each team that held anything in it. Who hears of the events is
+// the matter of the room notify.
 type Monthly struct {
 	Store      MonthlyStore
 	Statements *Service
 	Technology func(name string) i18n.Text // in words: "MIG"
 }
 
-// toldAfter is how long after its end a month is told: by then clusters and metrics that were silent over the turn of the month have mostly said what became of its last hours.
+// toldAfter is how long after its end a month is told: by then clusters and metrics that were silent over the turn of
+// the month have mostly said what became of its last hours.
 const toldAfter = 6 * time.Hour
 
-// Tell tells of the last month, if it is over for long enough and nobody has told of it. It can be killed anywhere, called again at any time and run twice at once. A portal that
-// was switched off over several months tells of the last one only.
+// Tell tells of the last month, if it is over for long enough and nobody has told of it. It can be killed anywhere,
+// called again at any time and run twice at once. A portal that was switched off over several months tells of the last
+// one only.
 func (m *Monthly) Tell(ctx context.Context) error {
 	s, month := m.Statements, m.Statements.Month().Add(-1)
 	if s.Now().Before(month.Span(s.Zone).Until.Add(toldAfter)) {
@@ -46,7 +49,8 @@ func (m *Monthly) Tell(ctx context.Context) error {
 	return m.Store.TellMonth(ctx, month, m.events(st)...)
 }
 
-// events are one for each team, in the order of their names. Time that nobody can tell of is neither held nor charged, so it alone is nothing to tell.
+// events are one for each team, in the order of their names. Time that nobody can tell of is neither held nor charged,
+// so it alone is nothing to tell.
 func (m *Monthly) events(st Statement) []audit.Event {
 	var list []audit.Event
 	for _, team := range st.By(Groupings["team"]) {
@@ -74,7 +78,8 @@ func (m *Monthly) totals(month Month, s Sum) i18n.Text {
 	if n := len(s.GPU); n > 0 && n <= mostKinds {
 		hours := make([]i18n.Text, n)
 		for i, t := range s.GPU {
-			hours[i] = i18n.T("usage.monthly_hours", "Hours", decimal(strconv.FormatFloat(t.Time.Hours(), 'f', 1, 64)), "Kind", m.kind(t.Kind))
+			hours[i] = i18n.T("usage.monthly_hours", "Hours", decimal(strconv.FormatFloat(t.Time.Hours(), 'f', 1, 64)), "Kind",
+				m.kind(t.Kind))
 		}
 		rest = append(rest, i18n.T("usage.monthly_gpu", "Hours", joined("usage.monthly_list", hours)))
 	}
@@ -92,7 +97,8 @@ func (m *Monthly) totals(month Month, s Sum) i18n.Text {
 		rest = append(rest, i18n.T("usage.monthly_seats", "Cost", amounts(seats)))
 	}
 	if s.Unknown > 0 {
-		rest = append(rest, i18n.T("usage.monthly_unknown", "Hours", decimal(strconv.FormatFloat(s.Unknown.Hours(), 'f', 1, 64))))
+		rest = append(rest, i18n.T("usage.monthly_unknown", "Hours",
+			decimal(strconv.FormatFloat(s.Unknown.Hours(), 'f', 1, 64))))
 	}
 	var more i18n.Text
 	for _, sentence := range slices.Backward(rest) {
@@ -116,7 +122,8 @@ func (m *Monthly) kind(k Kind) i18n.Text {
 	return i18n.T("usage.monthly_model", "Model", k.Model, "Technology", m.Technology(k.Technology), "Profile", profile)
 }
 
-// known is the part of the time, in whole per cent, for which the use of GPUs was measured: 100 only where it is all of it, and 0 never, for something was.
+// known is the part of the time, in whole per cent, for which the use of GPUs was measured: 100 only where it is all of
+// it, and 0 never, for something was.
 func known(u CardUse) int { return max(1, min(100, int(100*u.Coverage()+1e-6))) }
 
 func partCost(s Sum, which func(Line) bool) []Money {
@@ -133,7 +140,8 @@ func charged(list []Money) bool {
 	return slices.ContainsFunc(list, func(m Money) bool { return m.Minor != 0 })
 }
 
-// amounts are "12.40 EUR + 3.00 USD", with the decimal sign of the reader's language. A currency of which nothing is charged is left out where there is another.
+// amounts are "12.40 EUR + 3.00 USD", with the decimal sign of the reader's language. A currency of which nothing is
+// charged is left out where there is another.
 func amounts(list []Money) i18n.Text {
 	if charged(list) {
 		list = slices.DeleteFunc(slices.Clone(list), func(m Money) bool { return m.Minor == 0 })

@@ -30,7 +30,8 @@ func (b *books) Statement(_ context.Context, f Filter) (Statement, error) {
 	b.asked++
 	var s Statement
 	for _, u := range Uses(b.intervals, f.Span) {
-		s.Lines = append(s.Lines, Line{Use: u, Devices: 1, Cards: 1, Kind: Kind{Technology: "full", Model: "H100 80GB", Known: true}})
+		s.Lines = append(s.Lines, Line{Use: u, Devices: 1, Cards: 1, Kind: Kind{Technology: "full", Model: "H100 80GB",
+			Known: true}})
 	}
 	return s, b.down
 }
@@ -49,12 +50,14 @@ func (b *books) TellMonth(_ context.Context, m Month, events ...audit.Event) err
 }
 
 func (b *books) held(tenant string, from, until time.Time) {
-	b.intervals = append(b.intervals, Interval{Workload: "w-" + tenant, Tenant: tenant, Size: "h100", PerHour: Money{200, "EUR"}, From: from, Until: until})
+	b.intervals = append(b.intervals, Interval{Workload: "w-" + tenant, Tenant: tenant, Size: "h100",
+		PerHour: Money{200, "EUR"}, From: from, Until: until})
 }
 
 // monthly is a fresh one, as after a restart.
 func (b *books) monthly(zone *time.Location) *Monthly {
-	return &Monthly{Store: b, Statements: &Service{Store: b, Zone: zone, Now: func() time.Time { return b.now }}, Technology: word}
+	return &Monthly{Store: b, Statements: &Service{Store: b, Zone: zone, Now: func() time.Time { return b.now }},
+		Technology: word}
 }
 
 func word(technology string) i18n.Text { return i18n.T("technology." + technology) }
@@ -118,7 +121,8 @@ func TestTell(t *testing.T) {
 		t.Errorf("want it tried again, got %v and %v", err, b.told)
 	}
 	b.down = nil
-	want("it is over: for the team that held something", "vision: 48.00 EUR for 2026-11. GPU time: 24.0 h H100 80GB · Whole GPU. Whether GPUs were idle is not known.")
+	want("it is over: for the team that held something", "vision: 48.00 EUR for 2026-11. GPU time: 24.0 h H100 80GB · "+
+		"Whole GPU. Whether GPUs were idle is not known.")
 	want("once, whatever is restarted")
 	asked := b.asked
 	b.now = utc(12, 31, 23)
@@ -127,7 +131,8 @@ func TestTell(t *testing.T) {
 		t.Errorf("the meter was added up for a month that is told: %d times", b.asked-asked)
 	}
 	b.now = utc(3, 20, 0).AddDate(1, 0, 0)
-	want("switched off for months: the last one", "fleet: 1,344.00 EUR for 2027-02. GPU time: 672.0 h H100 80GB · Whole GPU. Whether GPUs were idle is not known.")
+	want("switched off for months: the last one", "fleet: 1,344.00 EUR for 2027-02. GPU time: 672.0 h H100 80GB · Whole "+
+		"GPU. Whether GPUs were idle is not known.")
 	if diff := cmp.Diff([]Month{{2026, time.October}, {2026, time.November}, {2027, time.February}}, b.told); diff != "" {
 		t.Error(diff)
 	}
@@ -147,7 +152,8 @@ func TestTellANewSite(t *testing.T) {
 
 // TestTellBySiteClocks: a month ends by the site's clocks, whatever its length, and with a change of them in it.
 func TestTellBySiteClocks(t *testing.T) {
-	zones := map[string]*time.Location{"UTC": time.UTC, "Nepal": time.FixedZone("NPT", 5*3600+45*60), "Samoa": time.FixedZone("SST", -11*3600), "Berlin": berlin(t)}
+	zones := map[string]*time.Location{"UTC": time.UTC, "Nepal": time.FixedZone("NPT", 5*3600+45*60),
+		"Samoa": time.FixedZone("SST", -11*3600), "Berlin": berlin(t)}
 	for name, zone := range zones {
 		for m := (Month{2027, time.December}); m.Before(Month{2029, time.January}); m = m.Add(1) {
 			span := m.Span(zone)
@@ -173,13 +179,15 @@ func TestTellBySiteClocks(t *testing.T) {
 func TestTotalsInWords(t *testing.T) {
 	price := Money{12345, "EUR"}
 	line := func(kind Kind, hours int, change func(*Line)) Line {
-		l := Line{Use: Use{Workload: "w", Tenant: "vision", PerHour: price, Held: time.Duration(hours) * time.Hour}, Kind: kind, Devices: 1, Cards: 1}
+		l := Line{Use: Use{Workload: "w", Tenant: "vision", PerHour: price, Held: time.Duration(hours) * time.Hour},
+			Kind: kind, Devices: 1, Cards: 1}
 		if change != nil {
 			change(&l)
 		}
 		return l
 	}
-	whole, slice := Kind{Technology: "full", Model: "H100 80GB", Known: true}, Kind{Technology: "mig", Model: "H100 80GB", Profile: "1g.10gb", Known: true}
+	whole, slice := Kind{Technology: "full", Model: "H100 80GB", Known: true}, Kind{Technology: "mig", Model: "H100 80GB",
+		Profile: "1g.10gb", Known: true}
 	cpu := func(l *Line) { l.Devices, l.Cards = 0, 0 }
 	measured := func(l *Line) { l.Engine = EngineUse{Measured: l.Held / 2, Idle: l.Held / 4} }
 	storage := func(l *Line) { l.Volume, l.GiB, l.Rate, l.Devices = "home", 100, 1_000_000, 0 }
@@ -191,18 +199,32 @@ func TestTotalsInWords(t *testing.T) {
 		en, de string
 	}{
 		"GPUs, half of their use known": {[]Line{line(whole, 8, measured), line(slice, 2, measured)},
-			"1,234.50 EUR for 2026-02. GPU time: 8.0 h H100 80GB · Whole GPU, 2.0 h H100 80GB · MIG 1g.10gb. Cost of idle GPUs: 308.63 EUR, as far as their use is known, which is 50 % of the time.",
-			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. Kosten ungenutzter GPUs: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
-		"no GPU": {[]Line{line(Kind{Technology: "cpu", Known: true}, 1, cpu)}, "123.45 EUR for 2026-02.", "123,45 EUR für 2026-02."},
-		"storage and seats": {[]Line{line(Kind{Technology: StorageSize, Known: true}, 730, storage), line(Kind{Technology: SeatTechnology, Known: true}, 73, seats)},
-			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. Licence seats: 20.00 EUR.", "1.020,00 EUR für 2026-02. Datenspeicher: 1.000,00 EUR. Lizenzplätze: 20,00 EUR."},
+			"1,234.50 EUR for 2026-02. GPU time: 8.0 h H100 80GB · Whole GPU, 2.0 h H100 80GB · MIG 1g.10gb. Cost of idle " +
+				"GPUs: 308.63 EUR, as far as their use is known, which is 50 % of the time.",
+			"1.234,50 EUR für 2026-02. GPU-Zeit: 8,0 h H100 80GB · Ganze GPU, 2,0 h H100 80GB · MIG 1g.10gb. Kosten " +
+				"ungenutzter GPUs: 308,63 EUR, soweit die Auslastung bekannt ist, nämlich für 50 % der Zeit."},
+		"no GPU": {[]Line{line(Kind{Technology: "cpu", Known: true}, 1, cpu)}, "123.45 EUR for 2026-02.",
+			"123,45 EUR für 2026-02."},
+		"storage and seats": {[]Line{line(Kind{Technology: StorageSize, Known: true}, 730, storage),
+			line(Kind{Technology: SeatTechnology, Known: true}, 73, seats)},
+			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. Licence seats: 20.00 EUR.",
+			"1.020,00 EUR für 2026-02. Datenspeicher: 1.000,00 EUR. Lizenzplätze: 20,00 EUR."},
 		"two currencies, of which one is for nothing idle": {[]Line{line(whole, 1, measured), line(whole, 1, dollars)},
-			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, as far as their use is known, which is 25 % of the time.",
-			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Kosten ungenutzter GPUs: 30,86 EUR, soweit die Auslastung bekannt ist, nämlich für 25 % der Zeit."},
-		"a site without prices, and a size that is gone": {[]Line{line(Kind{}, 3, free)}, "Nothing is charged for 2026-02. GPU time: 3.0 h Type not on record.", "Nichts wird berechnet für 2026-02. GPU-Zeit: 3,0 h Art nicht aufgezeichnet."},
-		"a silence": {[]Line{line(Kind{}, 1, func(l *Line) { cpu(l); l.Unknown = 90 * time.Minute })}, "123.45 EUR for 2026-02. Unknown and not charged: 1.5 h.", "123,45 EUR für 2026-02. Unbekannt und nicht berechnet: 1,5 h."},
-		"too many kinds to list": {[]Line{line(whole, 1, nil), line(slice, 1, nil), line(Kind{Technology: "vgpu", Model: "L40S", Known: true}, 1, nil), line(Kind{Technology: "time-slicing", Known: true}, 1, nil)},
-			"493.80 EUR for 2026-02. Whether GPUs were idle is not known.", "493,80 EUR für 2026-02. Ob GPUs ungenutzt waren, ist nicht bekannt."},
+			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, as far " +
+				"as their use is known, which is 25 % of the time.",
+			"123,45 EUR + 123,45 USD für 2026-02. GPU-Zeit: 2,0 h H100 80GB · Ganze GPU. Kosten ungenutzter GPUs: 30,86 EUR, " +
+				"soweit die Auslastung bekannt ist, nämlich für 25 % der Zeit."},
+		"a site without prices, and a size that is gone": {[]Line{line(Kind{}, 3, free)},
+			"Nothing is charged for 2026-02. GPU time: 3.0 h Type not on record.",
+			"Nichts wird berechnet für 2026-02. GPU-Zeit: 3,0 h Art nicht aufgezeichnet."},
+		"a silence": {[]Line{line(Kind{}, 1, func(l *Line) { cpu(l); l.Unknown = 90 * time.Minute })},
+			"123.45 EUR for 2026-02. Unknown and not charged: 1.5 h.",
+			"123,45 EUR für 2026-02. Unbekannt und nicht berechnet: 1,5 h."},
+		"too many kinds to list": {[]Line{line(whole, 1, nil), line(slice, 1, nil),
+			line(Kind{Technology: "vgpu", Model: "L40S", Known: true}, 1, nil),
+			line(Kind{Technology: "time-slicing", Known: true}, 1, nil)},
+			"493.80 EUR for 2026-02. Whether GPUs were idle is not known.",
+			"493,80 EUR für 2026-02. Ob GPUs ungenutzt waren, ist nicht bekannt."},
 	}
 	m := &Monthly{Technology: word}
 	for name, c := range cases {

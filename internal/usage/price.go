@@ -29,7 +29,8 @@ func PriceKinds() []PriceKind {
 // Mills are thousandths of a minor unit: a GiB of memory for an hour costs less than a cent.
 type Mills int64
 
-// Price is one entry of the price list. From is in it, Until is not. What has been charged by it stays so: an entry begins now or later and is never taken back.
+// Price is one entry of the price list. From is in it, Until is not. What has been charged by it stays so: an entry
+// begins now or later and is never taken back.
 type Price struct {
 	ID      string
 	Kind    PriceKind
@@ -62,8 +63,9 @@ type Ware struct {
 // PriceList knows what things cost, and when.
 type PriceList []Price
 
-// PerHour is the price of a ware for a team at a moment: that of its size; else what its parts come to, rounded half up to the minor unit, where its card has a price
-// (without a GPU: its CPUs or its memory); else what was agreed. Everywhere a team's own price goes before the one for all, and of several the one that began last.
+// PerHour is the price of a ware for a team at a moment: that of its size; else what its parts come to, rounded half up
+// to the minor unit, where its card has a price (without a GPU: its CPUs or its memory); else what was agreed.
+// Everywhere a team's own price goes before the one for all, and of several the one that began last.
 func (l PriceList) PerHour(w Ware, tenant string, at time.Time) Money {
 	whole, ok := l.find(PriceSize, w.Size, tenant, at)
 	parts := [...]struct {
@@ -72,7 +74,8 @@ func (l PriceList) PerHour(w Ware, tenant string, at time.Time) Money {
 		amount  float64
 		names   bool // whether its price alone makes the parts count
 	}{
-		{PriceCard, w.Model, w.Share * float64(w.Count), w.Model != ""}, {PriceCPU, "", w.CPUs, w.Model == ""}, {PriceMemory, "", w.MemoryGiB, w.Model == ""},
+		{PriceCard, w.Model, w.Share * float64(w.Count), w.Model != ""}, {PriceCPU, "", w.CPUs, w.Model == ""},
+		{PriceMemory, "", w.MemoryGiB, w.Model == ""},
 	}
 	if ok {
 		return Money{Minor: rounded(float64(whole.Rate)), Currency: w.Agreed.Currency}
@@ -143,7 +146,8 @@ func (l PriceList) Sorted() PriceList {
 	list := slices.Clone(l)
 	order := PriceKinds()
 	slices.SortFunc(list, func(a, b Price) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)), strings.Compare(a.Subject, b.Subject), strings.Compare(a.Tenant, b.Tenant),
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)),
+			strings.Compare(a.Subject, b.Subject), strings.Compare(a.Tenant, b.Tenant),
 			b.From.Compare(a.From), b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
 	})
 	return list

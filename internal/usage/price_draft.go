@@ -26,10 +26,12 @@ type Known struct {
 
 // Price reads a draft. Fields say what is wrong with it. A price begins now or later: what has been charged stays.
 func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Price, []fault.Field) {
-	p := Price{Kind: PriceKind(d.Kind), Subject: strings.TrimSpace(d.Subject), Tenant: strings.TrimSpace(d.Tenant), From: now, At: now}
+	p := Price{Kind: PriceKind(d.Kind), Subject: strings.TrimSpace(d.Subject), Tenant: strings.TrimSpace(d.Tenant),
+		From: now, At: now}
 	var fields []fault.Field
 	no := func(name, reason string) { fields = append(fields, fault.Field{Name: name, Reason: i18n.T(reason)}) }
-	subjects, wanted := map[PriceKind][]string{PriceSize: known.Sizes, PriceCard: known.Models, PriceSeat: known.Pools}[p.Kind]
+	subjects, wanted := map[PriceKind][]string{PriceSize: known.Sizes, PriceCard: known.Models,
+		PriceSeat: known.Pools}[p.Kind]
 	switch {
 	case !slices.Contains(PriceKinds(), p.Kind):
 		no("kind", "prices.no_kind")

@@ -18,7 +18,8 @@ func TestPerHour(t *testing.T) {
 	two := slice
 	two.Size, two.Share, two.Count = "whole", 1, 2
 	plain := Ware{Size: "cpu", CPUs: 0.5, MemoryGiB: 1, Agreed: Money{6, "EUR"}}
-	card, cpu, memory := entry(PriceCard, "H100", "", 350_000), entry(PriceCPU, "", "", 4200), entry(PriceMemory, "", "", 500)
+	card, cpu, memory := entry(PriceCard, "H100", "", 350_000), entry(PriceCPU, "", "", 4200),
+		entry(PriceMemory, "", "", 500)
 	over, coming := entry(PriceSize, "mig", "", 1000), entry(PriceSize, "mig", "", 2000)
 	over.Until, coming.From = at, at.Add(time.Nanosecond)
 	newer := entry(PriceSize, "mig", "", 70_000)
@@ -29,19 +30,26 @@ func TestPerHour(t *testing.T) {
 		tenant string
 		want   int64
 	}{
-		"no list: what was agreed":                     {nil, slice, "vision", 99},
-		"a slice costs its share of the card":          {PriceList{card}, slice, "vision", 50},
-		"two whole cards":                              {PriceList{card}, two, "vision", 700},
-		"card, CPUs and memory together":               {PriceList{card, cpu, memory}, slice, "vision", 75}, // 50 + 16.8 + 8 = 74.8
-		"another card's price says nothing":            {PriceList{entry(PriceCard, "A100", "", 350_000)}, slice, "vision", 99},
-		"CPUs alone do not price a size with a GPU":    {PriceList{cpu, memory}, slice, "vision", 99},
-		"but one without":                              {PriceList{cpu}, plain, "vision", 2}, // 2.1
-		"half a cent is rounded up":                    {PriceList{entry(PriceCPU, "", "", 5000)}, plain, "vision", 3},
-		"the size's own price goes first":              {PriceList{card, entry(PriceSize, "mig", "", 60_000)}, slice, "vision", 60},
-		"a team's own price before the one for all":    {PriceList{entry(PriceSize, "mig", "vision", 10_000), newer}, slice, "vision", 10},
-		"which others do not pay":                      {PriceList{entry(PriceSize, "mig", "vision", 10_000), newer}, slice, "speech", 70},
-		"a team's own card price":                      {PriceList{card, entry(PriceCard, "H100", "vision", 700_000)}, slice, "vision", 100},
-		"of two the one that began last":               {PriceList{newer, entry(PriceSize, "mig", "", 60_000)}, slice, "vision", 70},
+		"no list: what was agreed":            {nil, slice, "vision", 99},
+		"a slice costs its share of the card": {PriceList{card}, slice, "vision", 50},
+		"two whole cards":                     {PriceList{card}, two, "vision", 700},
+		// 50 + 16.8 + 8 = 74.8
+		"card, CPUs and memory together": {PriceList{card, cpu, memory}, slice, "vision", 75},
+		"another card's price says nothing": {PriceList{entry(PriceCard, "A100", "", 350_000)}, slice, "vision",
+			99},
+		"CPUs alone do not price a size with a GPU": {PriceList{cpu, memory}, slice, "vision", 99},
+		"but one without":           {PriceList{cpu}, plain, "vision", 2}, // 2.1
+		"half a cent is rounded up": {PriceList{entry(PriceCPU, "", "", 5000)}, plain, "vision", 3},
+		"the size's own price goes first": {PriceList{card, entry(PriceSize, "mig", "", 60_000)}, slice,
+			"vision", 60},
+		"a team's own price before the one for all": {PriceList{entry(PriceSize, "mig", "vision", 10_000), newer}, slice,
+			"vision", 10},
+		"which others do not pay": {PriceList{entry(PriceSize, "mig", "vision", 10_000), newer}, slice,
+			"speech", 70},
+		"a team's own card price": {PriceList{card, entry(PriceCard, "H100", "vision", 700_000)}, slice,
+			"vision", 100},
+		"of two the one that began last": {PriceList{newer, entry(PriceSize, "mig", "", 60_000)}, slice,
+			"vision", 70},
 		"what is over or still to come does not count": {PriceList{over, coming}, slice, "vision", 99},
 		"a price of nothing is a price":                {PriceList{entry(PriceSize, "mig", "", 0)}, slice, "vision", 0},
 		"a storage price is for storage":               {PriceList{entry(PriceStorage, "", "", 10_000)}, plain, "vision", 6},
@@ -53,15 +61,18 @@ func TestPerHour(t *testing.T) {
 			}
 		})
 	}
-	if when, then := (PriceList{over, coming}).Next(slice, "vision", at.Add(-time.Minute)); !when.Equal(at) || then.Minor != 99 {
+	if when, then := (PriceList{over, coming}).Next(slice, "vision", at.Add(-time.Minute)); !when.Equal(at) ||
+		then.Minor != 99 {
 		t.Errorf("it ends at %s, got %s and %v", at, when, then)
 	}
-	if when, _ := (PriceList{entry(PriceSize, "other", "", 1)}).Next(slice, "vision", at.Add(-2*time.Hour)); !when.IsZero() {
+	if when, _ := (PriceList{entry(PriceSize, "other", "", 1)}).Next(slice, "vision",
+		at.Add(-2*time.Hour)); !when.IsZero() {
 		t.Errorf("nothing changes for it, got %s", when)
 	}
 }
 
-// TestSharesOfACardComeToTheCard: however a card is cut, its slices never cost more than half a minor unit each beside what the card does.
+// TestSharesOfACardComeToTheCard: however a card is cut, its slices never cost more than half a minor unit each beside
+// what the card does.
 func TestSharesOfACardComeToTheCard(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(500) {
@@ -78,7 +89,8 @@ func TestSharesOfACardComeToTheCard(t *testing.T) {
 	}
 }
 
-// TestMeterCutsAtPriceChanges: whoever looks rarely meters the same money as whoever looks at every moment at which something happens.
+// TestMeterCutsAtPriceChanges: whoever looks rarely meters the same money as whoever looks at every moment at which
+// something happens.
 func TestMeterCutsAtPriceChanges(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(300) {
@@ -86,13 +98,15 @@ func TestMeterCutsAtPriceChanges(t *testing.T) {
 		second := func(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 		var list PriceList
 		for n := range r.IntN(6) {
-			p := Price{ID: fmt.Sprint(n), Kind: PriceSize, Subject: "mig", Tenant: []string{"", "vision"}[r.IntN(2)], Rate: Mills(1000 * r.IntN(900)), From: second(r.IntN(2000))}
+			p := Price{ID: fmt.Sprint(n), Kind: PriceSize, Subject: "mig", Tenant: []string{"", "vision"}[r.IntN(2)],
+				Rate: Mills(1000 * r.IntN(900)), From: second(r.IntN(2000))}
 			if r.IntN(2) == 0 {
 				p.Until = p.From.Add(time.Duration(r.IntN(1000)) * time.Second)
 			}
 			list = append(list, p)
 		}
-		held := Held{Workload: "w", Tenant: "vision", Size: "mig", PerHour: Money{75, "EUR"}, Prices: list, Ware: Ware{Size: "mig"}}
+		held := Held{Workload: "w", Tenant: "vision", Size: "mig", PerHour: Money{75, "EUR"}, Prices: list,
+			Ware: Ware{Size: "mig"}}
 		from, until := r.IntN(500), 500+r.IntN(1500)
 		metered := func(look func(n int) bool) []Interval {
 			var all []Interval
@@ -150,11 +164,13 @@ func TestPriceDraft(t *testing.T) {
 			t.Errorf("%s: got %v", field, fields)
 		}
 	}
-	if _, fields := (PriceDraft{Kind: "cpu", Subject: "mig", Amount: "1", From: "tomorrow"}).Price(known, zone, now); len(fields) != 2 {
+	if _, fields := (PriceDraft{Kind: "cpu", Subject: "mig", Amount: "1", From: "tomorrow"}).Price(known, zone,
+		now); len(fields) != 2 {
 		t.Errorf("want subject and from, got %v", fields)
 	}
 	p, fields := good.Price(known, zone, now)
-	want := Price{Kind: PriceCard, Subject: "H100", Tenant: "vision", Rate: 250_000, From: time.Date(2026, 12, 1, 0, 0, 0, 0, zone), At: now}
+	want := Price{Kind: PriceCard, Subject: "H100", Tenant: "vision", Rate: 250_000, From: time.Date(2026, 12, 1, 0, 0, 0,
+		0, zone), At: now}
 	if diff := cmp.Diff(want, p); diff != "" || fields != nil {
 		t.Errorf("%v (-want +got)\n%s", fields, diff)
 	}
@@ -166,12 +182,14 @@ func TestPriceDraft(t *testing.T) {
 }
 
 func TestRates(t *testing.T) {
-	for text, want := range map[string]string{"2.5": "2.50", "2,50": "2.50", "0.0042": "0.0042", " 7 ": "7.00", "0": "0.00", "0.00001": "0.00001", "1000000": "1000000.00"} {
+	for text, want := range map[string]string{"2.5": "2.50", "2,50": "2.50", "0.0042": "0.0042", " 7 ": "7.00",
+		"0": "0.00", "0.00001": "0.00001", "1000000": "1000000.00"} {
 		if m, ok := ParseRate(text); !ok || m.String() != want {
 			t.Errorf("%q: want %s, got %s, %v", text, want, m, ok)
 		}
 	}
-	for _, text := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", "1.000001", "1000000.1", "1,000.00", "12345678901234567890", "NaN", "0x1"} {
+	for _, text := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", "1.000001", "1000000.1", "1,000.00",
+		"12345678901234567890", "NaN", "0x1"} {
 		if m, ok := ParseRate(text); ok {
 			t.Errorf("%q was read as %s", text, m)
 		}

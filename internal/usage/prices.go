@@ -14,7 +14,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// PriceStore keeps the price list. Faults: NotFound for an entry that is not there or is over, Unavailable when the database is away.
+// PriceStore keeps the price list. Faults: NotFound for an entry that is not there or is over, Unavailable when the
+// database is away.
 type PriceStore interface {
 	Prices(ctx context.Context) (PriceList, error)
 	SavePrice(ctx context.Context, p Price, events ...audit.Event) error
@@ -134,7 +135,8 @@ func (p *Prices) End(ctx context.Context, a identity.Actor, id string) error {
 // field is what the record calls a price: what it is for.
 func (p Price) field() string { return strings.Trim(string(p.Kind)+"."+p.Subject, ".") }
 
-// before is the rate that a price takes the place of when it begins, the one for everybody where its team has none of its own; "" where there is none.
+// before is the rate that a price takes the place of when it begins, the one for everybody where its team has none of
+// its own; "" where there is none.
 func (l PriceList) before(p Price) string {
 	if was, ok := l.find(p.Kind, p.Subject, p.Tenant, p.From); ok {
 		return was.Rate.String()
@@ -160,7 +162,8 @@ func (p *Prices) after(ctx context.Context, err error) error {
 func (p *Prices) event(a identity.Actor, kind audit.Kind, price Price, now time.Time) audit.Event {
 	e := audit.By(a, kind, now)
 	e.Tenant = price.Tenant
-	e.Detail = i18n.T("prices.event", "What", strings.TrimSpace(string(price.Kind)+" "+price.Subject), "Amount", price.Rate.String(), "Currency", p.o.Currency,
+	e.Detail = i18n.T("prices.event", "What", strings.TrimSpace(string(price.Kind)+" "+price.Subject), "Amount",
+		price.Rate.String(), "Currency", p.o.Currency,
 		"From", price.From.In(p.o.Zone).Format("2006-01-02 15:04"))
 	return e
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seatPrices is a list with a price for seats of a pool that changes, one for a team that ends, one for another pool, and one of something else.
+// seatPrices is a list with a price for seats of a pool that changes, one for a team that ends, one for another pool,
+// and one of something else.
 func seatPrices(r *rand.Rand) PriceList {
 	list := storagePrices(r)
 	for n := range list[:3] {
@@ -22,7 +23,8 @@ func seatsHeld(r *rand.Rand) (list []Seated) {
 	for n, id := range []string{"w-1", "w-2", "w-3"} {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 6 {
-			s := Seated{Workload: id, Name: "train", Tenant: []string{"vision", "speech", "vision"}[n], Owner: "p-1", OwnerName: "Anna", Seats: Seats{[]string{"vws", "vcs", "free"}[r.IntN(3)], int64(1 + r.IntN(4))}, From: at}
+			s := Seated{Workload: id, Name: "train", Tenant: []string{"vision", "speech", "vision"}[n], Owner: "p-1",
+				OwnerName: "Anna", Seats: Seats{[]string{"vws", "vcs", "free"}[r.IntN(3)], int64(1 + r.IntN(4))}, From: at}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
 			s.Until = at
 			list = append(list, s)
@@ -35,7 +37,8 @@ func seatsHeld(r *rand.Rand) (list []Seated) {
 	return list
 }
 
-// TestSplitSeatsCostTheWhole: however intervals and statements are cut, seats cost what they cost as a whole, in every grouping, to the minor unit.
+// TestSplitSeatsCostTheWhole: however intervals and statements are cut, seats cost what they cost as a whole, in every
+// grouping, to the minor unit.
 func TestSplitSeatsCostTheWhole(t *testing.T) {
 	end := storageBegin.AddDate(0, 6, 0)
 	for seed := range uint64(200) {
@@ -82,16 +85,20 @@ func TestSplitSeatsCostTheWhole(t *testing.T) {
 
 func TestSeatsCost(t *testing.T) {
 	hours := func(n int) time.Time { return storageBegin.Add(time.Duration(n) * time.Hour) }
-	prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: 4_000_000, From: hours(0)}, {Kind: PriceSeat, Subject: "vws", Rate: 8_000_000, From: hours(365), Tenant: "vision"}}
+	prices := PriceList{{Kind: PriceSeat, Subject: "vws", Rate: 4_000_000, From: hours(0)},
+		{Kind: PriceSeat, Subject: "vws", Rate: 8_000_000, From: hours(365), Tenant: "vision"}}
 	for sentence, c := range map[string]struct {
 		held Seated
 		want int64
 	}{
-		"a seat for a month":             {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(0), Until: hours(730)}, 4000},
-		"three of them":                  {Seated{Tenant: "speech", Seats: Seats{"vws", 3}, From: hours(0), Until: hours(730)}, 12000},
-		"what is still held":             {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(365)}, 2000},
-		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{"vws", 1}, From: hours(0), Until: hours(730)}, 6000},
-		"a pool without a price":         {Seated{Tenant: "vision", Seats: Seats{"vcs", 1}, From: hours(0), Until: hours(730)}, 0},
+		"a seat for a month": {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(0),
+			Until: hours(730)}, 4000},
+		"three of them": {Seated{Tenant: "speech", Seats: Seats{"vws", 3}, From: hours(0),
+			Until: hours(730)}, 12000},
+		"what is still held": {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(365)}, 2000},
+		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{"vws", 1}, From: hours(0),
+			Until: hours(730)}, 6000},
+		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{"vcs", 1}, From: hours(0), Until: hours(730)}, 0},
 	} {
 		if got := storageMinor(prices.Seats([]Seated{c.held}, Span{hours(0), hours(730)}, "EUR")); got != c.want {
 			t.Errorf("%s: want %d, got %d", sentence, c.want, got)
@@ -103,10 +110,12 @@ func TestSeatsCost(t *testing.T) {
 	}
 }
 
-// TestSeatsAreMetered: the meter knows which seats went with a GPU, and is cut where that changes; the cut itself costs nothing.
+// TestSeatsAreMetered: the meter knows which seats went with a GPU, and is cut where that changes; the cut itself costs
+// nothing.
 func TestSeatsAreMetered(t *testing.T) {
 	one, two := Seats{"vws", 1}, Seats{"vws", 2}
-	h := Held{Workload: "w-1", Tenant: "vision", Size: "vgpu", PerHour: Money{100, "EUR"}, Seats: one, Placed: true, SeenAt: storageBegin}
+	h := Held{Workload: "w-1", Tenant: "vision", Size: "vgpu", PerHour: Money{100, "EUR"}, Seats: one, Placed: true,
+		SeenAt: storageBegin}
 	open := Meter(nil, h, storageBegin)
 	if open == nil || open.Seats != one {
 		t.Fatalf("want an interval with a seat, got %+v", open)

@@ -15,7 +15,8 @@ type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
 	// Kept is the storage that was there in a span, with what was there of the same before it.
 	Kept(ctx context.Context, f Filter) ([]Kept, error)
-	// Seated are the licence seats that were held in a span, with what the same workloads held before it, as far as that is after a moment.
+	// Seated are the licence seats that were held in a span, with what the same workloads held before it, as far as that
+	// is after a moment.
 	Seated(ctx context.Context, f Filter, since time.Time) ([]Seated, error)
 }
 
@@ -63,7 +64,8 @@ type Service struct {
 // Month is the one that is running now.
 func (s *Service) Month() Month { return MonthOf(s.Now(), s.Zone) }
 
-// Statement is one month, as far as it is over. What the actor may not read, and a month that has not begun, is NotFound.
+// Statement is one month, as far as it is over. What the actor may not read, and a month that has not begun, is
+// NotFound.
 func (s *Service) Statement(ctx context.Context, a identity.Actor, scope Scope, m Month) (Statement, error) {
 	if err := identity.Known(a); err != nil {
 		return Statement{}, err

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Sheets keeps the sums of months, so that a statement needs not add up the whole meter. Faults: Unavailable when the database is away.
+// Sheets keeps the sums of months, so that a statement needs not add up the whole meter. Faults: Unavailable when the
+// database is away.
 type Sheets interface {
 	// Metered is the moment at which the meter begins; zero while it is empty.
 	Metered(ctx context.Context) (time.Time, error)
@@ -13,10 +14,12 @@ type Sheets interface {
 	CloseSheet(ctx context.Context, s Span) error
 }
 
-// settled is how long after a day's end its sums are written down: what is then said of the day's last minutes, after a short silence of a cluster, would throw them away again.
+// settled is how long after a day's end its sums are written down: what is then said of the day's last minutes, after a
+// short silence of a cluster, would throw them away again.
 const settled = 15 * time.Minute
 
-// CloseSheets writes down the sums of every month since the meter began, and of the running one up to the last midnight. It may be killed at any point and run twice at once.
+// CloseSheets writes down the sums of every month since the meter began, and of the running one up to the last
+// midnight. It may be killed at any point and run twice at once.
 func CloseSheets(ctx context.Context, sheets Sheets, zone *time.Location, now time.Time) error {
 	first, err := sheets.Metered(ctx)
 	if err != nil || first.IsZero() {

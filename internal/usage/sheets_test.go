@@ -30,12 +30,15 @@ func TestCloseSheets(t *testing.T) {
 		first, now time.Time
 		want       []Span
 	}{
-		"nothing metered yet":                         {time.Time{}, day(11, 3), nil},
-		"the day on which the meter begins":           {day(11, 1).Add(time.Hour), day(11, 1).Add(5 * time.Hour), nil},
-		"the running month up to midnight":            {day(11, 1).Add(time.Hour), day(11, 5).Add(5 * time.Hour), []Span{{day(11, 1), day(11, 5)}}},
-		"just after midnight the day is not yet over": {day(11, 1), day(11, 5).Add(time.Minute), []Span{{day(11, 1), day(11, 4)}}},
-		"months before, with the change of clocks":    {day(10, 30), day(12, 1).Add(time.Hour), []Span{{day(10, 1), day(11, 1)}, {day(11, 1), day(12, 1)}}},
-		"a meter that begins tomorrow":                {day(12, 2), day(11, 5), nil},
+		"nothing metered yet":               {time.Time{}, day(11, 3), nil},
+		"the day on which the meter begins": {day(11, 1).Add(time.Hour), day(11, 1).Add(5 * time.Hour), nil},
+		"the running month up to midnight": {day(11, 1).Add(time.Hour), day(11, 5).Add(5 * time.Hour),
+			[]Span{{day(11, 1), day(11, 5)}}},
+		"just after midnight the day is not yet over": {day(11, 1), day(11, 5).Add(time.Minute),
+			[]Span{{day(11, 1), day(11, 4)}}},
+		"months before, with the change of clocks": {day(10, 30), day(12, 1).Add(time.Hour),
+			[]Span{{day(10, 1), day(11, 1)}, {day(11, 1), day(12, 1)}}},
+		"a meter that begins tomorrow": {day(12, 2), day(11, 5), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

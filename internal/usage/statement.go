@@ -10,9 +10,11 @@ import (
 
 // Use is what one workload held of one size at one price: a line of the ledger, cut to a span.
 //
-// Amounts are whole minor units, and yet every part must add up to its whole. So a line is never rounded by itself: it costs what has been held up to the end of the
-// span, rounded, less what had been held before it, rounded. What one month loses in rounding the next one carries, and months, days or hours of a line always add up
-// to what the line costs as a whole. All sums (by person, by team, of everything) are sums of lines, so they agree to the minor unit whichever way they are grouped.
+// Amounts are whole minor units, and yet every part must add up to its whole. So a line is never rounded by itself: it
+// costs what has been held up to the end of the span, rounded, less what had been held before it, rounded. What one
+// month loses in rounding the next one carries, and months, days or hours of a line always add up to what the line
+// costs as a whole. All sums (by person, by team, of everything) are sums of lines, so they agree to the minor unit
+// whichever way they are grouped.
 type Use struct {
 	Workload string // "" for storage
 	Tenant   string
@@ -46,7 +48,8 @@ type useKey struct {
 	perHour                Money
 }
 
-// Uses cuts intervals to a span, in the order workload, size, price. What is still open is held until the end of the span: end it now with Span.To.
+// Uses cuts intervals to a span, in the order workload, size, price. What is still open is held until the end of the
+// span: end it now with Span.To.
 func Uses(intervals []Interval, s Span) []Use {
 	lines := map[useKey]*Use{}
 	past := Span{Until: s.From}
@@ -76,12 +79,15 @@ func Uses(intervals []Interval, s Span) []Use {
 }
 
 func compareUses(a, b Use) int {
-	return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Size, b.Size), strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
-		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate),
+	return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Size, b.Size),
+		strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
+		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant),
+		strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate),
 		strings.Compare(a.Seats.Pool, b.Seats.Pool), cmp.Compare(a.Seats.Count, b.Seats.Count))
 }
 
-// Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a GPU.
+// Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a
+// GPU.
 type Kind struct {
 	Technology string `json:"technology"` // as in the catalogue: "full", "mig", "time-slicing"
 	Model      string `json:"model"`      // the card: "H100 80GB"
@@ -131,7 +137,8 @@ type Sum struct {
 	Storage GiBTime
 	Seats   []PoolTime // one for each licence pool, in the order of their names
 	Use     CardUse
-	Idle    []Money // what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
+	// what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
+	Idle []Money
 }
 
 // KindTime is device time of one kind.
@@ -153,7 +160,10 @@ func (s Statement) By(key func(Line) string) []Sum {
 	for k, lines := range groups {
 		sums = append(sums, sum(k, lines))
 	}
-	slices.SortFunc(sums, func(a, b Sum) int { return cmp.Or(cmp.Compare(minor(b), minor(a)), strings.Compare(a.Key, b.Key)) })
+	slices.SortFunc(sums, func(a, b Sum) int {
+		return cmp.Or(cmp.Compare(minor(b), minor(a)),
+			strings.Compare(a.Key, b.Key))
+	})
 	return sums
 }
 
@@ -179,7 +189,8 @@ func minor(s Sum) (all int64) {
 
 func sum(key string, lines []Line) Sum {
 	s := Sum{Key: key, Lines: lines}
-	cost, idle, times, seats := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{}, map[string]time.Duration{}
+	cost, idle, times, seats := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{},
+		map[string]time.Duration{}
 	for _, l := range lines {
 		c := l.Cost()
 		cost[c.Currency] = cost[c.Currency].Add(c)
@@ -215,7 +226,8 @@ func monies(of map[string]Money) []Money {
 }
 
 func compareKinds(a, b Kind) int {
-	return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Technology, b.Technology), strings.Compare(a.Profile, b.Profile))
+	return cmp.Or(strings.Compare(a.Model, b.Model), strings.Compare(a.Technology, b.Technology),
+		strings.Compare(a.Profile, b.Profile))
 }
 
 // Filter chooses what a statement is about.

@@ -62,7 +62,8 @@ func TestUses(t *testing.T) {
 		return Interval{Workload: "w", Tenant: "vision", Size: "mig", PerHour: price, From: from, Until: until}
 	}
 	use := func(before, held, unknown time.Duration) []Use {
-		return []Use{{Workload: "w", Tenant: "vision", Size: "mig", PerHour: price, Before: before, Held: held, Unknown: unknown}}
+		return []Use{{Workload: "w", Tenant: "vision", Size: "mig", PerHour: price, Before: before, Held: held,
+			Unknown: unknown}}
 	}
 	lost := interval(at(2, 0), at(2, 5))
 	lost.UnknownUntil = at(2, 8)
@@ -73,11 +74,16 @@ func TestUses(t *testing.T) {
 		now       time.Time
 		want      []Use
 	}{
-		"within the month":                              {[]Interval{interval(at(2, 0), at(2, 5))}, at(3, 0), use(0, 5*time.Hour, 0)},
-		"over its beginning":                            {[]Interval{interval(at(1, -3), at(1, 4))}, at(3, 0), use(3*time.Hour, 4*time.Hour, 0)},
-		"over its end":                                  {[]Interval{interval(at(30, 20), at(31, 4))}, at(31, 12), use(0, 4*time.Hour, 0)},
-		"still held: up to now":                         {[]Interval{interval(at(2, 0), time.Time{})}, at(2, 7), use(0, 7*time.Hour, 0)},
-		"what ended before is only carried":             {[]Interval{interval(at(1, -3), at(1, -1)), interval(at(5, 0), at(5, 1))}, at(9, 0), use(2*time.Hour, time.Hour, 0)},
+		"within the month": {[]Interval{interval(at(2, 0), at(2, 5))}, at(3, 0),
+			use(0, 5*time.Hour, 0)},
+		"over its beginning": {[]Interval{interval(at(1, -3), at(1, 4))}, at(3, 0),
+			use(3*time.Hour, 4*time.Hour, 0)},
+		"over its end": {[]Interval{interval(at(30, 20), at(31, 4))}, at(31, 12),
+			use(0, 4*time.Hour, 0)},
+		"still held: up to now": {[]Interval{interval(at(2, 0), time.Time{})}, at(2, 7),
+			use(0, 7*time.Hour, 0)},
+		"what ended before is only carried": {[]Interval{interval(at(1, -3), at(1, -1)),
+			interval(at(5, 0), at(5, 1))}, at(9, 0), use(2*time.Hour, time.Hour, 0)},
 		"only before: not a line":                       {[]Interval{interval(at(1, -3), at(1, -1))}, at(9, 0), []Use{}},
 		"only afterwards: not a line":                   {[]Interval{interval(at(31, 0), at(31, 5))}, at(31, 9), []Use{}},
 		"a silence is told and not charged":             {[]Interval{lost}, at(3, 0), use(0, 5*time.Hour, 3*time.Hour)},
@@ -104,7 +110,8 @@ func ledger(r *rand.Rand) []Interval {
 	for w := range 1 + r.IntN(6) {
 		at := start.Add(time.Duration(r.Int64N(int64(200 * 24 * time.Hour))))
 		for range r.IntN(20) {
-			i := Interval{Workload: fmt.Sprint("w-", w), Tenant: fmt.Sprint("t-", w%2), Size: fmt.Sprint("s-", r.IntN(2)), PerHour: Money{int64(1 + 3*r.IntN(3)), "EUR"}, From: at}
+			i := Interval{Workload: fmt.Sprint("w-", w), Tenant: fmt.Sprint("t-", w%2), Size: fmt.Sprint("s-", r.IntN(2)),
+				PerHour: Money{int64(1 + 3*r.IntN(3)), "EUR"}, From: at}
 			at = at.Add(time.Duration(r.Int64N(int64(20 * 24 * time.Hour)))).Truncate(time.Microsecond)
 			i.Until = at
 			intervals = append(intervals, i)
@@ -121,7 +128,8 @@ func costOf(uses []Use) (all int64) {
 	return all
 }
 
-// TestStatementsAddUpToTheLedger: the statements of all months, of any zone, come to what the ledger comes to, to the minor unit.
+// TestStatementsAddUpToTheLedger: the statements of all months, of any zone, come to what the ledger comes to, to the
+// minor unit.
 func TestStatementsAddUpToTheLedger(t *testing.T) {
 	zone := berlin(t)
 	for seed := range uint64(300) {
@@ -159,7 +167,8 @@ func TestSplitIntervalsCostTheSame(t *testing.T) {
 	}
 }
 
-// TestPartsAddUpToTheStatement: by person, team, workload or size, the groups come to the total in money and in hours of each kind.
+// TestPartsAddUpToTheStatement: by person, team, workload or size, the groups come to the total in money and in hours
+// of each kind.
 func TestPartsAddUpToTheStatement(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -198,9 +207,11 @@ func TestKindsAndCurrenciesStayApart(t *testing.T) {
 	line := func(kind Kind, devices int, price Money) Line {
 		return Line{Use: Use{PerHour: price, Held: time.Hour}, Kind: kind, Devices: devices}
 	}
-	whole, slice := Kind{Technology: "full", Model: "H100", Known: true}, Kind{Technology: "mig", Model: "H100", Profile: "1g.10gb", Known: true}
+	whole, slice := Kind{Technology: "full", Model: "H100", Known: true}, Kind{Technology: "mig", Model: "H100",
+		Profile: "1g.10gb", Known: true}
 	eur, usd := Money{100, "EUR"}, Money{300, "USD"}
-	got := Statement{Lines: []Line{line(whole, 2, eur), line(slice, 1, eur), line(slice, 1, usd), line(Kind{Technology: "cpu", Known: true}, 0, eur)}}.Total()
+	got := Statement{Lines: []Line{line(whole, 2, eur), line(slice, 1, eur), line(slice, 1, usd),
+		line(Kind{Technology: "cpu", Known: true}, 0, eur)}}.Total()
 	if diff := cmp.Diff([]KindTime{{whole, 2 * time.Hour}, {slice, 2 * time.Hour}}, got.GPU); diff != "" {
 		t.Errorf("hours (-want +got)\n%s", diff)
 	}

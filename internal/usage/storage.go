@@ -19,7 +19,8 @@ const MonthHours = 730
 
 const billingMonth = MonthHours * time.Hour
 
-// Kept is a stretch of time in which storage of one size was there, used or not. Until is zero while it still is. It has no price: the list knows what counted when.
+// Kept is a stretch of time in which storage of one size was there, used or not. Until is zero while it still is. It
+// has no price: the list knows what counted when.
 type Kept struct {
 	Volume    string
 	Tenant    string
@@ -30,7 +31,8 @@ type Kept struct {
 	Until     time.Time
 }
 
-// GiBTime is GiB times microseconds: a month of a thousand TiB is 10^18, so an int64 is enough for what a statement adds up.
+// GiBTime is GiB times microseconds: a month of a thousand TiB is 10^18, so an int64 is enough for what a statement
+// adds up.
 type GiBTime int64
 
 // Months are GiB-months of 730 hours.
@@ -48,12 +50,15 @@ func (u Use) monthlyCost(held time.Duration) int64 {
 	return exact.Div(exact, unit).Int64()
 }
 
-// Storage cuts what was kept to a span and at every change of its price; what the list has no price for is no line. A line is rounded as all are: see Use.
+// Storage cuts what was kept to a span and at every change of its price; what the list has no price for is no line. A
+// line is rounded as all are: see Use.
 func (l PriceList) Storage(kept []Kept, s Span, currency string) []Line {
 	lines := monthly{list: l, span: s, lines: map[monthlyKey]*Line{}}
 	for _, k := range kept {
-		lines.add(PriceStorage, "", k.From, k.Until, Line{Use: Use{Tenant: k.Tenant, Size: StorageSize, PerHour: Money{Currency: currency}, Volume: k.Volume, GiB: k.GiB}, Name: k.Volume, Owner: k.Owner,
-			OwnerName: k.OwnerName, SizeTitle: StorageSize, Kind: Kind{Technology: StorageSize, Known: true}})
+		lines.add(PriceStorage, "", k.From, k.Until,
+			Line{Use: Use{Tenant: k.Tenant, Size: StorageSize, PerHour: Money{Currency: currency}, Volume: k.Volume, GiB: k.GiB},
+				Name: k.Volume, Owner: k.Owner,
+				OwnerName: k.OwnerName, SizeTitle: StorageSize, Kind: Kind{Technology: StorageSize, Known: true}})
 	}
 	return lines.sorted()
 }
@@ -72,7 +77,8 @@ type monthlyKey struct {
 	rate                            Mills
 }
 
-// add takes up a stretch of what a line is about, at every price that it had. What is still held is so until the end of the span.
+// add takes up a stretch of what a line is about, at every price that it had. What is still held is so until the end of
+// the span.
 func (m monthly) add(kind PriceKind, subject string, from, until time.Time, of Line) {
 	if until.IsZero() {
 		until = later(from, m.span.Until)
@@ -108,6 +114,9 @@ func (m monthly) sorted() []Line {
 			list = append(list, *line)
 		}
 	}
-	slices.SortFunc(list, func(a, b Line) int { return cmp.Or(compareUses(a.Use, b.Use), strings.Compare(a.Owner, b.Owner)) })
+	slices.SortFunc(list, func(a, b Line) int {
+		return cmp.Or(compareUses(a.Use, b.Use),
+			strings.Compare(a.Owner, b.Owner))
+	})
 	return list
 }

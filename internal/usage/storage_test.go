@@ -11,12 +11,15 @@ import (
 
 var storageBegin = time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 
-// storagePrices is a list with a storage price for all that changes, one for a team that ends, and a price of something else.
+// storagePrices is a list with a storage price for all that changes, one for a team that ends, and a price of something
+// else.
 func storagePrices(r *rand.Rand) PriceList {
 	at := func(days int) time.Time { return storageBegin.AddDate(0, 0, r.IntN(days)) }
 	return PriceList{
-		{ID: "p-1", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(10)}, {ID: "p-2", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(60)},
-		{ID: "p-3", Kind: PriceStorage, Tenant: "vision", Rate: Mills(r.IntN(20_000)), From: at(60), Until: storageBegin.AddDate(0, 0, 61)}, {ID: "p-4", Kind: PriceCPU, Rate: 500, From: at(60)},
+		{ID: "p-1", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(10)},
+		{ID: "p-2", Kind: PriceStorage, Rate: Mills(r.IntN(20_000)), From: at(60)},
+		{ID: "p-3", Kind: PriceStorage, Tenant: "vision", Rate: Mills(r.IntN(20_000)), From: at(60),
+			Until: storageBegin.AddDate(0, 0, 61)}, {ID: "p-4", Kind: PriceCPU, Rate: 500, From: at(60)},
 	}
 }
 
@@ -25,7 +28,8 @@ func storageKept(r *rand.Rand) (list []Kept) {
 	for _, name := range []string{"home", "datasets", "models"} {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 5 {
-			k := Kept{Volume: name, Tenant: []string{"vision", "speech"}[r.IntN(2)], Owner: "p-1", OwnerName: "Anna", GiB: int64(1 + r.IntN(2000)), From: at}
+			k := Kept{Volume: name, Tenant: []string{"vision", "speech"}[r.IntN(2)], Owner: "p-1", OwnerName: "Anna",
+				GiB: int64(1 + r.IntN(2000)), From: at}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
 			k.Until = at
 			list = append(list, k)
@@ -45,7 +49,8 @@ func storageMinor(lines []Line) (all int64) {
 	return all
 }
 
-// TestSplitStorageCostsTheWhole: whatever an interval is cut into, and however time is cut into statements, it costs what the whole costs, to the minor unit.
+// TestSplitStorageCostsTheWhole: whatever an interval is cut into, and however time is cut into statements, it costs
+// what the whole costs, to the minor unit.
 func TestSplitStorageCostsTheWhole(t *testing.T) {
 	end := storageBegin.AddDate(0, 6, 0)
 	for seed := range uint64(200) {
@@ -77,7 +82,8 @@ func TestSplitStorageCostsTheWhole(t *testing.T) {
 			held += Statement{Lines: lines}.Total().Storage
 			at = next
 		}
-		if total := (Statement{Lines: whole}).Total(); sum != storageMinor(whole) || held != total.Storage || len(total.Cost) > 0 && total.Cost[0].Minor != sum {
+		if total := (Statement{Lines: whole}).Total(); sum != storageMinor(whole) || held != total.Storage ||
+			len(total.Cost) > 0 && total.Cost[0].Minor != sum {
 			t.Fatalf("seed %d: statements add up to %d of %d, %d of %d", seed, sum, storageMinor(whole), held, total.Storage)
 		}
 		for name, key := range Groupings {
@@ -101,14 +107,20 @@ func TestStorageCosts(t *testing.T) {
 		want   int64
 		lines  int
 	}{
-		"a hundred GiB for a month":             {PriceList{price(8000, 0)}, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 800, 1},
-		"half a cent is a cent":                 {PriceList{price(500, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)}, 1, 1},
-		"less is nothing, and yet a line":       {PriceList{price(499, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)}, 0, 1},
-		"what is still there":                   {PriceList{price(8000, 0)}, Kept{GiB: 100, From: hours(365)}, 400, 1},
-		"nothing before there was a price":      {PriceList{price(8000, 365)}, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 400, 1},
-		"the price changes while it is there":   {PriceList{price(8000, 0), price(16000, 365)}, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 1200, 2},
-		"no price, no line":                     {nil, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 0, 0},
-		"a petabyte for a month costs millions": {PriceList{price(100_000_000, 0)}, Kept{GiB: 1 << 20, From: hours(0), Until: hours(730)}, 104_857_600_000, 1},
+		"a hundred GiB for a month": {PriceList{price(8000, 0)},
+			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 800, 1},
+		"half a cent is a cent": {PriceList{price(500, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)},
+			1, 1},
+		"less is nothing, and yet a line": {PriceList{price(499, 0)}, Kept{GiB: 1, From: hours(0), Until: hours(730)},
+			0, 1},
+		"what is still there": {PriceList{price(8000, 0)}, Kept{GiB: 100, From: hours(365)}, 400, 1},
+		"nothing before there was a price": {PriceList{price(8000, 365)},
+			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 400, 1},
+		"the price changes while it is there": {PriceList{price(8000, 0), price(16000, 365)},
+			Kept{GiB: 100, From: hours(0), Until: hours(730)}, 1200, 2},
+		"no price, no line": {nil, Kept{GiB: 100, From: hours(0), Until: hours(730)}, 0, 0},
+		"a petabyte for a month costs millions": {PriceList{price(100_000_000, 0)}, Kept{GiB: 1 << 20, From: hours(0),
+			Until: hours(730)}, 104_857_600_000, 1},
 	} {
 		c.kept.Volume = "home"
 		lines := c.prices.Storage([]Kept{c.kept}, Span{hours(0), hours(730)}, "EUR")
@@ -119,13 +131,15 @@ func TestStorageCosts(t *testing.T) {
 }
 
 func TestStorageInATable(t *testing.T) {
-	lines := PriceList{{Kind: PriceStorage, Rate: 8000, From: storageBegin}}.Storage([]Kept{{Volume: "home", Tenant: "vision", Owner: "p-1", OwnerName: "Anna", GiB: 100, From: storageBegin}},
+	lines := PriceList{{Kind: PriceStorage, Rate: 8000, From: storageBegin}}.Storage(
+		[]Kept{{Volume: "home", Tenant: "vision", Owner: "p-1", OwnerName: "Anna", GiB: 100, From: storageBegin}},
 		Span{storageBegin, storageBegin.Add(73 * time.Hour)}, "EUR")
 	var file strings.Builder
 	if err := (Statement{Month: Month{2026, time.March}, Lines: lines}).ExportCSV(&file); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Split(file.String(), "\n")[1], "2026-03,vision,Anna,p-1,home,,storage,storage,,,0,73.000000,0.000000,0.000000,,0.80,EUR,home,100,10.000000,0.08,,,,,,,,"; got != want {
+	if got, want := strings.Split(file.String(), "\n")[1],
+		"2026-03,vision,Anna,p-1,home,,storage,storage,,,0,73.000000,0.000000,0.000000,,0.80,EUR,home,100,10.000000,0.08,,,,,,,,"; got != want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
 }

@@ -35,7 +35,8 @@ func (w *Web) account(k call) (view, error) {
 func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret string) (view, error) {
 	say := k.words
 	var tokens []identity.Token
-	if identity.Can(k.actor, identity.ManageTokens, identity.Thing{Owner: k.actor.Person.ID}) { // not through somebody else's eyes
+	// not through somebody else's eyes
+	if identity.Can(k.actor, identity.ManageTokens, identity.Thing{Owner: k.actor.Person.ID}) {
 		var err error
 		if tokens, err = w.Tokens.TokensOf(k.ctx, k.actor.Person.ID); err != nil {
 			return view{}, err
@@ -49,24 +50,32 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 		}
 		return ""
 	}
-	m := account.PageModel{Header: ui.HeaderModel{Title: say.S("account.title")}, Person: personItems(k), Errors: formErrors(say, problems),
-		Form: ui.FormModel{ID: "token-form", Action: "/account/tokens", Test: "token-form"},
+	m := account.PageModel{Header: ui.HeaderModel{Title: say.S("account.title")}, Person: personItems(k),
+		Errors: formErrors(say, problems),
+		Form:   ui.FormModel{ID: "token-form", Action: "/account/tokens", Test: "token-form"},
 		Fields: []ui.FieldModel{
-			{ID: "token-name", Name: "name", Label: say.S("account.name"), Value: form.Name, Error: wrong("name"), Hint: say.S("account.name_hint"), MaxLength: maxTokenName, Autocomplete: "off", Test: "token-name"},
-			{ID: "token-lasts", Name: "lasts", Kind: ui.SelectField, Label: say.S("account.lasts"), Value: form.Lasts, Error: wrong("lasts"), Test: "token-lasts", Options: lifetimes(say)}},
-		Create:  ui.ButtonModel{Label: say.S("account.create"), Icon: "plus", Kind: ui.Primary, Test: "token-create"},
-		Example: "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + shellQuote(strings.TrimRight(w.PortalURL, "/")+"/api/v1/workloads"),
+			{ID: "token-name", Name: "name", Label: say.S("account.name"), Value: form.Name, Error: wrong("name"),
+				Hint: say.S("account.name_hint"), MaxLength: maxTokenName, Autocomplete: "off", Test: "token-name"},
+			{ID: "token-lasts", Name: "lasts", Kind: ui.SelectField, Label: say.S("account.lasts"), Value: form.Lasts,
+				Error: wrong("lasts"), Test: "token-lasts", Options: lifetimes(say)}},
+		Create: ui.ButtonModel{Label: say.S("account.create"), Icon: "plus", Kind: ui.Primary, Test: "token-create"},
+		Example: "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + shellQuote(strings.TrimRight(w.PortalURL, "/")+
+			"/api/v1/workloads"),
 	}
 	if secret != "" {
-		m.Fresh = &account.FreshModel{Secret: secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("account.fresh"), Body: say.S("account.fresh_body"), Alert: true, Test: "token-fresh"}}
+		m.Fresh = &account.FreshModel{Secret: secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("account.fresh"),
+			Body: say.S("account.fresh_body"), Alert: true, Test: "token-fresh"}}
 	}
 	for _, t := range tokens {
 		m.Tokens = append(m.Tokens, tokenModel(say, t))
-		m.Dialogs = append(m.Dialogs, ui.DialogModel{ID: "revoke-" + slug(t.ID), Kind: ui.Danger, Title: say.S("account.revoke_title", "Name", t.Name), Body: say.S("account.revoke_body"),
-			Action: "/account/tokens/" + t.ID + "/revoke", Confirm: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerPrimary, Test: "token-revoke-confirm"}})
+		m.Dialogs = append(m.Dialogs, ui.DialogModel{ID: "revoke-" + slug(t.ID), Kind: ui.Danger,
+			Title: say.S("account.revoke_title", "Name", t.Name), Body: say.S("account.revoke_body"),
+			Action: "/account/tokens/" + t.ID + "/revoke", Confirm: ui.ButtonModel{Label: say.S("account.revoke"),
+				Kind: ui.DangerPrimary, Test: "token-revoke-confirm"}})
 	}
 	if len(tokens) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"), Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"),
+			Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
 	}
 	if k.actor.Behind != nil {
 		m.Empty = &ui.EmptyStateModel{Icon: "lock", Title: say.S("account.not_shown"), Level: 3, Test: "not-shown"}
@@ -85,8 +94,10 @@ func lifetimes(say words) []ui.OptionModel {
 
 func personItems(k call) []ui.DefModel {
 	say, a := k.words, k.actor
-	items := []ui.DefModel{{Term: say.S("account.person"), Value: a.Person.Name}, {Term: say.S("account.email"), Value: a.Person.Email}, {Term: say.S("account.roles"), Value: roleList(say, a)},
-		{Term: say.S("account.groups"), Value: strings.Join(a.Person.Groups, ", ")}, {Term: say.S("account.id"), Component: ui.Copy(ui.CopyModel{Value: string(a.Person.ID), Label: say.S("account.id")})}}
+	items := []ui.DefModel{{Term: say.S("account.person"), Value: a.Person.Name},
+		{Term: say.S("account.email"), Value: a.Person.Email}, {Term: say.S("account.roles"), Value: roleList(say, a)},
+		{Term: say.S("account.groups"), Value: strings.Join(a.Person.Groups, ", ")},
+		{Term: say.S("account.id"), Component: ui.Copy(ui.CopyModel{Value: string(a.Person.ID), Label: say.S("account.id")})}}
 	return items
 }
 
@@ -110,9 +121,11 @@ func roleList(say words, a identity.Actor) string {
 }
 
 func tokenModel(say words, t identity.Token) account.TokenModel {
-	m := account.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID, Created: say.at(t.CreatedAt), Expires: say.around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
-		State:  ui.StateModel{Kind: ui.OK, Word: say.S("account.valid"), Test: "state"},
-		Revoke: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, OpensDialog: "revoke-" + slug(t.ID), Test: "token-revoke"}}
+	m := account.TokenModel{Name: t.Name, ID: identity.TokenPrefix + t.ID, Created: say.at(t.CreatedAt),
+		Expires: say.around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
+		State: ui.StateModel{Kind: ui.OK, Word: say.S("account.valid"), Test: "state"},
+		Revoke: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, OpensDialog: "revoke-" +
+			slug(t.ID), Test: "token-revoke"}}
 	if !t.LastUsedAt.IsZero() {
 		m.Used = say.around(t.LastUsedAt)
 	}
@@ -122,7 +135,8 @@ func tokenModel(say words, t identity.Token) account.TokenModel {
 	return m
 }
 
-// tokenCreate makes a token and answers with its secret, this once. It is no redirect: a secret belongs into no address and no cookie.
+// tokenCreate makes a token and answers with its secret, this once. It is no redirect: a secret belongs into no address
+// and no cookie.
 func (w *Web) tokenCreate(c echo.Context) error {
 	k := w.callOf(c)
 	form := tokenForm{Name: strings.TrimSpace(c.FormValue("name")), Lasts: c.FormValue("lasts")}
@@ -144,7 +158,8 @@ func (w *Web) tokenCreate(c echo.Context) error {
 	now, credential := w.Now(), identity.NewCredential()
 	event := audit.By(k.actor, audit.TokenCreated, now)
 	event.Detail = i18n.Literal(form.Name)
-	token := identity.Token{ID: credential.ID, Name: form.Name, SecretHash: credential.Hash(), Person: k.actor.Person.ID, CreatedAt: now, ExpiresAt: now.Add(life)}
+	token := identity.Token{ID: credential.ID, Name: form.Name, SecretHash: credential.Hash(), Person: k.actor.Person.ID,
+		CreatedAt: now, ExpiresAt: now.Add(life)}
 	if err := w.Tokens.CreateToken(k.ctx, token, event); err != nil {
 		return err
 	}

@@ -13,14 +13,19 @@ func actingStrip(k call) []ui.StripModel {
 	if a.Behind == nil {
 		return nil
 	}
-	return []ui.StripModel{{Kind: ui.Warning, ID: "strip-acting", Test: "acting", Words: k.words.S("web.acting", "Name", a.Person.Name, "Admin", a.Behind.Name, "Until", ui.Clock(a.BehindUntil, time.UTC)+" UTC"),
-		Actions: []ui.ActionModel{{Post: &ui.PostButtonModel{Action: "/acting/end", Button: ui.ButtonModel{Label: k.words.S("web.acting_end"), Small: true, Test: "acting-end"}}}}}}
+	return []ui.StripModel{{Kind: ui.Warning, ID: "strip-acting", Test: "acting", Words: k.words.S("web.acting", "Name",
+		a.Person.Name, "Admin", a.Behind.Name, "Until", ui.Clock(a.BehindUntil, time.UTC)+" UTC"),
+		Actions: []ui.ActionModel{{Post: &ui.PostButtonModel{Action: "/acting/end",
+			Button: ui.ButtonModel{Label: k.words.S("web.acting_end"), Small: true, Test: "acting-end"}}}}}}
 }
 
 // seeAs lets an administrator see the portal as somebody who is none.
 func seeAs(k call, seen identity.Actor) *ui.PostButtonModel {
-	if !identity.Can(k.actor, identity.ActAs, identity.Thing{}) || seen.Is(identity.Admin) || seen.Person.Disabled || seen.Person.ID == k.actor.Person.ID {
+	if !identity.Can(k.actor, identity.ActAs, identity.Thing{}) || seen.Is(identity.Admin) || seen.Person.Disabled ||
+		seen.Person.ID == k.actor.Person.ID {
 		return nil
 	}
-	return &ui.PostButtonModel{Action: peoplePath + "/" + string(seen.Person.ID) + "/see", Button: ui.ButtonModel{Label: k.words.S("tenants.see_as"), Kind: ui.Secondary, Small: true, Icon: "eye", Test: "see-as"}}
+	return &ui.PostButtonModel{Action: peoplePath + "/" + string(seen.Person.ID) + "/see",
+		Button: ui.ButtonModel{Label: k.words.S("tenants.see_as"), Kind: ui.Secondary, Small: true, Icon: "eye",
+			Test: "see-as"}}
 }

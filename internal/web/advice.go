@@ -33,13 +33,16 @@ func (w *Web) adviceList(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: say.S("advice.lead", "Window", say.duration(r.Rule.Window), "After", say.duration(r.Rule.After)),
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("advice.title")}}}, Scopes: adviceScopes(k, scope), AsOf: say.S("advice.never")}
+	m := adviceview.PageModel{Header: ui.HeaderModel{Title: say.S("advice.title"), Lead: say.S("advice.lead", "Window",
+		say.duration(r.Rule.Window), "After", say.duration(r.Rule.After)),
+		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("advice.title")}}},
+		Scopes: adviceScopes(k, scope), AsOf: say.S("advice.never")}
 	if !r.AsOf.IsZero() {
 		m.AsOf = say.S("advice.as_of", "Time", say.at(r.AsOf).Exact)
 	}
 	m.Tiles = ui.TilesModel{Label: say.S("advice.title"), Items: []ui.TileModel{
-		{Label: say.S("advice.tile_saves"), Value: say.money(r.Saves), Detail: say.S("advice.tile_saves_detail"), Test: "advice-saves"},
+		{Label: say.S("advice.tile_saves"), Value: say.money(r.Saves), Detail: say.S("advice.tile_saves_detail"),
+			Test: "advice-saves"},
 		{Label: say.S("advice.tile_smaller"), Value: say.number(float64(ofKind(r.Advice, advice.Smaller)))},
 		{Label: say.S("advice.tile_larger"), Value: say.number(float64(ofKind(r.Advice, advice.Larger)))}}}
 	back := advicePath + "?" + url.Values{"scope": {string(scope)}}.Encode()
@@ -50,7 +53,8 @@ func (w *Web) adviceList(k call) (view, error) {
 	}
 	m.PutTitle = say.S("advice.put", "Count", len(r.Put))
 	for _, a := range r.Put {
-		m.Put = append(m.Put, adviceview.ItemModel{Title: say.S("advice.put_line", "Workload", a.Workload.Name, "Advice", adviceTitle(say, a), "Name", a.Put.Name, "Time", say.at(a.Put.At).Exact), Actions: restoreAction(k, a, back)})
+		m.Put = append(m.Put, adviceview.ItemModel{Title: say.S("advice.put_line", "Workload", a.Workload.Name, "Advice",
+			adviceTitle(say, a), "Name", a.Put.Name, "Time", say.at(a.Put.At).Exact), Actions: restoreAction(k, a, back)})
 	}
 	for _, a := range r.None {
 		words := say.S("advice.why_" + string(a.Why))
@@ -60,7 +64,8 @@ func (w *Web) adviceList(k call) (view, error) {
 		m.None[len(m.None)-1].Names = append(m.None[len(m.None)-1].Names, *adviceWorkload(w, a))
 	}
 	if len(m.Items) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("advice.empty"), Lines: []string{say.S("advice.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("advice.empty"), Lines: []string{say.S("advice.empty_why")},
+			Level: 2, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/usage", wide: true, body: adviceview.Page(m)}, nil
 }
@@ -77,7 +82,8 @@ func ofKind(list []advice.Advice, kind advice.Kind) (n int) {
 func adviceScopes(k call, current usage.Scope) *ui.TabsModel {
 	m := &ui.TabsModel{Label: k.words.S("home.whose")}
 	for _, s := range usage.Scopes(k.actor) {
-		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: advicePath + "?scope=" + string(s), Current: s == current, Test: "scope-" + string(s)})
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: advicePath + "?scope=" +
+			string(s), Current: s == current, Test: "scope-" + string(s)})
 	}
 	if len(m.Items) < 2 {
 		return nil
@@ -106,18 +112,22 @@ func adviceTitle(say words, a advice.Advice) string {
 // adviceItem shows what the advice rests on; back is where its buttons lead.
 func (w *Web) adviceItem(k call, a advice.Advice, back string) adviceview.ItemModel {
 	say := k.words
-	m := adviceview.ItemModel{ID: "advice-" + slug(string(a.Workload.ID)), Title: adviceTitle(say, a), Lead: adviceLead(say, a), Tiles: ui.TilesModel{Label: say.S("advice.evidence"), Items: adviceTiles(say, a)}}
+	m := adviceview.ItemModel{ID: "advice-" + slug(string(a.Workload.ID)), Title: adviceTitle(say, a),
+		Lead: adviceLead(say, a), Tiles: ui.TilesModel{Label: say.S("advice.evidence"), Items: adviceTiles(say, a)}}
 	for _, s := range a.Signs {
-		m.Notes = append(m.Notes, say.S("advice.sign_"+string(s), "Share", say.percent(100*shareOf(s, a.Evidence)), "Memory", say.quantity(a.Workload.Size.Memory)))
+		m.Notes = append(m.Notes, say.S("advice.sign_"+string(s), "Share", say.percent(100*shareOf(s, a.Evidence)), "Memory",
+			say.quantity(a.Workload.Size.Memory)))
 	}
 	if a.Size.Name != "" {
 		m.Notes = append(m.Notes, adviceNotes(say, a)...)
 	}
 	if identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Thing()) {
 		if a.Size.Name != "" && identity.Can(k.actor, identity.SubmitRequest, identity.Thing{Tenant: a.Workload.Tenant}) {
-			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.take", "Size", a.Size.Title), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
+			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.take", "Size",
+				a.Size.Title), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
 		}
-		m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: advicePath + "/" + string(a.Workload.ID) + "/dismiss", Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
+		m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: advicePath + "/" +
+			string(a.Workload.ID) + "/dismiss", Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
 			Button: ui.ButtonModel{Label: say.S("advice.dismiss"), Test: "advice-dismiss"}}})
 	}
 	return m
@@ -139,7 +149,8 @@ func adviceLead(say words, a advice.Advice) string {
 		}
 		return ""
 	}
-	return say.S("advice.lead_seen", "Peak", say.gib(e.PeakMiB/1024), "Has", say.gib(a.Workload.Size.Accelerator.MemoryGiB), "Time", say.duration(e.Until.Sub(e.From)))
+	return say.S("advice.lead_seen", "Peak", say.gib(e.PeakMiB/1024), "Has",
+		say.gib(a.Workload.Size.Accelerator.MemoryGiB), "Time", say.duration(e.Until.Sub(e.From)))
 }
 
 func adviceTiles(say words, a advice.Advice) []ui.TileModel {
@@ -148,41 +159,51 @@ func adviceTiles(say words, a advice.Advice) []ui.TileModel {
 		return nil
 	}
 	bar := func(label string, share float64) *ui.MeterModel {
-		return &ui.MeterModel{Label: label, Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: min(1, share)}}}
+		return &ui.MeterModel{Label: label, Bare: true,
+			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: min(1, share)}}}
 	}
-	tiles := []ui.TileModel{{Label: say.S("advice.peak"), Value: say.gib(e.PeakMiB / 1024), Detail: say.S("advice.peak_of", "Has", say.gib(has)), Test: "advice-peak"},
-		{Label: say.S("advice.mean"), Value: say.percent(e.Mean), Detail: say.S("advice.high", "High", say.percent(e.High)), Meter: bar(say.S("advice.mean"), e.Mean/100), Test: "advice-mean"}}
+	tiles := []ui.TileModel{{Label: say.S("advice.peak"), Value: say.gib(e.PeakMiB / 1024),
+		Detail: say.S("advice.peak_of", "Has", say.gib(has)), Test: "advice-peak"},
+		{Label: say.S("advice.mean"), Value: say.percent(e.Mean), Detail: say.S("advice.high", "High", say.percent(e.High)),
+			Meter: bar(say.S("advice.mean"), e.Mean/100), Test: "advice-mean"}}
 	if has > 0 {
 		tiles[0].Meter = bar(tiles[0].Label, e.PeakMiB/1024/has)
 	}
-	return append(tiles, ui.TileModel{Label: say.S("advice.measured"), Value: say.duration(e.Measured), Detail: say.S("advice.coverage", "Share", say.percent(100*e.Coverage()), "Held", say.duration(e.Held)),
-		Meter: bar(say.S("advice.measured"), e.Coverage()), Test: "advice-measured"})
+	return append(tiles, ui.TileModel{Label: say.S("advice.measured"), Value: say.duration(e.Measured),
+		Detail: say.S("advice.coverage", "Share", say.percent(100*e.Coverage()), "Held", say.duration(e.Held)),
+		Meter:  bar(say.S("advice.measured"), e.Coverage()), Test: "advice-measured"})
 }
 
 // adviceNotes are the differences that nobody measures, and where the money comes from.
 func adviceNotes(say words, a advice.Advice) []string {
 	now, then := a.Workload.Size, a.Size
-	notes := []string{say.S("advice.prices", "Now", say.moneyPerHour(now.PricePerHour), "Then", say.moneyPerHour(then.PricePerHour))}
+	notes := []string{say.S("advice.prices", "Now", say.moneyPerHour(now.PricePerHour), "Then",
+		say.moneyPerHour(then.PricePerHour))}
 	if a.Kind == advice.Smaller && then.Accelerator.MemoryGiB > 0 {
-		notes = append([]string{say.S("advice.room", "Size", then.Title, "Has", say.gib(then.Accelerator.MemoryGiB))}, notes...)
+		notes = append([]string{say.S("advice.room", "Size", then.Title, "Has", say.gib(then.Accelerator.MemoryGiB))},
+			notes...)
 	}
 	if now.CPU != then.CPU || now.Memory != then.Memory {
-		notes = append(notes, say.S("advice.computer", "CPU", then.CPU, "Memory", say.quantity(then.Memory), "OldCPU", now.CPU, "OldMemory", say.quantity(now.Memory)))
+		notes = append(notes, say.S("advice.computer", "CPU", then.CPU, "Memory", say.quantity(then.Memory), "OldCPU",
+			now.CPU, "OldMemory", say.quantity(now.Memory)))
 	}
 	return notes
 }
 
-// takePath is the start page with everything filled in. The old one goes on until somebody stops it: nothing is lost by asking.
+// takePath is the start page with everything filled in. The old one goes on until somebody stops it: nothing is lost by
+// asking.
 func takePath(say words, a advice.Advice) string {
 	w, reason := a.Workload, say.S("advice.reason", "Workload", a.Workload.Name, "Advice", adviceTitle(say, a))
 	if lead := adviceLead(say, a); lead != "" {
 		reason += " " + lead
 	}
-	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name}, "replaces": {string(w.ID)}, "reason": {reason}, "mounts": mountNames(w.Mounts)}
+	q := url.Values{"tenant": {w.Tenant}, "kind": {string(w.Kind)}, "size": {a.Size.Name}, "image": {w.Image.Name},
+		"replaces": {string(w.ID)}, "reason": {reason}, "mounts": mountNames(w.Mounts)}
 	if w.StorageGiB > 0 {
 		q.Set("storage", say.number(float64(w.StorageGiB))+"Gi")
 	}
-	if left := w.Lease.Left(say.now).Truncate(time.Hour); left >= time.Hour && (a.Size.MaxLease == 0 || left <= a.Size.MaxLease.Std()) {
+	if left := w.Lease.Left(say.now).Truncate(time.Hour); left >= time.Hour &&
+		(a.Size.MaxLease == 0 || left <= a.Size.MaxLease.Std()) {
 		q.Set("lease", catalog.Duration(left).String())
 	}
 	return "/start?" + q.Encode()
@@ -192,7 +213,8 @@ func restoreAction(k call, a advice.Advice, back string) []ui.ActionModel {
 	if !identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Thing()) {
 		return nil
 	}
-	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: advicePath + "/" + string(a.Workload.ID) + "/restore", Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: advicePath + "/" + string(a.Workload.ID) + "/restore",
+		Hidden: []ui.HiddenModel{{Name: "back", Value: back}},
 		Button: ui.ButtonModel{Label: k.words.S("advice.restore"), Kind: ui.LinkLike, Small: true, Test: "advice-restore"}}}}
 }
 
@@ -209,7 +231,8 @@ func (w *Web) workloadAdvice(k call, s seen) (workloadview.AdviceModel, error) {
 	back := workloadPath(s.ID)
 	switch {
 	case a.Kind != "" && a.Put != nil:
-		m.Put, m.Actions = k.words.S("advice.put_here", "Advice", adviceTitle(k.words, a), "Name", a.Put.Name), restoreAction(k, a, back)
+		m.Put, m.Actions = k.words.S("advice.put_here", "Advice", adviceTitle(k.words, a), "Name", a.Put.Name),
+			restoreAction(k, a, back)
 	case a.Kind != "":
 		item := w.adviceItem(k, a, back)
 		m.Item = &item
@@ -231,15 +254,19 @@ func (w *Web) replacesNotice(k call, s seen) (*ui.NoticeModel, error) {
 		return nil, err // stopped: there is nothing to do any more
 	}
 	say := k.words
-	n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.replaces_waits", "Name", old.Name), Body: say.S("advice.replaces_waits_body"), Test: "replaces"}
+	n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.replaces_waits", "Name", old.Name),
+		Body: say.S("advice.replaces_waits_body"), Test: "replaces"}
 	if s.State == workload.Running {
-		n.Kind, n.Title, n.Body = ui.OK, say.S("advice.replaces_ready", "Name", old.Name), say.S("advice.replaces_ready_body", "Price", say.moneyPerHour(old.Size.PricePerHour))
+		n.Kind, n.Title, n.Body = ui.OK, say.S("advice.replaces_ready", "Name", old.Name), say.S("advice.replaces_ready_body",
+			"Price", say.moneyPerHour(old.Size.PricePerHour))
 		n.Actions = []ui.ActionModel{}
 		if identity.Can(k.actor, identity.ChangeWorkload, old.Thing()) {
-			n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: workloadPath(old.ID) + "/stop", Button: ui.ButtonModel{Label: say.S("advice.stop_old", "Name", old.Name), Icon: "stop", Test: "stop-old"}}})
+			n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: workloadPath(old.ID) + "/stop",
+				Button: ui.ButtonModel{Label: say.S("advice.stop_old", "Name", old.Name), Icon: "stop", Test: "stop-old"}}})
 		}
 	}
-	n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.open_old", "Name", old.Name), Href: workloadPath(old.ID), Kind: ui.LinkLike, Test: "open-old"}})
+	n.Actions = append(n.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.open_old", "Name",
+		old.Name), Href: workloadPath(old.ID), Kind: ui.LinkLike, Test: "open-old"}})
 	return n, nil
 }
 
@@ -253,7 +280,8 @@ func (w *Web) startReplaces(k call, form StartForm) *ui.NoticeModel {
 		return nil // sending says what is wrong
 	}
 	say := k.words
-	n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.start_title", "Name", old.Name), Body: say.S("advice.start_body", "Name", old.Name), Test: "start-replaces"}
+	n := &ui.NoticeModel{Kind: ui.Info, Title: say.S("advice.start_title", "Name", old.Name),
+		Body: say.S("advice.start_body", "Name", old.Name), Test: "start-replaces"}
 	if old.Volume != "" {
 		n.Items = []string{say.S("advice.start_storage", "Volume", old.Volume)}
 	}
@@ -268,7 +296,8 @@ func (w *Web) adviceRestore(c echo.Context) error {
 	return w.adviceDo(c, "advice-restored", w.Advice.Restore)
 }
 
-func (w *Web) adviceDo(c echo.Context, flash string, do func(ctx context.Context, a identity.Actor, id workload.ID) (advice.Advice, error)) error {
+func (w *Web) adviceDo(c echo.Context, flash string, do func(ctx context.Context, a identity.Actor,
+	id workload.ID) (advice.Advice, error)) error {
 	k := w.callOf(c)
 	if _, err := do(k.ctx, k.actor, workload.ID(c.Param("id"))); err != nil {
 		return err
@@ -278,5 +307,6 @@ func (w *Web) adviceDo(c echo.Context, flash string, do func(ctx context.Context
 
 // adviceLink leads there from the page of usage.
 func adviceLink(say words) ui.ActionModel {
-	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.Say(i18n.T("advice.open")), Href: advicePath, Icon: "usage", Test: "open-advice"}}
+	return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.Say(i18n.T("advice.open")), Href: advicePath, Icon: "usage",
+		Test: "open-advice"}}
 }

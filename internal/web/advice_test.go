@@ -20,13 +20,15 @@ func sized() *webtest.World {
 	return w
 }
 
-// TestAdviceIsDismissedAndShownAgain: what a page says of a size can be put away and comes back, by whoever may change the workload and by nobody else.
+// TestAdviceIsDismissedAndShownAgain: what a page says of a size can be put away and comes back, by whoever may change
+// the workload and by nobody else.
 func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	t.Parallel()
 	w := sized()
 	const page = "/workloads/w-digits"
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
-	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.", "At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
+	wantSaid(t, doc, "advice", "MIG slice 10 GB would do, and saves €2,445.50 a month.",
+		"At most 6 GiB of 80 GiB GPU memory were used in 14 d.", "3 %", "€0.55")
 	take, _ := part(doc, "advice-take").Attr("href")
 	form := read(t, w.Get(webtest.Anna, take), http.StatusOK)
 	wantSaid(t, form, "start-replaces", "In place of digits", "digits-home")
@@ -55,18 +57,21 @@ func TestAdviceIsDismissedAndShownAgain(t *testing.T) {
 	wantSaid(t, read(t, w.Get(webtest.Anna, page), http.StatusOK), "advice", "saves")
 
 	read(t, w.Post(webtest.Anna, "/usage/advice/w-train-resnet/dismiss", back), http.StatusConflict)
-	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss", url.Values{"back": {"https://example.org/"}})); strings.Contains(to, "example.org") {
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/usage/advice/w-digits/dismiss",
+		url.Values{"back": {"https://example.org/"}})); strings.Contains(to, "example.org") {
 		t.Errorf("want no way to another site, got %s", to)
 	}
 }
 
-// TestTheOldOneIsStoppedOnceTheNewOneIsReady: a start in another's place says so on its page, and offers to stop the other when it is ready; by then not before.
+// TestTheOldOneIsStoppedOnceTheNewOneIsReady: a start in another's place says so on its page, and offers to stop the
+// other when it is ready; by then not before.
 func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 	t.Parallel()
 	w := sized()
 	b := w.Workload("digits-2", webtest.Anna, "mig-1g.10gb").Queued("", time.Minute)
 	w.Add(b)
-	w.Reqs[request.ID(b.Request)] = request.Request{ID: request.ID(b.Request), Kind: request.StartKind, State: request.Approved, Asker: webtest.Anna.ID, Wish: request.Wish{Tenant: "vision", Replaces: "w-digits"}}
+	w.Reqs[request.ID(b.Request)] = request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
+		State: request.Approved, Asker: webtest.Anna.ID, Wish: request.Wish{Tenant: "vision", Replaces: "w-digits"}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
 	wantSaid(t, doc, "replaces", "Starts in place of digits")
 	wantAbsent(t, doc, "stop-old")
@@ -84,7 +89,9 @@ func TestOnlyOnesOwnIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := sized()
 	ask := func(replaces workload.ID) error {
-		_, err := w.RequestService.Submit(t.Context(), w.Actor(webtest.Anna), request.Draft{Kind: "notebook", Tenant: "vision", Size: "mig-1g.10gb", Image: "jupyterlab", Lease: "2h", Reason: "smaller", Replaces: replaces})
+		_, err := w.RequestService.Submit(t.Context(), w.Actor(webtest.Anna),
+			request.Draft{Kind: "notebook", Tenant: "vision", Size: "mig-1g.10gb", Image: "jupyterlab", Lease: "2h",
+				Reason: "smaller", Replaces: replaces})
 		return err
 	}
 	if err := ask("w-digits"); err != nil {

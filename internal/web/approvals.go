@@ -41,7 +41,8 @@ type typed struct{ Note, Size, Lease string }
 
 // approvalsView shows the list with one request beside it: the one in the address, else the oldest.
 func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
-	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage, Cursor: k.get("cursor")})
+	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeInbox, request.Filter{Oldest: true, Limit: inboxPage,
+		Cursor: k.get("cursor")})
 	if err != nil {
 		return view{}, err
 	}
@@ -63,10 +64,13 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	}
 	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: inboxLead(k.words, waiting),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath, Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
-	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{}, next)}
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath,
+			Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
+	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{},
+		next)}
 	for _, r := range items {
-		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID, slices.Contains(ticked, string(r.ID))))
+		m.List.Rows = append(m.List.Rows, inboxRow(k, r, chosen != nil && r.ID == chosen.ID,
+			slices.Contains(ticked, string(r.ID))))
 	}
 	if len(items) > 1 {
 		m.List.Bulk = bulkForm(k)
@@ -78,7 +82,8 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	m.Seats, m.List.Seats = seats, seats
 	whole := []part{{id: "inbox-page", draw: func(words) templ.Component { return requests.Inbox(m) }}}
 	if chosen == nil {
-		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"), Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "ok", Kind: ui.OK, Title: k.words.S("requests.inbox_empty"),
+			Lines: []string{k.words.S("requests.inbox_empty_why")}, Test: "empty"}
 		return view{title: m.Header.Title, nav: "/approvals", body: requests.Inbox(m), parts: whole}, nil
 	}
 	detail, err := w.approvalDetail(k, *chosen, items, was, problemsOf(cause))
@@ -105,7 +110,8 @@ func inboxLead(say words, waiting int) string {
 	return say.S("requests.inbox_lead", "Count", waiting)
 }
 
-// seatWaits are the requests that somebody approved and that wait for a licence seat, as far as the reader could still say no; nil where there are none.
+// seatWaits are the requests that somebody approved and that wait for a licence seat, as far as the reader could still
+// say no; nil where there are none.
 func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineModel, error) {
 	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
 	m := &requests.SeatLineModel{}
@@ -139,7 +145,8 @@ func (w *Web) chosenRequest(k call, items []request.Request) (*request.Request, 
 	return &items[0], nil
 }
 
-// inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for the one of before goes with that.
+// inboxRow carries the version in its ids: a request that changes becomes another row, and a tick that was meant for
+// the one of before goes with that.
 func inboxRow(k call, r request.Request, selected, ticked bool) requests.InboxRowModel {
 	say := k.words
 	id := slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
@@ -148,8 +155,9 @@ func inboxRow(k call, r request.Request, selected, ticked bool) requests.InboxRo
 		what += " · " + say.S("requests.handed_row", "From", given.FromName)
 	}
 	return requests.InboxRowModel{
-		Row:   ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
-		Tick:  requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName, "Size", r.Wish.Size.Title), Checked: ticked},
+		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
+		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
+			"Size", r.Wish.Size.Title), Checked: ticked},
 		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: what},
 		Asked: say.around(r.CreatedAt),
 	}
@@ -162,13 +170,16 @@ func inboxWhat(say words, r request.Request) string {
 	return r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)
 }
 
-func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed, problems []fault.Field) (requests.DetailModel, error) {
+func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed,
+	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
-	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title), Lead: requestKind(say, r) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
+	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title),
+		Lead: requestKind(say, r) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
 		Items: detailItems(say, r)}
 	for _, other := range waiting {
 		if other.ID != r.ID && other.Wish.Size.Name == r.Wish.Size.Name {
-			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Wish.Tenant, "Duration", say.duration(say.now.Sub(other.CreatedAt))))
+			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Wish.Tenant, "Duration",
+				say.duration(say.now.Sub(other.CreatedAt))))
 		}
 	}
 	past, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Asker: r.Asker, Limit: 6})
@@ -186,7 +197,8 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 	if err != nil {
 		return m, err
 	}
-	m.Past = say.S("requests.past", "Count", granted.Requests, "Money", say.money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.PastDays)
+	m.Past = say.S("requests.past", "Count", granted.Requests, "Money",
+		say.money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.PastDays)
 	if m.Similar, err = w.similar(k, r); err != nil {
 		return m, err
 	}
@@ -200,20 +212,25 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 func detailItems(say words, r request.Request) []ui.DefModel {
 	wish := []ui.DefModel{
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
-		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: strings.TrimSuffix(say.moneyPerHour(r.Wish.Size.PricePerHour)+" · "+besidePrice(say, r), " · "), Test: "estimate"},
+		{Term: say.S("requests.col_price"), Value: requestPrice(say, r),
+			About: strings.TrimSuffix(say.moneyPerHour(r.Wish.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
+			Test:  "estimate"},
 		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
 	}
 	if r.Kind == request.QuotaKind {
 		wish = askedItems(say, r)
 	}
-	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))}}, wish, []ui.DefModel{
-		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
-		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
+	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))}},
+		wish, []ui.DefModel{
+			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
+			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
 }
 
-// similar are the last requests for the same size that were decided, of all that the reader may see, but not those of the same asker, who stand beside.
+// similar are the last requests for the same size that were decided, of all that the reader may see, but not those of
+// the same asker, who stand beside.
 func (w *Web) similar(k call, r request.Request) ([]requests.RowModel, error) {
-	list, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Size: r.Wish.Size.Name, States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
+	list, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Size: r.Wish.Size.Name,
+		States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
 	var rows []requests.RowModel
 	for _, s := range list {
 		if s.Asker == r.Asker || len(s.Steps()) == 0 || len(rows) == similarShown {
@@ -245,7 +262,8 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 		}
 		for _, h := range r.Handed() {
 			if h.Step == i {
-				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.handed", "From", h.FromName, "To", h.ToName, "Reason", h.Reason))
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.handed", "From", h.FromName, "To",
+					h.ToName, "Reason", h.Reason))
 			}
 		}
 		if at, then := r.Escalates(); item.State == ui.StepCurrent && len(then) > 0 {
@@ -253,7 +271,8 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 			if !say.now.Before(at) {
 				id = "requests.escalated"
 			}
-			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At", say.at(at).Exact))
+			item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S(id, "By", policy.WhoOf(then, false), "At",
+				say.at(at).Exact))
 		}
 		m.Items = append(m.Items, item)
 	}
@@ -308,10 +327,12 @@ func (w *Web) askedFor(say words, c *policy.Change) string {
 }
 
 // decideForm has a field and two buttons; why says what stands against deciding.
-func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.Field) (m requests.DecideModel, why string) {
+func (w *Web) decideForm(k call, r request.Request, was typed,
+	problems []fault.Field) (m requests.DecideModel, why string) {
 	say := k.words
 	if r.State != request.Pending {
-		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " + say.say(r.Decision.Sentence)
+		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " +
+			say.say(r.Decision.Sentence)
 	}
 	may := w.Requests.MayDecide
 	if r.WaitsForSeat() {
@@ -321,23 +342,30 @@ func (w *Web) decideForm(k call, r request.Request, was typed, problems []fault.
 		return m, say.say(fault.As(err).Sentence)
 	}
 	m = requests.DecideModel{
-		Form:    ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide", Hidden: []ui.HiddenModel{{Name: "seen", Value: k.get("seen")}}},
-		Less:    w.lessFields(say, r, was, problems),
-		Open:    was.Size != "" || was.Lease != "",
-		Note:    ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"), Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: wrongIn(say, problems, "note"), Test: "note"},
-		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a", Test: "approve"},
-		Reject:  ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r", FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
+		Form: ui.FormModel{ID: "decide", Action: approvalPath(r.ID) + "/approve", Test: "decide",
+			Hidden: []ui.HiddenModel{{Name: "seen", Value: k.get("seen")}}},
+		Less: w.lessFields(say, r, was, problems),
+		Open: was.Size != "" || was.Lease != "",
+		Note: ui.FieldModel{Name: "note", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.note_label"),
+			Hint: say.S("requests.note_hint"), MaxLength: 500, Value: was.Note, Error: wrongIn(say, problems, "note"),
+			Test: "note"},
+		Approve: ui.ButtonModel{Label: say.S("requests.approve"), Kind: ui.Primary, Icon: "check", Shortcut: "a",
+			Test: "approve"},
+		Reject: ui.ButtonModel{Label: say.S("requests.reject"), Kind: ui.DangerSecondary, Icon: "cross", Shortcut: "r",
+			FormAction: approvalPath(r.ID) + "/reject", Test: "reject"},
 	}
 	if r.WaitsForSeat() { // a yes was said already
 		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
 		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
 	}
 	if w.Requests.MayHand(k.actor, r) == nil {
-		m.Hand = &ui.LinkButtonModel{Label: say.S("requests.hand"), Href: approvalPath(r.ID) + "/hand", Kind: ui.LinkLike, Test: "hand"}
+		m.Hand = &ui.LinkButtonModel{Label: say.S("requests.hand"), Href: approvalPath(r.ID) + "/hand", Kind: ui.LinkLike,
+			Test: "hand"}
 	}
 	if k.get("seen") != strconv.FormatInt(r.Version, 10) {
 		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.say(i18n.T("request.changed")), Alert: true, Test: "stale",
-			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.look_again"), Href: approvalPath(r.ID), Small: true, Test: "look-again"}}}}
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.look_again"), Href: approvalPath(r.ID),
+				Small: true, Test: "look-again"}}}}
 	}
 	return m, ""
 }
@@ -349,14 +377,17 @@ func (w *Web) lessFields(say words, r request.Request, was typed, problems []fau
 	}
 	var fields []ui.FieldModel
 	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
-		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"), Value: was.Size, Error: wrongIn(say, problems, "size"), Test: "less-size",
+		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"),
+			Value: was.Size, Error: wrongIn(say, problems, "size"), Test: "less-size",
 			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Wish.Size.Title)}}}
 		for _, s := range smaller {
-			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " + say.moneyPerHour(s.PricePerHour)})
+			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " +
+				say.moneyPerHour(s.PricePerHour)})
 		}
 		fields = append(fields, size)
 	}
-	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"), Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Wish.Lease.String()),
+	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"),
+		Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Wish.Lease.String()),
 		Error: wrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"})
 }
 
@@ -381,7 +412,8 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 	if fit.Known {
 		m.Bars = append(m.Bars, capacityBar(say, r, fit))
 	} else {
-		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"), Test: "capacity"})
+		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
+			Test: "capacity"})
 	}
 	if t, ok := w.Site().Directory.ByName(r.Wish.Tenant); ok {
 		quotas, err := w.Requests.Quotas(k.ctx, t)
@@ -424,8 +456,10 @@ func (w *Web) fit(ctx context.Context, r request.Request) inventory.Fit {
 func capacityBar(say words, r request.Request, fit inventory.Fit) ui.MeterModel {
 	whole := float64(max(fit.Total, 1))
 	held := max(0, fit.Total-fit.Free)
-	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_change", "Before", fit.Free, "After", max(0, fit.Free-1), "Total", fit.Total), Legend: true, Test: "capacity",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole, Words: say.S("requests.held", "Count", held)}}}
+	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_change", "Before", fit.Free, "After",
+		max(0, fit.Free-1), "Total", fit.Total), Legend: true, Test: "capacity",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / whole, Words: say.S("requests.held", "Count",
+			held)}}}
 	if r.Kind == request.StartKind && fit.Free > 0 {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})
 	}
@@ -458,7 +492,8 @@ func (w *Web) decide(c echo.Context, verb request.Verb) error {
 	return w.reply(c, k, page{name: approvalsPage.name}, v, statusOf(err))
 }
 
-// seenIn reads the version that a form was made of. One that cannot be read is none that ever was, so that the answer is a conflict.
+// seenIn reads the version that a form was made of. One that cannot be read is none that ever was, so that the answer
+// is a conflict.
 func seenIn(text string) int64 {
 	if text == "" {
 		return 0

@@ -20,8 +20,8 @@ func tickOf(r request.Request) string {
 	return string(r.ID) + "@" + strconv.FormatInt(r.Version, 10)
 }
 
-// tickedIDs are the rows that the address asks to have ticked: "all" is those of this page. The stream of the page gets their names, so that a request that comes later is
-// never ticked by itself.
+// tickedIDs are the rows that the address asks to have ticked: "all" is those of this page. The stream of the page gets
+// their names, so that a request that comes later is never ticked by itself.
 func tickedIDs(k call, items []request.Request) []string {
 	switch tick := k.get("tick"); tick {
 	case "":
@@ -48,15 +48,20 @@ func bulkForm(k call) *requests.BulkModel {
 		}
 	}
 	return &requests.BulkModel{
-		Form:    ui.FormModel{ID: "bulk", Action: "/approvals/bulk", Test: "bulk"},
-		Note:    ui.FieldModel{ID: "bulk-note", Name: "note", Label: say.S("requests.bulk_note"), MaxLength: 500, Autocomplete: "off", Test: "bulk-note"},
-		All:     ui.LinkButtonModel{Label: say.S("requests.tick_all"), Href: "/approvals?" + all.Encode(), Kind: ui.LinkLike, Test: "tick-all"},
-		Approve: ui.ButtonModel{Label: say.S("requests.bulk_approve"), Kind: ui.Secondary, Icon: "check", Name: "verb", Value: string(request.ApproveVerb), Test: "bulk-approve"},
-		Reject:  ui.ButtonModel{Label: say.S("requests.bulk_reject"), Kind: ui.DangerSecondary, Icon: "cross", Name: "verb", Value: string(request.RejectVerb), Test: "bulk-reject"},
+		Form: ui.FormModel{ID: "bulk", Action: "/approvals/bulk", Test: "bulk"},
+		Note: ui.FieldModel{ID: "bulk-note", Name: "note", Label: say.S("requests.bulk_note"), MaxLength: 500,
+			Autocomplete: "off", Test: "bulk-note"},
+		All: ui.LinkButtonModel{Label: say.S("requests.tick_all"), Href: "/approvals?" + all.Encode(), Kind: ui.LinkLike,
+			Test: "tick-all"},
+		Approve: ui.ButtonModel{Label: say.S("requests.bulk_approve"), Kind: ui.Secondary, Icon: "check", Name: "verb",
+			Value: string(request.ApproveVerb), Test: "bulk-approve"},
+		Reject: ui.ButtonModel{Label: say.S("requests.bulk_reject"), Kind: ui.DangerSecondary, Icon: "cross", Name: "verb",
+			Value: string(request.RejectVerb), Test: "bulk-reject"},
 	}
 }
 
-// decideSeveral gives each ticked request the same answer, one after the other. Each is a decision of its own: some may go through and others not.
+// decideSeveral gives each ticked request the same answer, one after the other. Each is a decision of its own: some may
+// go through and others not.
 func (w *Web) decideSeveral(c echo.Context) error {
 	k := w.callOf(c)
 	form, err := c.FormParams()
@@ -72,8 +77,11 @@ func (w *Web) decideSeveral(c echo.Context) error {
 		}
 		return w.reply(c, k, page{name: approvalsPage.name}, v, statusOf(none))
 	}
-	m := requests.OutcomesModel{Header: ui.HeaderModel{Title: k.words.S("requests.outcomes"), Crumbs: []ui.CrumbModel{{Label: k.words.S("requests.inbox"), Href: "/approvals"}, {Label: k.words.S("requests.outcomes")}}},
-		Back: ui.LinkButtonModel{Label: k.words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary, Test: "to-inbox"}}
+	m := requests.OutcomesModel{Header: ui.HeaderModel{Title: k.words.S("requests.outcomes"),
+		Crumbs: []ui.CrumbModel{{Label: k.words.S("requests.inbox"), Href: "/approvals"},
+			{Label: k.words.S("requests.outcomes")}}},
+		Back: ui.LinkButtonModel{Label: k.words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary,
+			Test: "to-inbox"}}
 	for _, tick := range ticks {
 		m.Rows = append(m.Rows, w.decideOne(k, tick, request.Said{Verb: verb, Note: form.Get("note")}))
 	}
@@ -90,11 +98,14 @@ func (w *Web) decideOne(k call, tick string, said request.Said) requests.Outcome
 		if said.Verb == request.RejectVerb {
 			kind = ui.OK // it was done as it was meant
 		}
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: r.Wish.Size.Title},
-			State: ui.StateModel{Kind: kind, Word: upperFirst(k.words.Say(i18n.T("request.state." + string(r.State)))), Test: "state"}}
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID),
+			Detail: r.Wish.Size.Title},
+			State: ui.StateModel{Kind: kind, Word: upperFirst(k.words.Say(i18n.T("request.state." + string(r.State)))),
+				Test: "state"}}
 	}
 	m := requests.OutcomeModel{Name: ui.StackModel{Title: id, Href: approvalPath(request.ID(id))},
-		State: ui.StateModel{Kind: ui.Danger, Word: k.words.S("requests.not_done"), Detail: k.words.say(fault.As(err).Sentence), Test: "state"}}
+		State: ui.StateModel{Kind: ui.Danger, Word: k.words.S("requests.not_done"),
+			Detail: k.words.say(fault.As(err).Sentence), Test: "state"}}
 	if r, err := w.Requests.Get(k.ctx, k.actor, request.ID(id)); err == nil {
 		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Wish.Tenant, r.Wish.Size.Title
 	}

@@ -16,10 +16,12 @@ import (
 // handedModels say that it was given to this person, or give the way to undo that they gave it away.
 func handedModels(k call, r request.Request) (given *ui.NoticeModel, back *ui.PostButtonModel) {
 	if h, ok := r.HandedTo(k.actor.Person.ID); ok {
-		given = &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("requests.handed_you", "From", h.FromName), Body: h.Reason, Test: "given"}
+		given = &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("requests.handed_you", "From", h.FromName), Body: h.Reason,
+			Test: "given"}
 	}
 	if _, ok := r.HandedBy(k.actor.Person.ID); ok {
-		back = &ui.PostButtonModel{Action: approvalPath(r.ID) + "/take-back", Button: ui.ButtonModel{Label: k.words.S("requests.take_back"), Kind: ui.Secondary, Test: "take-back"}}
+		back = &ui.PostButtonModel{Action: approvalPath(r.ID) + "/take-back",
+			Button: ui.ButtonModel{Label: k.words.S("requests.take_back"), Kind: ui.Secondary, Test: "take-back"}}
 	}
 	return given, back
 }
@@ -40,10 +42,12 @@ func (w *Web) handView(k call, r request.Request, was request.Given, problems []
 		return view{}, err
 	}
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("requests.hand_title", "Name", r.AskerName), Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("requests.hand")}}},
+		Header: ui.HeaderModel{Title: say.S("requests.hand_title", "Name", r.AskerName),
+			Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("requests.hand")}}},
 		Lead:   say.S("requests.hand_lead"),
 		Errors: formErrors(say, problems),
-		Form:   ui.FormModel{ID: "hand", Action: approvalPath(r.ID) + "/hand", Hidden: []ui.HiddenModel{{Name: "seen", Value: strconv.FormatInt(r.Version, 10)}}, Test: "hand-form"},
+		Form: ui.FormModel{ID: "hand", Action: approvalPath(r.ID) + "/hand",
+			Hidden: []ui.HiddenModel{{Name: "seen", Value: strconv.FormatInt(r.Version, 10)}}, Test: "hand-form"},
 		Button: ui.ButtonModel{Label: say.S("requests.hand_go"), Kind: ui.Primary, Icon: "check", Test: "hand-go"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: approvalPath(r.ID), Kind: ui.LinkLike},
 	}
@@ -51,18 +55,24 @@ func (w *Web) handView(k call, r request.Request, was request.Given, problems []
 		m.Lead, m.Button.Disabled = say.S("requests.hand_nobody"), true
 		return view{title: m.Header.Title, nav: "/approvals", body: workloadview.Ask(m)}, nil
 	}
-	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("requests.hand_to"), Hint: say.S("requests.hand_to_hint"), Value: string(was.To), Required: true, Error: wrongIn(say, problems, "person"), Test: "hand-to"}
+	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("requests.hand_to"),
+		Hint: say.S("requests.hand_to_hint"), Value: string(was.To), Required: true, Error: wrongIn(say, problems, "person"),
+		Test: "hand-to"}
 	for _, p := range people {
-		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email, Selected: len(people) == 1 || p.ID == was.To})
+		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
+			Selected: len(people) == 1 || p.ID == was.To})
 	}
-	m.Fields = []ui.FieldModel{who, {ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("requests.hand_why"), Value: was.Reason, Required: true, MaxLength: 500, Error: wrongIn(say, problems, "reason"), Test: "hand-why"}}
+	m.Fields = []ui.FieldModel{who, {ID: "reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
+		Label: say.S("requests.hand_why"), Value: was.Reason, Required: true, MaxLength: 500,
+		Error: wrongIn(say, problems, "reason"), Test: "hand-why"}}
 	return view{title: m.Header.Title, nav: "/approvals", body: workloadview.Ask(m)}, nil
 }
 
 func (w *Web) hand(c echo.Context) error {
 	k := w.callOf(c)
 	id := request.ID(c.Param("id"))
-	was := request.Given{To: identity.PersonID(c.FormValue("person")), Reason: strings.TrimSpace(c.FormValue("reason")), Seen: seenIn(c.FormValue("seen"))}
+	was := request.Given{To: identity.PersonID(c.FormValue("person")), Reason: strings.TrimSpace(c.FormValue("reason")),
+		Seen: seenIn(c.FormValue("seen"))}
 	_, err := w.Requests.Hand(k.ctx, k.actor, id, was)
 	switch {
 	case err == nil:

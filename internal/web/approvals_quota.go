@@ -11,12 +11,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// An ask for more quota starts nothing: it has no image, no length and no price, and takes no card from anybody. What matters is how many the team may hold, how
-// many it does, and how many there are.
+// An ask for more quota starts nothing: it has no image, no length and no price, and takes no card from anybody. What
+// matters is how many the team may hold, how many it does, and how many there are.
 
 // askedItems are what stands of an ask where a start has its size, image, length and price.
 func askedItems(say words, r request.Request) []ui.DefModel {
-	return []ui.DefModel{{Term: say.S("team.more_amount"), Value: say.S("requests.quota_amount", "Amount", r.Wish.Amount), Test: "amount"}}
+	return []ui.DefModel{{Term: say.S("team.more_amount"), Value: say.S("requests.quota_amount", "Amount", r.Wish.Amount),
+		Test: "amount"}}
 }
 
 // quotaTakes is what an approval of more quota would change.
@@ -32,7 +33,8 @@ func (w *Web) quotaTakes(k call, r request.Request) (requests.BarsModel, error) 
 	}
 	fit := w.everywhere(k.ctx, r.Wish.Size)
 	if !fit.Known {
-		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"), Test: "capacity"})
+		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
+			Test: "capacity"})
 		return m, nil
 	}
 	m.Bars = append(m.Bars, stockBar(say, fit, r.Wish.Amount))
@@ -54,8 +56,10 @@ func (w *Web) everywhere(ctx context.Context, size catalog.Size) inventory.Fit {
 // raiseBar draws what the team holds, and what it may hold more.
 func raiseBar(say words, team string, q request.Quota, r request.Request) ui.MeterModel {
 	whole := float64(max(q.Limit, q.Used, r.Wish.Amount, 1))
-	m := ui.MeterModel{Label: say.S("requests.quota", "Team", team), Value: say.S("requests.quota_change", "Before", q.Limit, "After", max(q.Limit, r.Wish.Amount)), Legend: true, Test: "quota",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole, Words: say.S("requests.held", "Count", q.Used)}}}
+	m := ui.MeterModel{Label: say.S("requests.quota", "Team", team), Value: say.S("requests.quota_change", "Before",
+		q.Limit, "After", max(q.Limit, r.Wish.Amount)), Legend: true, Test: "quota",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole, Words: say.S("requests.held", "Count",
+			q.Used)}}}
 	if more := r.Wish.Amount - max(q.Limit, q.Used); r.State == request.Pending && more > 0 {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillFree, Share: float64(max(0, q.Limit-q.Used)) / whole},
 			ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole, Words: say.S("requests.quota_more", "Count", more)})
@@ -66,8 +70,10 @@ func raiseBar(say words, team string, q request.Quota, r request.Request) ui.Met
 // stockBar is what there is of the size for everybody; a promise of more than that can never be kept.
 func stockBar(say words, fit inventory.Fit, amount int) ui.MeterModel {
 	held := max(0, fit.Total-fit.Free)
-	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_of", "Free", fit.Free, "Total", fit.Total), Legend: true, Test: "capacity",
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / float64(max(fit.Total, 1)), Words: say.S("requests.held", "Count", held)}}}
+	m := ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("requests.free_of", "Free", fit.Free, "Total",
+		fit.Total), Legend: true, Test: "capacity",
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(held) / float64(max(fit.Total, 1)),
+			Words: say.S("requests.held", "Count", held)}}}
 	if amount > fit.Total {
 		m.Segments[0].Fill, m.Detail = ui.FillWarning, say.S("requests.quota_beyond", "Total", fit.Total)
 	}

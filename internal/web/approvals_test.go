@@ -19,14 +19,17 @@ func TestYesBut(t *testing.T) {
 	w := webtest.Busy()
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
-	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}}), http.StatusUnprocessableEntity)
+	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}}),
+		http.StatusUnprocessableEntity)
 	wantSaid(t, more, "form-errors", "At most 4 h")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
 		t.Error("what was typed stays and is shown")
 	}
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"size": {"mig-1g.10gb"}, "lease": {"2h"}, "note": {"A slice first."}, "seen": {"1"}}))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"size": {"mig-1g.10gb"},
+		"lease": {"2h"}, "note": {"A slice first."}, "seen": {"1"}}))
 	r := w.Reqs["r-anna1"]
-	if work := w.Works[r.Workload]; r.State != request.Approved || work.Size.Name != "mig-1g.10gb" || work.Lease.Until.Sub(work.Lease.From) != 2*time.Hour {
+	if work := w.Works[r.Workload]; r.State != request.Approved || work.Size.Name != "mig-1g.10gb" ||
+		work.Lease.Until.Sub(work.Lease.From) != 2*time.Hour {
 		t.Errorf("want a slice for two hours, got %s %s %v", r.State, work.Size.Name, work.Lease)
 	}
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
@@ -56,22 +59,27 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	if got, _ := part(form, "edit-lease").Attr("value"); got != "4h" {
 		t.Errorf("it begins with what was asked, got %q", got)
 	}
-	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"}, "seen": {seen}}), http.StatusUnprocessableEntity)
+	bad := read(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"lease": {"soon"}, "reason": {"other words"},
+		"seen": {seen}}), http.StatusUnprocessableEntity)
 	wantSaid(t, bad, "form-errors", "length of time")
 	if bad.Find("textarea[name=reason]").Text() != "other words" {
 		t.Error("what was typed stays")
 	}
-	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"6h"}, "reason": {"other words"}, "seen": {seen}}))
-	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Wish.Lease.String() != "6h" || r.Wish.Reason != "other words" {
+	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"6h"},
+		"reason": {"other words"}, "seen": {seen}}))
+	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Wish.Lease.String() != "6h" ||
+		r.Wish.Reason != "other words" {
 		t.Errorf("want it changed, got %+v", r.Wish)
 	}
 
 	stale := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {seen}}), http.StatusConflict)
 	wantSaid(t, stale, "form-errors", "has changed since you saw it")
-	if now, _ := stale.Find("#decide input[name=seen]").Attr("value"); now == seen || w.Reqs["r-anna1"].State != request.Pending {
+	if now, _ := stale.Find("#decide input[name=seen]").Attr("value"); now == seen ||
+		w.Reqs["r-anna1"].State != request.Pending {
 		t.Error("nothing was decided, and the page that comes back is the one of now")
 	}
-	open := read(t, w.Get(webtest.Carla, "/approvals/r-anna1?seen="+seen), http.StatusOK) // what the stream of the open page draws
+	// what the stream of the open page draws
+	open := read(t, w.Get(webtest.Carla, "/approvals/r-anna1?seen="+seen), http.StatusOK)
 	wantSaid(t, open, "stale", "has changed")
 	if still, _ := open.Find("#decide input[name=seen]").Attr("value"); still != seen {
 		t.Errorf("an open form never comes to mean another version, got %q", still)
@@ -128,7 +136,8 @@ func TestSeveralAtOnce(t *testing.T) {
 		who, _, _ := strings.Cut(said(row), " ·")
 		got[who] = said(row.Find("[data-test=state]"))
 	}
-	if len(got) != 2 || !strings.Contains(got["Anna Albers"], "Approved") || !strings.Contains(got["Olaf Oster"], "Your team uses 1 of 1") {
+	if len(got) != 2 || !strings.Contains(got["Anna Albers"], "Approved") ||
+		!strings.Contains(got["Olaf Oster"], "Your team uses 1 of 1") {
 		t.Errorf("want one granted and one not, each with its reason, got %v", got)
 	}
 	if w.Reqs["r-anna1"].Decision.Note != "for the demo" || w.Reqs["r-olaf1"].State != request.Pending {
@@ -138,11 +147,13 @@ func TestSeveralAtOnce(t *testing.T) {
 	wantSaid(t, again, "outcomes", "already decided: approved")
 
 	form.Set("verb", "reject")
-	wantSaid(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided", "There is no request", "Nobody decides their own")
+	wantSaid(t, read(t, w.Post(webtest.Anna, "/approvals/bulk", form), http.StatusOK), "outcomes", "Not decided",
+		"There is no request", "Nobody decides their own")
 	if w.Reqs["r-olaf1"].State != request.Pending {
 		t.Error("nobody is turned down by somebody without the right")
 	}
-	for name, wrong := range map[string]url.Values{"nothing ticked": {"verb": {"approve"}}, "no verb": {"request": {"r-olaf1@1"}}} {
+	for name, wrong := range map[string]url.Values{"nothing ticked": {"verb": {"approve"}},
+		"no verb": {"request": {"r-olaf1@1"}}} {
 		if got := w.Post(webtest.Carla, "/approvals/bulk", wrong).Code; got != http.StatusUnprocessableEntity {
 			t.Errorf("%s: want 422, got %d", name, got)
 		}
@@ -155,7 +166,8 @@ func TestAStandIn(t *testing.T) {
 	w := webtest.Busy()
 	const path = "/approvals/stand-ins"
 	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
-	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
+	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"},
+		"until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
 		t.Errorf("who decides nothing names nobody: want 403, got %d", got)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "standin-nobody", "zz")
@@ -163,10 +175,13 @@ func TestAStandIn(t *testing.T) {
 	wantSaid(t, found, "standin-who", "Ben Brandt", "ben@example.org")
 
 	form := url.Values{"find": {"ben"}, "person": {string(webtest.Ben.ID)}, "from": {"soon"}, "until": {"2026-11-22"}}
-	wantSaid(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors", "year, month and day")
+	wantSaid(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors",
+		"year, month and day")
 	form.Set("from", "2026-11-21")
-	self := url.Values{"find": {"carla"}, "person": {string(webtest.Carla.ID)}, "from": {"2026-11-21"}, "until": {"2026-11-22"}}
-	wantSaid(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors", "Nobody stands in for themselves")
+	self := url.Values{"find": {"carla"}, "person": {string(webtest.Carla.ID)}, "from": {"2026-11-21"},
+		"until": {"2026-11-22"}}
+	wantSaid(t, read(t, w.Post(webtest.Carla, path, self), http.StatusUnprocessableEntity), "form-errors",
+		"Nobody stands in for themselves")
 	wantAbsent(t, read(t, w.Get(webtest.Ben, "/approvals/r-olaf1"), http.StatusNotFound), "approve")
 	wantRedirect(t, w.Post(webtest.Carla, path, form))
 
@@ -216,19 +231,23 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	r := w.Reqs["r-olaf1"]
-	r.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}}, After: catalog.Duration(2 * time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}
+	r.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
+		After: catalog.Duration(2 * time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}
 	r.Decision.Since = webtest.Now.Add(-time.Hour)
 	w.Reqs[r.ID] = r
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
 	wantSaid(t, doc, "approval-steps", "If nobody has decided by", "13:00", "administrator")
 	wantSaid(t, doc, "similar", "Anna Albers", "Carla Conti turned it down", "Carla Conti approved it")
 	wantSaid(t, doc, "asker-history", "0 requests granted in the last 30 days")
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history", "One request granted in the last 30 days, for €15.60")
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "asker-history",
+		"One request granted in the last 30 days, for €15.60")
 	w.Clock = webtest.Now.Add(2 * time.Hour)
-	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps", "administrator can decide as well")
+	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK), "approval-steps",
+		"administrator can decide as well")
 }
 
-// TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker (T-APPR).
+// TestARequestIsGivenAway to another approver, who reads why; it can be taken back, and nobody gives it to the asker
+// (T-APPR).
 func TestARequestIsGivenAway(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
@@ -236,17 +255,23 @@ func TestARequestIsGivenAway(t *testing.T) {
 	to, _ := part(page, "hand").Attr("href")
 	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
 	wantSaid(t, ask, "hand-form", "Dora")
-	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided") // a card without a title had swallowed this on every page that asks
+	// a card without a title had swallowed this on every page that asks
+	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided")
 	if strings.Contains(part(ask, "hand-form").Text(), "Anna") || strings.Contains(part(ask, "hand-form").Text(), "Ben") {
 		t.Error("want those alone who may decide it")
 	}
-	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"}, "seen": {"1"}}, "Write in a few words": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}}, "Choose": {"reason": {"x"}, "seen": {"1"}}} {
-		if bad := read(t, w.Post(webtest.Carla, to, form), http.StatusUnprocessableEntity); !strings.Contains(strings.ReplaceAll(part(bad, "form-errors").Text(), "another", "other"), why) {
+	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"},
+		"seen": {"1"}}, "Write in a few words": {"person": {string(webtest.Dora.ID)}, "seen": {"1"}},
+		"Choose": {"reason": {"x"}, "seen": {"1"}}} {
+		if bad := read(t, w.Post(webtest.Carla, to, form), http.StatusUnprocessableEntity); !strings.Contains(
+			strings.ReplaceAll(part(bad, "form-errors").Text(), "another", "other"), why) {
 			t.Errorf("want %q, got %q", why, part(bad, "form-errors").Text())
 		}
 	}
-	read(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"x"}, "seen": {"7"}}), http.StatusConflict)
-	wantRedirect(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"You know that cluster."}, "seen": {"1"}}))
+	read(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)}, "reason": {"x"}, "seen": {"7"}}),
+		http.StatusConflict)
+	wantRedirect(t, w.Post(webtest.Carla, to, url.Values{"person": {string(webtest.Dora.ID)},
+		"reason": {"You know that cluster."}, "seen": {"1"}}))
 
 	own := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantAbsent(t, own, "approve", "hand")
@@ -273,7 +298,8 @@ func TestARequestIsGivenAway(t *testing.T) {
 	}
 }
 
-// What waits for a licence seat needs nobody's word, and so is in no inbox; who may still say no finds it beside, also while the inbox is empty.
+// What waits for a licence seat needs nobody's word, and so is in no inbox; who may still say no finds it beside, also
+// while the inbox is empty.
 func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 	for name, c := range map[string]struct {
 		world func() *webtest.World
@@ -309,7 +335,8 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 	}
 	w := webtest.Empty()
 	own := webtest.Busy().Reqs["r-anna1"]
-	own.Asker, own.Decision.Seat = webtest.Carla.ID, &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now}
+	own.Asker, own.Decision.Seat = webtest.Carla.ID, &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS",
+		Since: webtest.Now}
 	w.Reqs[own.ID] = own
 	if part(read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK), "seat-row").Length() != 0 {
 		t.Error("nobody rejects their own: want it not offered")

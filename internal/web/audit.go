@@ -33,23 +33,27 @@ func (w *Web) audit(k call) (view, error) {
 		return view{}, err
 	}
 	say := k.words
-	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead"), Actions: auditExports(k)}, Filter: w.auditFilter(k),
+	m := auditview.PageModel{Header: ui.HeaderModel{Title: say.S("audit.title"), Lead: say.S("audit.lead"),
+		Actions: auditExports(k)}, Filter: w.auditFilter(k),
 		More: ui.PaginationModel{Label: say.S("audit.pages"), NextURL: nextURL("/audit", k.query, next)}}
 	for _, e := range events {
 		m.Rows = append(m.Rows, auditRow(say, e))
 	}
 	if f.Text != "" && next != "" {
-		m.Further = &ui.NoticeModel{Kind: ui.Info, Title: say.S("audit.further"), Body: say.S("audit.further_why"), Test: "further"}
+		m.Further = &ui.NoticeModel{Kind: ui.Info, Title: say.S("audit.further"), Body: say.S("audit.further_why"),
+			Test: "further"}
 	}
 	if len(events) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "audit", Title: say.S("audit.empty"), Lines: []string{say.S("audit.empty_why")},
+			Level: 3, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/audit", wide: true, body: auditview.Page(m)}, nil
 }
 
 // auditChoice is what the address of the page narrows the record to.
 func auditChoice(k call) audit.Filter {
-	f := audit.Filter{Tenant: k.get("tenant"), Person: strings.TrimSpace(k.get("person")), Workload: k.get("workload"), Request: k.get("request"), Text: strings.TrimSpace(k.get("text")),
+	f := audit.Filter{Tenant: k.get("tenant"), Person: strings.TrimSpace(k.get("person")), Workload: k.get("workload"),
+		Request: k.get("request"), Text: strings.TrimSpace(k.get("text")),
 		From: dayOf(k.get("from")), Until: dayOf(k.get("until"))}
 	if !f.Until.IsZero() {
 		f.Until = f.Until.AddDate(0, 0, 1) // the day that was named counts
@@ -78,12 +82,15 @@ func auditExports(k call) []ui.ActionModel {
 		}
 	}
 	link := func(label, query, test string) ui.ActionModel {
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S(label), Href: "/audit/export?" + query, Icon: "download", Test: test}}
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S(label), Href: "/audit/export?" + query,
+			Icon: "download", Test: test}}
 	}
-	return []ui.ActionModel{link("audit.export_csv", table.Encode(), "export-csv"), link("audit.export_record", "format=record", "export-record")}
+	return []ui.ActionModel{link("audit.export_csv", table.Encode(), "export-csv"),
+		link("audit.export_record", "format=record", "export-record")}
 }
 
-// auditExport sends the record as a file. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
+// auditExport sends the record as a file. A fault on the way cuts the answer off, so that half a file is never taken
+// for a whole one.
 func (w *Web) auditExport(c echo.Context) error {
 	k := w.callOf(c)
 	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
@@ -116,20 +123,27 @@ func (w *Web) auditExport(c echo.Context) error {
 
 func (w *Web) auditFilter(k call) ui.FilterBarModel {
 	say := k.words
-	kinds := ui.FieldModel{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"), Value: k.get("kind"), Test: "filter-kind", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	kinds := ui.FieldModel{ID: "audit-kind", Name: "kind", Kind: ui.SelectField, Label: say.S("audit.filter_kind"),
+		Value: k.get("kind"), Test: "filter-kind", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, kind := range audit.Kinds() {
 		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind), Label: string(kind)})
 	}
-	teams := ui.FieldModel{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"), Value: k.get("tenant"), Test: "filter-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	teams := ui.FieldModel{ID: "audit-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("start.team"),
+		Value: k.get("tenant"), Test: "filter-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, t := range w.Site().Directory.Tenants {
 		teams.Options = append(teams.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
 	}
-	person := ui.FieldModel{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"), Value: k.get("person"), Short: true, Autocomplete: "off", Test: "filter-person"}
-	text := ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"), Value: k.get("text"), Placeholder: say.S("audit.filter_text"), MaxLength: 100, Autocomplete: "off", Test: "filter-text"}
+	person := ui.FieldModel{ID: "audit-person", Name: "person", Label: say.S("audit.filter_person"),
+		Value: k.get("person"), Short: true, Autocomplete: "off", Test: "filter-person"}
+	text := ui.FieldModel{ID: "audit-text", Name: "text", Kind: ui.SearchField, Label: say.S("audit.filter_text"),
+		Value: k.get("text"), Placeholder: say.S("audit.filter_text"), MaxLength: 100, Autocomplete: "off",
+		Test: "filter-text"}
 	day := func(name, label string) ui.FieldModel {
-		return ui.FieldModel{ID: "audit-" + name, Name: name, Kind: ui.DateField, Label: say.S(label), Value: k.get(name), Test: "filter-" + name}
+		return ui.FieldModel{ID: "audit-" + name, Name: name, Kind: ui.DateField, Label: say.S(label), Value: k.get(name),
+			Test: "filter-" + name}
 	}
-	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Search: &text, Fields: []ui.FieldModel{kinds, teams, person, day("from", "audit.filter_from"), day("until", "audit.filter_until")}}
+	m := ui.FilterBarModel{Action: "/audit", Label: say.S("audit.filter"), Search: &text,
+		Fields: []ui.FieldModel{kinds, teams, person, day("from", "audit.filter_from"), day("until", "audit.filter_until")}}
 	for _, name := range []string{"workload", "request"} {
 		if k.get(name) != "" {
 			m.Hidden = append(m.Hidden, ui.HiddenModel{Name: name, Value: k.get(name)})
@@ -144,7 +158,8 @@ func (w *Web) auditFilter(k call) ui.FilterBarModel {
 }
 
 func auditRow(say words, e audit.Event) auditview.RowModel {
-	row := auditview.RowModel{Row: ui.RowModel{ID: "event-" + strconv.FormatInt(e.Seq, 10), Test: "event"}, Seq: strconv.FormatInt(e.Seq, 10), Time: say.at(e.At), Who: ui.StackModel{Title: e.Name, Detail: e.Address},
+	row := auditview.RowModel{Row: ui.RowModel{ID: "event-" + strconv.FormatInt(e.Seq, 10), Test: "event"},
+		Seq: strconv.FormatInt(e.Seq, 10), Time: say.at(e.At), Who: ui.StackModel{Title: e.Name, Detail: e.Address},
 		What: say.S("audit." + string(e.Kind)), Detail: say.say(e.Detail), Team: e.Tenant, Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
@@ -170,8 +185,10 @@ func auditFacts(say words, e audit.Event) []ui.DefModel {
 		via = say.S("audit.via." + string(e.Via))
 	}
 	for _, f := range []struct{ label, value, test string }{
-		{"audit.behalf", e.BehalfName, "event-behalf"}, {"audit.address", e.Address, "event-address"}, {"audit.via", via, "event-via"},
-		{"audit.credential", e.CredentialOf(), "event-credential"}, {"audit.rule", e.Rule, "event-rule"}, {"audit.volume", e.Volume, "event-volume"}, {"audit.person", string(e.Actor), "event-person"},
+		{"audit.behalf", e.BehalfName, "event-behalf"}, {"audit.address", e.Address, "event-address"},
+		{"audit.via", via, "event-via"},
+		{"audit.credential", e.CredentialOf(), "event-credential"}, {"audit.rule", e.Rule, "event-rule"},
+		{"audit.volume", e.Volume, "event-volume"}, {"audit.person", string(e.Actor), "event-person"},
 	} {
 		if f.value != "" {
 			facts = append(facts, ui.DefModel{Term: say.S(f.label), Value: f.value, Test: f.test})

@@ -34,8 +34,10 @@ func largeFleet() *gpumetrics.Fleet {
 		for j := range 8 {
 			c := gpumetrics.CardUse{UUID: fmt.Sprintf("GPU-%d-%d", i, j), Model: "NVIDIA H100 80GB HBM3"}
 			for k := range 7 {
-				c.Cells = append(c.Cells, gpumetrics.Cell{Instance: fmt.Sprint(7 + k), Profile: "1g.10gb", Part: 1.0 / 7, Engine: value(float64((i*j+k*13)%100), gpumetrics.Percent),
-					Memory: value(4096, gpumetrics.MiB), Total: value(9728, gpumetrics.MiB), Pods: []gpumetrics.Pod{{Namespace: "batch", Name: fmt.Sprintf("job-%d-%d-%d", i, j, k)}}})
+				c.Cells = append(c.Cells, gpumetrics.Cell{Instance: fmt.Sprint(7 + k), Profile: "1g.10gb", Part: 1.0 / 7,
+					Engine: value(float64((i*j+k*13)%100), gpumetrics.Percent),
+					Memory: value(4096, gpumetrics.MiB), Total: value(9728, gpumetrics.MiB),
+					Pods: []gpumetrics.Pod{{Namespace: "batch", Name: fmt.Sprintf("job-%d-%d-%d", i, j, k)}}})
 			}
 			n.Cards = append(n.Cards, c)
 		}
@@ -49,13 +51,16 @@ func largeWorld() *webtest.World {
 	w := webtest.Busy()
 	s := inventory.Snapshot{Cluster: "local", TakenAt: webtest.Now}
 	for i := range 625 {
-		s.Nodes = append(s.Nodes, inventory.Node{Name: fmt.Sprintf("worker-%03d", i), Ready: true, Model: "NVIDIA-H100-80GB-HBM3", Resources: []inventory.Resource{{Name: "nvidia.com/mig-1g.10gb", Capacity: 56, Allocatable: 56}}})
+		s.Nodes = append(s.Nodes, inventory.Node{Name: fmt.Sprintf("worker-%03d", i), Ready: true,
+			Model: "NVIDIA-H100-80GB-HBM3", Resources: []inventory.Resource{{Name: "nvidia.com/mig-1g.10gb", Capacity: 56,
+				Allocatable: 56}}})
 	}
 	w.Snaps["local"], w.Fleets["local"] = s, largeFleet()
 	return w
 }
 
-// BenchmarkFleetUse answers the page of a fleet of 35,000 slices: with the map that was drawn for this poll already, and with one that has to be drawn.
+// BenchmarkFleetUse answers the page of a fleet of 35,000 slices: with the map that was drawn for this poll already,
+// and with one that has to be drawn.
 func BenchmarkFleetUse(b *testing.B) {
 	w := largeWorld()
 	for _, path := range []string{"/fleet", "/fleet/use", "/fleet/use?cluster=local&node=worker-300"} {
@@ -104,9 +109,10 @@ func (s *quietSink) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// BenchmarkStreams has 5,000 people look at a page for a quarter of a minute: three polls of metrics and one beat for each of them. cores is what that takes of the processor by
-// those fifteen seconds, however long a busy machine needs for it; MiB is what the open pages keep. Every part that shows readings looks different after each poll, which is the worst there can be. The network is not in it: net/http's own part
-// of a connection is about 20 KiB more.
+// BenchmarkStreams has 5,000 people look at a page for a quarter of a minute: three polls of metrics and one beat for
+// each of them. cores is what that takes of the processor by those fifteen seconds, however long a busy machine needs
+// for it; MiB is what the open pages keep. Every part that shows readings looks different after each poll, which is the
+// worst there can be. The network is not in it: net/http's own part of a connection is about 20 KiB more.
 func BenchmarkStreams(b *testing.B) {
 	const viewers = 5000
 	for _, page := range []string{"page=workload&id=w-train-resnet", "page=fleet-use", "page=home&scope=team"} {
@@ -119,7 +125,8 @@ func BenchmarkStreams(b *testing.B) {
 			defer stop()
 			var to sinks
 			for i := 0; i < viewers; {
-				p := identity.Person{ID: identity.PersonID(fmt.Sprintf("viewer-%d", i)), Name: "Viewer", Groups: []string{"vision-dev"}}
+				p := identity.Person{ID: identity.PersonID(fmt.Sprintf("viewer-%d", i)), Name: "Viewer",
+					Groups: []string{"vision-dev"}}
 				handler := w.Handler(p, "en")
 				for range min(w.Web.MaxStreams, viewers-i) { // more pages of one person would be refused
 					r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/live?"+page, nil)
@@ -148,7 +155,8 @@ func BenchmarkStreams(b *testing.B) {
 	}
 }
 
-// polled gives every device another value, a minute later. A stream that beats meanwhile reads the old maps or the new ones.
+// polled gives every device another value, a minute later. A stream that beats meanwhile reads the old maps or the new
+// ones.
 func polled(w *webtest.World) {
 	at := w.Clock.Add(time.Minute)
 	readings, fleets := maps.Clone(w.Readings), maps.Clone(w.Fleets)
@@ -168,7 +176,8 @@ func polled(w *webtest.World) {
 	w.Clock, w.Readings, w.Fleets = at, readings, fleets
 }
 
-// wait is until so many messages have changed a page. A page that shows nothing that changes gets none: that is a fault of the benchmark, and told.
+// wait is until so many messages have changed a page. A page that shows nothing that changes gets none: that is a fault
+// of the benchmark, and told.
 func (s *sinks) wait(b *testing.B, want int64) {
 	for begun := time.Now(); s.drawn.Load() < want; time.Sleep(5 * time.Millisecond) {
 		if n := s.refused.Load(); n > 0 {

@@ -46,7 +46,8 @@ func (w *Web) budgets(k call) (view, error) {
 	say := k.words
 	m := budgets.PageModel{Header: ui.HeaderModel{Title: say.S("budgets.title"), Lead: say.S("budgets.lead")}}
 	for _, t := range w.Site().Directory.Tenants {
-		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: budgetPath(t.Name), Icon: "team"}, Amount: "–", Left: "–", AtLimit: say.S("budgets.unlimited")}
+		row := budgets.RowModel{Team: ui.StackModel{Title: t.Display(), Href: budgetPath(t.Name), Icon: "team"}, Amount: "–",
+			Left: "–", AtLimit: say.S("budgets.unlimited")}
 		if st := byTeam[t.Name]; st.Set() {
 			row.Amount, row.Left = say.inUnit(st.Budget.Unit, st.Budget.Amount), say.inUnit(st.Budget.Unit, st.Balance.Left)
 			row.AtLimit, row.Bar = upperFirst(say.S("budget.limit."+string(st.Budget.AtLimit))), budgetBar(say, st)
@@ -55,7 +56,8 @@ func (w *Web) budgets(k call) (view, error) {
 		m.Rows = append(m.Rows, row)
 	}
 	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("budgets.empty"), Lines: []string{say.S("budgets.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("budgets.empty"),
+			Lines: []string{say.S("budgets.empty_why")}, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: budgetsPath, wide: true, body: budgets.Page(m),
 		parts: []part{{id: "budgets", draw: func(words) templ.Component { return budgets.List(m) }}}}, nil
@@ -65,13 +67,16 @@ func (w *Web) budgets(k call) (view, error) {
 func budgetBar(say words, st budget.Standing) *ui.MeterModel {
 	u, whole := st.Budget.Unit, float64(max(st.Budget.Amount, 1))
 	used := st.Budget.Amount - st.Balance.Left
-	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole, Words: say.S("budgets.spent")}
+	spent := ui.SegmentModel{Fill: ui.FillUsed, Share: float64(used-st.Balance.Held) / whole,
+		Words: say.S("budgets.spent")}
 	if st.Used() >= 80 {
 		spent.Fill = ui.FillWarning
 	}
 	m := &ui.MeterModel{Label: say.S("budgets.bar", "Month", monthOf(st).String()), Test: "budget-bar", Legend: true,
-		Value:    say.S("budgets.used_of", "Used", say.inUnit(u, used), "Amount", say.inUnit(u, st.Budget.Amount), "Percent", say.percent(float64(st.Used()))),
-		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole, Words: say.S("budgets.held")}}}
+		Value: say.S("budgets.used_of", "Used", say.inUnit(u, used), "Amount", say.inUnit(u, st.Budget.Amount), "Percent",
+			say.percent(float64(st.Used()))),
+		Segments: []ui.SegmentModel{spent, {Fill: ui.FillThis, Share: float64(st.Balance.Held) / whole,
+			Words: say.S("budgets.held")}}}
 	if st.Balance.Left < 0 {
 		m.Detail = say.S("budgets.overdrawn", "More", say.inUnit(u, -st.Balance.Left))
 	}
@@ -95,7 +100,8 @@ func (w *Web) budgetView(k call, typed url.Values, problems []fault.Field) (view
 	}
 	say := k.words
 	title := w.teamTitle(team)
-	m := budgets.TeamModel{Header: ui.HeaderModel{Title: say.S("budgets.of", "Team", title), Lead: say.S("budgets.of_lead", "Month", month.String())},
+	m := budgets.TeamModel{Header: ui.HeaderModel{Title: say.S("budgets.of", "Team", title),
+		Lead: say.S("budgets.of_lead", "Month", month.String())},
 		Budget: budgetStanding(say, "budget-standing", st), NoLines: say.S("budgets.no_lines"),
 		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: nextURL(budgetPath(team), url.Values{}, next)}}
 	if identity.Can(k.actor, identity.ReadBudget, identity.Thing{}) {
@@ -128,11 +134,13 @@ func budgetStanding(say words, id string, st budget.Standing) budgets.StandingMo
 	fact := func(id string, amount int64) ui.DefModel {
 		return ui.DefModel{Term: say.S("budgets." + id), Value: say.inUnit(u, amount), Test: "budget-" + id}
 	}
-	m := budgets.StandingModel{ID: id, Bar: budgetBar(say, st), Facts: []ui.DefModel{fact("left", st.Balance.Left), fact("held", st.Balance.Held), fact("spent", st.Balance.Spent)}}
+	m := budgets.StandingModel{ID: id, Bar: budgetBar(say, st), Facts: []ui.DefModel{fact("left", st.Balance.Left),
+		fact("held", st.Balance.Held), fact("spent", st.Balance.Spent)}}
 	if st.Balance.Refunded != 0 {
 		m.Facts = append(m.Facts, fact("refunded", -st.Balance.Refunded))
 	}
-	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("budgets.at_limit"), Value: upperFirst(say.S("budget.limit." + string(st.Budget.AtLimit)))})
+	m.Facts = append(m.Facts, ui.DefModel{Term: say.S("budgets.at_limit"),
+		Value: upperFirst(say.S("budget.limit." + string(st.Budget.AtLimit)))})
 	return m
 }
 
@@ -143,7 +151,8 @@ func lineModel(say words, u budget.Unit, a budget.Amounts) budgets.LineModel {
 		}
 		return say.inUnit(u, n)
 	}
-	return budgets.LineModel{Left: amount(a.Left), Held: amount(a.Held), Spent: amount(a.Spent), Refunded: amount(a.Refunded), Platform: amount(a.Platform)}
+	return budgets.LineModel{Left: amount(a.Left), Held: amount(a.Held), Spent: amount(a.Spent),
+		Refunded: amount(a.Refunded), Platform: amount(a.Platform)}
 }
 
 func bookLine(say words, t budget.Transaction, names map[workload.ID]workload.Workload) budgets.LineModel {
@@ -165,7 +174,8 @@ func bookLine(say words, t budget.Transaction, names map[workload.ID]workload.Wo
 }
 
 // budgetForms is what an administrator can do, with what was typed.
-func (w *Web) budgetForms(say words, m *budgets.TeamModel, team string, st budget.Standing, typed url.Values, problems []fault.Field) {
+func (w *Web) budgetForms(say words, m *budgets.TeamModel, team string, st budget.Standing, typed url.Values,
+	problems []fault.Field) {
 	wrong := map[string]string{}
 	for _, p := range problems {
 		wrong[p.Name] = say.say(p.Reason)
@@ -183,23 +193,37 @@ func (w *Web) budgetForms(say words, m *budgets.TeamModel, team string, st budge
 		now, amount = st.Budget, st.Budget.Unit.Write(st.Budget.Amount)
 	}
 	path, version := budgetPath(team), []ui.HiddenModel{{Name: "version", Value: strconv.FormatInt(now.Version, 10)}}
-	m.Set = &budgets.FormModel{Title: say.S("budgets.set"), Lead: say.S("budgets.set_lead"), Form: ui.FormModel{ID: "budget-form", Action: path, Hidden: version, Test: "budget-form"}, Test: "set",
+	m.Set = &budgets.FormModel{Title: say.S("budgets.set"), Lead: say.S("budgets.set_lead"),
+		Form: ui.FormModel{ID: "budget-form", Action: path, Hidden: version, Test: "budget-form"}, Test: "set",
 		Button: ui.ButtonModel{Label: say.S("budgets.save"), Kind: ui.Primary, Test: "save"}, Fields: []ui.FieldModel{
-			{ID: "amount", Name: "amount", Label: say.S("budgets.amount"), Value: value("amount", amount), InputMode: "decimal", Required: true, Short: true, Autocomplete: "off", Error: wrong["amount"], Test: "amount"},
-			{ID: "unit", Name: "unit", Kind: ui.SelectField, Label: say.S("budgets.unit"), Hint: say.S("budgets.unit_hours_hint"), Value: value("unit", string(now.Unit)), Error: wrong["unit"], Test: "unit",
-				Options: []ui.OptionModel{{Value: string(money), Label: string(money)}, {Value: string(budget.GPUHours), Label: say.S("budgets.unit_hours")}}},
-			{ID: "atLimit", Name: "atLimit", Kind: ui.SelectField, Label: say.S("budgets.at_limit"), Value: value("atLimit", string(now.AtLimit)), Error: wrong["atLimit"], Test: "at-limit",
-				Options: []ui.OptionModel{{Value: string(budget.Stop), Label: upperFirst(say.S("budget.limit.stop"))}, {Value: string(budget.Approval), Label: upperFirst(say.S("budget.limit.approval"))}}}}}
+			{ID: "amount", Name: "amount", Label: say.S("budgets.amount"), Value: value("amount", amount), InputMode: "decimal",
+				Required: true, Short: true, Autocomplete: "off", Error: wrong["amount"], Test: "amount"},
+			{ID: "unit", Name: "unit", Kind: ui.SelectField, Label: say.S("budgets.unit"),
+				Hint: say.S("budgets.unit_hours_hint"), Value: value("unit", string(now.Unit)), Error: wrong["unit"], Test: "unit",
+				Options: []ui.OptionModel{{Value: string(money), Label: string(money)},
+					{Value: string(budget.GPUHours), Label: say.S("budgets.unit_hours")}}},
+			{ID: "atLimit", Name: "atLimit", Kind: ui.SelectField, Label: say.S("budgets.at_limit"),
+				Value: value("atLimit", string(now.AtLimit)), Error: wrong["atLimit"], Test: "at-limit",
+				Options: []ui.OptionModel{{Value: string(budget.Stop), Label: upperFirst(say.S("budget.limit.stop"))},
+					{Value: string(budget.Approval), Label: upperFirst(say.S("budget.limit.approval"))}}}}}
 	if !st.Set() {
 		return
 	}
-	m.Refund = &budgets.FormModel{Title: say.S("budgets.refund"), Lead: say.S("budgets.refund_lead"), Form: ui.FormModel{ID: "refund-form", Action: path + "/refund", Test: "refund-form"}, Test: "refund",
-		Button: ui.ButtonModel{Label: say.S("budgets.refund"), Kind: ui.Secondary, Test: "refund-send"}, Fields: []ui.FieldModel{
-			{ID: "workload", Name: "workload", Label: say.S("budgets.refund_workload"), Hint: say.S("budgets.refund_workload_hint"), Value: typed.Get("workload"), Required: true, Autocomplete: "off", Error: wrong["workload"], Test: "refund-workload"},
-			{ID: "from", Name: "from", Kind: ui.DateTimeField, Label: say.S("budgets.refund_from"), Value: typed.Get("from"), Required: true, Error: wrong["from"], Test: "refund-from"},
-			{ID: "until", Name: "until", Kind: ui.DateTimeField, Label: say.S("budgets.refund_until"), Value: typed.Get("until"), Required: true, Error: wrong["until"], Test: "refund-until"},
-			{ID: "note", Name: "note", Label: say.S("budgets.refund_note"), Value: typed.Get("note"), Required: true, MaxLength: 300, Autocomplete: "off", Error: wrong["note"], Test: "refund-note"}}}
-	m.Remove = &budgets.FormModel{Title: say.S("budgets.remove"), Lead: say.S("budgets.remove_lead"), Form: ui.FormModel{ID: "remove-form", Action: path + "/remove", Hidden: version, Test: "remove-form"}, Test: "remove",
+	m.Refund = &budgets.FormModel{Title: say.S("budgets.refund"), Lead: say.S("budgets.refund_lead"),
+		Form: ui.FormModel{ID: "refund-form", Action: path + "/refund", Test: "refund-form"}, Test: "refund",
+		Button: ui.ButtonModel{Label: say.S("budgets.refund"), Kind: ui.Secondary, Test: "refund-send"},
+		Fields: []ui.FieldModel{
+			{ID: "workload", Name: "workload", Label: say.S("budgets.refund_workload"),
+				Hint: say.S("budgets.refund_workload_hint"), Value: typed.Get("workload"), Required: true, Autocomplete: "off",
+				Error: wrong["workload"], Test: "refund-workload"},
+			{ID: "from", Name: "from", Kind: ui.DateTimeField, Label: say.S("budgets.refund_from"), Value: typed.Get("from"),
+				Required: true, Error: wrong["from"], Test: "refund-from"},
+			{ID: "until", Name: "until", Kind: ui.DateTimeField, Label: say.S("budgets.refund_until"), Value: typed.Get("until"),
+				Required: true, Error: wrong["until"], Test: "refund-until"},
+			{ID: "note", Name: "note", Label: say.S("budgets.refund_note"), Value: typed.Get("note"), Required: true,
+				MaxLength: 300, Autocomplete: "off", Error: wrong["note"], Test: "refund-note"}}}
+	m.Remove = &budgets.FormModel{Title: say.S("budgets.remove"), Lead: say.S("budgets.remove_lead"),
+		Form: ui.FormModel{ID: "remove-form", Action: path + "/remove", Hidden: version, Test: "remove-form"}, Test: "remove",
 		Button: ui.ButtonModel{Label: say.S("budgets.remove"), Kind: ui.DangerSecondary, Test: "remove-send"}}
 }
 
@@ -230,7 +254,8 @@ func (w *Web) budgetSet(c echo.Context) error {
 	if !ok {
 		amount = -1 // the service says what is wrong with it, after it has looked who asks
 	}
-	_, err := w.Budgets.Set(k.ctx, k.actor, c.Param("name"), budget.Draft{Unit: unit, Amount: amount, AtLimit: budget.Limit(c.FormValue("atLimit")), Version: version})
+	_, err := w.Budgets.Set(k.ctx, k.actor, c.Param("name"), budget.Draft{Unit: unit, Amount: amount,
+		AtLimit: budget.Limit(c.FormValue("atLimit")), Version: version})
 	return w.budgetAnswer(c, k, err, "budget-saved")
 }
 
@@ -249,7 +274,9 @@ func (w *Web) budgetRefund(c echo.Context) error {
 		}
 		return t
 	}
-	_, err := w.Budgets.Refund(k.ctx, k.actor, c.Param("name"), budget.Refund{Workload: strings.TrimSpace(c.FormValue("workload")), From: at("from"), Until: at("until"), Note: c.FormValue("note")})
+	_, err := w.Budgets.Refund(k.ctx, k.actor, c.Param("name"),
+		budget.Refund{Workload: strings.TrimSpace(c.FormValue("workload")), From: at("from"), Until: at("until"),
+			Note: c.FormValue("note")})
 	return w.budgetAnswer(c, k, err, "budget-refunded")
 }
 
@@ -259,15 +286,18 @@ func budgetAfter(say words, a budget.Ask) *ui.MeterModel {
 		return nil
 	}
 	u, whole := a.Budget.Unit, float64(max(a.Budget.Amount, 1))
-	m := &ui.MeterModel{Label: say.S("budgets.after"), Value: say.S("budgets.after_value", "After", say.inUnit(u, a.After()), "Amount", say.inUnit(u, a.Budget.Amount)), Test: "budget-after", Legend: true,
-		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(a.Budget.Amount-a.Left) / whole}, {Fill: ui.FillThis, Share: float64(a.Cost) / whole, Words: say.S("start.this_one")}}}
+	m := &ui.MeterModel{Label: say.S("budgets.after"), Value: say.S("budgets.after_value", "After",
+		say.inUnit(u, a.After()), "Amount", say.inUnit(u, a.Budget.Amount)), Test: "budget-after", Legend: true,
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(a.Budget.Amount-a.Left) / whole},
+			{Fill: ui.FillThis, Share: float64(a.Cost) / whole, Words: say.S("start.this_one")}}}
 	if !a.Fits() {
 		m.Segments[0].Fill, m.Detail = ui.FillWarning, say.say(a.Sentence("budget.short"))
 	}
 	return m
 }
 
-// budgetTakes is what the approval of a request would take of the team's budget; nil where there is none, or the reader may not know.
+// budgetTakes is what the approval of a request would take of the team's budget; nil where there is none, or the reader
+// may not know.
 func (w *Web) budgetTakes(k call, r request.Request) (*ui.MeterModel, error) {
 	ask, err := w.Requests.Takes(k.ctx, k.actor, r)
 	return budgetAfter(k.words, ask), err

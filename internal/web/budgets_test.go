@@ -19,7 +19,8 @@ func TestABudgetIsSetAndStopsAStart(t *testing.T) {
 		t.Errorf("want a member refused, got %d", answer.Code)
 	}
 	wrong := url.Values{"amount": {"ten"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
-	if answer := w.Post(webtest.Dora, "/admin/budgets/vision", wrong); answer.Code != http.StatusUnprocessableEntity || !strings.Contains(answer.Body.String(), `value="ten"`) {
+	if answer := w.Post(webtest.Dora, "/admin/budgets/vision", wrong); answer.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(answer.Body.String(), `value="ten"`) {
 		t.Errorf("want the form back with what was typed, got %d", answer.Code)
 	}
 	if answer := w.Post(webtest.Dora, "/admin/budgets/vision", form); answer.Code != http.StatusSeeOther {
@@ -29,21 +30,25 @@ func TestABudgetIsSetAndStopsAStart(t *testing.T) {
 		t.Errorf("want the second of two to hear of it, got %d", answer.Code)
 	}
 	page := w.Get(webtest.Dora, "/admin/budgets/vision").Body.String()
-	for _, want := range []string{`data-test="budget-bar"`, `data-test="book-line"`, `data-test="book-sum"`, `data-test="refund-form"`, "Amount of the month"} {
+	for _, want := range []string{`data-test="budget-bar"`, `data-test="book-line"`, `data-test="book-sum"`,
+		`data-test="refund-form"`, "Amount of the month"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	if page = w.Get(webtest.Anna, "/admin/budgets/vision").Body.String(); strings.Contains(page, `data-test="budget-form"`) || !strings.Contains(page, `data-test="book-line"`) {
+	if page = w.Get(webtest.Anna, "/admin/budgets/vision").Body.String(); strings.Contains(page,
+		`data-test="budget-form"`) || !strings.Contains(page, `data-test="book-line"`) {
 		t.Error("a member reads the book and cannot change the budget")
 	}
-	start := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "lease": {"8h"}, "reason": {"a test"}, "name": {"too-dear"}}
+	start := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"},
+		"lease": {"8h"}, "reason": {"a test"}, "name": {"too-dear"}}
 	summary := w.Post(webtest.Anna, "/start/summary", start).Body.String()
 	if !strings.Contains(summary, `data-test="budget-after"`) {
 		t.Error("the summary does not say what is left of the budget")
 	}
 	answer := w.Post(webtest.Anna, "/start", start)
-	if answer.Code != http.StatusUnprocessableEntity || !strings.Contains(answer.Body.String(), "left of this month&#39;s budget") {
+	if answer.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(answer.Body.String(), "left of this month&#39;s budget") {
 		t.Errorf("want the start refused with the budget as its reason, got %d", answer.Code)
 	}
 	if answer := w.Get(webtest.Anna, "/admin/budgets/speech"); answer.Code != http.StatusNotFound {

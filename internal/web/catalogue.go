@@ -36,16 +36,21 @@ func (w *Web) catalogueView(k call, list offer.List, problem error) (view, error
 		return view{}, err
 	}
 	say, may := k.words, identity.Can(k.actor, identity.ChangeOffer, identity.Thing{})
-	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")}, Problem: catalogueProblem(say, o, problem)}
+	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
+		Problem: catalogueProblem(say, o, problem)}
 	if may {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit"), Href: "/admin/sizes/edit", Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit"), Href: "/admin/sizes/edit",
+			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
 	}
 	for _, l := range offer.Lists() {
-		m.Tabs.Items = append(m.Tabs.Items, ui.TabModel{Label: say.S("sizes.title_" + string(l)), Href: cataloguePath(l), Current: l == list, Test: "tab-" + string(l)})
+		m.Tabs.Items = append(m.Tabs.Items, ui.TabModel{Label: say.S("sizes.title_" + string(l)), Href: cataloguePath(l),
+			Current: l == list, Test: "tab-" + string(l)})
 	}
 	m.Tabs.Label = say.S("sizes.tabs")
-	m.Table = sizes.TableModel{Images: list == offer.Images, Title: m.Header.Title, Filter: ui.FilterBarModel{Action: cataloguePath(list), Label: say.S("sizes.filter"), Client: "entries",
-		Search: &ui.FieldModel{ID: "entries-filter", Name: "q", Kind: ui.SearchField, Label: say.S("sizes.filter"), Placeholder: say.S("sizes.filter")}}}
+	m.Table = sizes.TableModel{Images: list == offer.Images, Title: m.Header.Title,
+		Filter: ui.FilterBarModel{Action: cataloguePath(list), Label: say.S("sizes.filter"), Client: "entries",
+			Search: &ui.FieldModel{ID: "entries-filter", Name: "q", Kind: ui.SearchField, Label: say.S("sizes.filter"),
+				Placeholder: say.S("sizes.filter")}}}
 	if list == offer.Sizes {
 		m.Findings, m.Table.Rows = findings(say, o, may), w.sizeRows(say, o, may)
 	} else {
@@ -61,7 +66,8 @@ func (w *Web) catalogueView(k call, list offer.List, problem error) (view, error
 	return v, nil
 }
 
-// catalogueProblem says what could not be done, else that the newest version cannot be used, else what is gone and still held.
+// catalogueProblem says what could not be done, else that the newest version cannot be used, else what is gone and
+// still held.
 func catalogueProblem(say words, o offer.Overview, problem error) *ui.NoticeModel {
 	switch {
 	case problem != nil:
@@ -72,7 +78,8 @@ func catalogueProblem(say words, o offer.Overview, problem error) *ui.NoticeMode
 		}
 		return n
 	case len(o.Problems) > 0:
-		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.unreadable", "Newest", o.Newest.Version, "Running", o.Running.Version), Test: "unreadable"}
+		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.unreadable", "Newest", o.Newest.Version, "Running",
+			o.Running.Version), Test: "unreadable"}
 		for _, p := range o.Problems[:min(len(o.Problems), 10)] {
 			n.Items = append(n.Items, p.Error())
 		}
@@ -93,20 +100,25 @@ func findings(say words, o offer.Overview, may bool) sizes.FindingsModel {
 	for _, f := range o.Findings {
 		hidden := []ui.HiddenModel{{Name: "finding", Value: f.Key}, {Name: "base", Value: version(o.Newest)}}
 		accept := func(label, icon, test string) ui.ActionModel {
-			return ui.ActionModel{Post: &ui.PostButtonModel{Action: "/admin/sizes/accept", Hidden: hidden, Button: ui.ButtonModel{Label: label, Icon: icon, Small: true, Test: test}}}
+			return ui.ActionModel{Post: &ui.PostButtonModel{Action: "/admin/sizes/accept", Hidden: hidden,
+				Button: ui.ButtonModel{Label: label, Icon: icon, Small: true, Test: test}}}
 		}
-		item := sizes.FindingModel{Notice: ui.NoticeModel{Kind: ui.Info, Body: say.say(f.Reason), Test: "finding-" + string(f.Kind)}}
+		item := sizes.FindingModel{Notice: ui.NoticeModel{Kind: ui.Info, Body: say.say(f.Reason), Test: "finding-" +
+			string(f.Kind)}}
 		switch {
 		case f.Kind == capacity.NeverRuns:
 			item.Notice.Kind, item.Notice.Title = ui.Warning, say.S("sizes.never", "Size", sizeTitle(o.Catalog, f.Size))
 			item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.hide_it"), "eye", "hide-it")}
 		default:
-			item.Notice.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", strings.TrimSpace(f.Model+" "+f.Resource), "Cluster", f.Cluster)
+			item.Notice.Title = say.S("sizes.unoffered", "Count", f.Count, "Model", strings.TrimSpace(f.Model+" "+f.Resource),
+				"Cluster", f.Cluster)
 			if f.Proposal != nil {
 				item.Notice.Body = "" // the title says it
-				item.Proposal = ui.CodeModel{ID: "proposal-" + f.Key, Title: say.S("sizes.proposal", "Title", f.Proposal.Title, "Price", say.moneyPerHour(f.Proposal.PricePerHour)), Language: "YAML", Text: f.Written(), Folded: true}
+				item.Proposal = ui.CodeModel{ID: "proposal-" + f.Key, Title: say.S("sizes.proposal", "Title", f.Proposal.Title,
+					"Price", say.moneyPerHour(f.Proposal.PricePerHour)), Language: "YAML", Text: f.Written(), Folded: true}
 				item.Notice.Actions = []ui.ActionModel{accept(say.S("sizes.offer_it"), "plus", "offer-it"),
-					{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit_first"), Href: "/admin/sizes/edit?finding=" + f.Key, Kind: ui.LinkLike, Small: true, Test: "edit-first"}}}
+					{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit_first"), Href: "/admin/sizes/edit?finding=" + f.Key,
+						Kind: ui.LinkLike, Small: true, Test: "edit-first"}}}
 			}
 		}
 		if !may {
@@ -132,7 +144,8 @@ func entryState(say words, hidden bool, d *catalog.Deprecation) ui.StateModel {
 	case hidden:
 		return ui.StateModel{Kind: ui.Off, Word: say.S("sizes.hidden"), Test: "state"}
 	case d != nil && d.Successor != "":
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.going"), Detail: say.S("sizes.successor", "Name", d.Successor), Test: "state"}
+		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.going"), Detail: say.S("sizes.successor", "Name",
+			d.Successor), Test: "state"}
 	case d != nil:
 		return ui.StateModel{Kind: ui.Warning, Word: say.S("sizes.going"), Test: "state"}
 	}
@@ -146,11 +159,16 @@ func (w *Web) sizeRows(say words, o offer.Overview, may bool) []sizes.RowModel {
 		if s.Fit.Known {
 			free = say.S("start.free_of", "Free", s.Fit.Free, "Total", s.Fit.Total)
 		}
-		row := sizes.RowModel{Row: ui.RowModel{ID: "size-" + slug(s.Size.Name), Test: "entry", Attrs: templ.Attributes{"data-name": s.Size.Name}}, Name: ui.StackModel{Title: s.Size.Title, Detail: s.Size.Name},
-			State: entryState(say, s.Size.Hidden, s.Size.Deprecated), What: ui.StackModel{Title: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)), Detail: say.S("web.isolation_" + string(s.Size.Isolation))},
-			Mono: s.Size.Accelerator.Resource, Price: say.moneyPerHour(s.Size.PricePerHour), Who: offeredTo(say, s.Size.Tenants, s.Size.Clusters), NoTeam: w.noTeam(say, s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
+		row := sizes.RowModel{Row: ui.RowModel{ID: "size-" + slug(s.Size.Name), Test: "entry",
+			Attrs: templ.Attributes{"data-name": s.Size.Name}}, Name: ui.StackModel{Title: s.Size.Title, Detail: s.Size.Name},
+			State: entryState(say, s.Size.Hidden, s.Size.Deprecated),
+			What: ui.StackModel{Title: say.Say(o.Catalog.TechnologyWord(s.Size.Technology)),
+				Detail: say.S("web.isolation_" + string(s.Size.Isolation))},
+			Mono: s.Size.Accelerator.Resource, Price: say.moneyPerHour(s.Size.PricePerHour), Who: offeredTo(say, s.Size.Tenants,
+				s.Size.Clusters), NoTeam: w.noTeam(say, s.Size), Free: free, InUse: strconv.Itoa(s.InUse)}
 		if may {
-			row.Menu = entryMenu(say, o, offer.Sizes, s.Size.Name, s.Size.Title, s.Size.Hidden, s.Size.Deprecated, i, len(o.Sizes))
+			row.Menu = entryMenu(say, o, offer.Sizes, s.Size.Name, s.Size.Title, s.Size.Hidden, s.Size.Deprecated, i,
+				len(o.Sizes))
 		}
 		rows = append(rows, row)
 	}
@@ -181,11 +199,14 @@ func offeredTo(say words, tenants, clusters []string) ui.StackModel {
 func imageRows(say words, o offer.Overview, may bool) []sizes.RowModel {
 	var rows []sizes.RowModel
 	for i, s := range o.Images {
-		row := sizes.RowModel{Row: ui.RowModel{ID: "image-" + slug(s.Image.Name), Test: "entry", Attrs: templ.Attributes{"data-name": s.Image.Name}}, Name: ui.StackModel{Title: s.Image.Title, Detail: s.Image.Name},
-			State: entryState(say, s.Image.Hidden, s.Image.Deprecated), What: ui.StackModel{Title: say.Say(i18n.T("kind." + string(s.Image.Kind)))}, Mono: s.Image.Reference,
+		row := sizes.RowModel{Row: ui.RowModel{ID: "image-" + slug(s.Image.Name), Test: "entry",
+			Attrs: templ.Attributes{"data-name": s.Image.Name}}, Name: ui.StackModel{Title: s.Image.Title, Detail: s.Image.Name},
+			State: entryState(say, s.Image.Hidden, s.Image.Deprecated),
+			What:  ui.StackModel{Title: say.Say(i18n.T("kind." + string(s.Image.Kind)))}, Mono: s.Image.Reference,
 			Who: ui.StackModel{Title: offeredTo(say, s.Image.Tenants, nil).Title}, InUse: strconv.Itoa(s.InUse)}
 		if may {
-			row.Menu = entryMenu(say, o, offer.Images, s.Image.Name, s.Image.Title, s.Image.Hidden, s.Image.Deprecated, i, len(o.Images))
+			row.Menu = entryMenu(say, o, offer.Images, s.Image.Name, s.Image.Title, s.Image.Hidden, s.Image.Deprecated, i,
+				len(o.Images))
 		}
 		rows = append(rows, row)
 	}
@@ -193,11 +214,14 @@ func imageRows(say words, o offer.Overview, may bool) []sizes.RowModel {
 }
 
 // entryMenu is the quick changes of one entry.
-func entryMenu(say words, o offer.Overview, list offer.List, name, title string, hidden bool, d *catalog.Deprecation, at, of int) *ui.MenuModel {
+func entryMenu(say words, o offer.Overview, list offer.List, name, title string, hidden bool, d *catalog.Deprecation,
+	at, of int) *ui.MenuModel {
 	m := &ui.MenuModel{Label: say.S("sizes.change", "Name", title), IconOnly: true, End: true}
 	add := func(do offer.Verb, icon string) {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_" + string(do)), Icon: icon, Action: "/admin/sizes/change", Test: "do-" + string(do), Hidden: []ui.HiddenModel{
-			{Name: "do", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name}, {Name: "base", Value: version(o.Newest)}}})
+		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_" + string(do)), Icon: icon,
+			Action: "/admin/sizes/change", Test: "do-" + string(do), Hidden: []ui.HiddenModel{
+				{Name: "do", Value: string(do)}, {Name: "list", Value: string(list)}, {Name: "name", Value: name},
+				{Name: "base", Value: version(o.Newest)}}})
 	}
 	if hidden {
 		add(offer.Show, "eye")
@@ -207,7 +231,8 @@ func entryMenu(say words, o offer.Overview, list offer.List, name, title string,
 	if d != nil {
 		add(offer.Keep, "check")
 	} else {
-		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_deprecate"), Icon: "warning", Href: "/admin/sizes/deprecate?list=" + string(list) + "&name=" + name, Test: "do-deprecate"})
+		m.Items = append(m.Items, ui.MenuItemModel{Label: say.S("sizes.do_deprecate"), Icon: "warning",
+			Href: "/admin/sizes/deprecate?list=" + string(list) + "&name=" + name, Test: "do-deprecate"})
 	}
 	if at > 0 {
 		add(offer.Up, "up")
@@ -227,7 +252,8 @@ func (w *Web) history(k call, o offer.Overview, list offer.List) (sizes.HistoryM
 	}
 	var m sizes.HistoryModel
 	for _, r := range revisions {
-		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.words, r), Href: versionPath(r.Version), Detail: versionNote(k.words, r)}, Who: r.Name, When: k.words.around(r.At), Started: !r.At.IsZero()}
+		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.words, r), Href: versionPath(r.Version),
+			Detail: versionNote(k.words, r)}, Who: r.Name, When: k.words.around(r.At), Started: !r.At.IsZero()}
 		if r.Version == o.Running.Version {
 			row.State = &ui.StateModel{Kind: ui.OK, Word: k.words.S("sizes.counts"), Test: "counts"}
 		}
@@ -255,7 +281,8 @@ func versionNote(say words, r offer.Revision) string {
 // catalogueChange makes one quick change.
 func (w *Web) catalogueChange(c echo.Context) error {
 	k := w.callOf(c)
-	change := offer.Change{Do: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")), Name: c.FormValue("name")}
+	change := offer.Change{Do: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")),
+		Name: c.FormValue("name")}
 	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
 	return w.catalogueDone(c, k, change.List, err)
 }
@@ -322,15 +349,22 @@ func (w *Web) deprecateView(k call, c offer.Change, problem error) (view, error)
 		}
 		return ""
 	}
-	successor := ui.FieldModel{Name: "successor", Kind: ui.SelectField, Label: say.S("sizes.successor_field"), Hint: say.S("sizes.successor_hint"), Value: c.Successor, Error: wrong("successor"), Test: "successor",
+	successor := ui.FieldModel{Name: "successor", Kind: ui.SelectField, Label: say.S("sizes.successor_field"),
+		Hint: say.S("sizes.successor_hint"), Value: c.Successor, Error: wrong("successor"), Test: "successor",
 		Options: append([]ui.OptionModel{{Value: "", Label: say.S("sizes.no_successor")}}, others...)}
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("sizes.deprecate_title", "Name", title), Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_" + string(c.List)), Href: cataloguePath(c.List)}, {Label: title}}},
-		Lead:   say.S("sizes.deprecate_lead"), Errors: formErrors(say, problems),
-		Form: ui.FormModel{ID: "ask-deprecate", Action: "/admin/sizes/deprecate", Test: "deprecate-form", Hidden: []ui.HiddenModel{
-			{Name: "list", Value: string(c.List)}, {Name: "name", Value: c.Name}, {Name: "base", Value: version(s.Newest)}}},
-		Fields: []ui.FieldModel{{Name: "message", Kind: ui.TextareaField, Rows: 2, Label: say.S("sizes.message"), Hint: say.S("sizes.message_hint"), Value: c.Message, Error: wrong("message"), MaxLength: 300, Test: "message"}, successor},
-		Button: ui.ButtonModel{Label: say.S("sizes.do_deprecate"), Kind: ui.Primary, Icon: "warning", Test: "deprecate-confirm"},
+		Header: ui.HeaderModel{Title: say.S("sizes.deprecate_title", "Name", title),
+			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_" + string(c.List)), Href: cataloguePath(c.List)},
+				{Label: title}}},
+		Lead: say.S("sizes.deprecate_lead"), Errors: formErrors(say, problems),
+		Form: ui.FormModel{ID: "ask-deprecate", Action: "/admin/sizes/deprecate", Test: "deprecate-form",
+			Hidden: []ui.HiddenModel{
+				{Name: "list", Value: string(c.List)}, {Name: "name", Value: c.Name}, {Name: "base", Value: version(s.Newest)}}},
+		Fields: []ui.FieldModel{{Name: "message", Kind: ui.TextareaField, Rows: 2, Label: say.S("sizes.message"),
+			Hint: say.S("sizes.message_hint"), Value: c.Message, Error: wrong("message"), MaxLength: 300, Test: "message"},
+			successor},
+		Button: ui.ButtonModel{Label: say.S("sizes.do_deprecate"), Kind: ui.Primary, Icon: "warning",
+			Test: "deprecate-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: cataloguePath(c.List), Kind: ui.LinkLike},
 	}
 	v := askView(m)
@@ -363,7 +397,8 @@ func entriesOf(c catalog.Catalog, list offer.List, name string) (title string, o
 
 func (w *Web) deprecate(c echo.Context) error {
 	k := w.callOf(c)
-	change := offer.Change{Do: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"), Message: c.FormValue("message"), Successor: c.FormValue("successor")}
+	change := offer.Change{Do: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
+		Message: c.FormValue("message"), Successor: c.FormValue("successor")}
 	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
 	if err == nil {
 		return w.done(c, "catalogue-saved", cataloguePath(change.List))

@@ -32,7 +32,8 @@ func (w *Web) catalogueEdit(k call) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		return w.editView(k, d, &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("sizes.proposal_added"), Test: "proposal-added"}, c), nil
+		return w.editView(k, d, &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("sizes.proposal_added"),
+			Test: "proposal-added"}, c), nil
 	}
 	s, err := w.Offer.Standing(k.actor)
 	if err != nil {
@@ -41,7 +42,8 @@ func (w *Web) catalogueEdit(k call) (view, error) {
 	d.Text, d.Base = s.Newest.Text, s.Newest.Version
 	var n *ui.NoticeModel
 	if len(s.Problems) > 0 {
-		n = &ui.NoticeModel{Kind: ui.Warning, Title: k.words.S("sizes.unreadable", "Newest", s.Newest.Version, "Running", s.Running.Version), Test: "unreadable"}
+		n = &ui.NoticeModel{Kind: ui.Warning, Title: k.words.S("sizes.unreadable", "Newest", s.Newest.Version, "Running",
+			s.Running.Version), Test: "unreadable"}
 	}
 	return w.editView(k, d, n, offer.Checked{Problems: s.Problems}), nil
 }
@@ -50,12 +52,17 @@ func (w *Web) catalogueEdit(k call) (view, error) {
 func (w *Web) editView(k call, d offer.Draft, notice *ui.NoticeModel, c offer.Checked) view {
 	say := k.words
 	m := sizes.EditModel{
-		Header: ui.HeaderModel{Title: say.S("sizes.edit_title"), Lead: say.S("sizes.edit_lead", "Version", d.Base), Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"}, {Label: say.S("sizes.edit_title")}}},
+		Header: ui.HeaderModel{Title: say.S("sizes.edit_title"), Lead: say.S("sizes.edit_lead", "Version", d.Base),
+			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"},
+				{Label: say.S("sizes.edit_title")}}},
 		Notice: notice, Label: say.S("sizes.text"), Text: strings.ReplaceAll(d.Text, "\r\n", "\n"),
-		Form:   ui.FormModel{ID: "catalogue", Action: "/admin/sizes/edit", Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "catalogue-form"},
-		Note:   ui.FieldModel{Name: "note", Label: say.S("sizes.note"), Hint: say.S("sizes.note_hint"), Value: d.Note, MaxLength: 200, Autocomplete: "off", Test: "note"},
-		Check:  ui.ButtonModel{Label: say.S("sizes.check"), Name: "do", Value: "check", Icon: "search", Test: "check"},
-		Save:   ui.ButtonModel{Label: say.S("sizes.save"), Kind: ui.Primary, Name: "do", Value: "save", Icon: "check", Test: "save"},
+		Form: ui.FormModel{ID: "catalogue", Action: "/admin/sizes/edit",
+			Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "catalogue-form"},
+		Note: ui.FieldModel{Name: "note", Label: say.S("sizes.note"), Hint: say.S("sizes.note_hint"), Value: d.Note,
+			MaxLength: 200, Autocomplete: "off", Test: "note"},
+		Check: ui.ButtonModel{Label: say.S("sizes.check"), Name: "do", Value: "check", Icon: "search", Test: "check"},
+		Save: ui.ButtonModel{Label: say.S("sizes.save"), Kind: ui.Primary, Name: "do", Value: "save", Icon: "check",
+			Test: "save"},
 		Cancel: ui.LinkButtonModel{Label: say.S("sizes.cancel"), Href: "/admin/sizes", Kind: ui.LinkLike},
 	}
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
@@ -66,7 +73,8 @@ func (w *Web) editView(k call, d offer.Draft, notice *ui.NoticeModel, c offer.Ch
 		m.Lines = lines
 	}
 	if len(c.Removals) > 0 {
-		m.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"), Checked: d.Confirm, Test: "confirm"}
+		m.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"), Checked: d.Confirm,
+			Test: "confirm"}
 	}
 	if c.Changes != nil {
 		m.Diff = &sizes.DiffModel{Title: say.S("sizes.would_change"), Entries: entryModels(say, c.Changes)}
@@ -78,7 +86,8 @@ func (w *Web) editView(k call, d offer.Draft, notice *ui.NoticeModel, c offer.Ch
 const longestSource = 200
 
 func problemModel(say words, p catalog.Problem, lines []string) sizes.ProblemModel {
-	m := sizes.ProblemModel{Line: max(p.Line, 1), Place: say.S("sizes.line", "Line", max(p.Line, 1)), Path: p.Path, Words: p.Message}
+	m := sizes.ProblemModel{Line: max(p.Line, 1), Place: say.S("sizes.line", "Line", max(p.Line, 1)), Path: p.Path,
+		Words: p.Message}
 	if p.Line > 0 && p.Line <= len(lines) {
 		if source := []rune(strings.TrimSpace(lines[p.Line-1])); len(source) > longestSource {
 			m.Source = string(source[:longestSource]) + "…"
@@ -94,7 +103,8 @@ func entryModels(say words, changes []offer.EntryChange) []sizes.EntryModel {
 	icons := map[offer.ChangeKind]string{offer.Added: "plus", offer.Removed: "minus", offer.Changed: "edit"}
 	var models []sizes.EntryModel
 	for _, c := range changes {
-		m := sizes.EntryModel{Title: c.Title, Name: c.Name, State: ui.StateModel{Kind: kinds[c.Kind], Icon: icons[c.Kind], Word: say.S("sizes.change_" + string(c.Kind))}}
+		m := sizes.EntryModel{Title: c.Title, Name: c.Name, State: ui.StateModel{Kind: kinds[c.Kind], Icon: icons[c.Kind],
+			Word: say.S("sizes.change_" + string(c.Kind))}}
 		for _, f := range c.Fields {
 			m.Fields = append(m.Fields, sizes.FieldModel{Path: f.Path, Old: f.Old, New: f.New})
 		}
@@ -106,7 +116,8 @@ func entryModels(say words, changes []offer.EntryChange) []sizes.EntryModel {
 // catalogueSave checks what was typed, or saves it; what is wrong comes back with the text.
 func (w *Web) catalogueSave(c echo.Context) error {
 	k := w.callOf(c)
-	d := offer.Draft{Text: c.FormValue("text"), Base: base(c), Note: c.FormValue("note"), Confirm: c.FormValue("confirm") != ""}
+	d := offer.Draft{Text: c.FormValue("text"), Base: base(c), Note: c.FormValue("note"),
+		Confirm: c.FormValue("confirm") != ""}
 	checked, err := w.Offer.Check(k.ctx, k.actor, d.Text)
 	if err != nil {
 		return err
@@ -130,8 +141,10 @@ func (w *Web) catalogueSave(c echo.Context) error {
 		}
 	}
 	if fault.Is(err, fault.Conflict) {
-		if s, err := w.Offer.Standing(k.actor); err == nil && s.Newest.Version != d.Base { // saving again takes the other's change back, after a look at it
-			notice.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("sizes.see_change"), Href: versionPath(s.Newest.Version), NewTab: true, Kind: ui.LinkLike, Test: "see-change"}}}
+		// saving again takes the other's change back, after a look at it
+		if s, err := w.Offer.Standing(k.actor); err == nil && s.Newest.Version != d.Base {
+			notice.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("sizes.see_change"),
+				Href: versionPath(s.Newest.Version), NewTab: true, Kind: ui.LinkLike, Test: "see-change"}}}
 			d.Base = s.Newest.Version
 		}
 	}
@@ -141,7 +154,8 @@ func (w *Web) catalogueSave(c echo.Context) error {
 func checkNotice(say words, c offer.Checked) (*ui.NoticeModel, int) {
 	switch {
 	case len(c.Problems) > 0:
-		return &ui.NoticeModel{Kind: ui.Danger, Title: say.say(i18n.T("offer.problems", "Count", len(c.Problems))), Alert: true, Test: "problem"}, http.StatusUnprocessableEntity
+		return &ui.NoticeModel{Kind: ui.Danger, Title: say.say(i18n.T("offer.problems", "Count", len(c.Problems))),
+			Alert: true, Test: "problem"}, http.StatusUnprocessableEntity
 	case len(c.Removals) > 0:
 		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.fine_but"), Alert: true, Test: "removes"}
 		for _, r := range c.Removals {
@@ -172,14 +186,16 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 	}
 	say := k.words
 	m := sizes.VersionPageModel{
-		Header: ui.HeaderModel{Title: versionName(say, r), Lead: versionNote(say, r), Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"}, {Label: versionName(say, r)}}},
-		Text:   ui.CodeModel{ID: "version-text", Title: say.S("sizes.text"), Language: "YAML", Text: r.Text, Folded: true},
+		Header: ui.HeaderModel{Title: versionName(say, r), Lead: versionNote(say, r),
+			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"}, {Label: versionName(say, r)}}},
+		Text: ui.CodeModel{ID: "version-text", Title: say.S("sizes.text"), Language: "YAML", Text: r.Text, Folded: true},
 	}
 	if r.Version == s.Running.Version {
 		m.Header.State = &ui.StateModel{Kind: ui.OK, Word: say.S("sizes.counts"), Test: "counts"}
 	}
 	if r.Version > 0 {
-		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.Name}, {Term: say.S("sizes.col_when"), Component: ui.Time(say.around(r.At))}}
+		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.Name},
+			{Term: say.S("sizes.col_when"), Component: ui.Time(say.around(r.At))}}
 		before, err := w.Offer.Revision(k.ctx, k.actor, r.Version-1)
 		if err != nil {
 			return view{}, err
@@ -190,10 +206,12 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 		m.Problem = catalogueProblem(say, offer.Overview{}, problem)
 	}
 	if r.Version != s.Newest.Version && identity.Can(k.actor, identity.ChangeOffer, identity.Thing{}) {
-		m.Revert = &sizes.RevertModel{Form: ui.FormModel{ID: "revert", Action: versionPath(r.Version) + "/revert", Hidden: []ui.HiddenModel{{Name: "base", Value: version(s.Newest)}}, Test: "revert-form"},
+		m.Revert = &sizes.RevertModel{Form: ui.FormModel{ID: "revert", Action: versionPath(r.Version) + "/revert",
+			Hidden: []ui.HiddenModel{{Name: "base", Value: version(s.Newest)}}, Test: "revert-form"},
 			Button: ui.ButtonModel{Label: say.S("sizes.revert", "Version", r.Version), Icon: "undo", Test: "revert"}}
 		if problem != nil && fault.As(problem).Sentence.ID == "offer.removes" {
-			m.Revert.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"), Test: "confirm"}
+			m.Revert.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"),
+				Test: "confirm"}
 		}
 	}
 	return view{title: m.Header.Title, nav: "/admin/sizes", body: sizes.Version(m)}, nil

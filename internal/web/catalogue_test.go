@@ -22,7 +22,9 @@ func TestTheCatalogueShowsWhatIsOnOffer(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
-	if got := said(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") || !strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") || !strings.Contains(got, "nvidia.com/mig-1g.10gb") {
+	if got := said(entry(doc, "mig-1g.10gb")); !strings.Contains(got, "MIG slice 10 GB") ||
+		!strings.Contains(got, "on offer") || !strings.Contains(got, "12 of 14") ||
+		!strings.Contains(got, "nvidia.com/mig-1g.10gb") {
 		t.Errorf("want what it is and how many are free, got %q", got)
 	}
 	if got := said(in(entry(doc, "mig-1g.10gb"), "in-use")); got != "1" {
@@ -33,7 +35,8 @@ func TestTheCatalogueShowsWhatIsOnOffer(t *testing.T) {
 		t.Error("an administrator can change it")
 	}
 	wantAbsent(t, read(t, w.Get(webtest.Eli, "/admin/sizes"), http.StatusOK), "edit", "do-hide", "offer-it", "hide-it")
-	for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/0", "/admin/sizes/deprecate?list=sizes&name=cpu"} {
+	for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/0",
+		"/admin/sizes/deprecate?list=sizes&name=cpu"} {
 		if got := w.Get(webtest.Anna, path).Code; got != http.StatusNotFound {
 			t.Errorf("%s for a developer: want 404, got %d", path, got)
 		}
@@ -47,7 +50,8 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/change", hide)); to != "/admin/sizes" {
 		t.Errorf("it leads to %s", to)
 	}
-	if got := said(in(entry(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gpu-shared"), "state")); got != "hidden" {
+	if got := said(in(entry(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gpu-shared"),
+		"state")); got != "hidden" {
 		t.Errorf("want it hidden, got %q", got)
 	}
 	start := read(t, w.Get(webtest.Anna, "/start?size=gpu-shared"), http.StatusOK)
@@ -55,8 +59,10 @@ func TestAQuickChangeCountsAtOnce(t *testing.T) {
 		t.Error("what is hidden is in the price list")
 	}
 	wantSaid(t, start, "verdict", "“Shared GPU” is no longer on offer")
-	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"gpu-shared"}, "image": {"jupyterlab"}, "lease": {"1h"}, "key": {"k"}}
-	wantSaid(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors", "no longer on offer")
+	form := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"gpu-shared"}, "image": {"jupyterlab"},
+		"lease": {"1h"}, "key": {"k"}}
+	wantSaid(t, read(t, w.Post(webtest.Anna, "/start", form), http.StatusUnprocessableEntity), "form-errors",
+		"no longer on offer")
 	again := read(t, w.Post(webtest.Dora, "/admin/sizes/change", hide), http.StatusConflict) // from the page as it was
 	wantSaid(t, again, "problem", "Dora Dahl saved version 1")
 }
@@ -65,7 +71,8 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	form := url.Values{"list": {"sizes"}, "name": {"vgpu-12q"}, "base": {"0"}}
-	wantSaid(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity), "form-errors", "Say in a sentence why")
+	wantSaid(t, read(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form), http.StatusUnprocessableEntity),
+		"form-errors", "Say in a sentence why")
 	form.Set("message", "The A40 leave in May.")
 	form.Set("successor", "mig-1g.10gb")
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/deprecate", form))
@@ -78,7 +85,8 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), image, 1); err != nil {
 		t.Fatal(err)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "going-image", "Take the newer one.")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?image=jupyterlab"), http.StatusOK), "going-image",
+		"Take the newer one.")
 }
 
 func TestTheEditor(t *testing.T) {
@@ -89,9 +97,11 @@ func TestTheEditor(t *testing.T) {
 	if got := field(read(t, w.Get(webtest.Dora, "/admin/sizes/edit"), http.StatusOK)); got != text {
 		t.Errorf("want the text as it is, got %.80q", got)
 	}
-	wrong := strings.Replace(strings.Replace(text, "isolation: hard", "isolation: steel", 1), "memory: 8Gi", "memory: lots", 1)
+	wrong := strings.Replace(strings.Replace(text, "isolation: hard", "isolation: steel", 1), "memory: 8Gi",
+		"memory: lots", 1)
 	for _, do := range []string{"check", "save"} {
-		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {do}, "text": {wrong}, "note": {"my note"}}), http.StatusUnprocessableEntity)
+		doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {do}, "text": {wrong},
+			"note": {"my note"}}), http.StatusUnprocessableEntity)
 		if part(doc, "problem").Length() != 3 { // the notice and two entries of its list
 			t.Errorf("%s: want all problems, got %q", do, said(part(doc, "problems")))
 		}
@@ -112,19 +122,22 @@ func TestTheEditor(t *testing.T) {
 		t.Fatal("a check saved something")
 	}
 	held := strings.Replace(text, "name: cpu\n", "name: cpu-2\n", 1)
-	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held}}), http.StatusUnprocessableEntity)
+	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held}}),
+		http.StatusUnprocessableEntity)
 	wantSaid(t, doc, "problem", "CPU only would go, and one workload holds it")
 	if part(doc, "confirm").Length() != 1 {
 		t.Error("it cannot be confirmed")
 	}
-	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held}, "confirm": {"on"}, "note": {"renamed"}})); to != "/admin/sizes/versions/1" {
+	if to := wantRedirect(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {held},
+		"confirm": {"on"}, "note": {"renamed"}})); to != "/admin/sizes/versions/1" {
 		t.Errorf("it leads to %s", to)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "gone", "CPU only: one workload")
 	version := read(t, w.Get(webtest.Dora, "/admin/sizes/versions/1"), http.StatusOK)
 	wantSaid(t, version, "version", "Dora Dahl")
 	wantSaid(t, version, "diff", "cpu-2", "new", "gone")
-	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {dearer}, "confirm": {"on"}}), http.StatusConflict)
+	doc = read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"save"}, "text": {dearer},
+		"confirm": {"on"}}), http.StatusConflict)
 	wantSaid(t, doc, "problem", "Dora Dahl saved version 1")
 	if field(doc) != dearer {
 		t.Error("what was typed is lost to a conflict")
@@ -140,7 +153,9 @@ func TestAProposalBecomesASizeWithOneClick(t *testing.T) {
 	w := webtest.Busy()
 	s := w.Snaps["local"]
 	node := s.Nodes[3]
-	node.Name, node.Model, node.Labels = "gpu-99", "NVIDIA-A100-SXM4-80GB", map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.memory": "81920"}
+	node.Name, node.Model, node.Labels = "gpu-99", "NVIDIA-A100-SXM4-80GB",
+		map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.count": "2",
+			"nvidia.com/gpu.memory": "81920"}
 	s.Nodes = append(s.Nodes, node)
 	w.Snaps["local"] = s
 	doc := read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK)
@@ -167,18 +182,22 @@ func TestNothingInACatalogueBecomesMarkup(t *testing.T) {
 	const bad = `"><script>alert(1)</script>`
 	w := webtest.Busy()
 	text := strings.Replace(string(catalog.DefaultYAML()), "title: CPU only", `title: '`+bad+`'`, 1)
-	if _, err := w.Offer.Save(t.Context(), w.Actor(webtest.Dora), offer.Draft{Text: text + "\n# </textarea>" + bad + "\n", Note: bad}); err != nil {
+	if _, err := w.Offer.Save(t.Context(), w.Actor(webtest.Dora), offer.Draft{Text: text + "\n# </textarea>" + bad + "\n",
+		Note: bad}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: bad}, 1); err != nil {
+	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Do: offer.Deprecate, List: offer.Sizes,
+		Name: "cpu", Message: bad}, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/1", "/admin/sizes/versions/2", "/admin/sizes/deprecate?list=sizes&name=cpu", "/start?size=cpu"} {
+	for _, path := range []string{"/admin/sizes", "/admin/images", "/admin/sizes/edit", "/admin/sizes/versions/1",
+		"/admin/sizes/versions/2", "/admin/sizes/deprecate?list=sizes&name=cpu", "/start?size=cpu"} {
 		if body := w.Get(webtest.Dora, path).Body.String(); strings.Contains(body, "<script>alert") {
 			t.Errorf("%s runs it", path)
 		}
 	}
-	if body := w.Get(webtest.Anna, "/start?size=cpu").Body.String(); strings.Contains(body, "<script>alert") || !strings.Contains(body, "alert(1)") {
+	if body := w.Get(webtest.Anna, "/start?size=cpu").Body.String(); strings.Contains(body, "<script>alert") ||
+		!strings.Contains(body, "alert(1)") {
 		t.Error("/start runs it, or does not show it")
 	}
 	body := w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"text": {"sizes:\n- " + bad}}).Body.String()

@@ -21,11 +21,15 @@ func (w *Web) demand(k call) (view, error) {
 		return view{}, err
 	}
 	say := k.words
-	m := usageview.DemandModel{Header: ui.HeaderModel{Title: say.S("demand.title"), Lead: say.S("demand.lead", "Zone", w.Usage.Zone.String()),
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("demand.title")}}}, Months: w.monthSwitch(say, c, demandPath)}
+	m := usageview.DemandModel{Header: ui.HeaderModel{Title: say.S("demand.title"), Lead: say.S("demand.lead", "Zone",
+		w.Usage.Zone.String()),
+		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("demand.title")}}},
+		Months: w.monthSwitch(say, c, demandPath)}
 	for _, u := range unmet {
-		row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size), Reason: say.Say(i18n.T("demand.reason_" + string(u.Reason))),
-			Count: say.number(float64(u.Count)), Attempts: say.number(float64(u.Attempts)), People: say.number(float64(u.People)), Longest: "–"}
+		row := usageview.UnmetModel{Size: w.priceOf(say, usage.PriceSize, u.Size),
+			Reason: say.Say(i18n.T("demand.reason_" + string(u.Reason))),
+			Count:  say.number(float64(u.Count)), Attempts: say.number(float64(u.Attempts)),
+			People: say.number(float64(u.People)), Longest: "–"}
 		row.Size.Detail = u.Size
 		if u.Longest > 0 {
 			row.Longest = say.duration(u.Longest.Round(time.Minute))
@@ -33,7 +37,8 @@ func (w *Web) demand(k call) (view, error) {
 		m.Rows = append(m.Rows, row)
 	}
 	if len(unmet) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("demand.empty"), Lines: []string{say.S("demand.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("demand.empty"), Lines: []string{say.S("demand.empty_why")},
+			Level: 2, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Demand(m),
 		parts: []part{{id: "usage-demand", draw: func(words) templ.Component { return usageview.Demand(m) }}}}, nil

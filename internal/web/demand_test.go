@@ -19,7 +19,8 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	}
 	read(t, w.Get(webtest.Anna, "/usage/demand"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
-	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") || !strings.Contains(got, "1 2 1") {
+	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
+		!strings.Contains(got, "1 2 1") {
 		t.Errorf("one wish, two tries, one person; got %q", got)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "Everybody got")
@@ -29,7 +30,8 @@ func TestUsageOpensWithEverybodysForAdmins(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Dora, "/usage"), http.StatusOK)
-	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") || strings.Contains(got, "asr-train") {
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Speech") || !strings.Contains(got, "Vision") ||
+		strings.Contains(got, "asr-train") {
 		t.Errorf("want a line for each team, and its workloads only when asked for, got %q", got)
 	}
 	if !strings.Contains(w.Get(webtest.Dora, "/usage?by=workload").Body.String(), "asr-train") {

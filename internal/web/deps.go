@@ -70,7 +70,8 @@ type Metrics interface {
 	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
 	// Fleet is what every device does; nil while nothing is known. It is the same value until something new is known.
 	Fleet(cluster string) *gpumetrics.Fleet
-	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it. Faults: Unavailable.
+	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it.
+	// Faults: Unavailable.
 	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
 	// Uses is how pods have used their GPUs of late.
 	Uses(cluster string) gpumetrics.Uses
@@ -160,7 +161,8 @@ func httpOnly(address string) string {
 // localPath keeps a redirect on this site: a path that begins with one slash, and nothing else.
 func localPath(path, otherwise string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") ||
+		strings.ContainsAny(path, "\\\r\n\t") {
 		return otherwise
 	}
 	return u.RequestURI()

@@ -11,14 +11,22 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// flashes are what a page says after a redirect. The cookie carries the name only, so nobody can put words into our mouth.
+// flashes are what a page says after a redirect. The cookie carries the name only, so nobody can put words into our
+// mouth.
 var flashes = map[string]ui.Kind{
-	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK, "extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
-	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK, "rejected": ui.OK, "edited": ui.OK, "handed": ui.OK, "taken-back": ui.OK, "standin-created": ui.OK, "standin-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK, "token-revoked": ui.OK,
-	"licence-entered": ui.OK, "licence-removed": ui.OK, "licence-chosen": ui.OK, "hardware-marked": ui.OK, "hardware-unmarked": ui.OK,
-	"catalogue-saved": ui.OK,
-	"tenant-saved":    ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK, "volume-shared": ui.OK, "volume-grown": ui.OK, "volume-going": ui.Info, "volume-restored": ui.OK, "image-retired": ui.OK,
-	"budget-saved": ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
+	"stopped": ui.OK, "resumed": ui.OK, "resume-queued": ui.Info, "shared": ui.OK, "unshared": ui.OK, "extended": ui.OK,
+	"extension-asked": ui.Info, "resume-asked": ui.Info, "deleted": ui.OK,
+	"submitted": ui.Info, "withdrawn": ui.OK, "approved": ui.OK, "consented": ui.OK, "rules-saved": ui.OK,
+	"rejected": ui.OK, "edited": ui.OK, "handed": ui.OK, "taken-back": ui.OK, "standin-created": ui.OK,
+	"standin-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK,
+	"token-revoked":   ui.OK,
+	"licence-entered": ui.OK, "licence-removed": ui.OK, "licence-chosen": ui.OK, "hardware-marked": ui.OK,
+	"hardware-unmarked": ui.OK,
+	"catalogue-saved":   ui.OK,
+	"tenant-saved":      ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK,
+	"volume-shared": ui.OK, "volume-grown": ui.OK, "volume-going": ui.Info, "volume-restored": ui.OK,
+	"image-retired": ui.OK,
+	"budget-saved":  ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
 	"workload-needed": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
 	"price-added": ui.OK, "price-ended": ui.OK,
 	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
@@ -49,8 +57,9 @@ func (w *Web) takeFlash(c echo.Context, say words) *ui.NoticeModel {
 }
 
 func (w *Web) cookie(name, value string, seconds int) *http.Cookie {
-	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(w.PortalURL, "https://")}
+	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+		Secure:   strings.HasPrefix(w.PortalURL, "https://")}
 }
 
 const aYear = 365 * 24 * 3600

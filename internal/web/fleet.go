@@ -18,7 +18,8 @@ import (
 
 // fleet answers: what is there, who holds it, what is broken.
 func (w *Web) fleet(k call) (view, error) {
-	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.words.S("fleet.title"), Lead: k.words.S("fleet.lead")}, Tabs: fleetTabs(k, "/fleet")}
+	m := fleet.PageModel{Header: ui.HeaderModel{Title: k.words.S("fleet.title"), Lead: k.words.S("fleet.lead")},
+		Tabs: fleetTabs(k, "/fleet")}
 	names, err := w.workloadNames(k)
 	if err != nil {
 		return view{}, err
@@ -35,7 +36,8 @@ func (w *Web) fleet(k call) (view, error) {
 		v.asOf = snapshot.TakenAt
 	}
 	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: k.words.S("fleet.empty"), Lines: []string{k.words.S("fleet.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: k.words.S("fleet.empty"),
+			Lines: []string{k.words.S("fleet.empty_why")}, Test: "empty"}
 	}
 	v.body = fleet.Page(m)
 	return v, nil
@@ -47,8 +49,11 @@ const staleSnapshot = time.Minute
 func (w *Web) clusterModel(k call, s inventory.Snapshot, names map[workload.ID]workload.Workload) fleet.ClusterModel {
 	say, id := k.words, slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
-		Age: ui.AgeModel{Source: "Kubernetes", Time: say.around(s.TakenAt), Old: say.now.Sub(s.TakenAt) > staleSnapshot}, Groups: fleetGroups(say, s),
-		Filter: ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Client: "nodes-" + id, Search: &ui.FieldModel{ID: "fleet-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"), Placeholder: say.S("fleet.filter")}}}
+		Age:    ui.AgeModel{Source: "Kubernetes", Time: say.around(s.TakenAt), Old: say.now.Sub(s.TakenAt) > staleSnapshot},
+		Groups: fleetGroups(say, s),
+		Filter: ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Client: "nodes-" + id,
+			Search: &ui.FieldModel{ID: "fleet-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"),
+				Placeholder: say.S("fleet.filter")}}}
 	nodes := slices.Clone(s.Nodes)
 	slices.SortFunc(nodes, func(a, b inventory.Node) int {
 		return cmp.Or(cmp.Compare(noGPU(a), noGPU(b)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Name, b.Name))
@@ -59,11 +64,12 @@ func (w *Web) clusterModel(k call, s inventory.Snapshot, names map[workload.ID]w
 	return m
 }
 
-// mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by searching.
+// mostNodes is how many nodes a page lists: a thousand are megabytes, and nobody reads them. The others are found by
+// searching.
 const mostNodes = 100
 
-// nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is chosen and the page has all nodes, the search field filters
-// them where they are; else it asks the server.
+// nodesShown are those that the filter chooses; where they are too many, first those with trouble. While nothing is
+// chosen and the page has all nodes, the search field filters them where they are; else it asks the server.
 func (w *Web) nodesShown(k call, f *ui.FilterBarModel, nodes []inventory.Node) []inventory.Node {
 	all := len(nodes)
 	f.Fields = fleetChoices(k, strings.TrimPrefix(f.Search.ID, "fleet-filter-"), nodes)
@@ -88,7 +94,8 @@ func (w *Web) nodesShown(k call, f *ui.FilterBarModel, nodes []inventory.Node) [
 // fleetChoices are the two fields beside the search: which card, and which nodes.
 func fleetChoices(k call, cluster string, nodes []inventory.Node) []ui.FieldModel {
 	say := k.words
-	models := ui.FieldModel{ID: "fleet-model-" + cluster, Name: "model", Kind: ui.SelectField, Label: say.S("fleet.filter_model"), Value: k.get("model"), Test: "filter-model",
+	models := ui.FieldModel{ID: "fleet-model-" + cluster, Name: "model", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_model"), Value: k.get("model"), Test: "filter-model",
 		Options: []ui.OptionModel{{Label: say.S("fleet.any_model")}}}
 	var names []string
 	for _, n := range nodes {
@@ -100,8 +107,10 @@ func fleetChoices(k call, cluster string, nodes []inventory.Node) []ui.FieldMode
 	for _, name := range slices.Compact(names) {
 		models.Options = append(models.Options, ui.OptionModel{Value: name, Label: name})
 	}
-	states := ui.FieldModel{ID: "fleet-state-" + cluster, Name: "state", Kind: ui.SelectField, Label: say.S("fleet.filter_state"), Value: k.get("state"), Test: "filter-state",
-		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")}, {Value: "free", Label: say.S("fleet.state_free")}}}
+	states := ui.FieldModel{ID: "fleet-state-" + cluster, Name: "state", Kind: ui.SelectField,
+		Label: say.S("fleet.filter_state"), Value: k.get("state"), Test: "filter-state",
+		Options: []ui.OptionModel{{Label: say.S("fleet.state_all")}, {Value: "trouble", Label: say.S("fleet.state_trouble")},
+			{Value: "free", Label: say.S("fleet.state_free")}}}
 	return []ui.FieldModel{models, states}
 }
 
@@ -110,9 +119,10 @@ func hasFree(n inventory.Node) bool {
 	if !usable(n) {
 		return false
 	}
-	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}), func(t inventory.Total) bool {
-		return t.Free > 0 && t.Unit != inventory.Network && t.Unit != inventory.Quantity && t.Unit != inventory.VMDevice
-	})
+	return slices.ContainsFunc(inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}),
+		func(t inventory.Total) bool {
+			return t.Free > 0 && t.Unit != inventory.Network && t.Unit != inventory.Quantity && t.Unit != inventory.VMDevice
+		})
 }
 
 // nodeText is what a search looks through, in lower case.
@@ -140,8 +150,8 @@ func noGPU(n inventory.Node) int {
 	return 0
 }
 
-// fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no devices (memory of a card, a network) get none.
-// Cards whose model no label names come last.
+// fleetGroups are the bars: one for each kind of thing of each model, and never two of them added. Amounts that are no
+// devices (memory of a card, a network) get none. Cards whose model no label names come last.
 func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
 	var groups, unnamed []fleet.GroupModel
 	for _, t := range inventory.Totals(s) {
@@ -165,13 +175,16 @@ func fleetGroups(say words, s inventory.Snapshot) []fleet.GroupModel {
 
 func totalBar(say words, t inventory.Total) ui.MeterModel {
 	share := func(n int64) float64 { return float64(n) / float64(max(t.Total, 1)) }
-	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total), Detail: totalDetail(say, t), Legend: t.Held()+t.Broken > 0, Test: "fleet-bar",
+	m := ui.MeterModel{Label: kindWords(say, t.Kind), Value: say.S("fleet.free_of", "Free", t.Free, "Total", t.Total),
+		Detail: totalDetail(say, t), Legend: t.Held()+t.Broken > 0, Test: "fleet-bar",
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share(t.Ours), Words: say.S("fleet.held", "Count", t.Ours)}}}
 	if t.Foreign > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign), Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillReserved, Share: share(t.Foreign),
+			Words: say.S("fleet.held_foreign", "Count", t.Foreign)})
 	}
 	if t.Broken > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken), Words: say.S("fleet.blocked", "Count", t.Broken)})
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillBlocked, Share: share(t.Broken),
+			Words: say.S("fleet.blocked", "Count", t.Broken)})
 	}
 	return m
 }
@@ -245,7 +258,8 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 	} else if n.Cards.Known {
 		detail = say.S("fleet.cards_of", "Count", n.Cards.Count, "Model", detail)
 	}
-	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + slug(n.Name), Test: "node-row"}, Name: ui.StackModel{Title: n.Name, Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
+	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + slug(n.Name), Test: "node-row"}, Name: ui.StackModel{Title: n.Name,
+		Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
 	for _, odd := range n.Odd {
 		m.Odd = append(m.Odd, say.say(odd))
 	}
@@ -280,13 +294,15 @@ func nodeState(say words, n inventory.Node) ui.StateModel {
 const mostCells = 64
 
 // resourceModel draws each device as a cell. Who holds it is said to those who may know, by the holder's own words.
-func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource, names map[workload.ID]workload.Workload) fleet.ResourceModel {
+func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource,
+	names map[workload.ID]workload.Workload) fleet.ResourceModel {
 	say := k.words
 	could := r.Free()
 	if !usable(n) {
 		could = 0
 	}
-	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could, r.Capacity)}
+	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could,
+		r.Capacity)}
 	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}
@@ -300,8 +316,10 @@ func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource, name
 	return m.model(say)
 }
 
-// devicesModel draws the devices of one kind that a DRA driver publishes on a node. Of cuts that exclude each other only so many are drawn as could be had at once.
-func (w *Web) devicesModel(k call, n inventory.Node, t inventory.Total, names map[workload.ID]workload.Workload) fleet.ResourceModel {
+// devicesModel draws the devices of one kind that a DRA driver publishes on a node. Of cuts that exclude each other
+// only so many are drawn as could be had at once.
+func (w *Web) devicesModel(k call, n inventory.Node, t inventory.Total,
+	names map[workload.ID]workload.Workload) fleet.ResourceModel {
 	say := k.words
 	m := cells{name: t.Resource}
 	isolation := catalog.IsolationUnknown
@@ -326,7 +344,8 @@ func (w *Web) devicesModel(k call, n inventory.Node, t inventory.Total, names ma
 // resourceWords say of one resource what it is, how well it is kept apart, and what is free.
 func resourceWords(say words, kind inventory.Kind, isolation catalog.Isolation, free, total int64) string {
 	parts := []string{kindWords(say, kind)}
-	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share || kind.Unit == inventory.VirtualCard {
+	if kind.Unit == inventory.Card || kind.Unit == inventory.Slice || kind.Unit == inventory.Share ||
+		kind.Unit == inventory.VirtualCard {
 		parts = append(parts, say.S("web.isolation_"+string(isolation)))
 	}
 	return strings.Join(append(parts, say.S("fleet.free_of", "Free", free, "Total", total)), " · ")
@@ -362,7 +381,8 @@ func (c *cells) model(say words) fleet.ResourceModel {
 	return m
 }
 
-// holderWords names the holder to members of their team, admins and auditors; everyone else learns only that it is held.
+// holderWords names the holder to members of their team, admins and auditors; everyone else learns only that it is
+// held.
 func (w *Web) holderWords(k call, h inventory.Holder, names map[workload.ID]workload.Workload) string {
 	say := k.words
 	if item, ok := names[workload.ID(h.Workload)]; ok && h.Workload != "" {

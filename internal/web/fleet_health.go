@@ -28,7 +28,8 @@ const fleetHealthPath = "/fleet/health"
 // fleetHealth answers: which cards want somebody now, what is to be done, and whom does it concern.
 func (w *Web) fleetHealth(k call) (view, error) {
 	say := k.words
-	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")}, Tabs: fleetTabs(k, fleetHealthPath)}
+	m := fleet.HealthPageModel{Header: ui.HeaderModel{Title: say.S("health.title"), Lead: say.S("health.lead")},
+		Tabs: fleetTabs(k, fleetHealthPath)}
 	v := view{title: m.Header.Title, nav: "/fleet", wide: true}
 	count := map[health.Level]int{}
 	for _, name := range w.Site().Clusters {
@@ -54,9 +55,11 @@ func (w *Web) fleetHealth(k call) (view, error) {
 	}
 	m.Tiles = healthTiles(say, count)
 	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")},
+			Test: "empty"}
 	} else {
-		v.parts = append(v.parts, part{id: fleet.HealthTilesID, draw: func(words) templ.Component { return fleet.HealthTiles(m.Tiles) }})
+		v.parts = append(v.parts, part{id: fleet.HealthTilesID,
+			draw: func(words) templ.Component { return fleet.HealthTiles(m.Tiles) }})
 	}
 	v.body = fleet.HealthPage(m)
 	return v, nil
@@ -65,14 +68,17 @@ func (w *Web) fleetHealth(k call) (view, error) {
 // healthTiles are the four numbers that matter.
 func healthTiles(say words, count map[health.Level]int) ui.TilesModel {
 	tile := func(id string, kind ui.Kind, n int) ui.TileModel {
-		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n), Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
+		t := ui.TileModel{Label: say.S("health.tile_" + id), Value: strconv.Itoa(n),
+			Detail: say.S("health.tile_" + id + "_detail"), Test: "tile-" + id}
 		if n > 0 {
 			t.Kind = kind
 		}
 		return t
 	}
-	return ui.TilesModel{Label: say.S("health.title"), Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]), tile("warning", ui.Warning, count[health.Warned]),
-		tile("marked", ui.Warning, count[health.Marked]), tile("unknown", "", count[health.Unknown])}}
+	return ui.TilesModel{Label: say.S("health.title"),
+		Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]),
+			tile("warning", ui.Warning, count[health.Warned]),
+			tile("marked", ui.Warning, count[health.Marked]), tile("unknown", "", count[health.Unknown])}}
 }
 
 // mostHealthRows keeps a large fleet from filling the page; the worst come first.
@@ -80,12 +86,16 @@ const mostHealthRows = 200
 
 func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 	say, id := k.words, slug(r.Cluster)
-	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster), Ages: healthAges(say, r)}
+	m := fleet.HealthClusterModel{ID: "health-" + id, Title: say.S("fleet.cluster", "Name", r.Cluster),
+		Ages: healthAges(say, r)}
 	state := k.get("state")
 	m.Filter = ui.FilterBarModel{Action: fleetHealthPath, Label: say.S("fleet.filter"),
-		Search: &ui.FieldModel{ID: "health-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"), Placeholder: say.S("health.filter"), Value: k.get("q")},
-		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField, Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
-			{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")}, {Value: "marked", Label: say.S("health.state_marked")}, {Value: "unknown", Label: say.S("health.state_unknown")}}}}}
+		Search: &ui.FieldModel{ID: "health-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("health.filter"),
+			Placeholder: say.S("health.filter"), Value: k.get("q")},
+		Fields: []ui.FieldModel{{ID: "health-state-" + id, Name: "state", Kind: ui.SelectField,
+			Label: say.S("fleet.filter_state"), Value: state, Test: "filter-state", Options: []ui.OptionModel{
+				{Label: say.S("health.state_look")}, {Value: "all", Label: say.S("health.state_all")},
+				{Value: "marked", Label: say.S("health.state_marked")}, {Value: "unknown", Label: say.S("health.state_unknown")}}}}}
 	if state != "" || k.get("q") != "" {
 		m.Filter.ClearURL = fleetHealthPath
 	}
@@ -102,10 +112,12 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 	}
 	for _, n := range r.Nodes {
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(n.Name+" "+n.Model+" "+markNote(n.Mark), n.Level(), n.Mark, true, func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
+			add(n.Name+" "+n.Model+" "+markNote(n.Mark), n.Level(), n.Mark, true,
+				func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
 		}
 		for _, c := range n.Cards {
-			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, c.Level() > health.Unknown, func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, c.Level() > health.Unknown,
+				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
 	if left > 0 {
@@ -117,7 +129,8 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 	return m
 }
 
-// healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how many are well or unknown; whoever searches finds all.
+// healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
+// many are well or unknown; whoever searches finds all.
 func healthChosen(state string, level health.Level, mark *health.Mark, telling bool) bool {
 	switch state {
 	case "all":
@@ -148,7 +161,8 @@ func healthAges(say words, r health.Report) []ui.AgeModel {
 	return []ui.AgeModel{age("DCGM", r.DCGMAt), age(say.S("health.agents"), r.TakenAt)}
 }
 
-var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off, health.Marked: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
+var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off,
+	health.Marked: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
 
 func healthState(say words, l health.Level) ui.StateModel {
 	return ui.StateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String()), Test: "state"}
@@ -163,7 +177,8 @@ func healthTint(l health.Level) ui.Kind {
 
 func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.words, n.Level()
-	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name, Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Mark)}
+	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name,
+		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Mark)}
 	calm, silent := 0, 0
 	for _, c := range n.Cards {
 		switch l := c.Level(); {
@@ -181,7 +196,8 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 	case silent == len(n.Cards):
 		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
 	case silent > 0:
-		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards)) + " " + say.S("health.cards_some_silent", "Count", silent)
+		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards)) + " " + say.S("health.cards_some_silent",
+			"Count", silent)
 	default:
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
@@ -192,10 +208,12 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 
 func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
 	say, level := k.words, c.Level()
-	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"}, Name: ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
+	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
+		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
 		State: healthState(say, level), Mark: markWords(say, c.Mark), Readings: healthReadings(say, c)}
 	for _, t := range c.Troubles {
-		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.say(t.What), Todo: say.say(t.Todo)})
+		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.say(t.What),
+			Todo: say.say(t.Todo)})
 	}
 	switch {
 	case c.Gone:
@@ -244,13 +262,16 @@ func markActions(k call, p health.Place, m *health.Mark) []ui.ActionModel {
 	}
 	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
 	if m == nil {
-		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("health.mark_" + string(p.Kind)), Href: fleetHealthPath + "/mark?" + values.Encode(), Small: true, Test: "mark-" + string(p.Kind)}}}
+		return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("health.mark_" + string(p.Kind)),
+			Href: fleetHealthPath + "/mark?" + values.Encode(), Small: true, Test: "mark-" + string(p.Kind)}}}
 	}
-	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: fleetHealthPath + "/unmark", Hidden: placeFields(p), Button: ui.ButtonModel{Label: k.words.S("health.unmark"), Small: true, Test: "unmark"}}}}
+	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: fleetHealthPath + "/unmark", Hidden: placeFields(p),
+		Button: ui.ButtonModel{Label: k.words.S("health.unmark"), Small: true, Test: "unmark"}}}}
 }
 
 func placeFields(p health.Place) []ui.HiddenModel {
-	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)}, {Name: "name", Value: p.Name}}
+	return []ui.HiddenModel{{Name: "cluster", Value: p.Cluster}, {Name: "kind", Value: string(p.Kind)},
+		{Name: "name", Value: p.Name}}
 }
 
 // healthReadings are what DCGM and the agent say, each by name; what neither says is unknown and never zero.
@@ -281,7 +302,8 @@ func healthReadings(say words, c health.CardHealth) []ui.DefModel {
 			pending = say.S("health.yes") + " (" + say.S("health.agent") + ")"
 		}
 	}
-	throttled := ui.DefModel{Term: say.S("health.reading_throttle"), Value: say.S("health.reading_unknown"), Test: "reading-throttle"}
+	throttled := ui.DefModel{Term: say.S("health.reading_throttle"), Value: say.S("health.reading_unknown"),
+		Test: "reading-throttle"}
 	if d.Throttle.Known() {
 		throttled.Value = say.S("health.not_throttled")
 		var names []string
@@ -293,13 +315,16 @@ func healthReadings(say words, c health.CardHealth) []ui.DefModel {
 		}
 		throttled.Value += " (DCGM, " + say.around(d.Throttle.At).Words + ")"
 	}
-	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected), row("remapped", d.RemapUncorrected, nil),
-		{Term: say.S("health.reading_pending"), Value: pending, Test: "reading-pending"}, row("failed", d.RemapFailed, nil), throttled, row("nvlink", d.NVLinkErrors, links)}
+	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
+		row("remapped", d.RemapUncorrected, nil),
+		{Term: say.S("health.reading_pending"), Value: pending, Test: "reading-pending"}, row("failed", d.RemapFailed, nil),
+		throttled, row("nvlink", d.NVLinkErrors, links)}
 }
 
 // markAsk says what a mark does before anybody is told.
 func (w *Web) markAsk(k call) (view, error) {
-	return w.markView(k, health.Place{Cluster: k.get("cluster"), Kind: health.Kind(k.get("kind")), Name: k.get("name")}, "", nil)
+	return w.markView(k, health.Place{Cluster: k.get("cluster"), Kind: health.Kind(k.get("kind")), Name: k.get("name")},
+		"", nil)
 }
 
 func (w *Web) markView(k call, p health.Place, note string, problems []fault.Field) (view, error) {
@@ -312,11 +337,14 @@ func (w *Web) markView(k call, p health.Place, note string, problems []fault.Fie
 	}
 	say := k.words
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("health.mark_title_"+string(p.Kind), "Name", p.Name), Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: fleetHealthPath}, {Label: say.S("health.mark_" + string(p.Kind))}}},
-		Lead:   say.S("health.mark_lead_" + string(p.Kind)),
-		Keeps:  []string{say.S("health.mark_keeps_running"), say.S("health.mark_keeps_undo")},
-		Form:   ui.FormModel{ID: "ask-mark", Action: fleetHealthPath + "/mark", Hidden: placeFields(p), Test: "mark-form"},
-		Button: ui.ButtonModel{Label: say.S("health.mark_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning", Test: "mark-confirm"},
+		Header: ui.HeaderModel{Title: say.S("health.mark_title_"+string(p.Kind), "Name", p.Name),
+			Crumbs: []ui.CrumbModel{{Label: say.S("health.title"), Href: fleetHealthPath},
+				{Label: say.S("health.mark_" + string(p.Kind))}}},
+		Lead:  say.S("health.mark_lead_" + string(p.Kind)),
+		Keeps: []string{say.S("health.mark_keeps_running"), say.S("health.mark_keeps_undo")},
+		Form:  ui.FormModel{ID: "ask-mark", Action: fleetHealthPath + "/mark", Hidden: placeFields(p), Test: "mark-form"},
+		Button: ui.ButtonModel{Label: say.S("health.mark_" + string(p.Kind)), Kind: ui.DangerPrimary, Icon: "warning",
+			Test: "mark-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: fleetHealthPath, Kind: ui.LinkLike},
 	}
 	var told []string
@@ -327,7 +355,8 @@ func (w *Web) markView(k call, p health.Place, note string, problems []fault.Fie
 	if len(told) > 0 {
 		m.Lead = say.S("health.mark_lead_"+string(p.Kind)) + " " + say.S("health.mark_told", "Who", strings.Join(told, "; "))
 	}
-	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"), Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
+	field := ui.FieldModel{ID: "note", Name: "note", Kind: ui.TextareaField, Rows: 3, Label: say.S("health.note"),
+		Hint: say.S("health.note_hint"), Value: note, Required: true, MaxLength: 500, Test: "note"}
 	if len(problems) > 0 {
 		m.Errors = formErrors(say, problems)
 		field.Error = say.say(problems[0].Reason)

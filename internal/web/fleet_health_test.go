@@ -6,7 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 )
 
-// A card of which nobody says anything is no line of its own where nobody asks for it: its node tells how many there are. What is marked is.
+// A card of which nobody says anything is no line of its own where nobody asks for it: its node tells how many there
+// are. What is marked is.
 func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 	for _, c := range []struct {
 		name, state string

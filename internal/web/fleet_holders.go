@@ -14,7 +14,8 @@ import (
 
 // holdersSeen are those that the reader may see.
 func (w *Web) holdersSeen(k call) ([]holders.Holder, error) {
-	return holders.Service{Workloads: w.Workloads, Metrics: w.Metrics, Now: func() time.Time { return k.words.now }}.List(k.ctx, k.actor)
+	return holders.Service{Workloads: w.Workloads, Metrics: w.Metrics, Now: func() time.Time { return k.words.now }}.List(
+		k.ctx, k.actor)
 }
 
 // held is what one or several workloads hold, use and cost in the window.
@@ -29,7 +30,8 @@ type held struct {
 }
 
 func heldOf(h holders.Holder, now time.Time) held {
-	out := held{name: h.Name, href: workloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName, size: h.Size.Title, count: 1, longest: max(0, now.Sub(h.Since)), money: h.Money}
+	out := held{name: h.Name, href: workloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName, size: h.Size.Title, count: 1,
+		longest: max(0, now.Sub(h.Since)), money: h.Money}
 	if !h.Known {
 		out.unknown = 1
 		return out
@@ -53,7 +55,8 @@ var holderGroups = map[string]func(w *Web, say words, h holders.Holder) string{
 func (w *Web) holdersTable(k call, all []holders.Holder) fleet.HoldersModel {
 	say, group := k.words, k.get("group")
 	key := holderGroups[group]
-	m := fleet.HoldersModel{ID: "holders", Title: say.S("fleet.use.holders"), Lead: say.S("fleet.use.holders_lead"), Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"), Owners: key == nil,
+	m := fleet.HoldersModel{ID: "holders", Title: say.S("fleet.use.holders"), Lead: say.S("fleet.use.holders_lead"),
+		Groups: holderTabs(k, group), Head: say.S("fleet.use.col_workload"), Owners: key == nil,
 		Window: say.S("fleet.use.col_mean")}
 	if key != nil {
 		m.Head = say.S("fleet.use.col_" + group)
@@ -62,7 +65,8 @@ func (w *Web) holdersTable(k call, all []holders.Holder) fleet.HoldersModel {
 		m.Others = say.S("fleet.use.others")
 	}
 	if len(all) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "gpu", Title: say.S("fleet.use.no_holders"), Lines: []string{say.S("fleet.use.no_holders_why")}, Test: "no-holders"}
+		m.Empty = &ui.EmptyStateModel{Icon: "gpu", Title: say.S("fleet.use.no_holders"),
+			Lines: []string{say.S("fleet.use.no_holders_why")}, Test: "no-holders"}
 		return m
 	}
 	groups := map[string]*held{}
@@ -99,14 +103,18 @@ func (g *held) join(one held) {
 }
 
 func holderModel(say words, h held, grouped bool) fleet.HolderModel {
-	m := fleet.HolderModel{Name: ui.StackModel{Title: h.name, Href: h.href, Detail: h.detail}, Owner: h.owner, Size: h.size, Held: say.duration(h.longest), Use: say.S("web.unknown"), Money: say.money(h.money), Idle: say.S("web.unknown")}
+	m := fleet.HolderModel{Name: ui.StackModel{Title: h.name, Href: h.href, Detail: h.detail}, Owner: h.owner,
+		Size: h.size, Held: say.duration(h.longest), Use: say.S("web.unknown"), Money: say.money(h.money),
+		Idle: say.S("web.unknown")}
 	if grouped {
-		m.Name.Detail, m.Held = say.S("fleet.use.workloads", "Count", h.count), say.S("fleet.use.up_to", "Time", say.duration(h.longest))
+		m.Name.Detail, m.Held = say.S("fleet.use.workloads", "Count", h.count),
+			say.S("fleet.use.up_to", "Time", say.duration(h.longest))
 	}
 	if h.weight > 0 {
 		mean := h.sum / h.weight
 		m.Use = say.percent(mean)
-		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
+		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
+			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
 		if mean < idleBelow && h.longest > time.Hour {
 			m.Kind = ui.Warning
 		}
@@ -115,7 +123,8 @@ func holderModel(say words, h held, grouped bool) fleet.HolderModel {
 	case grouped && h.unknown > 0:
 		m.Known = say.S("fleet.use.unknown_of", "Unknown", h.unknown, "Count", h.count)
 	case !grouped && h.weight > 0 && h.known < 0.9:
-		m.Known = say.S("fleet.use.known_for", "Time", say.duration(time.Duration(h.known*float64(holders.Window)).Round(time.Minute)))
+		m.Known = say.S("fleet.use.known_for", "Time",
+			say.duration(time.Duration(h.known*float64(holders.Window)).Round(time.Minute)))
 	}
 	if h.idleKnown {
 		m.Idle = say.money(h.idle)
@@ -131,7 +140,9 @@ func holderTabs(k call, current string) ui.TabsModel {
 		if g == "" {
 			q.Del("group")
 		}
-		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("fleet.use.group_" + orElse(g, "workload")), Href: withQuery(fleetUsePath, q) + "#holders", Current: g == current || g == "" && holderGroups[current] == nil, Test: "group-" + orElse(g, "workload")})
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("fleet.use.group_" + orElse(g, "workload")),
+			Href: withQuery(fleetUsePath, q) + "#holders", Current: g == current || g == "" && holderGroups[current] == nil,
+			Test: "group-" + orElse(g, "workload")})
 	}
 	return m
 }

@@ -56,7 +56,8 @@ func slots(say words, c inventory.PhysicalCard) []fleet.SlotModel {
 	end := 0
 	gap := func(until int) {
 		if until > end {
-			list = append(list, fleet.SlotModel{Kind: fleet.Free, Start: end, Size: until - end, Words: say.S("fleet.layout_gap", "Place", stretch(say, end, until-end))})
+			list = append(list, fleet.SlotModel{Kind: fleet.Free, Start: end, Size: until - end,
+				Words: say.S("fleet.layout_gap", "Place", stretch(say, end, until-end))})
 		}
 	}
 	for _, p := range c.Slices {

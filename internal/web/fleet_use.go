@@ -28,7 +28,8 @@ func fleetTabs(k call, current string) ui.TabsModel {
 	tab := func(id, path string) ui.TabModel {
 		return ui.TabModel{Label: k.words.S("fleet.use.tab_" + id), Href: path, Current: path == current, Test: "tab-" + id}
 	}
-	m := ui.TabsModel{Label: k.words.S("fleet.title"), Items: []ui.TabModel{tab("capacity", "/fleet"), tab("use", fleetUsePath)}}
+	m := ui.TabsModel{Label: k.words.S("fleet.title"), Items: []ui.TabModel{tab("capacity", "/fleet"),
+		tab("use", fleetUsePath)}}
 	if identity.Can(k.actor, identity.ReadMetrics, identity.Thing{}) {
 		m.Items = append(m.Items, tab("health", fleetHealthPath))
 	}
@@ -38,7 +39,8 @@ func fleetTabs(k call, current string) ui.TabsModel {
 // fleetUse answers: which cards work, which are held for nothing, and by whom.
 func (w *Web) fleetUse(k call) (view, error) {
 	say := k.words
-	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")}, Tabs: fleetTabs(k, fleetUsePath), Stream: streamModel(k, fleetUsePath)}
+	m := fleet.UsePageModel{Header: ui.HeaderModel{Title: say.S("fleet.use.title"), Lead: say.S("fleet.use.lead")},
+		Tabs: fleetTabs(k, fleetUsePath), Stream: streamModel(k, fleetUsePath)}
 	v := view{title: m.Header.Title, nav: "/fleet", wide: true, paused: paused(k)}
 	held, err := w.holdersSeen(k)
 	if err != nil {
@@ -57,8 +59,10 @@ func (w *Web) fleetUse(k call) (view, error) {
 		age := func(say words) templ.Component { return fleet.UseAge(w.heatAge(say, name)) }
 		heat := func(say words) templ.Component { return w.heat(say, name, chosen, nodes) }
 		id := slug(name)
-		m.Clusters = append(m.Clusters, fleet.UseClusterModel{Title: say.S("fleet.cluster", "Name", name), Age: w.heatAge(say, name), Map: heat(say), Legend: heatLegend(say)})
-		v.parts = append(v.parts, part{id: "heat-age-" + id, ticks: true, draw: age}, part{id: "heat-" + id, ticks: true, draw: heat})
+		m.Clusters = append(m.Clusters, fleet.UseClusterModel{Title: say.S("fleet.cluster", "Name", name),
+			Age: w.heatAge(say, name), Map: heat(say), Legend: heatLegend(say)})
+		v.parts = append(v.parts, part{id: "heat-age-" + id, ticks: true, draw: age}, part{id: "heat-" + id, ticks: true,
+			draw: heat})
 		v.asOf = snapshot.TakenAt
 		if chosen != "" {
 			if d := w.nodeUse(k, name, chosen, held); d != nil {
@@ -71,7 +75,8 @@ func (w *Web) fleetUse(k call) (view, error) {
 		}
 	}
 	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("fleet.empty"), Lines: []string{say.S("fleet.empty_why")},
+			Test: "empty"}
 	}
 	m.Holders = w.holdersTable(k, held)
 	v.parts = append(v.parts, part{id: m.Holders.ID, ticks: true, draw: func(say words) templ.Component {
@@ -140,7 +145,8 @@ type heats struct {
 	drawn map[heatKey]drawnHeat
 }
 
-// heat is the map of a cluster. It is drawn once for each poll and language, however many look: it names nobody, so that all may see the same.
+// heat is the map of a cluster. It is drawn once for each poll and language, however many look: it names nobody, so
+// that all may see the same.
 func (w *Web) heat(say words, cluster, chosen string, silent []fleet.HeatNodeModel) templ.Component {
 	f := w.Metrics.Fleet(cluster)
 	key := heatKey{cluster, say.Lang(), chosen}
@@ -155,7 +161,8 @@ func (w *Web) heat(say words, cluster, chosen string, silent []fleet.HeatNodeMod
 		return templ.Raw(d.html)
 	}
 	var b strings.Builder
-	if err := fleet.Heat(heatModel(say, cluster, chosen, f, silent)).Render(ui.WithLocalizer(context.Background(), say.Localizer), &b); err != nil {
+	if err := fleet.Heat(heatModel(say, cluster, chosen, f, silent)).Render(ui.WithLocalizer(context.Background(),
+		say.Localizer), &b); err != nil {
 		return templ.Raw("", err)
 	}
 	if len(w.heats.drawn) >= mostHeats {
@@ -181,7 +188,8 @@ func heatModel(say words, cluster, chosen string, f *gpumetrics.Fleet, silent []
 	for _, n := range silent {
 		if !known[n.Name] {
 			m.Nodes = append(m.Nodes, n)
-			m.Rows = append(m.Rows, fleet.HeatRowModel{Name: ui.StackModel{Title: n.Name, Href: n.Href}, Held: "–", Use: say.S("web.unknown"), Idle: "–", Unknown: say.S("fleet.use.all")})
+			m.Rows = append(m.Rows, fleet.HeatRowModel{Name: ui.StackModel{Title: n.Name, Href: n.Href}, Held: "–",
+				Use: say.S("web.unknown"), Idle: "–", Unknown: say.S("fleet.use.all")})
 		}
 	}
 	for i := range m.Nodes {
@@ -236,18 +244,22 @@ func heatNode(say words, cluster string, n gpumetrics.Node) (fleet.HeatNodeModel
 	if name == "" {
 		name = say.S("fleet.use.no_node")
 	}
-	m := fleet.HeatNodeModel{Name: name, Href: fleetUsePath + "?" + url.Values{"cluster": {cluster}, "node": {n.Name}}.Encode() + "#node-use", Width: max(1, len(n.Cards))*(fleet.CellWidth+fleet.Gap) - fleet.Gap + 2}
+	m := fleet.HeatNodeModel{Name: name, Href: fleetUsePath + "?" + url.Values{"cluster": {cluster},
+		"node": {n.Name}}.Encode() + "#node-use", Width: max(1, len(n.Cards))*(fleet.CellWidth+fleet.Gap) - fleet.Gap + 2}
 	for _, kind := range heatKinds {
 		if b := paths[kind]; b != nil {
 			m.Paths = append(m.Paths, fleet.PathModel{Class: kind, D: b.String()})
 		}
 	}
-	m.Words = say.S("fleet.use.node_words", "Node", name, "Cards", len(n.Cards), "Use", sums.use(say), "Held", sums.held, "Cells", sums.cells, "Idle", sums.idle, "Unknown", sums.unknown)
+	m.Words = say.S("fleet.use.node_words", "Node", name, "Cards", len(n.Cards), "Use", sums.use(say), "Held", sums.held,
+		"Cells", sums.cells, "Idle", sums.idle, "Unknown", sums.unknown)
 	model := ""
 	if len(n.Cards) > 0 {
 		model = cardName(say, n.Cards[0].Model)
 	}
-	return m, fleet.HeatRowModel{Name: ui.StackModel{Title: name, Href: m.Href, Detail: model}, Held: say.S("fleet.use.of", "Count", sums.held, "All", sums.cells), Use: sums.use(say), Idle: fmt.Sprint(sums.idle), Unknown: fmt.Sprint(sums.unknown)}
+	return m, fleet.HeatRowModel{Name: ui.StackModel{Title: name, Href: m.Href, Detail: model},
+		Held: say.S("fleet.use.of", "Count", sums.held, "All", sums.cells), Use: sums.use(say), Idle: fmt.Sprint(sums.idle),
+		Unknown: fmt.Sprint(sums.unknown)}
 }
 
 // drawCard adds the cells of a card, side by side and as wide as their part of it.
@@ -276,7 +288,8 @@ func drawCard(paths map[string]*strings.Builder, i int, card gpumetrics.CardUse)
 	}
 }
 
-// withoutMetrics are the nodes with GPUs as the cluster knows them, drawn as unknown: one that no series speaks of must not be missing from the map.
+// withoutMetrics are the nodes with GPUs as the cluster knows them, drawn as unknown: one that no series speaks of must
+// not be missing from the map.
 func withoutMetrics(say words, cluster string, s inventory.Snapshot) []fleet.HeatNodeModel {
 	var nodes []fleet.HeatNodeModel
 	for _, n := range s.Nodes {
@@ -304,7 +317,9 @@ func (w *Web) nodeUse(k call, cluster, name string, held []holders.Holder) *flee
 	q := cloned(k.query)
 	q.Del("node")
 	q.Del("cluster")
-	m := &fleet.NodeUseModel{ID: "node-use", Title: say.S("fleet.use.node", "Name", name), Close: ui.LinkButtonModel{Label: say.S("fleet.use.close"), Small: true, Href: withQuery(fleetUsePath, q), Test: "close-node"}}
+	m := &fleet.NodeUseModel{ID: "node-use", Title: say.S("fleet.use.node", "Name", name),
+		Close: ui.LinkButtonModel{Label: say.S("fleet.use.close"), Small: true, Href: withQuery(fleetUsePath, q),
+			Test: "close-node"}}
 	if f == nil {
 		m.Empty = say.S("fleet.use.never")
 		return m
@@ -327,13 +342,15 @@ func (w *Web) nodeUse(k call, cluster, name string, held []holders.Holder) *flee
 	return m
 }
 
-func cellRow(k call, i int, card gpumetrics.CardUse, c gpumetrics.Cell, owners map[gpumetrics.Pod]workload.Workload) fleet.CellRowModel {
+func cellRow(k call, i int, card gpumetrics.CardUse, c gpumetrics.Cell,
+	owners map[gpumetrics.Pod]workload.Workload) fleet.CellRowModel {
 	say := k.words
 	title := say.S("fleet.use.card", "Number", i+1)
 	if c.Profile != "" {
 		title += " · MIG " + c.Profile
 	}
-	r := fleet.CellRowModel{Card: ui.StackModel{Title: title, Detail: cardName(say, card.Model)}, Engine: say.amount(c.Engine), Memory: say.amount(c.Memory), Rests: *restsOn(say, c.Engine)}
+	r := fleet.CellRowModel{Card: ui.StackModel{Title: title, Detail: cardName(say, card.Model)},
+		Engine: say.amount(c.Engine), Memory: say.amount(c.Memory), Rests: *restsOn(say, c.Engine)}
 	if c.Memory.Known() && c.Total.Known() {
 		r.Memory = say.S("fleet.use.of_amount", "Used", say.amount(c.Memory), "All", say.amount(c.Total))
 	}

@@ -22,7 +22,8 @@ func TestTheMapShowsEachNode(t *testing.T) {
 		label, _ := s.Find("svg").Attr("aria-label")
 		words[strings.TrimSpace(s.Find(".gp-heat__name").Text())] = label
 	})
-	for node, want := range map[string]string{"gpu-01": "cards: 2, use now 9 %; held: 3 of 5, under 5 %: 1, unknown: 0", "gpu-03": "use now unknown; held: 1 of 1, under 5 %: 0, unknown: 1", "gpu-06": "no metrics of this node"} {
+	for node, want := range map[string]string{"gpu-01": "cards: 2, use now 9 %; held: 3 of 5, under 5 %: 1, unknown: 0",
+		"gpu-03": "use now unknown; held: 1 of 1, under 5 %: 0, unknown: 1", "gpu-06": "no metrics of this node"} {
 		if !strings.Contains(words[node], want) {
 			t.Errorf("%s: want %q, got %q", node, want, words[node])
 		}
@@ -33,7 +34,8 @@ func TestTheMapShowsEachNode(t *testing.T) {
 	if n := part(doc, "heat-row").Length(); n != len(words) {
 		t.Errorf("want each node in the table too, %d, got %d", len(words), n)
 	}
-	for node, want := range map[string]string{"gpu-01": ".gp-heat--3, .gp-heat--2, .gp-heat--idle, .gp-heat--free", "gpu-03": ".gp-heat--unknown", "gpu-06": ".gp-heat--unknown"} {
+	for node, want := range map[string]string{"gpu-01": ".gp-heat--3, .gp-heat--2, .gp-heat--idle, .gp-heat--free",
+		"gpu-03": ".gp-heat--unknown", "gpu-06": ".gp-heat--unknown"} {
 		s := doc.Find(fmt.Sprintf(`[data-test=heat-node][href*="node=%s"] path`, node))
 		if got := s.Filter(want).Length(); got != s.Length() || got != 1+strings.Count(want, ",") {
 			t.Errorf("%s: want %s, got %d of %d", node, want, got, s.Length())
@@ -68,8 +70,11 @@ func TestWhoHoldsAndDoesNotUse(t *testing.T) {
 	w.Works[shared.ID] = shared
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use"), http.StatusOK)
 	rows := map[string]string{}
-	part(doc, "holder").Each(func(_ int, s *goquery.Selection) { rows[strings.TrimSpace(s.Find("th a").Text())] = said(s) })
-	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"}, "llm-chat": {"21 %", "known for 9 h 36 min"}, "render-farm": {"2 %"}} {
+	part(doc, "holder").Each(func(_ int, s *goquery.Selection) {
+		rows[strings.TrimSpace(s.Find("th a").Text())] = said(s)
+	})
+	for name, want := range map[string][]string{"train-resnet": {"Anna Albers", "58 %", "€1.65", "€0.69"},
+		"llm-chat": {"21 %", "known for 9 h 36 min"}, "render-farm": {"2 %"}} {
 		for _, words := range want {
 			if !strings.Contains(rows[name], words) {
 				t.Errorf("%s: want %q, got %q", name, words, rows[name])
@@ -103,7 +108,8 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestNothingIsIdleForWantOfAValue: without an answer of Prometheus all is unknown, and nobody's money is said to be wasted.
+// TestNothingIsIdleForWantOfAValue: without an answer of Prometheus all is unknown, and nobody's money is said to be
+// wasted.
 func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()

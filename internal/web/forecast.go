@@ -40,7 +40,8 @@ func forecastModel(say words, e forecast.Estimate) *workloadview.ForecastModel {
 // timed is a sentence in which the two times stay elements of their own.
 func timed(say words, id string, e forecast.Estimate) []workloadview.ForecastPart {
 	const from, until = "\x01", "\x02"
-	times := map[string]time.Time{from: e.From.Truncate(time.Minute), until: e.Until.Add(time.Minute - 1).Truncate(time.Minute)}
+	times := map[string]time.Time{from: e.From.Truncate(time.Minute),
+		until: e.Until.Add(time.Minute - 1).Truncate(time.Minute)}
 	text := say.S(id, "From", from, "Until", until)
 	var parts []workloadview.ForecastPart
 	for text != "" {
@@ -55,7 +56,8 @@ func timed(say words, id string, e forecast.Estimate) []workloadview.ForecastPar
 	return parts
 }
 
-// outlook is when a workload that is on its way will be ready, and what could be had at once instead. What cannot be told now is left out: the page is about more than that.
+// outlook is when a workload that is on its way will be ready, and what could be had at once instead. What cannot be
+// told now is left out: the page is about more than that.
 func (w *Web) outlook(k call, item workload.Workload) *workloadview.ForecastModel {
 	if w.Forecasts == nil {
 		return nil
@@ -66,12 +68,14 @@ func (w *Web) outlook(k call, item workload.Workload) *workloadview.ForecastMode
 	}
 	m := forecastModel(k.words, e)
 	if m != nil && item.Owner == k.actor.Person.ID && (e.Waits() || e.Missing == forecast.Stuck) {
-		m.Instead = w.startsInstead(k, request.Wish{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image}, string(item.ID))
+		m.Instead = w.startsInstead(k, request.Wish{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image},
+			string(item.ID))
 	}
 	return m
 }
 
-// brief is what a row has room for: what an estimate rests on is said on the thing's own page. Where there is none, a row says nothing.
+// brief is what a row has room for: what an estimate rests on is said on the thing's own page. Where there is none, a
+// row says nothing.
 func brief(m *workloadview.ForecastModel) *workloadview.ForecastModel {
 	if m == nil || m.None && m.Place == "" && m.Instead == nil {
 		return nil
@@ -114,9 +118,11 @@ func (w *Web) startsInstead(k call, wish request.Wish, replaces string) *ui.Link
 	if !ok {
 		return nil
 	}
-	q := url.Values{"tenant": {wish.Tenant}, "kind": {string(wish.Kind)}, "size": {o.Size.Name}, "image": {wish.Image.Name}}
+	q := url.Values{"tenant": {wish.Tenant}, "kind": {string(wish.Kind)}, "size": {o.Size.Name},
+		"image": {wish.Image.Name}}
 	if replaces != "" && wish.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
-	return &ui.LinkButtonModel{Label: k.words.S("forecast.instead", "Size", o.Size.Title), Href: "/start?" + q.Encode(), Kind: ui.LinkLike, Small: true, Test: "forecast-instead"}
+	return &ui.LinkButtonModel{Label: k.words.S("forecast.instead", "Size", o.Size.Title), Href: "/start?" + q.Encode(),
+		Kind: ui.LinkLike, Small: true, Test: "forecast-instead"}
 }

@@ -25,12 +25,14 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 	if times.Length() != 2 || times.First().AttrOr("data-time", "") != "clock" {
 		t.Errorf("want two times that a script puts into the reader's zone, got %q", said(forecast))
 	}
-	wantSaid(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC", "lease of 1 other ends by then", "would start now")
+	wantSaid(t, doc, "forecast", "Place 1 in the line", "Ready between 15:00 UTC and 15:01 UTC",
+		"lease of 1 other ends by then", "would start now")
 	if href, _ := in(forecast, "forecast-instead").Attr("href"); href == "" {
 		t.Error("want a way to what starts now")
 	}
 	home := read(t, w.Get(webtest.Anna, "/"), http.StatusOK)
-	if got := said(in(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC and 15:01 UTC" {
+	if got := said(in(row(home, "sweep-lr"), "forecast-words")); got != "Place 1 in the line. Ready between 15:00 UTC "+
+		"and 15:01 UTC" {
 		t.Errorf("the row says it too, got %q", got)
 	}
 	if got := said(in(row(home, "nb-anna-anna1"), "forecast")); got == "" {
@@ -40,7 +42,8 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 		t.Error("what runs is not awaited")
 	}
 	request := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
-	wantSaid(t, request, "forecast", "Ready between", "5 requests of this team", "half within 25 min, nine of ten within 3 h")
+	wantSaid(t, request, "forecast", "Ready between", "5 requests of this team",
+		"half within 25 min, nine of ten within 3 h")
 	w.Clock = w.Clock.Add(10 * time.Minute)
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK), "forecast", "No estimate", "too old")
 }
@@ -48,7 +51,8 @@ func TestWhatWaitsIsToldWhen(t *testing.T) {
 func TestTheStartPageSaysHowLongAStartTakes(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast", "Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=mig-1g.10gb"), http.StatusOK), "forecast",
+		"Usually ready in about 12 s", "7 starts of this size", "nine of ten within 40 s")
 	w = webtest.Empty()
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/start?size=cpu"), http.StatusOK), "forecast", "No estimate")
 }

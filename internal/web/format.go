@@ -12,7 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// words puts values into the reader's language, with the formats of views/ui. Times are written in UTC; a script puts them into the reader's own zone.
+// words puts values into the reader's language, with the formats of views/ui. Times are written in UTC; a script puts
+// them into the reader's own zone.
 type words struct {
 	*i18n.Localizer
 	now time.Time
@@ -75,7 +76,8 @@ func (w words) percent(v float64) string { return ui.Percent(w.Localizer, v/100)
 // duration is "3 d 4 h", "2 h 10 min", "45 min", "40 s".
 func (w words) duration(d time.Duration) string { return ui.Duration(w.Localizer, max(0, d)) }
 
-// around shows a time as its distance from now; left as what remains; since as what has passed; clock as the time of day, today; at as the time itself.
+// around shows a time as its distance from now; left as what remains; since as what has passed; clock as the time of
+// day, today; at as the time itself.
 func (w words) around(t time.Time) ui.TimeModel { return ui.At(w.Localizer, t, w.now, time.UTC) }
 func (w words) left(t time.Time) ui.TimeModel   { return ui.Countdown(w.Localizer, t, w.now, time.UTC) }
 func (w words) since(t time.Time) ui.TimeModel  { return ui.Elapsed(w.Localizer, t, w.now, time.UTC) }
@@ -93,7 +95,8 @@ func (w words) reading(r gpumetrics.Reading, unit string) string {
 	return w.number(math.Round(r.Value)) + " " + unit
 }
 
-// say puts a Text of a rule room into words. Times and lengths of time travel in Texts as machines write them; here they become readable.
+// say puts a Text of a rule room into words. Times and lengths of time travel in Texts as machines write them; here
+// they become readable.
 func (w words) say(t i18n.Text) string {
 	args := make(map[string]any, len(t.Args))
 	for name, value := range t.Args {

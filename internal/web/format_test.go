@@ -61,12 +61,18 @@ func TestTextsOfRulesBecomeReadable(t *testing.T) {
 		text i18n.Text
 		want string
 	}{
-		"a time":                      {i18n.T("workload.lease_until", "Until", "2026-11-21T18:00:00Z"), "Lease until 21 Nov 2026, 18:00 UTC."},
-		"a length of time":            {i18n.T("request.lease_too_long", "Most", "7d", "Size", "Whole H100"), "Whole H100 can be had for at most 7 d at a time. Write a shorter time; you can extend later."},
-		"an amount of storage":        {i18n.T("request.storage_too_much", "Most", "2048Gi"), "The most is 2048 GiB. Write less."},
-		"a number of characters":      {i18n.T("request.reason_too_long", "Most", 500), "At most 500 characters. Shorten the text."},
-		"an example stays as typed":   {i18n.T("request.lease_unreadable", "Example", "8h"), "Write a length of time with its unit, such as 8h, 90m or 2d."},
-		"a text in a text":            {i18n.T("workload.moved", "From", i18n.T("state.queued"), "To", i18n.T("state.running")), "Queued → Running"},
+		"a time": {i18n.T("workload.lease_until", "Until", "2026-11-21T18:00:00Z"),
+			"Lease until 21 Nov 2026, 18:00 UTC."},
+		"a length of time": {i18n.T("request.lease_too_long", "Most", "7d", "Size", "Whole H100"),
+			"Whole H100 can be had for at most 7 d at a time. Write a shorter time; you can extend later."},
+		"an amount of storage": {i18n.T("request.storage_too_much", "Most", "2048Gi"),
+			"The most is 2048 GiB. Write less."},
+		"a number of characters": {i18n.T("request.reason_too_long", "Most", 500),
+			"At most 500 characters. Shorten the text."},
+		"an example stays as typed": {i18n.T("request.lease_unreadable", "Example", "8h"),
+			"Write a length of time with its unit, such as 8h, 90m or 2d."},
+		"a text in a text": {i18n.T("workload.moved", "From", i18n.T("state.queued"), "To",
+			i18n.T("state.running")), "Queued → Running"},
 		"nothing":                     {i18n.Text{}, ""},
 		"an administrator's own word": {i18n.Literal("Ask Carla first."), "Ask Carla first."},
 	}
@@ -81,7 +87,8 @@ func TestThePictureOfAShare(t *testing.T) {
 	t.Parallel()
 	sizes := catalog.Default()
 	size := func(name string) catalog.Size { s, _ := sizes.Size(name); return s }
-	four := catalog.Size{Technology: catalog.MIG, Isolation: catalog.IsolationHard, Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.6gb", Profile: "1g.6gb", Share: 0.25}}
+	four := catalog.Size{Technology: catalog.MIG, Isolation: catalog.IsolationHard,
+		Accelerator: catalog.Accelerator{Resource: "nvidia.com/mig-1g.6gb", Profile: "1g.6gb", Share: 0.25}}
 	several := size("h100")
 	several.Accelerator.Count = 4
 	several.Accelerator.Share = 1
@@ -89,15 +96,16 @@ func TestThePictureOfAShare(t *testing.T) {
 		size catalog.Size
 		want ui.ShareGlyphModel
 	}{
-		"one of seven slices":        {size("mig-1g.10gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 1}},
-		"three of seven":             {size("mig-3g.40gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 3}},
-		"one of four on an A30":      {four, ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 4, Filled: 1}},
-		"a turn":                     {size("gpu-shared"), ui.ShareGlyphModel{Kind: ui.GlyphTimeSlice, Parts: 4, Filled: 1}},
-		"a vGPU shares compute":      {size("vgpu-12q"), ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: 25}},
-		"the whole card":             {size("h100"), ui.ShareGlyphModel{Kind: ui.GlyphWhole}},
-		"several cards":              {several, ui.ShareGlyphModel{Kind: ui.GlyphSeveral, Count: 4}},
-		"no GPU":                     {size("cpu"), ui.ShareGlyphModel{Kind: ui.GlyphCPU}},
-		"a share that nobody stated": {catalog.Size{Accelerator: catalog.Accelerator{Resource: "example.org/gpu"}}, ui.ShareGlyphModel{Kind: ui.GlyphUnknown}},
+		"one of seven slices":   {size("mig-1g.10gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 1}},
+		"three of seven":        {size("mig-3g.40gb"), ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 7, Filled: 3}},
+		"one of four on an A30": {four, ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: 4, Filled: 1}},
+		"a turn":                {size("gpu-shared"), ui.ShareGlyphModel{Kind: ui.GlyphTimeSlice, Parts: 4, Filled: 1}},
+		"a vGPU shares compute": {size("vgpu-12q"), ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: 25}},
+		"the whole card":        {size("h100"), ui.ShareGlyphModel{Kind: ui.GlyphWhole}},
+		"several cards":         {several, ui.ShareGlyphModel{Kind: ui.GlyphSeveral, Count: 4}},
+		"no GPU":                {size("cpu"), ui.ShareGlyphModel{Kind: ui.GlyphCPU}},
+		"a share that nobody stated": {catalog.Size{Accelerator: catalog.Accelerator{Resource: "example.org/gpu"}},
+			ui.ShareGlyphModel{Kind: ui.GlyphUnknown}},
 	}
 	for name, c := range cases {
 		if got := glyph(c.size); got != c.want {
@@ -108,7 +116,8 @@ func TestThePictureOfAShare(t *testing.T) {
 
 func TestInitials(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"Anna Albers": "AA", "Änne": "Ä", "Jean Luc de la Tour": "JT", "": "", "  ": ""} {
+	for name, want := range map[string]string{"Anna Albers": "AA", "Änne": "Ä", "Jean Luc de la Tour": "JT", "": "",
+		"  ": ""} {
 		if got := initials(name); got != want {
 			t.Errorf("%q: want %q, got %q", name, want, got)
 		}

@@ -83,7 +83,8 @@ func (w *Web) homeWorkloads(k call, chosen scope) ([]workload.Workload, string, 
 
 // ownPending are the actor's own starts that wait for an approval.
 func (w *Web) ownPending(k call) ([]request.Request, error) {
-	items, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeMine, request.Filter{States: []request.State{request.Pending}, Limit: 50})
+	items, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeMine,
+		request.Filter{States: []request.State{request.Pending}, Limit: 50})
 	return slices.DeleteFunc(items, func(r request.Request) bool { return r.Kind != request.StartKind }), err
 }
 
@@ -100,7 +101,8 @@ func homeLead(say words, items []workload.Workload, pending []request.Request) s
 	return say.S("home.lead", "Running", running, "Other", len(items)-running+len(pending))
 }
 
-// homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest does not.
+// homeParts are the live regions. The use of each workload is one of its own: it changes every few seconds, the rest
+// does not.
 func (w *Web) homeParts(k call, m home.PageModel, items []workload.Workload) []part {
 	parts := []part{
 		{id: "home-attention", draw: func(words) templ.Component { return home.Attention(m.Attention) }},
@@ -118,7 +120,8 @@ func (w *Web) homeParts(k call, m home.PageModel, items []workload.Workload) []p
 	return parts
 }
 
-func (w *Web) homeList(k call, chosen scope, items []workload.Workload, pending []request.Request, next string) (home.ListModel, error) {
+func (w *Web) homeList(k call, chosen scope, items []workload.Workload, pending []request.Request,
+	next string) (home.ListModel, error) {
 	costs, err := w.Workloads.Costs(k.ctx, items...)
 	if err != nil {
 		return home.ListModel{}, err
@@ -136,7 +139,8 @@ func (w *Web) homeList(k call, chosen scope, items []workload.Workload, pending 
 	}
 	m.Rows = append(m.Rows, w.pendingRows(k, pending)...)
 	m.Filter = ui.FilterBarModel{Action: "/", Label: k.words.S("home.filter"), Client: "workloads", Switch: m.Switch,
-		Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Label: k.words.S("home.filter"), Placeholder: k.words.S("home.filter_hint")},
+		Search: &ui.FieldModel{ID: "home-filter", Name: "q", Kind: ui.SearchField, Label: k.words.S("home.filter"),
+			Placeholder: k.words.S("home.filter_hint")},
 		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
 	m.More = ui.PaginationModel{Label: k.words.S("home.pages"), NextURL: nextURL("/", k.query, next)}
 	return m, nil
@@ -144,7 +148,8 @@ func (w *Web) homeList(k call, chosen scope, items []workload.Workload, pending 
 
 // byUse puts what one can open first, then what is on its way, then what rests.
 func byUse(items []workload.Workload) []workload.Workload {
-	rank := map[workload.State]int{workload.Running: 0, workload.Starting: 1, workload.Queued: 1, workload.Failed: 2, workload.Stopping: 3, workload.Stopped: 3}
+	rank := map[workload.State]int{workload.Running: 0, workload.Starting: 1, workload.Queued: 1, workload.Failed: 2,
+		workload.Stopping: 3, workload.Stopped: 3}
 	sorted := slices.Clone(items)
 	slices.SortStableFunc(sorted, func(a, b workload.Workload) int { return rank[a.State] - rank[b.State] })
 	return sorted
@@ -180,7 +185,8 @@ func scopeSwitch(k call, chosen scope) *ui.TabsModel {
 	}
 	m := &ui.TabsModel{Label: k.words.S("home.whose")}
 	for _, s := range choices {
-		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: "/?scope=" + string(s), Current: s == chosen, Test: "scope-" + string(s)})
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: "/?scope=" + string(s),
+			Current: s == chosen, Test: "scope-" + string(s)})
 	}
 	return m
 }
@@ -189,12 +195,16 @@ func scopeSwitch(k call, chosen scope) *ui.TabsModel {
 func (w *Web) pendingRow(k call, r request.Request) workloadview.RowModel {
 	say := k.words
 	return workloadview.RowModel{
-		Row:   ui.RowModel{ID: "r-" + slug(string(r.ID)), Test: "request-row", Attrs: map[string]any{"data-name": r.Wish.Name}},
-		Name:  ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID), Detail: say.Say(i18n.T("kind."+string(r.Wish.Kind))) + " · " + r.Wish.Image.Title, Icon: string(r.Wish.Kind)},
-		State: requestState(say, r, true), Forecast: brief(w.requestOutlook(k, r)), Size: sizeModel(say, r.Wish.Size), Use: workloadview.UseModel{ID: "use-" + slug(string(r.ID)), Words: "–"},
+		Row: ui.RowModel{ID: "r-" + slug(string(r.ID)), Test: "request-row",
+			Attrs: map[string]any{"data-name": r.Wish.Name}},
+		Name: ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID),
+			Detail: say.Say(i18n.T("kind."+string(r.Wish.Kind))) + " · " + r.Wish.Image.Title, Icon: string(r.Wish.Kind)},
+		State: requestState(say, r, true), Forecast: brief(w.requestOutlook(k, r)), Size: sizeModel(say, r.Wish.Size),
+		Use:   workloadview.UseModel{ID: "use-" + slug(string(r.ID)), Words: "–"},
 		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.duration(r.Wish.Lease.Std()))},
 		Cost:  say.S("web.about", "Value", say.money(r.Estimate)), Price: say.moneyPerHour(r.Wish.Size.PricePerHour),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: requestPath(r.ID), Small: true, Test: "details"}}},
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: requestPath(r.ID),
+			Small: true, Test: "details"}}},
 	}
 }
 
@@ -220,24 +230,30 @@ func (w *Web) attention(k call, items []workload.Workload) (home.AttentionModel,
 	}
 	waiting, err := w.waiting(k)
 	if waiting > 0 {
-		m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Info, Title: k.words.S("home.approvals", "Count", waiting), Test: "attention-approvals",
-			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("home.decide"), Href: "/approvals", Small: true, Test: "decide"}}}})
+		m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Info, Title: k.words.S("home.approvals", "Count", waiting),
+			Test: "attention-approvals",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("home.decide"), Href: "/approvals",
+				Small: true, Test: "decide"}}}})
 	}
 	for _, item := range items {
 		if item.State == workload.Failed && item.Owner == k.actor.Person.ID {
-			m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Danger, Title: k.words.S("home.failed", "Name", item.Name), Body: k.words.say(item.Reason), Test: "attention-failed",
-				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.details"), Href: workloadPath(item.ID), Small: true}}}})
+			m.Items = append(m.Items, ui.NoticeModel{Kind: ui.Danger, Title: k.words.S("home.failed", "Name", item.Name),
+				Body: k.words.say(item.Reason), Test: "attention-failed",
+				Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.details"),
+					Href: workloadPath(item.ID), Small: true}}}})
 		}
 	}
 	return m, err
 }
 
-// endingNotice announces the end of a lease, with the one click that moves it; nil while the end is not near or not this person's to move.
+// endingNotice announces the end of a lease, with the one click that moves it; nil while the end is not near or not
+// this person's to move.
 func (w *Web) endingNotice(k call, item workload.Workload) *ui.NoticeModel {
 	if !item.Ending() || item.Lease.Over(k.words.now) || !identity.Can(k.actor, identity.ChangeWorkload, item.Thing()) {
 		return nil
 	}
-	n := &ui.NoticeModel{Kind: ui.Warning, Test: "attention-ending", Title: k.words.S("home.ending", "Name", item.Name, "In", k.words.duration(item.Lease.Left(k.words.now))),
+	n := &ui.NoticeModel{Kind: ui.Warning, Test: "attention-ending", Title: k.words.S("home.ending", "Name", item.Name,
+		"In", k.words.duration(item.Lease.Left(k.words.now))),
 		Body: k.words.S("home.ending_body", "At", ui.Clock(item.Lease.Until, time.UTC)+" UTC")}
 	more := extendBy(item)
 	if more == 0 {
@@ -245,14 +261,19 @@ func (w *Web) endingNotice(k call, item workload.Workload) *ui.NoticeModel {
 		return n
 	}
 	n.Actions = []ui.ActionModel{
-		{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/extend", Button: ui.ButtonModel{Label: k.words.S("home.extend_by", "Duration", k.words.duration(more.Std())), Icon: "extend", Small: true, Test: "extend-now"},
-			Hidden: []ui.HiddenModel{{Name: "lease", Value: more.String()}, {Name: "key", Value: "extend-" + string(item.ID) + "-" + strconv.FormatInt(item.Lease.Until.Unix(), 36)}}}},
-		{Link: &ui.LinkButtonModel{Label: k.words.S("home.extend_other"), Href: workloadPath(item.ID) + "/extend", Kind: ui.LinkLike, Small: true}},
+		{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/extend",
+			Button: ui.ButtonModel{Label: k.words.S("home.extend_by", "Duration", k.words.duration(more.Std())), Icon: "extend",
+				Small: true, Test: "extend-now"},
+			Hidden: []ui.HiddenModel{{Name: "lease", Value: more.String()},
+				{Name: "key", Value: "extend-" + string(item.ID) + "-" + strconv.FormatInt(item.Lease.Until.Unix(), 36)}}}},
+		{Link: &ui.LinkButtonModel{Label: k.words.S("home.extend_other"), Href: workloadPath(item.ID) + "/extend",
+			Kind: ui.LinkLike, Small: true}},
 	}
 	return n
 }
 
-// extendBy is what one click adds: the usual lease of the size, or what its longest lease leaves; 0 when nothing is left.
+// extendBy is what one click adds: the usual lease of the size, or what its longest lease leaves; 0 when nothing is
+// left.
 func extendBy(item workload.Workload) catalog.Duration {
 	more := item.Size.DefaultLease
 	if more == 0 {
@@ -277,7 +298,8 @@ func (w *Web) homeEmpty(k call, chosen scope) *ui.EmptyStateModel {
 		return m
 	}
 	m.Lines = []string{say.S("home.empty_1"), say.S("home.empty_2"), say.S("home.empty_3")}
-	start := &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start", Kind: ui.Primary, Icon: "plus", Test: "empty-start"}
+	start := &ui.LinkButtonModel{Label: say.S("home.start"), Href: "/start", Kind: ui.Primary, Icon: "plus",
+		Test: "empty-start"}
 	m.Actions = []ui.ActionModel{{Link: start}}
 	if o, ok := w.smallestFree(k, chooseTeam(k, teams)); ok {
 		m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{
@@ -310,7 +332,8 @@ func (w *Web) smallestFree(k call, teamName string) (request.Offer, bool) {
 
 func smallest(offers []request.Offer) (best request.Offer, found bool) {
 	for _, o := range offers {
-		if o.Size.Devices() > 0 && o.StartsNow() && (!found || o.Size.Accelerator.MemoryGiB < best.Size.Accelerator.MemoryGiB) {
+		if o.Size.Devices() > 0 && o.StartsNow() &&
+			(!found || o.Size.Accelerator.MemoryGiB < best.Size.Accelerator.MemoryGiB) {
 			best, found = o, true
 		}
 	}
@@ -337,7 +360,8 @@ func (w *Web) quotaBars(k call, t tenant.Tenant) ([]ui.MeterModel, error) {
 	return append(bars, others...), err
 }
 
-// quotaParts parts the bars that say something from those of sizes that the quota does not name and nobody holds: with tenant.EverySize they are as many as the catalogue is long.
+// quotaParts parts the bars that say something from those of sizes that the quota does not name and nobody holds: with
+// tenant.EverySize they are as many as the catalogue is long.
 func (w *Web) quotaParts(k call, t tenant.Tenant) (bars, others []ui.MeterModel, err error) {
 	quotas, err := w.Requests.Quotas(k.ctx, t)
 	if err != nil {
@@ -366,5 +390,6 @@ func quotaBar(say words, title string, q request.Quota) ui.MeterModel {
 	if q.Limit > 0 {
 		share = float64(q.Used) / float64(q.Limit)
 	}
-	return ui.MeterModel{Label: title, Value: say.S("web.used_of", "Used", q.Used, "Limit", q.Limit), Segments: []ui.SegmentModel{{Fill: fill, Share: share}}, Test: "quota-bar"}
+	return ui.MeterModel{Label: title, Value: say.S("web.used_of", "Used", q.Used, "Limit", q.Limit),
+		Segments: []ui.SegmentModel{{Fill: fill, Share: share}}, Test: "quota-bar"}
 }

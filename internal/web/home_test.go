@@ -57,12 +57,14 @@ func TestHomeBeginsWithWhatWantsADecision(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/"), http.StatusOK)
 	wantSaid(t, doc, "attention-ending", "llm-chat stops in 38 min", "12:38 UTC", "Extend by 8 h")
-	if got, _ := in(part(doc, "attention-ending"), "extend-now").Closest("form").Attr("action"); got != "/workloads/w-llm-chat/extend" {
+	if got, _ := in(part(doc, "attention-ending"), "extend-now").Closest("form").Attr(
+		"action"); got != "/workloads/w-llm-chat/extend" {
 		t.Errorf("the button posts to %q", got)
 	}
 	wantSaid(t, doc, "attention-failed", "vlm-test cannot start", "newer driver")
 	wantAbsent(t, doc, "attention-approvals")
-	wantSaid(t, read(t, webtest.Busy().Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals", "2 requests wait for your decision")
+	wantSaid(t, read(t, webtest.Busy().Get(webtest.Carla, "/"), http.StatusOK), "attention-approvals",
+		"2 requests wait for your decision")
 }
 
 func TestTheTeamsViewShowsColleagues(t *testing.T) {

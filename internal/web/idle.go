@@ -22,7 +22,8 @@ import (
 
 const idlePath = "/admin/idle"
 
-// idleLine is one group of the form as it was typed. For is "all", or "sizes." or "teams." and a name; "" for a group that nobody uses.
+// idleLine is one group of the form as it was typed. For is "all", or "sizes." or "teams." and a name; "" for a group
+// that nobody uses.
 type idleLine struct{ For, Action, After, Below, Keep string }
 
 // idleForm is all of the form.
@@ -43,7 +44,8 @@ func idleFormOf(values url.Values) idleForm {
 			break
 		}
 		trimmed := func(name string) string { return strings.TrimSpace(values.Get(name + n)) }
-		f.lines = append(f.lines, idleLine{trimmed("for"), trimmed("action"), trimmed("after"), trimmed("below"), trimmed("keep")})
+		f.lines = append(f.lines, idleLine{trimmed("for"), trimmed("action"), trimmed("after"), trimmed("below"),
+			trimmed("keep")})
 	}
 	return f
 }
@@ -70,7 +72,8 @@ func idleFormFor(r idle.Revision) idleForm {
 	return f
 }
 
-// settings reads what was typed. Empty fields of what is on have the usual: 5 per cent, and as long again as it may be idle.
+// settings reads what was typed. Empty fields of what is on have the usual: 5 per cent, and as long again as it may be
+// idle.
 func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
 	s.Sizes, s.Teams = map[string]idle.Setting{}, map[string]idle.Setting{}
 	seen := map[string]bool{}
@@ -127,7 +130,8 @@ func (w *Web) idleShow(k call) (view, error) {
 
 func (w *Web) idleView(k call, r idle.Revision, f idleForm, problems []fault.Field, p *idle.Preview) view {
 	say := k.words
-	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")}, Errors: ui.FormErrorsModel{}}
+	m := idleview.PageModel{Header: ui.HeaderModel{Title: say.S("idle.title"), Lead: say.S("idle.lead")},
+		Errors: ui.FormErrorsModel{}}
 	for _, how := range []string{"measured", "own", "notebook", "told", "doubt", "order"} {
 		m.How = append(m.How, say.S("idle.how_"+how))
 	}
@@ -140,7 +144,8 @@ func (w *Web) idleView(k call, r idle.Revision, f idleForm, problems []fault.Fie
 	} else {
 		m.Rows = w.idleRows(say, r)
 		if len(m.Rows) == 0 {
-			m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("idle.empty"), Lines: []string{say.S("idle.empty_why")}, Level: 2, Test: "empty"}
+			m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("idle.empty"), Lines: []string{say.S("idle.empty_why")},
+				Level: 2, Test: "empty"}
 		}
 	}
 	if p != nil {
@@ -155,7 +160,8 @@ func idleAnchors(f idleForm, problems []fault.Field) []fault.Field {
 	for i, p := range problems {
 		list[i] = p
 		for n, l := range f.lines {
-			if rest, ok := strings.CutPrefix(p.Name, l.For); ok && l.For != "" && (rest == "" || rest[0] == '.' && !strings.Contains(rest[1:], ".")) {
+			if rest, ok := strings.CutPrefix(p.Name, l.For); ok && l.For != "" &&
+				(rest == "" || rest[0] == '.' && !strings.Contains(rest[1:], ".")) {
 				list[i].Name = strings.TrimPrefix(rest, ".") + "-" + strconv.Itoa(n)
 				if rest == "" {
 					list[i].Name = "for-" + strconv.Itoa(n)
@@ -172,8 +178,10 @@ func (w *Web) idleFields(say words, f *idleForm, problems []fault.Field) *idlevi
 	for _, p := range idleAnchors(*f, problems) {
 		wrong[p.Name] = say.say(p.Reason)
 	}
-	m := &idleview.FormModel{Form: ui.FormModel{ID: "idle-form", Action: idlePath, Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(f.base, 10)}}, Test: "idle-form"},
-		Check: ui.ButtonModel{Label: say.S("idle.check"), Kind: ui.Secondary, FormAction: idlePath + "/preview", Test: "check"}, Save: ui.ButtonModel{Label: say.S("idle.save"), Kind: ui.Primary, Test: "save"}}
+	m := &idleview.FormModel{Form: ui.FormModel{ID: "idle-form", Action: idlePath,
+		Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(f.base, 10)}}, Test: "idle-form"},
+		Check: ui.ButtonModel{Label: say.S("idle.check"), Kind: ui.Secondary, FormAction: idlePath + "/preview",
+			Test: "check"}, Save: ui.ButtonModel{Label: say.S("idle.save"), Kind: ui.Primary, Test: "save"}}
 	lines := f.lines
 	if len(lines) == 0 || lines[len(lines)-1].For != "" {
 		lines = append(slices.Clone(lines), idleLine{Action: string(idle.Warn)})
@@ -181,10 +189,13 @@ func (w *Web) idleFields(say words, f *idleForm, problems []fault.Field) *idlevi
 	for i, l := range lines {
 		n := "-" + strconv.Itoa(i)
 		text := func(name, value, unit string) ui.FieldModel {
-			return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: value, Unit: unit, Short: true, Autocomplete: "off", MaxLength: 16, Error: wrong[name+n], Test: name}
+			return ui.FieldModel{ID: name + n, Name: name + n, Label: say.S("idle." + name), Value: value, Unit: unit,
+				Short: true, Autocomplete: "off", MaxLength: 16, Error: wrong[name+n], Test: name}
 		}
-		whom := ui.FieldModel{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: l.For, Error: wrong["for"+n], Options: w.idleScopes(say, l.For), Test: "for"}
-		action := ui.FieldModel{ID: "action" + n, Name: "action" + n, Kind: ui.SelectField, Label: say.S("idle.action"), Value: l.Action, Error: wrong["action"+n], Test: "action"}
+		whom := ui.FieldModel{ID: "for" + n, Name: "for" + n, Kind: ui.SelectField, Label: say.S("idle.whom"), Value: l.For,
+			Error: wrong["for"+n], Options: w.idleScopes(say, l.For), Test: "for"}
+		action := ui.FieldModel{ID: "action" + n, Name: "action" + n, Kind: ui.SelectField, Label: say.S("idle.action"),
+			Value: l.Action, Error: wrong["action"+n], Test: "action"}
 		for _, a := range idle.Actions() {
 			action.Options = append(action.Options, ui.OptionModel{Value: string(a), Label: say.S("idle.action_" + string(a))})
 		}
@@ -234,7 +245,8 @@ func (w *Web) idleRows(say words, r idle.Revision) []idleview.RowModel {
 	var rows []idleview.RowModel
 	for _, l := range idleFormFor(r).lines {
 		action := idle.Action(l.Action)
-		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: ui.StateModel{Kind: idleKinds[action], Word: say.S("idle.action_" + l.Action)}, After: "–", Below: "–", Keep: "–"}
+		row := idleview.RowModel{Whom: w.idleWhom(say, l.For), Action: ui.StateModel{Kind: idleKinds[action],
+			Word: say.S("idle.action_" + l.Action)}, After: "–", Below: "–", Keep: "–"}
 		if l.After != "" {
 			row.After, row.Below, row.Keep = l.After, l.Below+" %", l.Keep
 		}
@@ -245,8 +257,10 @@ func (w *Web) idleRows(say words, r idle.Revision) []idleview.RowModel {
 
 func (w *Web) idlePreviewModel(say words, p idle.Preview) *idleview.PreviewModel {
 	m := &idleview.PreviewModel{
-		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.hits", "Stopped", p.RunningTally.Stopped, "Warned", p.RunningTally.Warned, "Count", p.RunningTally.Seen), Test: "idle-hits"},
-		Past:    ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.would", "Stopped", p.PastTally.Stopped, "Warned", p.PastTally.Warned, "Count", p.PastTally.Seen), Body: say.S("idle.would_body"), Test: "idle-would"}}
+		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.hits", "Stopped", p.RunningTally.Stopped, "Warned",
+			p.RunningTally.Warned, "Count", p.RunningTally.Seen), Test: "idle-hits"},
+		Past: ui.NoticeModel{Kind: ui.OK, Title: say.S("idle.would", "Stopped", p.PastTally.Stopped, "Warned",
+			p.PastTally.Warned, "Count", p.PastTally.Seen), Body: say.S("idle.would_body"), Test: "idle-would"}}
 	for _, of := range []struct {
 		notice *ui.NoticeModel
 		t      idle.Tally
@@ -280,8 +294,10 @@ func (w *Web) idlePreviewModel(say words, p idle.Preview) *idleview.PreviewModel
 func (w *Web) idleCases(say words, list []idle.Case, running bool) (models []idleview.CaseModel, cut string) {
 	for _, c := range list[:min(len(list), mostShown)] {
 		item := c.Workload
-		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: strings.Join([]string{item.OwnerName, w.teamTitle(item.Tenant), item.Size.Title}, " · ")},
-			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit)), Test: "state"}, Idle: idleFor(say, c.Idle), Known: say.percent(100 * c.Known)}
+		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID),
+			Detail: strings.Join([]string{item.OwnerName, w.teamTitle(item.Tenant), item.Size.Title}, " · ")},
+			What: ui.StateModel{Kind: idleKinds[c.Hit], Word: say.S("idle.case_" + string(c.Hit)), Test: "state"},
+			Idle: idleFor(say, c.Idle), Known: say.percent(100 * c.Known)}
 		switch {
 		case c.Unknown():
 			row.What, row.Idle = ui.StateModel{Kind: ui.Info, Word: say.S("web.unknown")}, "–"
@@ -307,7 +323,8 @@ func idleFor(say words, d time.Duration) string {
 	return say.duration(d)
 }
 
-// whyUnknown is the reason for all of the time: where something was measured, a part of it is missing, whatever was the matter last.
+// whyUnknown is the reason for all of the time: where something was measured, a part of it is missing, whatever was the
+// matter last.
 func whyUnknown(c idle.Case) idle.Why {
 	switch {
 	case c.Why != "" && c.Why != idle.Unmeasured:
@@ -319,7 +336,8 @@ func whyUnknown(c idle.Case) idle.Why {
 }
 
 // idleTyped reads the form and who may send it.
-func (w *Web) idleTyped(c echo.Context) (k call, f idleForm, settings idle.Settings, problems []fault.Field, err error) {
+func (w *Web) idleTyped(c echo.Context) (k call, f idleForm, settings idle.Settings, problems []fault.Field,
+	err error) {
 	k = w.callOf(c)
 	values, err := c.FormParams()
 	if err != nil {

@@ -30,11 +30,13 @@ func (w *Web) workloadIdle(k call, s seen) (workloadview.IdleModel, error) {
 	return m, err
 }
 
-// idleNotice says since when a GPU is idle, what follows and when, with the one click that keeps it. nil where there is nothing to say: it works, it is not known, or it is idle for less
-// than half of the time after which something follows.
+// idleNotice says since when a GPU is idle, what follows and when, with the one click that keeps it. nil where there is
+// nothing to say: it works, it is not known, or it is idle for less than half of the time after which something
+// follows.
 func idleNotice(say words, item workload.Workload, is idle.State, change bool) *ui.NoticeModel {
 	if !is.KeptUntil.IsZero() {
-		return &ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", clockOn(say, is.KeptUntil)), Body: say.S("idle.kept_body", "Name", is.KeptBy), Test: "idle-kept"}
+		return &ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", clockOn(say, is.KeptUntil)),
+			Body: say.S("idle.kept_body", "Name", is.KeptBy), Test: "idle-kept"}
 	}
 	if is.Stale || is.Idle == 0 || is.Warned.IsZero() && 2*is.Idle < is.Setting.After.Std() {
 		return nil
@@ -47,7 +49,8 @@ func idleNotice(say words, item workload.Workload, is idle.State, change bool) *
 	}
 	if change {
 		n.Body += " " + say.S("idle.needed_for", "For", say.duration(is.Setting.Keep.Std()))
-		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/needed", Button: ui.ButtonModel{Label: say.S("idle.needed"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "needed"}}}}
+		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/needed",
+			Button: ui.ButtonModel{Label: say.S("idle.needed"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "needed"}}}}
 	}
 	return n
 }

@@ -10,14 +10,16 @@ import (
 )
 
 func idleForm(more url.Values) url.Values {
-	form := url.Values{"base": {"0"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"}, "keep-0": {"8h"}, "for-1": {""}, "action-1": {"warn"}, "after-1": {""}, "below-1": {""}, "keep-1": {""}}
+	form := url.Values{"base": {"0"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"},
+		"keep-0": {"8h"}, "for-1": {""}, "action-1": {"warn"}, "after-1": {""}, "below-1": {""}, "keep-1": {""}}
 	for name, values := range more {
 		form[name] = values
 	}
 	return form
 }
 
-// TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would hit before anything is written, and saves it; others may not.
+// TestIdleSettingsAreTriedAndSaved: an administrator sees whom a setting would hit before anything is written, and
+// saves it; others may not.
 func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	w := webtest.Busy()
 	w.Idle.Did = func(time.Time) float64 { return 1 }
@@ -46,18 +48,22 @@ func TestIdleSettingsAreTriedAndSaved(t *testing.T) {
 	wantSaid(t, doc, "idle-would", "Prometheus did not tell everything in time: local")
 
 	wrong := idleForm(url.Values{"after-0": {"1m"}, "below-0": {"90"}, "for-1": {"all"}})
-	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc, "form-errors").Length() == 0 {
+	if doc := read(t, w.Post(webtest.Dora, "/admin/idle", wrong), http.StatusUnprocessableEntity); part(doc,
+		"form-errors").Length() == 0 {
 		t.Error("want what is wrong said")
 	}
 	if w.Idle.Saved != 0 {
 		t.Errorf("what is wrong was saved")
 	}
 	wantRedirect(t, w.Post(webtest.Dora, "/admin/idle", idleForm(nil)))
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop", "4h", "5 %", "8h")
-	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict) // somebody was faster
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/idle"), http.StatusOK), "idle-row", "Everybody", "Warn, then stop",
+		"4h", "5 %", "8h")
+	// somebody was faster
+	read(t, w.Post(webtest.Dora, "/admin/idle", idleForm(url.Values{"after-0": {"5h"}})), http.StatusConflict)
 }
 
-// TestAnIdleWorkloadSaysSo: its page and its owner's first page say since when it is idle and what follows, and one click keeps it; a colleague sees it and cannot keep it.
+// TestAnIdleWorkloadSaysSo: its page and its owner's first page say since when it is idle and what follows, and one
+// click keeps it; a colleague sees it and cannot keep it.
 func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	w := webtest.Busy()
 	w.EndsWhenIdle(6 * time.Hour)

@@ -22,7 +22,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// licences answers: how many seats, what runs out when, which vGPUs lack a licence, and, to those who see everything, who has the seats.
+// licences answers: how many seats, what runs out when, which vGPUs lack a licence, and, to those who see everything,
+// who has the seats.
 func (w *Web) licences(k call) (view, error) { return w.licencesView(k, license.Form{}, nil) }
 
 func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (view, error) {
@@ -31,7 +32,8 @@ func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (v
 		return view{}, err
 	}
 	say := k.words
-	m := licences.PageModel{Header: ui.HeaderModel{Title: say.S("licences.title"), Lead: say.S("licences.lead")}, Stream: streamModel(k, "/licences")}
+	m := licences.PageModel{Header: ui.HeaderModel{Title: say.S("licences.title"), Lead: say.S("licences.lead")},
+		Stream: streamModel(k, "/licences")}
 	v := view{title: m.Header.Title, nav: "/licences", paused: paused(k)}
 	holders, err := w.seatHolders(k)
 	if err != nil {
@@ -45,15 +47,18 @@ func (w *Web) licencesView(k call, form license.Form, problems []fault.Field) (v
 	for _, line := range pools {
 		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
 		if n := inLine(waiting, line.Account.Pool.Name); n > 0 {
-			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licences.waiting"), Value: say.number(float64(n)), Test: "waiting"})
+			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licences.waiting"), Value: say.number(float64(n)),
+				Test: "waiting"})
 		}
 		m.Pools = append(m.Pools, p)
 		v.parts = append(v.parts, part{id: p.ID, draw: func(words) templ.Component { return licences.Pool(p) }})
 	}
 	m.Machines = machinesModel(say, w.Licences.Machines())
-	v.parts = append(v.parts, part{id: m.Machines.ID, draw: func(words) templ.Component { return licences.Machines(m.Machines) }})
+	v.parts = append(v.parts, part{id: m.Machines.ID,
+		draw: func(words) templ.Component { return licences.Machines(m.Machines) }})
 	if len(pools) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "licences", Title: say.S("licences.empty"), Lines: []string{say.S("licences.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "licences", Title: say.S("licences.empty"),
+			Lines: []string{say.S("licences.empty_why")}, Test: "empty"}
 	} else if changes {
 		m.Enter = enterModel(say, pools, form, problems)
 		if len(problems) > 0 {
@@ -92,7 +97,8 @@ func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
 func poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licences.PoolModel {
 	pool := l.Account.Pool
 	id := slug(pool.Name)
-	m := licences.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature, Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
+	m := licences.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
+		Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
 		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licences.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
@@ -109,12 +115,14 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 		m.Choice = choiceModel(say, pool)
 	}
 	for _, e := range l.Entitlements {
-		row := licences.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From), Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licences.origin_" + string(e.Origin)))}
+		row := licences.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From),
+			Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licences.origin_" + string(e.Origin)))}
 		if e.Reference == "" {
 			row.Reference = "–"
 		}
 		if changes && e.ID != "" {
-			row.Remove = &ui.FormModel{ID: "remove-" + slug(e.ID), Action: "/licences/" + e.ID + "/remove", Test: "entitlement-remove"}
+			row.Remove = &ui.FormModel{ID: "remove-" + slug(e.ID), Action: "/licences/" + e.ID + "/remove",
+				Test: "entitlement-remove"}
 			row.Button = ui.ButtonModel{Label: say.S("licences.remove"), Kind: ui.DangerSecondary, Small: true}
 		}
 		m.Entitlements = append(m.Entitlements, row)
@@ -126,12 +134,15 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 func choiceModel(say words, pool license.Pool) *licences.ChoiceModel {
 	id := "full-" + slug(pool.Name)
 	m := &licences.ChoiceModel{
-		Form:   ui.FormModel{ID: id, Action: "/licences/full", Test: "when-full", Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
-		Field:  ui.FieldModel{ID: id + "-choice", Name: "when_full", Kind: ui.SelectField, Label: say.S("licences.when_full"), Value: string(cmp.Or(pool.WhenFull, license.Refuse)), Test: "when-full-choice"},
+		Form: ui.FormModel{ID: id, Action: "/licences/full", Test: "when-full",
+			Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
+		Field: ui.FieldModel{ID: id + "-choice", Name: "when_full", Kind: ui.SelectField, Label: say.S("licences.when_full"),
+			Value: string(cmp.Or(pool.WhenFull, license.Refuse)), Test: "when-full-choice"},
 		Button: ui.ButtonModel{Label: say.S("licences.when_full_save"), Small: true, Test: "when-full-save"},
 	}
 	for _, f := range license.WhenFulls() {
-		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f), Label: upperFirst(say.Say(i18n.T("licences.when_full_" + string(f))))})
+		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f),
+			Label: upperFirst(say.Say(i18n.T("licences.when_full_" + string(f))))})
 	}
 	return m
 }
@@ -173,7 +184,8 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 	}
 	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
 	if len(ends) > 0 {
-		add("valid-until", say.S("licences.until"), say.S("licences.until_in", "Day", lastDay(say, ends[0].Until), "Count", ends[0].Days(say.now)))
+		add("valid-until", say.S("licences.until"), say.S("licences.until_in", "Day", lastDay(say, ends[0].Until), "Count",
+			ends[0].Days(say.now)))
 	}
 	peak := unknown
 	if p := l.Forecast.Peak; p.Seats > 0 {
@@ -198,7 +210,8 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 	return facts
 }
 
-// tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year round. The date itself is always there.
+// tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year
+// round. The date itself is always there.
 const tellEnd = 90 * 24 * time.Hour
 
 // poolNotices are what somebody has to do something about.
@@ -209,7 +222,8 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 			Body: say.S("licences.away_since", "Since", l.Answer.Since.UTC().Format("2006-01-02 15:04")+" UTC")})
 	}
 	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.now) <= tellEnd {
-		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.will_end", "Day", lastDay(say, f.Expires), "Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.will_end", "Day", lastDay(say, f.Expires),
+			"Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
 	}
 	if d := l.Account.Difference; len(d) > 0 {
 		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licences.differences"), Test: "differences"}
@@ -224,7 +238,8 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 // accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
 func accountBar(say words, a license.Account) ui.MeterModel {
 	whole := float64(max(a.Pool.Seats, a.Taken(), 1))
-	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licences.free_of", "Free", a.Free(), "Seats", a.Pool.Seats), Legend: true, Large: true, Test: "seats"}
+	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licences.free_of", "Free", a.Free(), "Seats", a.Pool.Seats),
+		Legend: true, Large: true, Test: "seats"}
 	if a.Pool.Unknown {
 		m.Value = say.S("licences.unknown_total", "Count", a.Taken())
 		return m
@@ -233,7 +248,8 @@ func accountBar(say words, a license.Account) ui.MeterModel {
 	if a.Free() == 0 {
 		used = ui.FillWarning
 	}
-	m.Segments = []ui.SegmentModel{{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licences.used", "Count", a.Used)},
+	m.Segments = []ui.SegmentModel{{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licences.used", "Count",
+		a.Used)},
 		{Fill: ui.FillReserved, Share: float64(a.Reserved) / whole, Words: say.S("licences.reserved", "Count", a.Reserved)}}
 	return m
 }
@@ -244,7 +260,8 @@ func machinesModel(say words, machines []license.Machine) licences.MachinesModel
 	lost := 0
 	var rest []licences.MachineModel
 	for _, machine := range machines {
-		row := licences.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–", Expires: "–", Since: ui.TimeModel{Words: "–"}, State: licenceState(say, license.Device{})}
+		row := licences.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–",
+			Expires: "–", Since: ui.TimeModel{Words: "–"}, State: licenceState(say, license.Device{})}
 		for _, d := range machine.Devices {
 			row.Device, row.State, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenceState(say, d), say.since(d.Since)
 			if row.Expires = "–"; !d.Expires.IsZero() {
@@ -263,7 +280,8 @@ func machinesModel(say words, machines []license.Machine) licences.MachinesModel
 	}
 	m.Rows = append(m.Rows, rest...)
 	if lost > 0 {
-		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.lost", "Count", lost), Body: say.S("licences.cure"), Test: "lost"}
+		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licences.lost", "Count", lost),
+			Body: say.S("licences.cure"), Test: "lost"}
 	}
 	return m
 }
@@ -292,19 +310,25 @@ func enterModel(say words, pools []license.Line, form license.Form, problems []f
 		}
 		return ""
 	}
-	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licences.pool"), Value: form.Pool, Error: wrong("pool"), Test: "pool-choice"}
+	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licences.pool"), Value: form.Pool,
+		Error: wrong("pool"), Test: "pool-choice"}
 	for _, l := range pools {
 		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Account.Pool.Name, Label: l.Account.Pool.Title})
 	}
 	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
-		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licences.enter_" + name)), Value: value, Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
+		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licences.enter_" + name)), Value: value,
+			Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
 	}
 	return &licences.EnterModel{
-		Form:   ui.FormModel{ID: "licence-form", Action: "/licences", Test: "licence-form"},
-		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField, ""), field("until", form.Until, ui.DateField, say.S("licences.until_hint")), field("reference", form.Reference, "", say.S("licences.reference_hint"))},
+		Form: ui.FormModel{ID: "licence-form", Action: "/licences", Test: "licence-form"},
+		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField,
+			""), field("until", form.Until, ui.DateField, say.S("licences.until_hint")), field("reference", form.Reference, "",
+			say.S("licences.reference_hint"))},
 		Button: ui.ButtonModel{Label: say.S("licences.enter"), Kind: ui.Primary, Icon: "plus", Test: "licence-enter"},
 		CSV:    ui.FormModel{ID: "licence-csv", Action: "/licences/import", Test: "licence-csv", Attrs: ui.MultipartForm()},
-		File:   ui.FieldModel{Name: "file", Kind: ui.FileField, Label: say.S("licences.csv_file"), Hint: say.S("licences.csv_hint", "Most", license.MaxCSV>>10), Attrs: templ.Attributes{"accept": ".csv,.txt,.tsv,text/csv"}, Test: "csv-file"},
+		File: ui.FieldModel{Name: "file", Kind: ui.FileField, Label: say.S("licences.csv_file"),
+			Hint:  say.S("licences.csv_hint", "Most", license.MaxCSV>>10),
+			Attrs: templ.Attributes{"accept": ".csv,.txt,.tsv,text/csv"}, Test: "csv-file"},
 		Pasted: ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Mono: true, Test: "csv"},
 		Import: ui.ButtonModel{Label: say.S("licences.csv_look"), Icon: "search", Test: "licence-import"},
 	}
@@ -313,7 +337,8 @@ func enterModel(say words, pools []license.Line, form license.Form, problems []f
 // licenceEnter keeps what an administrator typed.
 func (w *Web) licenceEnter(c echo.Context) error {
 	k := w.callOf(c)
-	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"), From: c.FormValue("from"), Until: c.FormValue("until")}
+	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"),
+		From: c.FormValue("from"), Until: c.FormValue("until")}
 	_, err := w.Licences.Enter(k.ctx, k.actor, form)
 	if fault.Is(err, fault.Invalid) {
 		v, drawn := w.licencesView(k, form, fault.As(err).Fields)
@@ -331,7 +356,8 @@ func (w *Web) licenceEnter(c echo.Context) error {
 // licenceChoose keeps what becomes of starts that find a pool full.
 func (w *Web) licenceChoose(c echo.Context) error {
 	k := w.callOf(c)
-	if err := w.Licences.Choose(k.ctx, k.actor, c.FormValue("pool"), license.WhenFull(c.FormValue("when_full"))); err != nil {
+	if err := w.Licences.Choose(k.ctx, k.actor, c.FormValue("pool"),
+		license.WhenFull(c.FormValue("when_full"))); err != nil {
 		return err
 	}
 	return w.done(c, "licence-chosen", "/licences")
@@ -352,15 +378,19 @@ func seatBar(say words, s license.Seats, more int) ui.MeterModel {
 	if s.Free() == 0 {
 		fill = ui.FillWarning
 	}
-	m := ui.MeterModel{Label: s.Pool.Title, Value: say.S("licences.free_of", "Free", s.Free(), "Seats", s.Pool.Seats), Legend: true, Large: more == 0, Test: "seats",
-		Segments: []ui.SegmentModel{{Fill: fill, Share: float64(s.Used) / whole, Words: say.S("licences.used", "Count", s.Used)}}}
+	m := ui.MeterModel{Label: s.Pool.Title, Value: say.S("licences.free_of", "Free", s.Free(), "Seats", s.Pool.Seats),
+		Legend: true, Large: more == 0, Test: "seats",
+		Segments: []ui.SegmentModel{{Fill: fill, Share: float64(s.Used) / whole, Words: say.S("licences.used", "Count",
+			s.Used)}}}
 	if more > 0 && s.Free() > 0 {
-		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole, Words: say.S("start.this_one")})
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole,
+			Words: say.S("start.this_one")})
 	}
 	return m
 }
 
-// licenceStrips are the alarm for vGPUs that lost their licence: administrators hear of the nodes, others of their own workloads on them.
+// licenceStrips are the alarm for vGPUs that lost their licence: administrators hear of the nodes, others of their own
+// workloads on them.
 func (w *Web) licenceStrips(k call) []ui.StripModel {
 	lost := w.Licences.Unlicensed()
 	if len(lost) == 0 {
@@ -387,7 +417,8 @@ func (w *Web) licenceStrips(k call) []ui.StripModel {
 	if len(names) == 0 {
 		return nil
 	}
-	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-licence", Test: "strip-licence", Words: k.words.Say(i18n.T(id, "Count", len(names), "Names", strings.Join(names[:min(5, len(names))], ", ")))}}
+	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-licence", Test: "strip-licence",
+		Words: k.words.Say(i18n.T(id, "Count", len(names), "Names", strings.Join(names[:min(5, len(names))], ", ")))}}
 }
 
 // seatsFree says how many are left, or that nobody knows.

@@ -16,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// licenceImport shows what a file would lead to, line by line; sent once more with keep, a whole file is kept or none of it.
+// licenceImport shows what a file would lead to, line by line; sent once more with keep, a whole file is kept or none
+// of it.
 func (w *Web) licenceImport(c echo.Context) error {
 	k := w.callOf(c)
 	data, err := uploaded(c)
@@ -40,10 +41,12 @@ func (w *Web) licenceImport(c echo.Context) error {
 		return w.done(c, "licence-entered", "/licences")
 	}
 	m := importModel(k.words, p)
-	return w.reply(c, k, page{name: licencesPage.name}, view{title: m.Header.Title, nav: "/licences", wide: true, body: licences.Import(m)}, status)
+	return w.reply(c, k, page{name: licencesPage.name}, view{title: m.Header.Title, nav: "/licences", wide: true,
+		body: licences.Import(m)}, status)
 }
 
-// uploaded is the file that was chosen, else the text that was pasted. What is longer than a file may be is cut off where that can still be told.
+// uploaded is the file that was chosen, else the text that was pasted. What is longer than a file may be is cut off
+// where that can still be told.
 func uploaded(c echo.Context) ([]byte, error) {
 	header, err := c.FormFile("file")
 	switch {
@@ -65,28 +68,34 @@ func uploaded(c echo.Context) ([]byte, error) {
 }
 
 // fateKinds gives each fate its colour and icon; the word is "licences.fate_<fate>".
-var fateKinds = map[license.Fate]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info, license.Unchanged: ui.Off, license.Refused: ui.Danger}
+var fateKinds = map[license.Fate]ui.Kind{license.Added: ui.OK, license.Changed: ui.Info, license.Unchanged: ui.Off,
+	license.Refused: ui.Danger}
 
 func importModel(say words, p license.Parsed) licences.ImportModel {
 	m := licences.ImportModel{
-		Header:  ui.HeaderModel{Title: say.S("licences.import"), Crumbs: []ui.CrumbModel{{Label: say.S("licences.title"), Href: "/licences"}, {Label: say.S("licences.import")}}},
+		Header: ui.HeaderModel{Title: say.S("licences.import"),
+			Crumbs: []ui.CrumbModel{{Label: say.S("licences.title"), Href: "/licences"}, {Label: say.S("licences.import")}}},
 		Verdict: importVerdict(say, p),
 		Facts:   []ui.DefModel{{Term: say.S("licences.encoding"), Value: p.Encoding, Test: "encoding"}},
-		Back:    ui.LinkButtonModel{Label: say.S("licences.csv_other"), Href: "/licences#licence-csv", Kind: ui.LinkLike, Test: "import-back"},
+		Back: ui.LinkButtonModel{Label: say.S("licences.csv_other"), Href: "/licences#licence-csv", Kind: ui.LinkLike,
+			Test: "import-back"},
 	}
 	if p.Encoding == "" {
 		m.Facts[0].Value = say.S("licences.unknown")
 	}
 	if len(p.Ignored) > 0 {
-		m.Facts = append(m.Facts, ui.DefModel{Term: say.S("licences.ignored"), Value: strings.Join(p.Ignored, ", "), Test: "ignored"})
+		m.Facts = append(m.Facts, ui.DefModel{Term: say.S("licences.ignored"), Value: strings.Join(p.Ignored, ", "),
+			Test: "ignored"})
 	}
 	for _, l := range p.Lines {
 		m.Lines = append(m.Lines, importLine(say, l))
 	}
 	if len(p.Problems) == 0 && len(p.Entitlements) > 0 {
-		m.Keep = &licences.KeepModel{Form: ui.FormModel{ID: "import-keep", Action: "/licences/import", Attrs: ui.MultipartForm(), Test: "import-keep",
+		m.Keep = &licences.KeepModel{Form: ui.FormModel{ID: "import-keep", Action: "/licences/import",
+			Attrs: ui.MultipartForm(), Test: "import-keep",
 			Hidden: []ui.HiddenModel{{Name: "keep", Value: "1"}, {Name: "csv", Value: p.Text}}},
-			Button: ui.ButtonModel{Label: say.S("licences.csv_keep", "Count", len(p.Entitlements)), Kind: ui.Primary, Icon: "check", Test: "import-confirm"}}
+			Button: ui.ButtonModel{Label: say.S("licences.csv_keep", "Count", len(p.Entitlements)), Kind: ui.Primary,
+				Icon: "check", Test: "import-confirm"}}
 	}
 	return m
 }
@@ -97,11 +106,14 @@ func importVerdict(say words, p license.Parsed) ui.NoticeModel {
 	for _, l := range p.Lines {
 		count[l.Fate]++
 	}
-	n := ui.NoticeModel{Kind: ui.Info, Title: say.S("licences.csv_would", "Added", count[license.Added], "Changed", count[license.Changed], "Unchanged", count[license.Unchanged]), Body: say.S("licences.csv_nothing_yet"), Test: "import-verdict"}
+	n := ui.NoticeModel{Kind: ui.Info, Title: say.S("licences.csv_would", "Added", count[license.Added], "Changed",
+		count[license.Changed], "Unchanged", count[license.Unchanged]), Body: say.S("licences.csv_nothing_yet"),
+		Test: "import-verdict"}
 	if len(p.Problems) == 0 {
 		return n
 	}
-	n.Kind, n.Title, n.Body, n.Alert = ui.Danger, say.S("licences.csv_refused"), say.S("licences.csv_whole", "Count", count[license.Refused]), true
+	n.Kind, n.Title, n.Body, n.Alert = ui.Danger, say.S("licences.csv_refused"), say.S("licences.csv_whole", "Count",
+		count[license.Refused]), true
 	for _, problem := range p.Problems {
 		if !saidByLine(p.Lines, problem) {
 			n.Items = append(n.Items, say.say(problem.Sentence()))
@@ -121,11 +133,14 @@ func saidByLine(lines []license.ParsedLine, problem license.LineProblem) bool {
 }
 
 func importLine(say words, l license.ParsedLine) licences.LineModel {
-	m := licences.LineModel{Line: say.S("licences.line") + " " + strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats, From: l.From, Until: l.Until, Reference: l.Reference,
-		Fate: ui.StateModel{Kind: fateKinds[l.Fate], Word: upperFirst(say.Say(i18n.T("licences.fate_" + string(l.Fate)))), Test: "fate"}}
+	m := licences.LineModel{Line: say.S("licences.line") + " " + strconv.Itoa(l.Line), Pool: l.Pool, Seats: l.Seats,
+		From: l.From, Until: l.Until, Reference: l.Reference,
+		Fate: ui.StateModel{Kind: fateKinds[l.Fate], Word: upperFirst(say.Say(i18n.T("licences.fate_" + string(l.Fate)))),
+			Test: "fate"}}
 	switch l.Fate {
 	case license.Changed:
-		m.Fate.Detail = say.S("licences.fate_was", "Count", l.Was.Seats, "From", day(say, l.Was.From), "Until", lastDay(say, l.Was.Until))
+		m.Fate.Detail = say.S("licences.fate_was", "Count", l.Was.Seats, "From", day(say, l.Was.From), "Until",
+			lastDay(say, l.Was.Until))
 	case license.Refused:
 		reasons := make([]string, len(l.Reasons))
 		for i, r := range l.Reasons {

@@ -21,13 +21,16 @@ func TestLicencesTellWhatIsWrong(t *testing.T) {
 	now := w.Clock
 	w.Licences.Virtual = map[string][]string{"local": {"vm-1", "vm-2"}}
 	w.Licences.Devices = []license.Device{
-		{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: license.Unlicensed, Since: now.Add(-5 * time.Minute), SeenAt: now},
-		{Cluster: "local", Node: "vm-1", UUID: "b", Index: "1", Model: "NVIDIA A40-12Q", State: license.Licensed, Since: now.Add(-time.Hour), SeenAt: now}}
+		{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: license.Unlicensed,
+			Since: now.Add(-5 * time.Minute), SeenAt: now},
+		{Cluster: "local", Node: "vm-1", UUID: "b", Index: "1", Model: "NVIDIA A40-12Q", State: license.Licensed,
+			Since: now.Add(-time.Hour), SeenAt: now}}
 	if err := w.LicenceService.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	page := w.Get(webtest.Dora, "/licences").Body.String()
-	for _, want := range []string{`data-test="lost"`, `data-test="machine"`, "vm-2", "unknown", "full speed until", `data-test="licence-form"`, `data-test="strip-licence"`} {
+	for _, want := range []string{`data-test="lost"`, `data-test="machine"`, "vm-2", "unknown", "full speed until",
+		`data-test="licence-form"`, `data-test="strip-licence"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("an administrator does not see %q", want)
 		}
@@ -35,7 +38,8 @@ func TestLicencesTellWhatIsWrong(t *testing.T) {
 	if strings.Contains(w.Get(webtest.Anna, "/").Body.String(), `data-test="strip-licence"`) {
 		t.Error("a developer who has nothing on the node is alarmed")
 	}
-	if page = w.Get(webtest.Anna, "/licences").Body.String(); strings.Contains(page, `data-test="licence-form"`) || strings.Contains(page, `data-test="entitlement"`) || !strings.Contains(page, `data-test="lost"`) {
+	if page = w.Get(webtest.Anna, "/licences").Body.String(); strings.Contains(page, `data-test="licence-form"`) ||
+		strings.Contains(page, `data-test="entitlement"`) || !strings.Contains(page, `data-test="lost"`) {
 		t.Error("a developer sees that a licence is missing, and neither forms nor purchases")
 	}
 }
@@ -43,7 +47,8 @@ func TestLicencesTellWhatIsWrong(t *testing.T) {
 func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
 	w := webtest.Busy()
 	a := license.Answer{Source: "dls"}
-	a = a.Take(license.Answer{Features: []license.Feature{{Name: "NVIDIA RTX Virtual Workstation", Total: 9, InUse: 3}}}, nil, w.Clock.Add(-2*time.Hour))
+	a = a.Take(license.Answer{Features: []license.Feature{{Name: "NVIDIA RTX Virtual Workstation", Total: 9, InUse: 3}}},
+		nil, w.Clock.Add(-2*time.Hour))
 	a = a.Take(license.Answer{}, context.DeadlineExceeded, w.Clock.Add(-time.Hour))
 	w.Licences.Said = []license.Answer{a}
 	w.Site.Pools[0].Server = "dls"
@@ -63,20 +68,27 @@ func TestAFileOfLicencesIsSeenBeforeItIsKept(t *testing.T) {
 	const good = "feature;quantity;reference;colour\nnvidia-vws;7;PO-1;red\n"
 	answer := w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}})
 	page := answer.Body.String()
-	if answer.Code != 200 || len(w.Licences.Entered) != 0 || strings.Count(page, `data-test="import-line"`) != 1 || !strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
-		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code, w.Licences.Entered)
+	if answer.Code != 200 || len(w.Licences.Entered) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
+		!strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
+		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code,
+			w.Licences.Entered)
 	}
-	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}, "keep": {"1"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 {
+	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}, "keep": {"1"}}); answer.Code != 303 ||
+		len(w.Licences.Entered) != 1 {
 		t.Fatalf("want it kept, got %d", answer.Code)
 	}
-	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page, "1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
+	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page,
+		"1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
 		t.Error("what is there already would be kept again")
 	}
 	changed := strings.Replace(good, ";7;", ";9;", 1)
-	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page, "so far 7") {
+	if page = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page,
+		"so far 7") {
 		t.Error("the change does not say what was there")
 	}
-	if answer = w.Post(webtest.Dora, "/licences/import", url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 || w.Licences.Entered[0].Seats != 9 {
+	if answer = w.Post(webtest.Dora, "/licences/import",
+		url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Licences.Entered) != 1 ||
+		w.Licences.Entered[0].Seats != 9 {
 		t.Errorf("want it changed in place, got %d, %+v", answer.Code, w.Licences.Entered)
 	}
 	bad := "feature,quantity\nnvidia-vws,7\nother,x\nnvidia-vws,-2\n"
@@ -86,7 +98,8 @@ func TestAFileOfLicencesIsSeenBeforeItIsKept(t *testing.T) {
 		if answer.Code != 422 || len(w.Licences.Entered) != 1 || strings.Contains(page, `data-test="import-keep"`) {
 			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
 		}
-		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") || !strings.Contains(page, "above zero") {
+		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") ||
+			!strings.Contains(page, "above zero") {
 			t.Errorf("keep %q: want both lines with their reasons", keep)
 		}
 	}
@@ -102,7 +115,8 @@ func TestAFileIsUploaded(t *testing.T) {
 		code int
 		want string
 	}{
-		"UTF-8 with a mark":       {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...), 200, "Größe"},
+		"UTF-8 with a mark": {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...),
+			200, "Größe"},
 		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
 		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "no text in UTF-8"},
 		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
@@ -137,7 +151,9 @@ func TestLicencesAreEnteredByAdministrators(t *testing.T) {
 	if answer = w.Post(webtest.Anna, "/licences", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}}); answer.Code != 403 {
 		t.Errorf("a developer enters licences: %d", answer.Code)
 	}
-	if answer = w.Post(webtest.Dora, "/licences", url.Values{"pool": {"nvidia-vws"}, "seats": {"-3"}, "until": {"soon"}}); answer.Code != 422 || !strings.Contains(answer.Body.String(), "above zero") || !strings.Contains(answer.Body.String(), "no date") {
+	if answer = w.Post(webtest.Dora, "/licences", url.Values{"pool": {"nvidia-vws"}, "seats": {"-3"},
+		"until": {"soon"}}); answer.Code != 422 || !strings.Contains(answer.Body.String(), "above zero") ||
+		!strings.Contains(answer.Body.String(), "no date") {
 		t.Errorf("want both fields named, got %d", answer.Code)
 	}
 	id := w.Licences.Entered[0].ID
@@ -150,7 +166,8 @@ func TestTheOwnerHearsOfALostLicence(t *testing.T) {
 	w := webtest.Busy()
 	w.Add(w.Workload("on-vgpu", webtest.Anna, "vgpu-12q").Running("vm-1", time.Hour, time.Hour))
 	w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
-	w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed, Since: w.Clock, SeenAt: w.Clock}}
+	w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed,
+		Since: w.Clock, SeenAt: w.Clock}}
 	if err := w.LicenceService.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -167,14 +184,16 @@ func TestSeatsByHourAreDrawn(t *testing.T) {
 		t.Error("something is drawn of no past")
 	}
 	from := w.Clock.Add(-3 * 24 * time.Hour)
-	w.Licences.Past = map[string][]license.Span{"nvidia-vws": {{Workload: "w-1", Name: "cad", Tenant: "vision", Seats: 2, From: from, Until: from.Add(26 * time.Hour)}}}
+	w.Licences.Past = map[string][]license.Span{"nvidia-vws": {{Workload: "w-1", Name: "cad", Tenant: "vision", Seats: 2,
+		From: from, Until: from.Add(26 * time.Hour)}}}
 	for _, person := range []string{"admin", "developer"} {
 		who := webtest.Dora
 		if person == "developer" {
 			who = webtest.Anna
 		}
 		page := w.Get(who, "/licences").Body.String()
-		if strings.Count(page, `data-test="week-day"`) != 7 || !strings.Contains(page, `class="gp-heat--free"`) || !strings.Contains(page, `class="gp-heat--unknown"`) || !strings.Contains(page, `data-test="week-numbers"`) {
+		if strings.Count(page, `data-test="week-day"`) != 7 || !strings.Contains(page, `class="gp-heat--free"`) ||
+			!strings.Contains(page, `class="gp-heat--unknown"`) || !strings.Contains(page, `data-test="week-numbers"`) {
 			t.Errorf("%s: want seven days with free and unknown hours, and the numbers", person)
 		}
 		if strings.Contains(page, "cad (vision)") != (person == "admin") {
@@ -190,7 +209,8 @@ func TestThePoolTellsWhenItsLicencesEnd(t *testing.T) {
 		warns bool
 	}{"soon": {30, true}, "next year": {300, false}} {
 		w := webtest.Busy()
-		w.Licences.Entered = []license.Entitlement{{ID: "l-1", Pool: "nvidia-vws", Seats: 4, Until: w.Clock.AddDate(0, 0, c.days)}}
+		w.Licences.Entered = []license.Entitlement{{ID: "l-1", Pool: "nvidia-vws", Seats: 4,
+			Until: w.Clock.AddDate(0, 0, c.days)}}
 		if err := w.LicenceService.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,8 @@ var weekOrder = [7]int{1, 2, 3, 4, 5, 6, 0}
 // weekShades are the classes of an hour: not seen yet, no seat, and quarters of the pool.
 var weekShades = []string{"unknown", "free", "1", "2", "3", "4"}
 
-// weekModel draws the mean number of seats by weekday and hour; nil without a past. An hour that has not been yet is drawn as unknown, and is a dash among the numbers.
+// weekModel draws the mean number of seats by weekday and hour; nil without a past. An hour that has not been yet is
+// drawn as unknown, and is a dash among the numbers.
 func weekModel(say words, id string, l license.Line) *licences.WeekModel {
 	f := l.Forecast
 	if f.From.IsZero() {
@@ -49,7 +50,8 @@ func dayModel(say words, day int, f license.Forecast, whole float64) licences.Da
 		if paths[shade] == nil {
 			paths[shade] = &strings.Builder{}
 		}
-		fmt.Fprintf(paths[shade], "M%d 0h%dv%dh-%dz", h*licences.HourWidth, licences.HourWidth-1, licences.HourHeight, licences.HourWidth-1)
+		fmt.Fprintf(paths[shade], "M%d 0h%dv%dh-%dz", h*licences.HourWidth, licences.HourWidth-1, licences.HourHeight,
+			licences.HourWidth-1)
 	}
 	for _, shade := range weekShades {
 		if p := paths[shade]; p != nil {

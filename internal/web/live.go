@@ -21,7 +21,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// The pace of a stream. A burst of changes is gathered for a moment, so that a page is drawn once and not a hundred times.
+// The pace of a stream. A burst of changes is gathered for a moment, so that a page is drawn once and not a hundred
+// times.
 const (
 	gather      = 250 * time.Millisecond
 	beatEvery   = 15 * time.Second
@@ -93,7 +94,8 @@ func (w *Web) live(c echo.Context) error {
 		return (decides && change.Topic == "request") || follows(k.actor, p, change)
 	})
 	defer follower.Close()
-	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(), lost: w.Licences.Unlicensed()}
+	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(),
+		lost: w.Licences.Unlicensed()}
 	if err := s.build(); err != nil {
 		return err
 	}
@@ -116,7 +118,8 @@ func follows(a identity.Actor, p page, change live.Change) bool {
 		return true
 	}
 	// Seats and free capacity depend on everyone's workloads; the page shows numbers of them, never names.
-	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name || p.name == fleetPage.name || p.name == fleetUsePage.name
+	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name ||
+		p.name == fleetPage.name || p.name == fleetUsePage.name
 	return shared || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
 }
 
@@ -162,7 +165,8 @@ func (s *stream) run(f *live.Follower) error {
 	}
 }
 
-// health lets the page fetch its strips again when something has gone away or come back: a part of the portal, or the licence of a node.
+// health lets the page fetch its strips again when something has gone away or come back: a part of the portal, or the
+// licence of a node.
 func (s *stream) health() error {
 	away, lost := s.web.Health(), s.web.Licences.Unlicensed()
 	if slices.Equal(away, s.away) && maps.EqualFunc(lost, s.lost, slices.Equal) {
@@ -221,7 +225,8 @@ func (s *stream) build() error {
 
 func everything(part) bool { return true }
 
-// aged draws the readings when nothing new came since the last beat, so that a page says how old they are. While polls come, there is nothing to add to what they drew.
+// aged draws the readings when nothing new came since the last beat, so that a page says how old they are. While polls
+// come, there is nothing to add to what they drew.
 func (s *stream) aged() error {
 	told := s.told
 	s.told = false
@@ -285,7 +290,8 @@ func newEvents(c echo.Context) *events {
 	return &events{response: response, controller: http.NewResponseController(response)}
 }
 
-// open sends the head at once, so that the page knows it is connected. The stream may last for hours: the server's write deadline is lifted.
+// open sends the head at once, so that the page knows it is connected. The stream may last for hours: the server's
+// write deadline is lifted.
 func (e *events) open() {
 	h := e.response.Header()
 	h.Set("Content-Type", "text/event-stream")

@@ -104,7 +104,8 @@ func TestTheAskerSeesTheDecisionAtOnce(t *testing.T) {
 		t.Errorf("a stream begins with how it is, so that nothing is missed before it: %v", first)
 	}
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}}))
-	if got := next(t, events).fragments(t)["request"]; !strings.Contains(got, "Carla Conti approved it") || !strings.Contains(got, "For today.") {
+	if got := next(t, events).fragments(t)["request"]; !strings.Contains(got, "Carla Conti approved it") ||
+		!strings.Contains(got, "For today.") {
 		t.Errorf("want the decision, got %.300s", got)
 	}
 }
@@ -116,7 +117,8 @@ func TestTheInboxFillsByItself(t *testing.T) {
 	next(t, events)
 	wantRedirect(t, w.Post(webtest.Anna, "/start", form("size", "h100", "lease", "4h", "reason", "the demo")))
 	got := next(t, events).fragments(t)
-	if !strings.Contains(got["inbox-page"], "the demo") || !strings.Contains(got["nav-waiting"], "One request waits for you") {
+	if !strings.Contains(got["inbox-page"], "the demo") ||
+		!strings.Contains(got["nav-waiting"], "One request waits for you") {
 		t.Errorf("want the request and its count, got %v", got)
 	}
 }
@@ -129,7 +131,8 @@ func TestReadingsComeAloneAndOnlyWhenTheyDiffer(t *testing.T) {
 	w.Hub.Publish(live.Change{Topic: "metrics"})
 	quiet(t, events, "nothing is different")
 	r := w.Readings["train-resnet-0"]
-	r.Live.Devices = []gpumetrics.Device{{Engine: gpumetrics.Reading{Value: 12, At: webtest.Now, Source: gpumetrics.Measured}}}
+	r.Live.Devices = []gpumetrics.Device{{Engine: gpumetrics.Reading{Value: 12, At: webtest.Now,
+		Source: gpumetrics.Measured}}}
 	w.Readings["train-resnet-0"] = r
 	w.Hub.Publish(live.Change{Topic: "metrics"})
 	got := next(t, events).fragments(t)
@@ -184,8 +187,10 @@ func TestTooManyPages(t *testing.T) {
 // Whatever a stream draws has its place on the page, or it would be dropped there in silence.
 func TestEveryPartHasItsPlaceOnThePage(t *testing.T) {
 	t.Parallel()
-	pages := map[string]string{"home": "/", "start": "/start", "workload": "/workloads/w-train-resnet", "objects": "/workloads/w-train-resnet/objects", "history": "/workloads/w-train-resnet/history",
-		"requests": "/requests", "request": "/requests/r-anna1", "storage": "/storage", "fleet": "/fleet", "licences": "/licences", "team": "/team"}
+	pages := map[string]string{"home": "/", "start": "/start", "workload": "/workloads/w-train-resnet",
+		"objects": "/workloads/w-train-resnet/objects", "history": "/workloads/w-train-resnet/history",
+		"requests": "/requests", "request": "/requests/r-anna1", "storage": "/storage", "fleet": "/fleet",
+		"licences": "/licences", "team": "/team"}
 	for name, path := range pages {
 		t.Run(name, func(t *testing.T) {
 			w := webtest.Busy()
@@ -227,7 +232,8 @@ func TestALostLicenceIsToldToOpenPages(t *testing.T) {
 	next(t, events)
 	for _, state := range []license.State{license.Unlicensed, license.Licensed} {
 		w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
-		w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: state, Since: webtest.Now, SeenAt: webtest.Now}}
+		w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
+			State: state, Since: webtest.Now, SeenAt: webtest.Now}}
 		if err := w.LicenceService.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +243,8 @@ func TestALostLicenceIsToldToOpenPages(t *testing.T) {
 	}
 }
 
-// The cockpit follows what happens, also to nodes that had no vGPU when it was opened, and stands still when it is told to.
+// The cockpit follows what happens, also to nodes that had no vGPU when it was opened, and stands still when it is told
+// to.
 func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()

@@ -15,7 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// metricsHealth answers: which series are there, which views suffer, which cards need a look. For those who may not read it the page does not exist.
+// metricsHealth answers: which series are there, which views suffer, which cards need a look. For those who may not
+// read it the page does not exist.
 func (w *Web) metricsHealth(k call) (view, error) {
 	if !identity.Can(k.actor, identity.ReadMetrics, identity.Thing{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
@@ -37,14 +38,16 @@ func (w *Web) metricsHealth(k call) (view, error) {
 		}})
 	}
 	if len(m.Clusters) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "pulse", Title: k.words.S("metrics.empty"), Lines: []string{k.words.S("metrics.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "pulse", Title: k.words.S("metrics.empty"),
+			Lines: []string{k.words.S("metrics.empty_why")}, Test: "empty"}
 	}
 	v.body = metricsview.Page(m)
 	return v, nil
 }
 
 func metricsCluster(say words, name string, r gpumetrics.Report) metricsview.ClusterModel {
-	m := metricsview.ClusterModel{ID: "metrics-" + slug(name), Title: say.S("metrics.cluster", "Name", name), State: ui.StateModel{Kind: ui.OK, Word: say.S("metrics.answers"), Test: "source"}}
+	m := metricsview.ClusterModel{ID: "metrics-" + slug(name), Title: say.S("metrics.cluster", "Name", name),
+		State: ui.StateModel{Kind: ui.OK, Word: say.S("metrics.answers"), Test: "source"}}
 	if since := r.Status.Since; !since.IsZero() {
 		m.Age = &ui.AgeModel{Source: "Prometheus", Time: say.around(since), Old: say.now.Sub(since) > staleReading}
 	}
@@ -56,14 +59,18 @@ func metricsCluster(say words, name string, r gpumetrics.Report) metricsview.Clu
 		return m
 	}
 	m.Facts = []ui.DefModel{
-		{Term: say.S("metrics.counts"), Value: say.S("metrics.counts_value", "Cards", r.Cards, "Slices", r.Slices, "Pods", r.Pods), Test: "counts"},
-		{Term: say.S("metrics.last"), Value: say.S("metrics.last_value", "Rows", r.Rows, "Size", say.number(float64(r.Bytes>>20)), "Took", r.Took.Milliseconds()), Test: "poll"},
+		{Term: say.S("metrics.counts"), Value: say.S("metrics.counts_value", "Cards", r.Cards, "Slices", r.Slices, "Pods",
+			r.Pods), Test: "counts"},
+		{Term: say.S("metrics.last"), Value: say.S("metrics.last_value", "Rows", r.Rows, "Size",
+			say.number(float64(r.Bytes>>20)), "Took", r.Took.Milliseconds()), Test: "poll"},
 	}
 	for _, v := range r.Views {
-		m.Views = append(m.Views, metricsview.ViewModel{Title: say.say(v.Title), State: coverageState(say, v.State), Missing: strings.Join(seriesNames(say, v.Missing), ", ")})
+		m.Views = append(m.Views, metricsview.ViewModel{Title: say.say(v.Title), State: coverageState(say, v.State),
+			Missing: strings.Join(seriesNames(say, v.Missing), ", ")})
 	}
 	for _, f := range r.Findings {
-		one := metricsview.FindingModel{State: severityState(say, f.Severity), What: say.say(f.What), Todo: say.S("metrics.as_it_should")}
+		one := metricsview.FindingModel{State: severityState(say, f.Severity), What: say.say(f.What),
+			Todo: say.S("metrics.as_it_should")}
 		if !f.Todo.IsZero() {
 			one.Todo = say.say(f.Todo)
 		}
@@ -96,17 +103,20 @@ func seriesNames(say words, names []string) []string {
 }
 
 func coverageState(say words, c gpumetrics.Coverage) ui.StateModel {
-	kinds := map[gpumetrics.Coverage]ui.Kind{gpumetrics.Whole: ui.OK, gpumetrics.Partly: ui.Warning, gpumetrics.Nothing: ui.Danger, gpumetrics.Idle: ui.Off}
+	kinds := map[gpumetrics.Coverage]ui.Kind{gpumetrics.Whole: ui.OK, gpumetrics.Partly: ui.Warning,
+		gpumetrics.Nothing: ui.Danger, gpumetrics.Idle: ui.Off}
 	return ui.StateModel{Kind: kinds[c], Word: say.S("metrics." + string(c)), Test: "coverage"}
 }
 
 func severityState(say words, s gpumetrics.Severity) ui.StateModel {
-	kinds := map[gpumetrics.Severity]ui.Kind{gpumetrics.Info: ui.Info, gpumetrics.Warning: ui.Warning, gpumetrics.Danger: ui.Danger}
+	kinds := map[gpumetrics.Severity]ui.Kind{gpumetrics.Info: ui.Info, gpumetrics.Warning: ui.Warning,
+		gpumetrics.Danger: ui.Danger}
 	return ui.StateModel{Kind: kinds[s], Word: say.S("metrics.severity." + s.String())}
 }
 
 func seriesModel(say words, s gpumetrics.SeriesReport) metricsview.SeriesModel {
-	m := metricsview.SeriesModel{Title: say.say(s.Title), Found: s.Found, Devices: say.S("metrics.devices_of", "Devices", s.Devices, "Expected", s.Expected)}
+	m := metricsview.SeriesModel{Title: say.say(s.Title), Found: s.Found, Devices: say.S("metrics.devices_of", "Devices",
+		s.Devices, "Expected", s.Expected)}
 	if len(s.Found) == 0 {
 		m.None = say.S("metrics.not_found")
 	}
@@ -119,7 +129,8 @@ func seriesModel(say words, s gpumetrics.SeriesReport) metricsview.SeriesModel {
 // mostCards keeps a site with a bad day from filling the page.
 const mostCards = 50
 
-// troubledCards lists the cards for which something is to be done; that of which nothing is known is said to be unknown, not well.
+// troubledCards lists the cards for which something is to be done; that of which nothing is known is said to be
+// unknown, not well.
 func troubledCards(say words, r gpumetrics.Report, m *metricsview.ClusterModel) {
 	more := 0
 	for _, c := range r.Health {
@@ -132,7 +143,8 @@ func troubledCards(say words, r gpumetrics.Report, m *metricsview.ClusterModel) 
 		}
 		card := metricsview.CardModel{Name: ui.StackModel{Title: c.Model, Detail: c.Node + " · " + c.UUID}}
 		for _, t := range c.Troubles {
-			card.Troubles = append(card.Troubles, metricsview.FindingModel{State: severityState(say, t.Severity), What: say.say(t.What), Todo: say.say(t.Todo)})
+			card.Troubles = append(card.Troubles, metricsview.FindingModel{State: severityState(say, t.Severity),
+				What: say.say(t.What), Todo: say.say(t.Todo)})
 		}
 		m.Cards = append(m.Cards, card)
 	}

@@ -36,9 +36,11 @@ func (w *Web) noticesView(k call, x noticesExtra) (view, error) {
 		return view{}, err
 	}
 	say := k.words
-	m := account.NoticesModel{Header: ui.HeaderModel{Title: say.S("notices.title"), Lead: say.S("notices.lead")}, Errors: formErrors(say, x.problems),
-		Form:     ui.FormModel{ID: "notices-form", Action: "/account/notifications", Test: "notices-form"},
-		Language: ui.FieldModel{ID: "notices-language", Name: "language", Kind: ui.SelectField, Label: say.S("notices.language"), Value: s.Preferences.Language, Short: true, Test: "notices-language"},
+	m := account.NoticesModel{Header: ui.HeaderModel{Title: say.S("notices.title"), Lead: say.S("notices.lead")},
+		Errors: formErrors(say, x.problems),
+		Form:   ui.FormModel{ID: "notices-form", Action: "/account/notifications", Test: "notices-form"},
+		Language: ui.FieldModel{ID: "notices-language", Name: "language", Kind: ui.SelectField,
+			Label: say.S("notices.language"), Value: s.Preferences.Language, Short: true, Test: "notices-language"},
 		Save:     ui.ButtonModel{Label: say.S("notices.save"), Kind: ui.Primary, Test: "notices-save"},
 		TestForm: ui.FormModel{ID: "notices-test-form", Action: "/account/notifications/test"},
 		Address:  ui.FormModel{ID: "address-form", Action: "/account/notifications/addresses", Test: "address-form"},
@@ -48,24 +50,31 @@ func (w *Web) noticesView(k call, x noticesExtra) (view, error) {
 	}
 	for _, c := range notify.Channels() {
 		m.Channels = append(m.Channels, say.S("notices.channel."+string(c)))
-		test := ui.ButtonModel{Label: say.S("notices.test_by", "Channel", say.S("notices.channel."+string(c))), Name: "channel", Value: string(c), Test: "notices-test-" + string(c)}
+		test := ui.ButtonModel{Label: say.S("notices.test_by", "Channel", say.S("notices.channel."+string(c))),
+			Name: "channel", Value: string(c), Test: "notices-test-" + string(c)}
 		if !w.reachable(k, s, c) {
 			test.Why = say.S("notices.no_way_" + string(c))
 		}
 		m.Tests = append(m.Tests, test)
 	}
 	for _, kind := range notify.Kinds() {
-		line := account.NoticeKindModel{Label: say.S("notices.kind." + string(kind)), Hint: say.S("notices.hint." + string(kind))}
+		line := account.NoticeKindModel{Label: say.S("notices.kind." + string(kind)),
+			Hint: say.S("notices.hint." + string(kind))}
 		for _, c := range notify.Channels() {
-			line.Choices = append(line.Choices, ui.FieldModel{ID: "notice-" + string(kind) + "-" + string(c), Name: string(kind), Kind: ui.CheckboxField, Value: string(c), Label: line.Label + ": " + say.S("notices.channel."+string(c)),
-				HideLabel: true, Checked: slices.Contains(s.Preferences.By(kind), c), Test: "notice-" + string(kind) + "-" + string(c)})
+			line.Choices = append(line.Choices, ui.FieldModel{ID: "notice-" + string(kind) + "-" + string(c), Name: string(kind),
+				Kind: ui.CheckboxField, Value: string(c), Label: line.Label + ": " + say.S("notices.channel."+string(c)),
+				HideLabel: true, Checked: slices.Contains(s.Preferences.By(kind), c), Test: "notice-" + string(kind) + "-" +
+					string(c)})
 		}
 		m.Kinds = append(m.Kinds, line)
 	}
 	m.Fields = w.addressFields(k, x)
 	for _, a := range s.Addresses {
-		row := account.AddressModel{Channel: say.S("notices.channel." + string(a.Channel)), Host: a.Host, Whose: say.S("notices.mine"), Kinds: say.S("notices.as_chosen"), Action: "/account/notifications/addresses/" + a.ID + "/remove",
-			Remove: ui.ButtonModel{Label: say.S("notices.remove"), Kind: ui.DangerSecondary, Small: true, Test: "address-remove"}}
+		row := account.AddressModel{Channel: say.S("notices.channel." + string(a.Channel)), Host: a.Host,
+			Whose: say.S("notices.mine"), Kinds: say.S("notices.as_chosen"), Action: "/account/notifications/addresses/" + a.ID +
+				"/remove",
+			Remove: ui.ButtonModel{Label: say.S("notices.remove"), Kind: ui.DangerSecondary, Small: true,
+				Test: "address-remove"}}
 		if a.Tenant != "" {
 			row.Whose = a.Tenant
 			row.Kinds = kindNames(say, a.Kinds)
@@ -73,15 +82,19 @@ func (w *Web) noticesView(k call, x noticesExtra) (view, error) {
 		m.Addresses = append(m.Addresses, row)
 	}
 	if len(s.Addresses) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.no_addresses"), Lines: []string{say.S("notices.no_addresses_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.no_addresses"),
+			Lines: []string{say.S("notices.no_addresses_why")}, Level: 3, Test: "empty"}
 	}
 	if x.secret != "" {
-		m.Fresh = &account.FreshModel{Secret: x.secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.fresh"), Body: say.S("notices.fresh_body"), Alert: true, Test: "webhook-fresh"}}
+		m.Fresh = &account.FreshModel{Secret: x.secret, Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.fresh"),
+			Body: say.S("notices.fresh_body"), Alert: true, Test: "webhook-fresh"}}
 	}
 	if d := x.tried; d != nil {
-		m.Tried = &ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.tried", "Channel", say.S("notices.channel."+string(d.Channel))), Alert: true, Test: "tried"}
+		m.Tried = &ui.NoticeModel{Kind: ui.OK, Title: say.S("notices.tried", "Channel",
+			say.S("notices.channel."+string(d.Channel))), Alert: true, Test: "tried"}
 		if d.State != notify.Sent {
-			m.Tried.Kind, m.Tried.Title = ui.Danger, say.S("notices.tried_in_vain", "Channel", say.S("notices.channel."+string(d.Channel)))
+			m.Tried.Kind, m.Tried.Title = ui.Danger, say.S("notices.tried_in_vain", "Channel",
+				say.S("notices.channel."+string(d.Channel)))
 			m.Tried.Body = strings.TrimSpace(deliveryProblem(say, *d) + " " + deliveryWords(say, *d))
 		}
 	}
@@ -106,15 +119,20 @@ func (w *Web) reachable(k call, s notify.Settings, c notify.Channel) bool {
 
 func (w *Web) addressFields(k call, x noticesExtra) []ui.FieldModel {
 	say := k.words
-	channel := ui.FieldModel{ID: "address-channel", Name: "channel", Kind: ui.SelectField, Label: say.S("notices.col_channel"), Value: string(x.entry.Channel), Test: "address-channel",
-		Options: []ui.OptionModel{{Value: string(notify.Webhook), Label: say.S("notices.channel.webhook")}, {Value: string(notify.Chat), Label: say.S("notices.channel.chat")}}}
-	at := ui.FieldModel{ID: "address-url", Name: "url", Label: say.S("notices.url"), Hint: say.S("notices.url_hint", "Schemes", strings.Join(notify.ChatServices(), ", ")), MaxLength: 500, Autocomplete: "off", Test: "address-url"}
+	channel := ui.FieldModel{ID: "address-channel", Name: "channel", Kind: ui.SelectField,
+		Label: say.S("notices.col_channel"), Value: string(x.entry.Channel), Test: "address-channel",
+		Options: []ui.OptionModel{{Value: string(notify.Webhook), Label: say.S("notices.channel.webhook")},
+			{Value: string(notify.Chat), Label: say.S("notices.channel.chat")}}}
+	at := ui.FieldModel{ID: "address-url", Name: "url", Label: say.S("notices.url"),
+		Hint: say.S("notices.url_hint", "Schemes", strings.Join(notify.ChatServices(), ", ")), MaxLength: 500,
+		Autocomplete: "off", Test: "address-url"}
 	for _, p := range x.problems {
 		if p.Name == "url" {
 			at.Error = say.say(p.Reason)
 		}
 	}
-	whose := ui.FieldModel{ID: "address-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("notices.col_whose"), Value: x.entry.Tenant, Test: "address-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("notices.mine")}}}
+	whose := ui.FieldModel{ID: "address-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("notices.col_whose"),
+		Value: x.entry.Tenant, Test: "address-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("notices.mine")}}}
 	for _, t := range w.Site().Directory.Tenants {
 		if identity.Can(k.actor, identity.ChangeNotices, identity.Thing{Tenant: t.Name}) {
 			whose.Options = append(whose.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
@@ -124,9 +142,11 @@ func (w *Web) addressFields(k call, x noticesExtra) []ui.FieldModel {
 	if len(whose.Options) == 1 {
 		return fields
 	}
-	kinds := ui.FieldModel{ID: "address-kinds", Name: "kinds", Kind: ui.CheckboxesField, Label: say.S("notices.team_kinds"), Hint: say.S("notices.team_kinds_hint"), Test: "address-kinds"}
+	kinds := ui.FieldModel{ID: "address-kinds", Name: "kinds", Kind: ui.CheckboxesField,
+		Label: say.S("notices.team_kinds"), Hint: say.S("notices.team_kinds_hint"), Test: "address-kinds"}
 	for _, kind := range notify.Kinds() {
-		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind), Label: say.S("notices.kind." + string(kind)), Selected: slices.Contains(x.entry.Kinds, kind)})
+		kinds.Options = append(kinds.Options, ui.OptionModel{Value: string(kind),
+			Label: say.S("notices.kind." + string(kind)), Selected: slices.Contains(x.entry.Kinds, kind)})
 	}
 	return append(fields, whose, kinds)
 }
@@ -177,14 +197,16 @@ func (w *Web) noticesTry(c echo.Context) error {
 	return w.reply(c, k, noticesPage, v, http.StatusOK)
 }
 
-// addressEnter keeps an address. That of a webhook answers with its secret, this once: it belongs into no address and no cookie.
+// addressEnter keeps an address. That of a webhook answers with its secret, this once: it belongs into no address and
+// no cookie.
 func (w *Web) addressEnter(c echo.Context) error {
 	k := w.callOf(c)
 	form, err := c.FormParams()
 	if err != nil {
 		return err
 	}
-	e := notify.Entry{Channel: notify.Channel(form.Get("channel")), Tenant: form.Get("tenant"), URL: strings.TrimSpace(form.Get("url"))}
+	e := notify.Entry{Channel: notify.Channel(form.Get("channel")), Tenant: form.Get("tenant"),
+		URL: strings.TrimSpace(form.Get("url"))}
 	for _, kind := range form["kinds"] {
 		e.Kinds = append(e.Kinds, notify.Kind(kind))
 	}
@@ -210,7 +232,8 @@ func (w *Web) addressRemove(c echo.Context) error {
 	return w.done(c, "address-removed", "/account/notifications")
 }
 
-var deliveryKinds = map[notify.State]ui.Kind{notify.Due: ui.Info, notify.Sending: ui.Info, notify.Sent: ui.OK, notify.GaveUp: ui.Danger}
+var deliveryKinds = map[notify.State]ui.Kind{notify.Due: ui.Info, notify.Sending: ui.Info, notify.Sent: ui.OK,
+	notify.GaveUp: ui.Danger}
 
 // deliveries answers: does what people should hear of get to them.
 func (w *Web) deliveries(k call) (view, error) {
@@ -233,29 +256,41 @@ func (w *Web) deliveries(k call) (view, error) {
 	if hosts == "" {
 		hosts = say.S("notices.every_host")
 	}
-	choice := ui.FieldModel{ID: "delivery-state", Name: "state", Kind: ui.SelectField, Label: say.S("notices.col_state"), Value: string(state), Test: "filter-state", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
+	choice := ui.FieldModel{ID: "delivery-state", Name: "state", Kind: ui.SelectField, Label: say.S("notices.col_state"),
+		Value: string(state), Test: "filter-state", Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, s := range []notify.State{notify.Due, notify.Sending, notify.Sent, notify.GaveUp} {
 		choice.Options = append(choice.Options, ui.OptionModel{Value: string(s), Label: say.S("notices.state." + string(s))})
 	}
-	m := account.DeliveriesModel{Header: ui.HeaderModel{Title: say.S("notices.admin"), Lead: say.S("notices.admin_lead"), Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("notices.test"), Href: "/account/notifications", Test: "to-test"}}}},
-		Site:   []ui.DefModel{{Term: say.S("notices.channel.mail"), Value: mail, Test: "site-mail"}, {Term: say.S("notices.hosts"), Value: hosts, Test: "site-hosts"}},
-		Filter: ui.FilterBarModel{Action: "/admin/notifications", Label: say.S("notices.filter"), Fields: []ui.FieldModel{choice}}, More: ui.PaginationModel{Label: say.S("notices.pages"), NextURL: nextURL("/admin/notifications", k.query, next)}}
+	m := account.DeliveriesModel{Header: ui.HeaderModel{Title: say.S("notices.admin"), Lead: say.S("notices.admin_lead"),
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("notices.test"), Href: "/account/notifications",
+			Test: "to-test"}}}},
+		Site: []ui.DefModel{{Term: say.S("notices.channel.mail"), Value: mail, Test: "site-mail"},
+			{Term: say.S("notices.hosts"), Value: hosts, Test: "site-hosts"}},
+		Filter: ui.FilterBarModel{Action: "/admin/notifications", Label: say.S("notices.filter"),
+			Fields: []ui.FieldModel{choice}}, More: ui.PaginationModel{Label: say.S("notices.pages"),
+			NextURL: nextURL("/admin/notifications", k.query, next)}}
 	for _, d := range list {
-		row := account.DeliveryModel{Time: say.at(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID}, What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
-			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"}, Tries: strconv.Itoa(d.Attempts), Said: deliveryWords(say, d)}
+		row := account.DeliveryModel{Time: say.at(d.CreatedAt), Who: ui.StackModel{Title: d.Name, Detail: d.ID},
+			What: say.S("notices.kind." + string(d.Kind)), Channel: say.S("notices.channel." + string(d.Channel)),
+			State: ui.StateModel{Kind: deliveryKinds[d.State], Word: say.S("notices.state." + string(d.State)), Test: "state"},
+			Tries: strconv.Itoa(d.Attempts), Said: deliveryWords(say, d)}
 		row.State.Detail = deliveryProblem(say, d)
-		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.actor, identity.RetryDelivery, identity.Thing{}) {
-			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry", Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
+		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.actor, identity.RetryDelivery,
+			identity.Thing{}) {
+			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry",
+				Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
 		}
 		m.Rows = append(m.Rows, row)
 	}
 	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.none"), Lines: []string{say.S("notices.none_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "bell", Title: say.S("notices.none"), Lines: []string{say.S("notices.none_why")},
+			Level: 3, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: "/admin/notifications", wide: true, body: account.Deliveries(m)}, nil
 }
 
-// deliveryProblem is why the last attempt failed, in the reader's words; "" where none did. Of those that were sent before there were sentences for it only the words are known.
+// deliveryProblem is why the last attempt failed, in the reader's words; "" where none did. Of those that were sent
+// before there were sentences for it only the words are known.
 func deliveryProblem(say words, d notify.Delivery) string {
 	if d.Problem.IsZero() && d.Error != "" {
 		return say.S("notify.failed.other")

@@ -20,25 +20,30 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
-	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false, "notice-statement-mail": true, "notice-decided-chat": false} {
+	for test, want := range map[string]bool{"notice-decided-mail": true, "notice-ready-mail": false,
+		"notice-statement-mail": true, "notice-decided-chat": false} {
 		if _, got := part(doc, test).Attr("checked"); got != want {
 			t.Errorf("%s: want it ticked %v", test, want)
 		}
 	}
-	for _, want := range []string{"A month's statement is there", "For team owners: what the team held and what it cost", "Under your workload, or one of your team"} {
+	for _, want := range []string{"A month's statement is there", "For team owners: what the team held and what it cost",
+		"Under your workload, or one of your team"} {
 		if !strings.Contains(doc.Text(), want) {
 			t.Errorf("want %q", want)
 		}
 	}
-	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/account/notifications", nil)), http.StatusOK)
+	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/account/notifications", nil)),
+		http.StatusOK)
 	if !strings.Contains(german.Text(), "Die Abrechnung eines Monats liegt vor") {
 		t.Error("want it in German too")
 	}
-	if got := w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"zh"}, "ready": {"webhook", "fax"}, "decided": {}}).Code; got != http.StatusSeeOther {
+	if got := w.Post(webtest.Anna, "/account/notifications", url.Values{"language": {"zh"}, "ready": {"webhook", "fax"},
+		"decided": {}}).Code; got != http.StatusSeeOther {
 		t.Fatalf("want a redirect, got %d", got)
 	}
 	wishes := w.Notices.Chosen[webtest.Anna.ID]
-	if wishes.Language != "zh" || !slices.Equal(wishes.By(notify.Ready), []notify.Channel{notify.Webhook}) || wishes.By(notify.Decided) != nil {
+	if wishes.Language != "zh" || !slices.Equal(wishes.By(notify.Ready), []notify.Channel{notify.Webhook}) ||
+		wishes.By(notify.Decided) != nil {
 		t.Errorf("got %+v", wishes)
 	}
 	doc = read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
@@ -52,14 +57,17 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	const address = "https://hooks.example.org/services/hush-hush"
-	doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address}}), http.StatusOK)
+	doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses",
+		url.Values{"channel": {"webhook"}, "url": {address}}), http.StatusOK)
 	wantSaid(t, doc, "webhook-secret", "whsec_")
 	again := w.Get(webtest.Anna, "/account/notifications")
-	if body := again.Body.String(); strings.Contains(body, "whsec_") || strings.Contains(body, "hush-hush") || !strings.Contains(body, "hooks.example.org") {
+	if body := again.Body.String(); strings.Contains(body, "whsec_") || strings.Contains(body, "hush-hush") ||
+		!strings.Contains(body, "hooks.example.org") {
 		t.Error("want the host alone afterwards")
 	}
 	for _, bad := range []string{"http://hooks.example.org", "https://", "file:///etc/passwd", "javascript:alert(1)", ""} {
-		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {bad}}), http.StatusUnprocessableEntity)
+		doc := read(t, w.Post(webtest.Anna, "/account/notifications/addresses", url.Values{"channel": {"webhook"},
+			"url": {bad}}), http.StatusUnprocessableEntity)
 		wantSaid(t, doc, "address-form", "cannot be used")
 	}
 	for _, e := range w.Record {
@@ -68,13 +76,16 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 		}
 	}
 	id := w.Notices.Entered[0].ID
-	if got := w.Post(webtest.Olaf, "/account/notifications/addresses/"+id+"/remove", nil).Code; got != http.StatusNotFound {
+	if got := w.Post(webtest.Olaf, "/account/notifications/addresses/"+id+"/remove",
+		nil).Code; got != http.StatusNotFound {
 		t.Errorf("somebody else's: want 404, got %d", got)
 	}
-	if got := w.Post(webtest.Anna, "/account/notifications/addresses/"+id+"/remove", nil).Code; got != http.StatusSeeOther || len(w.Notices.Entered) != 0 {
+	if got := w.Post(webtest.Anna, "/account/notifications/addresses/"+id+"/remove",
+		nil).Code; got != http.StatusSeeOther || len(w.Notices.Entered) != 0 {
 		t.Errorf("want it gone, got %d", got)
 	}
-	if got := w.Post(webtest.Olaf, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address}, "tenant": {"vision"}}).Code; got != http.StatusNotFound {
+	if got := w.Post(webtest.Olaf, "/account/notifications/addresses", url.Values{"channel": {"webhook"}, "url": {address},
+		"tenant": {"vision"}}).Code; got != http.StatusNotFound {
 		t.Errorf("a team that one does not lead: want 404, got %d", got)
 	}
 }
@@ -82,7 +93,8 @@ func TestAWebhookShowsItsSecretOnce(t *testing.T) {
 func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"},
+	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Lease, Name: "Anna", Channel: notify.Mail,
+		State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 no such user"},
 		{ID: "n-2", Kind: notify.Decided, Name: "Anna", Channel: notify.Mail, State: notify.Sent, Attempts: 1}}
 	doc := read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK)
 	if n := part(doc, "delivery").Length(); n != 1 {
@@ -92,14 +104,16 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 	wantSaid(t, doc, "delivery-said", "“550 no such user”")
 	old := w.Notices.Sent[0]
 	w.Notices.Sent[0].Problem = i18n.Text{} // sent before there were sentences for it
-	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state", "could not be handed over")
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/admin/notifications?state=failed"), http.StatusOK), "state",
+		"could not be handed over")
 	w.Notices.Sent[0] = old
 	wantAbsent(t, doc, "delivery-retry") // an auditor only reads
 	read(t, w.Get(webtest.Anna, "/admin/notifications"), http.StatusNotFound)
 	if n := part(read(t, w.Get(webtest.Dora, "/admin/notifications"), http.StatusOK), "delivery-retry").Length(); n != 1 {
 		t.Errorf("want a button for the failed one, got %d", n)
 	}
-	for who, want := range map[*identity.Person]int{&webtest.Anna: http.StatusNotFound, &webtest.Eli: http.StatusForbidden, &webtest.Dora: http.StatusSeeOther} {
+	for who, want := range map[*identity.Person]int{&webtest.Anna: http.StatusNotFound, &webtest.Eli: http.StatusForbidden,
+		&webtest.Dora: http.StatusSeeOther} {
 		if got := w.Post(*who, "/admin/notifications/n-1/retry", nil).Code; got != want {
 			t.Errorf("%s: want %d, got %d", who.Name, want, got)
 		}
@@ -112,7 +126,8 @@ func TestMessagesAreForThoseWhoSeeAll(t *testing.T) {
 // TestAWarningSaysWhetherItGotThere: on the page of what will end, with the reason where it did not.
 func TestAWarningSaysWhetherItGotThere(t *testing.T) {
 	t.Parallel()
-	sent := notify.Delivery{ID: "n-1", Person: webtest.Anna.ID, Name: "Anna Albers", Channel: notify.Mail, State: notify.Sent, UpdatedAt: webtest.Now.Add(-time.Minute)}
+	sent := notify.Delivery{ID: "n-1", Person: webtest.Anna.ID, Name: "Anna Albers", Channel: notify.Mail,
+		State: notify.Sent, UpdatedAt: webtest.Now.Add(-time.Minute)}
 	lost := sent
 	lost.State, lost.Problem, lost.Error = notify.GaveUp, i18n.T("notify.failed.mailbox"), "550 no such user"
 	for name, c := range map[string]struct {
@@ -120,8 +135,9 @@ func TestAWarningSaysWhetherItGotThere(t *testing.T) {
 		back int64 // events that nobody has looked at
 		want []string
 	}{
-		"delivered":      {[]notify.Delivery{sent}, 0, []string{"Message to Anna Albers: delivered at 11:59 UTC (Mail)."}},
-		"given up":       {[]notify.Delivery{lost}, 0, []string{"Message to Anna Albers: given up at 11:59 UTC (Mail).", "refuses the recipient’s address", "“550 no such user”"}},
+		"delivered": {[]notify.Delivery{sent}, 0, []string{"Message to Anna Albers: delivered at 11:59 UTC (Mail)."}},
+		"given up": {[]notify.Delivery{lost}, 0, []string{"Message to Anna Albers: given up at 11:59 UTC (Mail).",
+			"refuses the recipient’s address", "“550 no such user”"}},
 		"nobody to tell": {nil, 0, []string{"No message: Anna Albers hears of this by no channel."}},
 		"on its way":     {nil, 1, []string{"Message to Anna Albers: queued."}},
 	} {

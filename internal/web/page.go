@@ -20,7 +20,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// call is who asks, in which language, and for what. Path parameters are in the query too, so that a stream can ask the same again.
+// call is who asks, in which language, and for what. Path parameters are in the query too, so that a stream can ask the
+// same again.
 type call struct {
 	ctx   context.Context
 	actor identity.Actor
@@ -43,8 +44,8 @@ type view struct {
 	paused   bool // the reader wants it to stay as it is
 }
 
-// part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks says that it shows readings or
-// money, which change without anything being written.
+// part is a region of a page: the element with its id. draw makes it from what was read last, with fresh words; ticks
+// says that it shows readings or money, which change without anything being written.
 type part struct {
 	id    string
 	ticks bool
@@ -120,9 +121,11 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 		return layout.PageModel{}, err
 	}
 	m := layout.PageModel{
-		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k), Teams: w.teamChoice(k),
-		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0, Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.licenceStrips(k)),
-		Flash: w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
+		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
+		Teams:     w.teamChoice(k),
+		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
+		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.licenceStrips(k)),
+		Flash:  w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {
 		m.Path = v.nav
@@ -135,7 +138,8 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 
 func links() layout.LinksModel {
 	l := layout.DefaultLinks()
-	l.Requests, l.Theme, l.Language, l.Team, l.SignOut = "/approvals", "/settings/theme", "/settings/language", "/settings/team", "/signout"
+	l.Requests, l.Theme, l.Language, l.Team, l.SignOut = "/approvals", "/settings/theme", "/settings/language",
+		"/settings/team", "/signout"
 	return l
 }
 
@@ -157,21 +161,29 @@ func (w *Web) waiting(k call) (int, error) {
 
 func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 	item := func(id, href, icon string) layout.NavItemModel {
-		return layout.NavItemModel{Label: k.words.S("web.nav." + id), Href: href, Icon: icon, Current: href == current, Test: "nav-" + id}
+		return layout.NavItemModel{Label: k.words.S("web.nav." + id), Href: href, Icon: icon, Current: href == current,
+			Test: "nav-" + id}
 	}
 	main := []layout.NavItemModel{item("home", "/", "gpu"), item("requests", "/requests", "requests")}
 	if w.Requests.Decides(k.actor) {
 		approvals := item("approvals", "/approvals", "check")
-		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting), "nav-waiting"
+		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting),
+			"nav-waiting"
 		main = append(main, approvals)
 	}
-	main = append(main, item("storage", "/storage", "storage"), item("usage", "/usage", "usage"), item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
+	main = append(main, item("storage", "/storage", "storage"), item("usage", "/usage", "usage"),
+		item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
 	var admin []layout.NavItemModel
 	for _, page := range []struct {
 		action         identity.Action
 		id, path, icon string
-	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"}, {identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"}, {identity.ReadPrices, "prices", pricesPath, "price"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"}, {identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "budget"}, {identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications", "/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
+	}{{identity.ReadOffer, "sizes", "/admin/sizes", "sizes"}, {identity.ReadOffer, "images", "/admin/images", "image"},
+		{identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"},
+		{identity.ReadPrices, "prices", pricesPath, "price"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"},
+		{identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "budget"},
+		{identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications",
+			"/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
 		if identity.Can(k.actor, page.action, identity.Thing{}) {
 			admin = append(admin, item(page.id, page.path, page.icon))
 		}
@@ -228,7 +240,8 @@ func (w *Web) ownTeams(k call) []tenant.Tenant {
 func (w *Web) teamChoice(k call) []layout.TeamModel {
 	var models []layout.TeamModel
 	for i, t := range w.ownTeams(k) {
-		models = append(models, layout.TeamModel{Name: t.Display(), Value: t.Name, Current: t.Name == k.team || (k.team == "" && i == 0)})
+		models = append(models, layout.TeamModel{Name: t.Display(), Value: t.Name, Current: t.Name == k.team ||
+			(k.team == "" && i == 0)})
 	}
 	return models
 }

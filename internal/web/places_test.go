@@ -26,11 +26,13 @@ func TestStorage(t *testing.T) {
 	if got := said(in(used, "volume-user")); got != "train-resnet" || in(used, "volume-delete").Length() != 0 {
 		t.Errorf("what is in use says by whom and cannot be deleted, got %q", got)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask", "200 GiB of Anna Albers, for good")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/storage/datasets-kept/delete"), http.StatusOK), "ask",
+		"200 GiB of Anna Albers, for good")
 	if got := w.Post(webtest.Anna, "/storage/train-resnet-home/delete", nil).Code; got != http.StatusConflict {
 		t.Errorf("storage in use: want 409, got %d", got)
 	}
-	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/delete", nil)); to != "/storage" || !w.Vols["datasets-kept"].Deleted {
+	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/delete", nil)); to != "/storage" ||
+		!w.Vols["datasets-kept"].Deleted {
 		t.Error("kept storage can be deleted")
 	}
 }
@@ -44,8 +46,10 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 		who, page, holder string
 		want              bool
 	}{
-		{"Anna", anna, "train-resnet, Anna Albers, until", true}, {"Anna", anna, "render-farm, Ben Brandt", true}, {"Anna", anna, "asr-train", false}, {"Anna", anna, "Olaf", false}, {"Anna", anna, "job-7", false},
-		{"Anna", anna, "held by another team", true}, {"Dora", dora, "asr-train, Olaf Oster", true}, {"Dora", dora, "held by batch/job-7", true},
+		{"Anna", anna, "train-resnet, Anna Albers, until", true}, {"Anna", anna, "render-farm, Ben Brandt", true},
+		{"Anna", anna, "asr-train", false}, {"Anna", anna, "Olaf", false}, {"Anna", anna, "job-7", false},
+		{"Anna", anna, "held by another team", true}, {"Dora", dora, "asr-train, Olaf Oster", true},
+		{"Dora", dora, "held by batch/job-7", true},
 	} {
 		if strings.Contains(c.page, c.holder) != c.want {
 			t.Errorf("%s: want %q on the page to be %v", c.who, c.holder, c.want)
@@ -56,7 +60,8 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
-	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "closed") || !strings.Contains(got, "0 of 4 free") || !strings.Contains(got, "is ill") {
+	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "closed") || !strings.Contains(got, "0 of 4 free") ||
+		!strings.Contains(got, "is ill") {
 		t.Errorf("a closed node has nothing free and says why, got %q", got)
 	}
 	if n := doc.Find("#node-gpu-01").Find(`[data-test="cell-used"]`).Length(); n != 2 {
@@ -64,14 +69,19 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	}
 	var cards []string
 	doc.Find("#node-gpu-01").Find(`[data-test="physical-card"]`).Each(func(_ int, s *goquery.Selection) {
-		cards = append(cards, strings.Join(s.ChildrenFiltered("span").Map(func(_ int, s *goquery.Selection) string { return s.Text() }), " | "))
+		cards = append(cards, strings.Join(s.ChildrenFiltered("span").Map(func(_ int, s *goquery.Selection) string {
+			return s.Text()
+		}), " | "))
 	})
-	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Still fits: 1g.10gb (1, 2, 3), 2g.20gb (2)",
-		"Card 1: NVIDIA H100 80GB HBM3 | MIG is on, and nothing is cut. | Nothing more fits.", "Card 2: model unknown | Does not answer: fell off the bus or needs a reset."}
+	want := []string{"Card 0: NVIDIA H100 80GB HBM3 | 1g.10gb at 0, unused at 1–3, 3g.40gb at 4–7 | Still fits: 1g.10gb " +
+		"(1, 2, 3), 2g.20gb (2)",
+		"Card 1: NVIDIA H100 80GB HBM3 | MIG is on, and nothing is cut. | Nothing more fits.",
+		"Card 2: model unknown | Does not answer: fell off the bus or needs a reset."}
 	if diff := cmp.Diff(want, cards); diff != "" {
 		t.Errorf("the layout in words (-want +got):\n%s", diff)
 	}
-	if got := said(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got, "its cut is not known") {
+	if got := said(doc.Find("#node-gpu-03").Find(`[data-test="physical-card"]`)); !strings.Contains(got,
+		"its cut is not known") {
 		t.Errorf("want a card that is not cut to say so, got %q", got)
 	}
 	if n := doc.Find("#node-gpu-02").Find(`[data-test="layout"]`).Length(); n != 0 {
@@ -92,7 +102,8 @@ func TestTeam(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	doc := read(t, w.Get(webtest.Ben, "/team"), http.StatusOK)
-	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") || !strings.Contains(got, "vision-lead") {
+	if got := said(part(doc, "role").First()); !strings.Contains(got, "Team owner") || !strings.Contains(got, "you") ||
+		!strings.Contains(got, "vision-lead") {
 		t.Errorf("want the owners' group, and that Ben is one, got %q", got)
 	}
 	if n := part(doc, "team").Length(); n != 1 {
@@ -106,20 +117,24 @@ func TestTeam(t *testing.T) {
 func TestATokenIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}), http.StatusOK)
+	doc := read(t, w.Post(webtest.Anna, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}),
+		http.StatusOK)
 	secret := said(part(doc, "token-secret").Find("code"))
 	credential, ok := identity.ParseCredential(strings.TrimPrefix(secret, identity.TokenPrefix))
 	if !ok || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("want a token, got %q", secret)
 	}
 	made := w.TokenList[len(w.TokenList)-1]
-	if !credential.Matches(made.SecretHash) || made.Person != webtest.Anna.ID || made.ExpiresAt.Sub(made.CreatedAt).Hours() != 720 {
+	if !credential.Matches(made.SecretHash) || made.Person != webtest.Anna.ID ||
+		made.ExpiresAt.Sub(made.CreatedAt).Hours() != 720 {
 		t.Errorf("the hash of it is kept for Anna for 30 days, got %+v", made)
 	}
 	if strings.Contains(w.Get(webtest.Anna, "/account").Body.String(), credential.Secret) {
 		t.Error("the secret is shown a second time")
 	}
-	for name, bad := range map[string]url.Values{"no name": {"lasts": {"30d"}}, "for ever": {"name": {"x"}, "lasts": {"9999d"}}, "no time": {"name": {"x"}, "lasts": {"soon"}}, "too long a name": {"name": {strings.Repeat("x", 61)}, "lasts": {"7d"}}} {
+	for name, bad := range map[string]url.Values{"no name": {"lasts": {"30d"}},
+		"for ever": {"name": {"x"}, "lasts": {"9999d"}}, "no time": {"name": {"x"}, "lasts": {"soon"}},
+		"too long a name": {"name": {strings.Repeat("x", 61)}, "lasts": {"7d"}}} {
 		t.Run(name, func(t *testing.T) {
 			doc := read(t, w.Post(webtest.Anna, "/account/tokens", bad), http.StatusUnprocessableEntity)
 			wantAbsent(t, doc, "token-secret")
@@ -165,7 +180,8 @@ func TestFleetIsFilteredByCardAndState(t *testing.T) {
 		return part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "node-row").Length()
 	}
 	all := rows("/fleet")
-	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1, "/fleet?model=A40+12Q&state=trouble": 0, "/fleet?model=%3Cb%3E": 0, "/fleet?state=odd": all} {
+	for path, want := range map[string]int{"/fleet?model=A40+12Q": 1, "/fleet?state=trouble": 1,
+		"/fleet?model=A40+12Q&state=trouble": 0, "/fleet?model=%3Cb%3E": 0, "/fleet?state=odd": all} {
 		if got := rows(path); got != want {
 			t.Errorf("%s: want %d nodes, got %d", path, want, got)
 		}

@@ -31,13 +31,15 @@ func (w *Web) pricesView(k call, d usage.PriceDraft, problems []fault.Field) (vi
 		return view{}, err
 	}
 	say := k.words
-	m := usageview.PricesModel{Header: ui.HeaderModel{Title: say.S("prices.title"), Lead: say.S("prices.lead", "Currency", w.Prices.Currency(), "Zone", w.Prices.Zone().String())}}
+	m := usageview.PricesModel{Header: ui.HeaderModel{Title: say.S("prices.title"), Lead: say.S("prices.lead", "Currency",
+		w.Prices.Currency(), "Zone", w.Prices.Zone().String())}}
 	changes := identity.Can(k.actor, identity.ChangePrices, identity.Thing{})
 	for _, p := range list {
 		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
 	}
 	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "price", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "price", Title: say.S("prices.empty"), Lines: []string{say.S("prices.empty_why")},
+			Level: 2, Test: "empty"}
 	}
 	if m.Next, err = w.pricesNext(k, list); err != nil {
 		return view{}, err
@@ -53,7 +55,8 @@ func (w *Web) pricesView(k call, d usage.PriceDraft, problems []fault.Field) (vi
 }
 
 func (w *Web) priceModel(say words, p usage.Price, changes bool) usageview.PriceModel {
-	m := usageview.PriceModel{What: w.priceOf(say, p.Kind, p.Subject), Amount: w.rate(say, p.Kind, p.Rate), Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.Name}
+	m := usageview.PriceModel{What: w.priceOf(say, p.Kind, p.Subject), Amount: w.rate(say, p.Kind, p.Rate),
+		Team: say.S("prices.everybody"), From: w.priceTime(p.From), Until: "–", Who: p.Name}
 	if p.Tenant != "" {
 		m.Team = w.teamTitle(p.Tenant)
 	}
@@ -127,11 +130,14 @@ func (w *Web) pricesNext(k call, list usage.PriceList) ([]usageview.NextModel, e
 		if at.IsZero() {
 			continue
 		}
-		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: size.Title, Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.teamTitle(key.tenant),
-			Now: say.moneyPerHour(list.PerHour(size.Ware(), key.tenant, say.now)), Then: say.moneyPerHour(then), At: w.priceTime(at)})
+		rows = append(rows, usageview.NextModel{What: ui.StackModel{Title: size.Title,
+			Detail: say.S("usage.workloads", "Count", counts[key])}, Team: w.teamTitle(key.tenant),
+			Now: say.moneyPerHour(list.PerHour(size.Ware(), key.tenant, say.now)), Then: say.moneyPerHour(then),
+			At: w.priceTime(at)})
 	}
 	slices.SortFunc(rows, func(a, b usageview.NextModel) int {
-		return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.What.Title, b.What.Title), strings.Compare(a.Team, b.Team), strings.Compare(a.Now, b.Now))
+		return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.What.Title, b.What.Title),
+			strings.Compare(a.Team, b.Team), strings.Compare(a.Now, b.Now))
 	})
 	return rows, nil
 }
@@ -146,7 +152,8 @@ func (w *Web) priceForm(say words, d usage.PriceDraft, problems []fault.Field) *
 		return ""
 	}
 	known := w.Prices.Known()
-	what := ui.FieldModel{Name: "subject", Kind: ui.SelectField, Label: say.S("prices.enter_what"), Value: d.Kind + ":" + d.Subject, Error: wrong("kind", "subject"), Test: "price-what"}
+	what := ui.FieldModel{Name: "subject", Kind: ui.SelectField, Label: say.S("prices.enter_what"), Value: d.Kind + ":" +
+		d.Subject, Error: wrong("kind", "subject"), Test: "price-what"}
 	option := func(kind usage.PriceKind, subject, title string) {
 		what.Options = append(what.Options, ui.OptionModel{Value: string(kind) + ":" + subject, Label: title})
 	}
@@ -162,15 +169,19 @@ func (w *Web) priceForm(say words, d usage.PriceDraft, problems []fault.Field) *
 	for _, kind := range []usage.PriceKind{usage.PriceCPU, usage.PriceMemory, usage.PriceStorage} {
 		option(kind, "", say.Say(i18n.T("prices.kind_"+string(kind))))
 	}
-	team := ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: say.S("prices.enter_team"), Value: d.Tenant, Error: wrong("tenant"), Options: []ui.OptionModel{{Label: say.S("prices.everybody")}}, Test: "price-team"}
+	team := ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: say.S("prices.enter_team"), Value: d.Tenant,
+		Error: wrong("tenant"), Options: []ui.OptionModel{{Label: say.S("prices.everybody")}}, Test: "price-team"}
 	for _, name := range known.Tenants {
 		team.Options = append(team.Options, ui.OptionModel{Value: name, Label: w.teamTitle(name)})
 	}
 	return &usageview.EnterModel{
 		Form: ui.FormModel{ID: "price-form", Action: pricesPath, Test: "price-form"},
 		Fields: []ui.FieldModel{what, team,
-			{Name: "amount", Label: say.S("prices.enter_amount", "Currency", w.Prices.Currency()), Value: d.Amount, Error: wrong("amount"), Hint: say.S("prices.amount_hint"), MaxLength: 20, Autocomplete: "off", Test: "price-amount"},
-			{Name: "from", Kind: ui.DateField, Label: say.S("prices.enter_from"), Value: d.From, Error: wrong("from"), Hint: say.S("prices.from_hint"), Test: "price-from"}},
+			{Name: "amount", Label: say.S("prices.enter_amount", "Currency", w.Prices.Currency()), Value: d.Amount,
+				Error: wrong("amount"), Hint: say.S("prices.amount_hint"), MaxLength: 20, Autocomplete: "off",
+				Test: "price-amount"},
+			{Name: "from", Kind: ui.DateField, Label: say.S("prices.enter_from"), Value: d.From, Error: wrong("from"),
+				Hint: say.S("prices.from_hint"), Test: "price-from"}},
 		Button: ui.ButtonModel{Label: say.S("prices.add"), Kind: ui.Primary, Icon: "plus", Test: "price-add"},
 	}
 }
@@ -179,7 +190,8 @@ func (w *Web) priceForm(say words, d usage.PriceDraft, problems []fault.Field) *
 func (w *Web) priceAdd(c echo.Context) error {
 	k := w.callOf(c)
 	kind, subject, _ := strings.Cut(c.FormValue("subject"), ":")
-	d := usage.PriceDraft{Kind: kind, Subject: subject, Tenant: c.FormValue("tenant"), Amount: c.FormValue("amount"), From: c.FormValue("from")}
+	d := usage.PriceDraft{Kind: kind, Subject: subject, Tenant: c.FormValue("tenant"), Amount: c.FormValue("amount"),
+		From: c.FormValue("from")}
 	_, err := w.Prices.Add(k.ctx, k.actor, d)
 	if fault.Is(err, fault.Invalid) {
 		v, drawn := w.pricesView(k, d, fault.As(err).Fields)

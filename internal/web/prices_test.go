@@ -43,14 +43,16 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 		t.Fatalf("want it ended, got %d", got.Code)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK), "price", "over")
-	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"8"}}); got.Code != http.StatusSeeOther {
+	if got := w.Post(webtest.Dora, "/admin/prices", url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"},
+		"amount": {"8"}}); got.Code != http.StatusSeeOther {
 		t.Fatalf("want it added, got %d", got.Code)
 	}
 	var changes []audit.Change
 	for _, e := range w.PriceList.Events {
 		changes = append(changes, e.Changes...)
 	}
-	want := []audit.Change{{Field: "size.mig-1g.10gb", New: "7.77"}, {Field: "size.mig-1g.10gb.until", New: webtest.Now.UTC().Format(time.RFC3339)}, {Field: "size.mig-1g.10gb", New: "8.00"}}
+	want := []audit.Change{{Field: "size.mig-1g.10gb", New: "7.77"}, {Field: "size.mig-1g.10gb.until",
+		New: webtest.Now.UTC().Format(time.RFC3339)}, {Field: "size.mig-1g.10gb", New: "8.00"}}
 	if !slices.Equal(want, changes) {
 		t.Errorf("want the record to say %v, got %v", want, changes)
 	}
@@ -59,7 +61,8 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 func TestAPriceToComeSaysWhatRunsWillCost(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000, From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, Name: "Root"}}
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Rate: 900_000,
+		From: webtest.Now.Add(48 * time.Hour), At: webtest.Now, Name: "Root"}}
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
 	wantSaid(t, doc, "price", "to come")
 	wantSaid(t, doc, "price-next-row", "9.00")

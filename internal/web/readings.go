@@ -10,7 +10,8 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// readings is what the devices of a workload do now, with what its size says of them: of a shared device nobody can tell which part is whose, unless the exporter does.
+// readings is what the devices of a workload do now, with what its size says of them: of a shared device nobody can
+// tell which part is whose, unless the exporter does.
 func (w *Web) readings(item workload.Workload) gpumetrics.Live {
 	now := w.Metrics.Live(item.Cluster, item.Namespace, item.Observed.Pod)
 	if item.Size.SharesDevice() {
@@ -42,7 +43,8 @@ func deviceModel(say words, d gpumetrics.Device) workloadview.DeviceModel {
 		title += " · " + d.Node
 	}
 	m := workloadview.DeviceModel{Title: title, UUID: d.UUID, Tiles: []ui.TileModel{
-		ownTile(say, "engine", d.OwnEngine, d.Engine, gpumetrics.Reading{Value: 100, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}),
+		ownTile(say, "engine", d.OwnEngine, d.Engine, gpumetrics.Reading{Value: 100, Unit: gpumetrics.Percent,
+			Source: gpumetrics.Measured}),
 		ownTile(say, "memory", d.OwnMemory, d.MemoryUsed, d.MemoryTotal),
 		powerTile(say, d),
 		readingTile(say, "temperature", d.Temperature),
@@ -53,7 +55,8 @@ func deviceModel(say words, d gpumetrics.Device) workloadview.DeviceModel {
 	return m
 }
 
-// ownTile is the workload's own part of what the device does. Where that is not all, the whole stands below it: it is what the others see as well.
+// ownTile is the workload's own part of what the device does. Where that is not all, the whole stands below it: it is
+// what the others see as well.
 func ownTile(say words, name string, own, whole, most gpumetrics.Reading) ui.TileModel {
 	t := readingTile(say, name, own)
 	switch {
@@ -98,11 +101,13 @@ func (w words) amount(r gpumetrics.Reading) string {
 }
 
 // whyWords are the causes for which a value is unknown.
-var whyWords = map[gpumetrics.Why]string{gpumetrics.NoSeries: "no_series", gpumetrics.NoValue: "no_value", gpumetrics.TooOld: "too_old", gpumetrics.NoAnswer: "no_answer", gpumetrics.OneForAll: "one_for_all"}
+var whyWords = map[gpumetrics.Why]string{gpumetrics.NoSeries: "no_series", gpumetrics.NoValue: "no_value",
+	gpumetrics.TooOld: "too_old", gpumetrics.NoAnswer: "no_answer", gpumetrics.OneForAll: "one_for_all"}
 
 // restsOn says how a value came about and when it was measured; of one that is not known, why, and since when.
 func restsOn(say words, r gpumetrics.Reading) *ui.AgeModel {
-	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.around(r.At), Old: say.now.Sub(r.At) > staleReading}
+	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.around(r.At),
+		Old: say.now.Sub(r.At) > staleReading}
 	if !r.Known() {
 		m.Source = say.S("workload.why." + whyWords[r.Why])
 		if !r.At.IsZero() && r.Why != gpumetrics.OneForAll {
@@ -120,5 +125,6 @@ func readingBar(label string, r gpumetrics.Reading, most float64) *ui.MeterModel
 	if !r.Known() || most <= 0 {
 		return nil
 	}
-	return &ui.MeterModel{Label: label, Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: r.Value / most}}}
+	return &ui.MeterModel{Label: label, Bare: true,
+		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: r.Value / most}}}
 }

@@ -22,18 +22,24 @@ func (w *Web) reconciliation(k call) (view, error) {
 		return view{}, err
 	}
 	say, total := k.words, r.Total()
-	csv := ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("usage.export_csv"), Href: c.path(reconciliationPath + "/export"), Icon: "download", Test: "export-csv"}}
-	m := usageview.ReconciliationModel{Header: ui.HeaderModel{Title: say.S("reconciliation.title"), Lead: say.S("reconciliation.lead", "Zone", w.Usage.Zone.String()), Actions: []ui.ActionModel{csv},
-		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("reconciliation.title")}}}, Months: w.monthSwitch(say, c, reconciliationPath)}
+	csv := ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("usage.export_csv"),
+		Href: c.path(reconciliationPath + "/export"), Icon: "download", Test: "export-csv"}}
+	m := usageview.ReconciliationModel{Header: ui.HeaderModel{Title: say.S("reconciliation.title"),
+		Lead: say.S("reconciliation.lead", "Zone", w.Usage.Zone.String()), Actions: []ui.ActionModel{csv},
+		Crumbs: []ui.CrumbModel{{Label: say.S("usage.title"), Href: "/usage"}, {Label: say.S("reconciliation.title")}}},
+		Months: w.monthSwitch(say, c, reconciliationPath)}
 	if len(r.Days) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("reconciliation.empty"), Lines: []string{say.S("reconciliation.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: say.S("reconciliation.empty"),
+			Lines: []string{say.S("reconciliation.empty_why")}, Level: 2, Test: "empty"}
 	} else {
 		m.Tiles, m.Whole = fleetTiles(say, total), fleetBar(say, say.S("reconciliation.physical"), total)
 		m.Whole.Legend, m.Whole.Large, m.Whole.Test = true, true, "reconciliation-whole"
 		w.reconciliationRows(k, c, r, &m)
 	}
 	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Reconciliation(m),
-		parts: []part{{id: "usage-reconciliation", draw: func(words) templ.Component { return usageview.Reconciliation(m) }}}}, nil
+		parts: []part{{id: "usage-reconciliation", draw: func(words) templ.Component {
+			return usageview.Reconciliation(m)
+		}}}}, nil
 }
 
 // reconciliationRows are the cards of each model, and the days of all or of those that the address names.
@@ -65,7 +71,8 @@ func (w *Web) reconciliationRows(k call, c usageChoice, r usage.Reconciliation, 
 // matchedRows are the days with what was charged, and the month.
 func matchedRows(say words, r usage.Reconciliation) (rows []usageview.MatchedModel) {
 	row := func(name string, m usage.Matched) usageview.MatchedModel {
-		return usageview.MatchedModel{Name: name, Held: cardHours(say, m.Held), Charged: cardHours(say, m.Charged), Gap: cardHours(say, m.Difference()), Doubt: cardHours(say, m.Unknown),
+		return usageview.MatchedModel{Name: name, Held: cardHours(say, m.Held), Charged: cardHours(say, m.Charged),
+			Gap: cardHours(say, m.Difference()), Doubt: cardHours(say, m.Unknown),
 			Unseen: cardHours(say, m.Unseen), Rest: cardHours(say, m.Rest())}
 	}
 	for _, d := range r.MatchedDays() {
@@ -88,7 +95,8 @@ func fleetRow(say words, name string, t usage.FleetTime) usageview.CardsModel {
 	hours := func(t usage.CardTime) string { return cardHours(say, t) }
 	bar := fleetBar(say, name, t)
 	bar.Bare = true
-	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Bar: bar, Physical: hours(t.Physical), Ours: hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),
+	return usageview.CardsModel{Name: ui.StackModel{Title: name}, Bar: bar, Physical: hours(t.Physical),
+		Ours: hours(t.Ours), Others: hours(t.Others), Free: hours(t.Free),
 		Broken: hours(t.Broken), Unknown: hours(t.Unknown), Difference: hours(t.Difference())}
 }
 
@@ -111,7 +119,8 @@ func fleetBar(say words, label string, t usage.FleetTime) ui.MeterModel {
 	for _, p := range fleetParts {
 		if part := p.of(t); part > 0 && t.Physical > 0 {
 			share := float64(part) / float64(t.Physical)
-			m.Segments = append(m.Segments, ui.SegmentModel{Fill: p.fill, Share: share, Words: say.S("reconciliation."+p.name) + " " + say.percent(100*share)})
+			m.Segments = append(m.Segments, ui.SegmentModel{Fill: p.fill, Share: share, Words: say.S("reconciliation."+p.name) +
+				" " + say.percent(100*share)})
 		}
 	}
 	return m
@@ -122,12 +131,15 @@ func fleetTiles(say words, t usage.FleetTime) ui.TilesModel {
 	for _, tile := range []struct {
 		name string
 		time usage.CardTime
-	}{{"physical", t.Physical}, {"held", t.Held()}, {"free", t.Free}, {"broken", t.Broken}, {"unknown", t.Unknown}, {"difference", t.Difference()}} {
+	}{{"physical", t.Physical}, {"held", t.Held()}, {"free", t.Free}, {"broken", t.Broken}, {"unknown", t.Unknown},
+		{"difference", t.Difference()}} {
 		detail := say.S("reconciliation." + tile.name + "_why")
 		if tile.name != "physical" && t.Physical > 0 {
 			detail = say.percent(100*float64(tile.time)/float64(t.Physical)) + " · " + detail
 		}
-		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + tile.name), Value: say.S("usage.hours", "Hours", ui.Number(say.Localizer, tile.time.Hours(), 1)), Detail: detail, Test: "fleet-" + tile.name})
+		m.Items = append(m.Items, ui.TileModel{Label: say.S("reconciliation." + tile.name),
+			Value: say.S("usage.hours", "Hours", ui.Number(say.Localizer, tile.time.Hours(), 1)), Detail: detail,
+			Test: "fleet-" + tile.name})
 	}
 	return m
 }
@@ -143,7 +155,8 @@ func (w *Web) reconciliationExport(c echo.Context) error {
 	return sendCSV(c, "fleet-"+choice.month.String(), r.ExportCSV)
 }
 
-// sendCSV sends a file for a spreadsheet. A fault on the way cuts the answer off, so that half a file is never taken for a whole one.
+// sendCSV sends a file for a spreadsheet. A fault on the way cuts the answer off, so that half a file is never taken
+// for a whole one.
 func sendCSV(c echo.Context, name string, write func(to io.Writer) error) error {
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/csv; charset=utf-8")

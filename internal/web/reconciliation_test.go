@@ -23,7 +23,8 @@ func TestWhereTheHoursOfTheFleetWent(t *testing.T) {
 			physical += d.Physical
 		}
 	}
-	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(part(doc, "fleet-physical")), ",", ""); physical == 0 || !strings.Contains(got, want) {
+	if want, got := fmt.Sprintf("%.1f h", physical.Hours()), strings.ReplaceAll(said(part(doc, "fleet-physical")), ",",
+		""); physical == 0 || !strings.Contains(got, want) {
 		t.Errorf("want %s, got %q", want, got)
 	}
 	if n := part(doc, "reconciliation-model").Length(); n != 2 {

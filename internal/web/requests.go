@@ -19,14 +19,16 @@ import (
 
 // requestKinds gives each state its colour and icon; the word is "request.state.<state>".
 var requestKinds = map[request.State]ui.Kind{
-	request.Pending: ui.Waiting, request.Approved: ui.OK, request.Rejected: ui.Danger, request.Withdrawn: ui.Off, request.Expired: ui.Off,
+	request.Pending: ui.Waiting, request.Approved: ui.OK, request.Rejected: ui.Danger, request.Withdrawn: ui.Off,
+	request.Expired: ui.Off,
 }
 
 func requestPath(id request.ID) string { return "/requests/" + string(id) }
 
 // requestState is the state with the decision as its detail, where there is room for it.
 func requestState(say words, r request.Request, detailed bool) ui.StateModel {
-	m := ui.StateModel{Kind: requestKinds[r.State], Word: upperFirst(say.Say(i18n.T("request.state." + string(r.State)))), Test: "state"}
+	m := ui.StateModel{Kind: requestKinds[r.State], Word: upperFirst(say.Say(i18n.T("request.state." + string(r.State)))),
+		Test: "state"}
 	if r.WaitsForSeat() {
 		m.Word = upperFirst(say.S("requests.waits_seat_state"))
 	}
@@ -52,7 +54,8 @@ func requestSentence(say words, r request.Request) string {
 	case r.Kind == request.ResumeKind:
 		return say.say(r.Decision.Sentence)
 	case r.State == request.Pending:
-		return say.S("requests.pending", "By", r.Waits(), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule", r.Decision.Rule)
+		return say.S("requests.pending", "By", r.Waits(), "Duration", say.duration(say.now.Sub(r.CreatedAt)), "Rule",
+			r.Decision.Rule)
 	case r.Decision.ByName == "" && r.State == request.Approved:
 		return say.S("requests.by_rule", "Rule", r.Decision.Rule)
 	}
@@ -73,40 +76,48 @@ func (w *Web) requests(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	m := requests.ListModel{Filter: requestFilter(k, chosen), More: ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/requests", k.query, next)}}
+	m := requests.ListModel{Filter: requestFilter(k, chosen), More: ui.PaginationModel{Label: k.words.S("requests.pages"),
+		NextURL: nextURL("/requests", k.query, next)}}
 	for _, r := range items {
 		m.Rows = append(m.Rows, requestRow(k.words, r))
 	}
 	if len(items) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.words.S("requests.empty"), Lines: []string{k.words.S("requests.empty_why")}, Test: "empty", Level: 3}
+		m.Empty = &ui.EmptyStateModel{Icon: "requests", Title: k.words.S("requests.empty"),
+			Lines: []string{k.words.S("requests.empty_why")}, Test: "empty", Level: 3}
 	}
-	page := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"), Lead: k.words.S("requests.lead")}, List: m}
+	page := requests.PageModel{Header: ui.HeaderModel{Title: k.words.S("requests.title"),
+		Lead: k.words.S("requests.lead")}, List: m}
 	return view{title: page.Header.Title, nav: "/requests", body: requests.Page(page), wide: true, parts: []part{
 		{id: "requests-list", draw: func(words) templ.Component { return requests.List(m) }}}}, nil
 }
 
 func requestFilter(k call, chosen request.Scope) ui.FilterBarModel {
 	say := k.words
-	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField, Label: say.S("requests.filter_state"), Value: k.get("state"), Test: "filter-state",
+	state := ui.FieldModel{ID: "requests-state", Name: "state", Kind: ui.SelectField,
+		Label: say.S("requests.filter_state"), Value: k.get("state"), Test: "filter-state",
 		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, s := range request.States() {
-		state.Options = append(state.Options, ui.OptionModel{Value: string(s), Label: upperFirst(say.Say(i18n.T("request.state." + string(s))))})
+		state.Options = append(state.Options, ui.OptionModel{Value: string(s),
+			Label: upperFirst(say.Say(i18n.T("request.state." + string(s))))})
 	}
-	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Fields: []ui.FieldModel{state}, Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
+	m := ui.FilterBarModel{Action: "/requests", Label: say.S("requests.filter"), Fields: []ui.FieldModel{state},
+		Hidden: []ui.HiddenModel{{Name: "scope", Value: string(chosen)}}}
 	if k.get("state") != "" {
 		m.ClearURL = "/requests?scope=" + url.QueryEscape(string(chosen))
 	}
 	m.Switch = &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
 		{Label: say.S("home.scope_mine"), Href: "/requests", Current: chosen == request.ScopeMine, Test: "scope-mine"},
-		{Label: say.S("requests.scope_all"), Href: "/requests?scope=all", Current: chosen == request.ScopeVisible, Test: "scope-all"}}}
+		{Label: say.S("requests.scope_all"), Href: "/requests?scope=all", Current: chosen == request.ScopeVisible,
+			Test: "scope-all"}}}
 	return m
 }
 
 // requestRow is the line of a request in a list.
 func requestRow(say words, r request.Request) requests.RowModel {
 	return requests.RowModel{
-		Row:      ui.RowModel{ID: "request-" + slug(string(r.ID)), Test: "request-row"},
-		Name:     ui.StackModel{Title: requestName(say, r), Href: requestPath(r.ID), Detail: requestWhat(say, r), Icon: string(r.Wish.Kind)},
+		Row: ui.RowModel{ID: "request-" + slug(string(r.ID)), Test: "request-row"},
+		Name: ui.StackModel{Title: requestName(say, r), Href: requestPath(r.ID), Detail: requestWhat(say, r),
+			Icon: string(r.Wish.Kind)},
 		Asker:    r.AskerName,
 		Size:     sizeModel(say, r.Wish.Size),
 		State:    requestState(say, r, true),
@@ -121,7 +132,8 @@ func requestWhat(say words, r request.Request) string {
 }
 
 func requestKind(say words, r request.Request) string {
-	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration", say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
+	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration",
+		say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
 }
 
 // requestName is the workload's, or what a request is about that makes none.
@@ -175,25 +187,35 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 	}
 	m.Forecast = w.requestOutlook(k, r)
 	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"), OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
-		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning, Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
-			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"), Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"),
+			OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
+		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning,
+			Title: say.S("requests.withdraw_ask"), Body: say.S("requests.withdraw_body"),
+			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"),
+				Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
 	}
 	if r.WaitsForSeat() && w.Requests.MayReject(k.actor, r) == nil {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.turn_down"), Href: approvalPath(r.ID), Icon: "cross", Kind: ui.DangerSecondary, Test: "turn-down"}})
+		m.Header.Actions = append(m.Header.Actions,
+			ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.turn_down"), Href: approvalPath(r.ID), Icon: "cross",
+				Kind: ui.DangerSecondary, Test: "turn-down"}})
 	}
 	if w.Requests.MayEdit(k.actor, r) == nil {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.edit"), Href: requestPath(r.ID) + "/edit", Icon: "edit", Kind: ui.Secondary, Test: "edit"}})
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.edit"),
+			Href: requestPath(r.ID) + "/edit", Icon: "edit", Kind: ui.Secondary, Test: "edit"}})
 	}
-	if r.Kind == request.StartKind && r.Asker == k.actor.Person.ID && r.State != request.Approved && r.State != request.Pending {
-		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.again"), Href: againURL(r), Icon: "edit", Kind: ui.Secondary, Test: "again"}})
+	if r.Kind == request.StartKind && r.Asker == k.actor.Person.ID && r.State != request.Approved &&
+		r.State != request.Pending {
+		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.again"),
+			Href: againURL(r), Icon: "edit", Kind: ui.Secondary, Test: "again"}})
 	}
 	return m
 }
 
 // againURL opens the start page with everything that was asked; a decided request never changes.
 func againURL(r request.Request) string {
-	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name}, "image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason}, "mounts": mountNames(r.Wish.Mounts)}
+	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name},
+		"image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason},
+		"mounts": mountNames(r.Wish.Mounts)}
 	return "/start?" + q.Encode()
 }
 
@@ -213,7 +235,8 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 	case r.WaitsForSeat():
 		places, err := w.Requests.SeatPlaces(k.ctx)
 		if place := places[r.ID]; err == nil && place > 0 { // it may have its seat by now: the page is told then
-			n.Title = say.S("requests.waits_seat", "Pool", r.Decision.Seat.Title, "Place", place, "Duration", say.duration(say.now.Sub(r.Decision.Seat.Since)))
+			n.Title = say.S("requests.waits_seat", "Pool", r.Decision.Seat.Title, "Place", place, "Duration",
+				say.duration(say.now.Sub(r.Decision.Seat.Since)))
 		}
 		n.Body = strings.TrimSpace(n.Body + " " + say.S("requests.waits_seat_more", "Until", say.at(r.ExpiresAt).Exact))
 	case r.State == request.Pending && r.Kind == request.QuotaKind:
@@ -222,7 +245,8 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
 	}
 	if r.State == request.Approved && r.Workload != "" {
-		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"), Href: workloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
+		n.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("requests.to_workload"),
+			Href: workloadPath(r.Workload), Kind: ui.Primary, Small: true, Icon: "arrow-right", Test: "to-workload"}}}
 	}
 	return n
 }
@@ -236,12 +260,14 @@ func requestItems(say words, r request.Request) []ui.DefModel {
 	if r.Kind == request.QuotaKind {
 		wish = askedItems(say, r)
 	}
-	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"), Component: workload.Size(sizeModel(say, r.Wish.Size))}}, wish, []ui.DefModel{
+	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"),
+		Component: workload.Size(sizeModel(say, r.Wish.Size))}}, wish, []ui.DefModel{
 		{Term: say.S("start.team"), Value: r.Wish.Tenant},
 		{Term: say.S("requests.asker"), Value: r.AskerName},
 		{Term: say.S("requests.col_asked"), Component: ui.Time(say.at(r.CreatedAt))},
 		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
-		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"), Test: "request-id"})},
+		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"),
+			Test: "request-id"})},
 	})
 	if r.Wish.Reason != "" {
 		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Wish.Reason, Test: "reason"})

@@ -23,7 +23,8 @@ func TestARequestIsASentence(t *testing.T) {
 	}
 	doc = read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	again, _ := part(doc, "again").Attr("href")
-	if q, _ := url.Parse(again); q.Path != "/start" || q.Query().Get("size") != "h100" || q.Query().Get("lease") != "4h" || !strings.Contains(q.Query().Get("reason"), "street scenes") {
+	if q, _ := url.Parse(again); q.Path != "/start" || q.Query().Get("size") != "h100" || q.Query().Get("lease") != "4h" ||
+		!strings.Contains(q.Query().Get("reason"), "street scenes") {
 		t.Errorf("asking again begins with what was asked, got %s", again)
 	}
 	rejected := read(t, w.Get(webtest.Anna, "/requests/r-anna0"), http.StatusOK)
@@ -67,8 +68,8 @@ func TestTheInboxShowsWhatADecisionTakes(t *testing.T) {
 	wantAbsent(t, read(t, w.Get(webtest.Anna, "/approvals"), http.StatusOK), "inbox-row", "approve")
 }
 
-// Somebody else may decide the oldest while one reads it. The stream of the page stays with the request that is shown, or the buttons would come to
-// mean another one.
+// Somebody else may decide the oldest while one reads it. The stream of the page stays with the request that is shown,
+// or the buttons would come to mean another one.
 func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Carla, "/approvals"), http.StatusOK)
@@ -81,16 +82,19 @@ func TestThePageOfTheInboxStaysWithItsRequest(t *testing.T) {
 func TestDeciding(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	if to := wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}})); to != "/approvals" {
+	if to := wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve",
+		url.Values{"note": {"For today."}})); to != "/approvals" {
 		t.Errorf("want the next one, got %s", to)
 	}
 	r := w.Reqs["r-anna1"]
 	if r.State != request.Approved || r.Decision.Note != "For today." || r.Decision.By != webtest.Carla.ID {
 		t.Errorf("want it approved by Carla with a note, got %+v", r.Decision)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict", "Carla Conti approved it", "For today.", "Go to the workload")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
+		"Carla Conti approved it", "For today.", "Go to the workload")
 
-	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}}), http.StatusConflict)
+	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}}),
+		http.StatusConflict)
 	wantSaid(t, full, "form-errors", "Your team uses 1 of 1")
 	if got := full.Find("textarea[name=note]").Text(); got != "kept note" {
 		t.Errorf("the note stays, got %q", got)

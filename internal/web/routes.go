@@ -229,8 +229,10 @@ var (
 // livePages are those that a stream can be opened for.
 func livePages() map[string]page {
 	named := map[string]page{}
-	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, chartsPage, historyPage, requestsPage, requestPage, approvalsPage, storagePage,
-		fleetPage, fleetUsePage, fleetHealthPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage, budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
+	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, chartsPage, historyPage, requestsPage,
+		requestPage, approvalsPage, storagePage,
+		fleetPage, fleetUsePage, fleetHealthPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage,
+		budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}
 	return named

@@ -52,20 +52,26 @@ func (w *Web) rulesShow(k call) (view, error) {
 			return view{}, err
 		}
 		compiled, _ = policy.Parse(shown.Text)
-		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.version", "Version", version)}}
+		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath},
+			{Label: say.S("rules.version", "Version", version)}}
 	}
 	m.Notices = rulesNotices(say, standing, shown)
-	m.Text = ui.CodeModel{ID: "rules-text", Title: say.S("rules.text"), Language: "YAML", Text: shown.Text, Folded: true, Tall: true}
+	m.Text = ui.CodeModel{ID: "rules-text", Title: say.S("rules.text"), Language: "YAML", Text: shown.Text, Folded: true,
+		Tall: true}
 	if compiled != nil {
 		for i, r := range compiled.Rules() {
-			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, Words: ruleWords(say, r), When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
+			m.Rows = append(m.Rows, rules.RowModel{Order: strconv.Itoa(i + 1), Name: r.Name, Words: ruleWords(say, r),
+				When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
 		}
 	}
 	if identity.Can(k.actor, identity.ChangeRules, identity.Thing{}) {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("rules.edit"), Href: rulesPath + "/edit", Icon: "edit", Kind: ui.Primary, Test: "edit"}}}
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("rules.edit"), Href: rulesPath + "/edit",
+			Icon: "edit", Kind: ui.Primary, Test: "edit"}}}
 		if shown.Version != standing.Newest.Version {
-			m.Revert = &rules.RevertModel{Form: ui.FormModel{ID: "revert", Action: rulesAt(shown.Version) + "/revert", Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(standing.Newest.Version, 10)}}},
-				Button: ui.ButtonModel{Label: say.S("rules.revert", "Version", shown.Version), Kind: ui.Secondary, Icon: "undo", Test: "revert"}}
+			m.Revert = &rules.RevertModel{Form: ui.FormModel{ID: "revert", Action: rulesAt(shown.Version) + "/revert",
+				Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(standing.Newest.Version, 10)}}},
+				Button: ui.ButtonModel{Label: say.S("rules.revert", "Version", shown.Version), Kind: ui.Secondary, Icon: "undo",
+					Test: "revert"}}
 		}
 	}
 	before, _ := strconv.ParseInt(k.get("before"), 10, 64)
@@ -80,16 +86,19 @@ func (w *Web) rulesShow(k call) (view, error) {
 	if more {
 		m.More.NextURL = rulesPath + "?before=" + strconv.FormatInt(list[len(list)-1].Version, 10)
 	}
-	return view{title: m.Header.Title, nav: rulesPath, wide: true, body: rules.Page(m), parts: []part{{id: "rules", draw: func(words) templ.Component { return rules.Page(m) }}}}, nil
+	return view{title: m.Header.Title, nav: rulesPath, wide: true, body: rules.Page(m),
+		parts: []part{{id: "rules", draw: func(words) templ.Component { return rules.Page(m) }}}}, nil
 }
 
 func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []ui.NoticeModel {
 	var list []ui.NoticeModel
 	if shown.Version != standing.Running.Version {
-		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("rules.old", "Version", shown.Version, "Running", standing.Running.Version), Test: "old"})
+		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("rules.old", "Version", shown.Version, "Running",
+			standing.Running.Version), Test: "old"})
 	}
 	if len(standing.Problems) > 0 {
-		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S("rules.unusable", "Version", standing.Newest.Version, "Running", standing.Running.Version), Test: "unusable"}
+		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S("rules.unusable", "Version", standing.Newest.Version, "Running",
+			standing.Running.Version), Test: "unusable"}
 		for _, p := range standing.Problems {
 			n.Items = append(n.Items, p.Error())
 		}
@@ -99,7 +108,8 @@ func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []
 }
 
 func revisionModel(say words, r policy.Revision) rules.RevisionModel {
-	m := rules.RevisionModel{Title: ui.StackModel{Title: say.S("rules.version", "Version", r.Version), Href: rulesAt(r.Version), Detail: say.say(r.Note)}, Who: r.Name}
+	m := rules.RevisionModel{Title: ui.StackModel{Title: say.S("rules.version", "Version", r.Version),
+		Href: rulesAt(r.Version), Detail: say.say(r.Note)}, Who: r.Name}
 	if r.Version == 0 {
 		m.Title.Detail = say.S("rules.from_config")
 		return m
@@ -120,7 +130,8 @@ func (w *Web) rulesEdit(k call) (view, error) {
 	return w.rulesEditor(k, policy.Draft{Text: standing.Newest.Text, Base: standing.Newest.Version}, nil, false)
 }
 
-// ruleWords are what a built-in rule is about, for those who do not read CEL; "" for rules of the site's own, which have a sentence where their author gave one.
+// ruleWords are what a built-in rule is about, for those who do not read CEL; "" for rules of the site's own, which
+// have a sentence where their author gave one.
 func ruleWords(say words, r policy.Rule) string {
 	for _, d := range policy.Defaults() {
 		if d.Name == r.Name && d.When == r.When {
@@ -134,12 +145,17 @@ func ruleWords(say words, r policy.Rule) string {
 func (w *Web) rulesEditor(k call, d policy.Draft, cause error, compare bool) (view, error) {
 	say := k.words
 	m := rules.EditModel{
-		Header: ui.HeaderModel{Title: say.S("rules.edit"), Lead: say.S("rules.edit_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.edit")}}},
-		Form:   ui.FormModel{ID: "rules-form", Action: rulesPath, Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "rules-form"},
-		Text:   ui.FieldModel{ID: "text", Name: "text", Kind: ui.TextareaField, Rows: 24, Mono: true, Label: say.S("rules.text"), Hint: say.S("rules.text_hint"), Value: d.Text, Test: "text"},
-		Note:   ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: d.Note, MaxLength: 300, Autocomplete: "off", Test: "note"},
-		Check:  ui.ButtonModel{Label: say.S("rules.check"), Kind: ui.Secondary, FormAction: rulesPath + "/check", Test: "check"},
-		Save:   ui.ButtonModel{Label: say.S("rules.save"), Kind: ui.Primary, Test: "save"},
+		Header: ui.HeaderModel{Title: say.S("rules.edit"), Lead: say.S("rules.edit_lead"),
+			Crumbs: []ui.CrumbModel{{Label: say.S("rules.title"), Href: rulesPath}, {Label: say.S("rules.edit")}}},
+		Form: ui.FormModel{ID: "rules-form", Action: rulesPath,
+			Hidden: []ui.HiddenModel{{Name: "base", Value: strconv.FormatInt(d.Base, 10)}}, Test: "rules-form"},
+		Text: ui.FieldModel{ID: "text", Name: "text", Kind: ui.TextareaField, Rows: 24, Mono: true,
+			Label: say.S("rules.text"), Hint: say.S("rules.text_hint"), Value: d.Text, Test: "text"},
+		Note: ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: d.Note, MaxLength: 300,
+			Autocomplete: "off", Test: "note"},
+		Check: ui.ButtonModel{Label: say.S("rules.check"), Kind: ui.Secondary, FormAction: rulesPath + "/check",
+			Test: "check"},
+		Save: ui.ButtonModel{Label: say.S("rules.save"), Kind: ui.Primary, Test: "save"},
 	}
 	for _, f := range policy.FactNames() {
 		m.Facts = append(m.Facts, rules.FactModel{Name: f.Name, Type: f.Type, Meaning: say.say(f.Meaning)})
@@ -185,7 +201,8 @@ func examples(say words, now, then *policy.Policy) []rules.ExampleModel {
 const mostShown = 50
 
 func comparedModel(say words, c request.Comparison) rules.ComparedModel {
-	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ), "Count", c.Seen), Test: "differ"},
+	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.differ", "Differ", len(c.Differ),
+		"Count", c.Seen), Test: "differ"},
 		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("rules.hit", "Hit", len(c.Hit), "Count", c.Running), Test: "hit"}}
 	if len(c.Differ) > 0 {
 		m.Notice.Kind = ui.Info

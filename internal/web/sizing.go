@@ -21,14 +21,16 @@ import (
 // mostProposals are shown; more would be the price list again.
 const mostProposals = 3
 
-// SizingForm is what was answered, as it was typed. The names differ from those of the start form but for the length of time, which is the same question.
+// SizingForm is what was answered, as it was typed. The names differ from those of the start form but for the length of
+// time, which is the same question.
 type SizingForm struct {
 	Work, Sharing, Model, Precision, Lease string
 	Billions, Memory, Tokens, Batch        string
 }
 
 func readSizingForm(v url.Values) SizingForm {
-	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"), Lease: v.Get("lease"),
+	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"),
+		Lease:    v.Get("lease"),
 		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch")}
 }
 
@@ -48,7 +50,8 @@ func (f SizingForm) Answers() (sizing.Answers, []fault.Field) {
 		return v
 	}
 	whole := func(field, text string) int { return int(min(number(field, text), 1e12)) }
-	a := sizing.Answers{Work: sizing.Work(f.Work), Sharing: sizing.Sharing(f.Sharing), Model: f.Model, Precision: sizing.Precision(f.Precision), Billions: number("billions", f.Billions),
+	a := sizing.Answers{Work: sizing.Work(f.Work), Sharing: sizing.Sharing(f.Sharing), Model: f.Model,
+		Precision: sizing.Precision(f.Precision), Billions: number("billions", f.Billions),
 		MemoryGiB: number("memory", f.Memory), Tokens: whole("tokens", f.Tokens), Batch: whole("batch", f.Batch)}
 	if f.Lease != "" {
 		lease, err := catalog.ParseDuration(f.Lease)
@@ -72,7 +75,8 @@ func (w *Web) sizing(k call) (view, error) {
 	}
 	form, say := readSizingForm(k.query), k.words
 	answers, problems := form.Answers()
-	m := views.PageModel{Header: ui.HeaderModel{Crumbs: []ui.CrumbModel{{Label: say.S("start.title"), Href: "/start?" + kept.values().Encode()}, {Label: say.S("sizing.title")}},
+	m := views.PageModel{Header: ui.HeaderModel{Crumbs: []ui.CrumbModel{{Label: say.S("start.title"), Href: "/start?" +
+		kept.values().Encode()}, {Label: say.S("sizing.title")}},
 		Title: say.S("sizing.title"), Lead: say.S("sizing.lead")},
 		Form: ui.FormModel{ID: "sizing", Action: "/start/size", Get: true, Test: "sizing", Hidden: hiddenOf(kept.values())},
 		Ask:  ui.ButtonModel{Label: say.S("sizing.ask"), Kind: ui.Primary, Test: "ask"}}
@@ -105,7 +109,8 @@ func named(problems []fault.Field) []fault.Field {
 // values is the form as an address keeps it. The length of time is asked anew, and the key belongs to one page.
 func (f StartForm) values() url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{"tenant": f.Tenant, "kind": f.Kind, "size": f.Size, "image": f.Image, "storage": f.Storage, "volume": f.Volume, "reason": f.Reason, "name": f.Name} {
+	for name, value := range map[string]string{"tenant": f.Tenant, "kind": f.Kind, "size": f.Size, "image": f.Image,
+		"storage": f.Storage, "volume": f.Volume, "reason": f.Reason, "name": f.Name} {
 		if value != "" {
 			v.Set(name, value)
 		}
@@ -132,20 +137,25 @@ func sizingFields(say words, f SizingForm, problems []fault.Field) views.FieldsM
 		wrong[p.Name] = say.say(p.Reason)
 	}
 	field := func(name string, kind ui.FieldKind, value string) ui.FieldModel {
-		return ui.FieldModel{Name: name, Kind: kind, Label: say.S("sizing.q." + name), Value: value, Error: wrong[name], Test: "q-" + name}
+		return ui.FieldModel{Name: name, Kind: kind, Label: say.S("sizing.q." + name), Value: value, Error: wrong[name],
+			Test: "q-" + name}
 	}
 	number := func(name, value, hint string) ui.FieldModel {
 		m := field(name, "", value)
 		m.InputMode, m.Autocomplete, m.Short, m.MaxLength, m.Hint = "decimal", "off", true, 12, hint
 		return m
 	}
-	m := views.FieldsModel{Work: field("work", ui.RadiosField, orElse(f.Work, string(sizing.Explore))), Sharing: field("sharing", ui.RadiosField, orElse(f.Sharing, string(sizing.Team))),
-		Lease: field("lease", ui.SelectField, orElse(f.Lease, "8h")), Open: f.Tokens != "" || f.Batch != ""}
+	m := views.FieldsModel{Work: field("work", ui.RadiosField, orElse(f.Work, string(sizing.Explore))),
+		Sharing: field("sharing", ui.RadiosField, orElse(f.Sharing, string(sizing.Team))),
+		Lease:   field("lease", ui.SelectField, orElse(f.Lease, "8h")), Open: f.Tokens != "" || f.Batch != ""}
 	for _, work := range sizing.Works() {
-		m.Work.Options = append(m.Work.Options, ui.OptionModel{Value: string(work), Label: say.S("sizing.work." + string(work)), Hint: say.S("sizing.work_hint." + string(work)), Test: "work-" + string(work)})
+		m.Work.Options = append(m.Work.Options, ui.OptionModel{Value: string(work),
+			Label: say.S("sizing.work." + string(work)), Hint: say.S("sizing.work_hint." + string(work)),
+			Test: "work-" + string(work)})
 	}
 	for _, s := range sizing.Sharings() {
-		m.Sharing.Options = append(m.Sharing.Options, ui.OptionModel{Value: string(s), Label: say.S("sizing.sharing." + string(s)), Test: "sharing-" + string(s)})
+		m.Sharing.Options = append(m.Sharing.Options,
+			ui.OptionModel{Value: string(s), Label: say.S("sizing.sharing." + string(s)), Test: "sharing-" + string(s)})
 	}
 	model := field("model", ui.SelectField, f.Model)
 	model.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_model")}}
@@ -154,10 +164,13 @@ func sizingFields(say words, f SizingForm, problems []fault.Field) views.FieldsM
 	}
 	precision := field("precision", ui.SelectField, orElse(f.Precision, string(sizing.FP16)))
 	for _, p := range sizing.Precisions() {
-		precision.Options = append(precision.Options, ui.OptionModel{Value: string(p), Label: say.S("sizing.precision." + string(p))})
+		precision.Options = append(precision.Options,
+			ui.OptionModel{Value: string(p), Label: say.S("sizing.precision." + string(p))})
 	}
-	m.Memory = []ui.FieldModel{model, number("billions", f.Billions, say.S("sizing.billions_hint")), precision, number("memory", f.Memory, say.S("sizing.memory_hint"))}
-	m.Serving = []ui.FieldModel{number("tokens", f.Tokens, say.S("sizing.tokens_hint")), number("batch", f.Batch, say.S("sizing.batch_hint"))}
+	m.Memory = []ui.FieldModel{model, number("billions", f.Billions, say.S("sizing.billions_hint")), precision,
+		number("memory", f.Memory, say.S("sizing.memory_hint"))}
+	m.Serving = []ui.FieldModel{number("tokens", f.Tokens, say.S("sizing.tokens_hint")),
+		number("batch", f.Batch, say.S("sizing.batch_hint"))}
 	m.Lease.Short = true
 	m.Lease.Options = leases(say, m.Lease.Value)
 	return m
@@ -179,9 +192,11 @@ func leases(say words, chosen string) []ui.OptionModel {
 }
 
 func (w *Web) adviceModel(say words, adv sizing.Advice, kept StartForm, form SizingForm) *views.AdviceModel {
-	m := &views.AdviceModel{Title: say.S("sizing.proposals"), Estimate: estimateModel(say, adv.Estimate), Remarks: sayAll(say, adv.Remarks)}
+	m := &views.AdviceModel{Title: say.S("sizing.proposals"), Estimate: estimateModel(say, adv.Estimate),
+		Remarks: sayAll(say, adv.Remarks)}
 	if !adv.Nothing.IsZero() {
-		m.Nothing = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizing.none"), Body: say.say(adv.Nothing), Test: "nothing"}
+		m.Nothing = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizing.none"), Body: say.say(adv.Nothing),
+			Test: "nothing"}
 	}
 	for i, p := range adv.Proposals {
 		if i == mostProposals {
@@ -198,7 +213,8 @@ func (w *Web) adviceModel(say words, adv sizing.Advice, kept StartForm, form Siz
 }
 
 func estimateModel(say words, e sizing.Estimate) views.EstimateModel {
-	m := views.EstimateModel{Total: say.gib(math.Ceil(e.GiB*10) / 10), Note: say.S("sizing.gigabytes", "GB", say.number(math.Ceil(e.GB()*10)/10))}
+	m := views.EstimateModel{Total: say.gib(math.Ceil(e.GiB*10) / 10), Note: say.S("sizing.gigabytes", "GB",
+		say.number(math.Ceil(e.GB()*10)/10))}
 	if e.Given {
 		m.Note = say.S("sizing.given")
 	}
@@ -207,7 +223,8 @@ func estimateModel(say words, e sizing.Estimate) views.EstimateModel {
 		if say.german() {
 			formula = strings.ReplaceAll(formula, ".", ",")
 		}
-		m.Parts = append(m.Parts, views.PartModel{What: say.say(p.What), Formula: formula, Amount: say.gib(math.Round(p.GiB*100) / 100)})
+		m.Parts = append(m.Parts, views.PartModel{What: say.say(p.What), Formula: formula,
+			Amount: say.gib(math.Round(p.GiB*100) / 100)})
 	}
 	return m
 }
@@ -215,7 +232,8 @@ func estimateModel(say words, e sizing.Estimate) views.EstimateModel {
 func (w *Web) proposalModel(say words, p sizing.Proposal, kept StartForm, form SizingForm) views.ProposalModel {
 	s := p.Offer.Size
 	free := freeModel(say, request.Offer{Size: s, Fit: p.Offer.Fit})
-	m := views.ProposalModel{Name: s.Name, Size: sizeModel(say, s), Free: ui.StateModel{Kind: free.Kind, Word: freeWords(say, free)}, Price: say.moneyPerHour(s.PricePerHour),
+	m := views.ProposalModel{Name: s.Name, Size: sizeModel(say, s), Free: ui.StateModel{Kind: free.Kind,
+		Word: freeWords(say, free)}, Price: say.moneyPerHour(s.PricePerHour),
 		Reasons: sayAll(say, p.Reasons), Beware: sayAll(say, p.Beware)}
 	m.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
 	if !p.Offer.Problem.IsZero() {
@@ -230,7 +248,8 @@ func (w *Web) proposalModel(say words, p sizing.Proposal, kept StartForm, form S
 	if sizing.Work(form.Work) == sizing.Inference {
 		take.Set("kind", string(catalog.Endpoint)) // a served model is one; the image follows the kind
 	}
-	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", s.Title), Href: "/start?" + take.Encode(), Kind: ui.Secondary, Test: "take"}
+	m.Take = ui.LinkButtonModel{Label: say.S("sizing.take", "Size", s.Title), Href: "/start?" + take.Encode(),
+		Kind: ui.Secondary, Test: "take"}
 	return m
 }
 
@@ -252,5 +271,6 @@ func sayAll(say words, texts []i18n.Text) []string {
 
 // sizingButton leads from the start form to the questions, with all that was typed.
 func sizingButton(say words) ui.ButtonModel {
-	return ui.ButtonModel{Label: say.S("sizing.open"), Kind: ui.LinkLike, FormAction: "/start/size", Test: "sizing-open", Attrs: templ.Attributes{"formmethod": "get", "formnovalidate": true}}
+	return ui.ButtonModel{Label: say.S("sizing.open"), Kind: ui.LinkLike, FormAction: "/start/size", Test: "sizing-open",
+		Attrs: templ.Attributes{"formmethod": "get", "formnovalidate": true}}
 }

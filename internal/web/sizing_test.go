@@ -17,8 +17,10 @@ import (
 
 func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start/size?tenant=vision&kind=notebook&reason=the+demo&lease=3d&name=mine&image=jupyterlab&key=k-1"), http.StatusOK)
-	for name, want := range map[string]string{"tenant": "vision", "reason": "the demo", "name": "mine", "image": "jupyterlab"} {
+	doc := read(t, webtest.Busy().Get(webtest.Anna,
+		"/start/size?tenant=vision&kind=notebook&reason=the+demo&lease=3d&name=mine&image=jupyterlab&key=k-1"), http.StatusOK)
+	for name, want := range map[string]string{"tenant": "vision", "reason": "the demo", "name": "mine",
+		"image": "jupyterlab"} {
 		if got, _ := doc.Find(`#sizing input[type=hidden][name="` + name + `"]`).Attr("value"); got != want {
 			t.Errorf("%s: want %q kept, got %q", name, want, got)
 		}
@@ -31,30 +33,41 @@ func TestTheQuestionsKeepWhatWasTyped(t *testing.T) {
 	}
 }
 
-// Ticked storage of the team was lost on the way to the questions and back: an address has each name once, and these fields have several values.
+// Ticked storage of the team was lost on the way to the questions and back: an address has each name once, and these
+// fields have several values.
 func TestTickedStorageIsKept(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	for _, name := range []string{"data", "models", "scratch"} {
-		v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: webtest.Ben.ID, OwnerName: webtest.Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 10, Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
+		v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: webtest.Ben.ID,
+			OwnerName: webtest.Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 10,
+			Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
 		w.Vols[v.Name] = v
 	}
 	ticked := func(what string, doc *goquery.Document) {
 		t.Helper()
-		got := doc.Find("input[name=mounts][checked]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") })
+		got := doc.Find("input[name=mounts][checked]").Map(func(_ int, s *goquery.Selection) string {
+			return s.AttrOr("value",
+				"")
+		})
 		if want := []string{"data", "scratch"}; !slices.Equal(got, want) {
 			t.Errorf("%s: want %v ticked, got %v", what, want, got)
 		}
 	}
-	typed := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "lease": {"1h"}, "mounts": {"data", "scratch"}}
+	typed := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"},
+		"lease": {"1h"}, "mounts": {"data", "scratch"}}
 	ticked("opened by an address", read(t, w.Get(webtest.Anna, "/start?"+typed.Encode()), http.StatusOK))
 	ticked("another size", read(t, w.Post(webtest.Anna, "/start/form", with(typed, "instead", "cpu")), http.StatusOK))
 	ticked("looked at first", read(t, w.Post(webtest.Anna, "/start/summary", typed), http.StatusOK))
-	ticked("with an error", read(t, w.Post(webtest.Anna, "/start", with(typed, "lease", "soon")), http.StatusUnprocessableEntity))
-	ticked("with an error of one of them", read(t, w.Post(webtest.Anna, "/start", with(typed, "mounts", "gone")), http.StatusUnprocessableEntity))
+	ticked("with an error", read(t, w.Post(webtest.Anna, "/start", with(typed, "lease", "soon")),
+		http.StatusUnprocessableEntity))
+	ticked("with an error of one of them", read(t, w.Post(webtest.Anna, "/start", with(typed, "mounts", "gone")),
+		http.StatusUnprocessableEntity))
 
 	ask := read(t, w.Get(webtest.Anna, "/start/size?"+typed.Encode()), http.StatusOK)
-	kept := ask.Find("#sizing input[type=hidden][name=mounts]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("value", "") })
+	kept := ask.Find("#sizing input[type=hidden][name=mounts]").Map(func(_ int, s *goquery.Selection) string {
+		return s.AttrOr("value", "")
+	})
 	if !slices.Equal(kept, typed["mounts"]) {
 		t.Errorf("the questions keep %v", kept)
 	}
@@ -79,12 +92,16 @@ func with(v url.Values, name, value string) url.Values {
 func TestTheAnswerFillsTheForm(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	doc := read(t, w.Get(webtest.Anna, "/start/size?tenant=vision&reason=the+demo&work=inference&model=Llama+3.1+8B&sharing=tenants&lease=2h"), http.StatusOK)
+	doc := read(t,
+		w.Get(webtest.Anna,
+			"/start/size?tenant=vision&reason=the+demo&work=inference&model=Llama+3.1+8B&sharing=tenants&lease=2h"),
+		http.StatusOK)
 	first := part(doc, "proposal").First()
 	if name, _ := first.Attr("data-size"); name != "mig-3g.40gb" {
 		t.Fatalf("want the slice that holds 17 GiB, got %q", name)
 	}
-	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Free now: ", "proposal-price": "/h"} {
+	for test, words := range map[string]string{"reasons": "Needs about 17.3 GiB", "proposal-free": "Free now: ",
+		"proposal-price": "/h"} {
 		if got := said(in(first, test)); !strings.Contains(got, words) {
 			t.Errorf("%s: want %q, got %q", test, words, got)
 		}
@@ -118,7 +135,8 @@ func TestNoSizeWillDo(t *testing.T) {
 
 func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
 	t.Parallel()
-	for field, query := range map[string]string{"billions": "billions=many", "memory": "memory=-1", "work": "work=sleep", "sharing": "sharing=all", "model": "model=HAL", "tokens": "tokens=1e99", "lease": "lease=ages"} {
+	for field, query := range map[string]string{"billions": "billions=many", "memory": "memory=-1", "work": "work=sleep",
+		"sharing": "sharing=all", "model": "model=HAL", "tokens": "tokens=1e99", "lease": "lease=ages"} {
 		values, _ := url.ParseQuery("work=train&" + query)
 		if field == "work" {
 			values.Set("work", "sleep")
@@ -135,6 +153,7 @@ func TestAnswersThatMakeNoSenseComeBack(t *testing.T) {
 
 func TestGermansWriteCommas(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, "/start/size?work=train&billions=0,5", nil)), http.StatusOK)
+	doc := read(t, webtest.Busy().Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet,
+		"/start/size?work=train&billions=0,5", nil)), http.StatusOK)
 	wantSaid(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
 }

@@ -43,7 +43,8 @@ func (f standInForm) draft(zone *time.Location) (standin.Draft, []fault.Field) {
 // standIns answers: who decides in my place while I am away, and for whom do I decide.
 func (w *Web) standIns(k call) (view, error) {
 	today := w.Now().In(w.Usage.Zone)
-	return w.standInsView(k, standInForm{Find: strings.TrimSpace(k.get("find")), From: today.Format(time.DateOnly), Until: today.AddDate(0, 0, 7).Format(time.DateOnly)}, nil)
+	return w.standInsView(k, standInForm{Find: strings.TrimSpace(k.get("find")), From: today.Format(time.DateOnly),
+		Until: today.AddDate(0, 0, 7).Format(time.DateOnly)}, nil)
 }
 
 func (w *Web) standInsView(k call, form standInForm, problems []fault.Field) (view, error) {
@@ -53,15 +54,18 @@ func (w *Web) standInsView(k call, form standInForm, problems []fault.Field) (vi
 		return view{}, err
 	}
 	m := requests.StandInsModel{
-		Header: ui.HeaderModel{Title: say.S("standin.title"), Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("standin.title")}}},
+		Header: ui.HeaderModel{Title: say.S("standin.title"),
+			Crumbs: []ui.CrumbModel{{Label: say.S("requests.inbox"), Href: "/approvals"}, {Label: say.S("standin.title")}}},
 		Errors: formErrors(say, problems),
 		Search: ui.FormModel{ID: "standin-search", Action: standInsPath, Get: true, Test: "standin-search"},
-		Find:   ui.FieldModel{ID: "find", Name: "find", Kind: ui.SearchField, Label: say.S("standin.find"), Hint: say.S("standin.find_hint"), Value: form.Find, MaxLength: 100, Autocomplete: "off", Test: "standin-find"},
-		Go:     ui.ButtonModel{Label: say.S("standin.search"), Icon: "search", Test: "standin-go"},
+		Find: ui.FieldModel{ID: "find", Name: "find", Kind: ui.SearchField, Label: say.S("standin.find"),
+			Hint: say.S("standin.find_hint"), Value: form.Find, MaxLength: 100, Autocomplete: "off", Test: "standin-find"},
+		Go: ui.ButtonModel{Label: say.S("standin.search"), Icon: "search", Test: "standin-go"},
 	}
 	for _, p := range mine {
 		row := periodModel(say, p, p.StandName)
-		row.End = &ui.PostButtonModel{Action: standInsPath + "/" + p.ID + "/end", Button: ui.ButtonModel{Label: say.S("standin.end"), Kind: ui.DangerSecondary, Small: true, Test: "standin-end"}}
+		row.End = &ui.PostButtonModel{Action: standInsPath + "/" + p.ID + "/end",
+			Button: ui.ButtonModel{Label: say.S("standin.end"), Kind: ui.DangerSecondary, Small: true, Test: "standin-end"}}
 		m.Mine = append(m.Mine, row)
 	}
 	for _, p := range others {
@@ -87,21 +91,27 @@ func (w *Web) nameForm(k call, form standInForm, problems []fault.Field) (*reque
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("standin.who"), Value: form.Person, Required: true, Error: wrongIn(say, problems, "person"), Test: "standin-who"}
+	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("standin.who"),
+		Value: form.Person, Required: true, Error: wrongIn(say, problems, "person"), Test: "standin-who"}
 	for _, p := range found {
-		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email, Selected: len(found) == 1})
+		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
+			Selected: len(found) == 1})
 	}
 	return &requests.NameModel{
-		Form: ui.FormModel{ID: "standin-create", Action: standInsPath, Hidden: []ui.HiddenModel{{Name: "find", Value: form.Find}}, Test: "standin-form"},
+		Form: ui.FormModel{ID: "standin-create", Action: standInsPath,
+			Hidden: []ui.HiddenModel{{Name: "find", Value: form.Find}}, Test: "standin-form"},
 		Fields: []ui.FieldModel{who,
-			{ID: "from", Name: "from", Kind: ui.DateField, Label: say.S("standin.first_day"), Value: form.From, Error: wrongIn(say, problems, "from"), Required: true, Short: true, Test: "standin-from"},
-			{ID: "until", Name: "until", Kind: ui.DateField, Label: say.S("standin.last_day"), Value: form.Until, Error: wrongIn(say, problems, "until"), Required: true, Short: true, Test: "standin-until"}},
+			{ID: "from", Name: "from", Kind: ui.DateField, Label: say.S("standin.first_day"), Value: form.From,
+				Error: wrongIn(say, problems, "from"), Required: true, Short: true, Test: "standin-from"},
+			{ID: "until", Name: "until", Kind: ui.DateField, Label: say.S("standin.last_day"), Value: form.Until,
+				Error: wrongIn(say, problems, "until"), Required: true, Short: true, Test: "standin-until"}},
 		Button: ui.ButtonModel{Label: say.S("standin.create"), Kind: ui.Primary, Icon: "check", Test: "standin-create"},
 	}, nil
 }
 
 func periodModel(say words, p standin.Period, name string) requests.StandInModel {
-	m := requests.StandInModel{Name: name, From: say.at(p.From), Until: say.at(p.Until), State: ui.StateModel{Kind: ui.Waiting, Word: say.S("standin.later"), Test: "state"}}
+	m := requests.StandInModel{Name: name, From: say.at(p.From), Until: say.at(p.Until),
+		State: ui.StateModel{Kind: ui.Waiting, Word: say.S("standin.later"), Test: "state"}}
 	if p.Counts(say.now) {
 		m.State = ui.StateModel{Kind: ui.OK, Word: say.S("standin.now"), Test: "state"}
 	}
@@ -110,7 +120,8 @@ func periodModel(say words, p standin.Period, name string) requests.StandInModel
 
 func (w *Web) standInCreate(c echo.Context) error {
 	k := w.callOf(c)
-	form := standInForm{Find: strings.TrimSpace(c.FormValue("find")), Person: c.FormValue("person"), From: c.FormValue("from"), Until: c.FormValue("until")}
+	form := standInForm{Find: strings.TrimSpace(c.FormValue("find")), Person: c.FormValue("person"),
+		From: c.FormValue("from"), Until: c.FormValue("until")}
 	d, problems := form.draft(w.Usage.Zone)
 	err := fault.InvalidFields(problems)
 	if err == nil {

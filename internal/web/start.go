@@ -23,7 +23,8 @@ import (
 // start answers: what can I get, when, for how much.
 func (w *Web) start(k call) (view, error) {
 	if len(w.startable(k)) == 0 {
-		m := start.PageModel{Header: startHeader(k.words), None: &ui.EmptyStateModel{Icon: "lock", Title: k.words.S("start.none"), Test: "start-none",
+		m := start.PageModel{Header: startHeader(k.words), None: &ui.EmptyStateModel{Icon: "lock",
+			Title: k.words.S("start.none"), Test: "start-none",
 			Lines: []string{k.words.S("start.none_why")}}}
 		return view{title: m.Header.Title, nav: "/start", body: start.Page(m), startOff: true}, nil
 	}
@@ -302,19 +303,22 @@ func formErrors(say words, problems []fault.Field) ui.FormErrorsModel {
 	for _, p := range problems {
 		m.Items = append(m.Items, ui.FormErrorModel{FieldID: p.Name, Words: say.say(p.Reason)})
 		if p.See != "" {
-			m.See = &ui.LinkButtonModel{Label: say.S("web.see_earlier"), Href: "/" + p.See, Kind: ui.Secondary, Small: true, Test: "see-earlier"}
+			m.See = &ui.LinkButtonModel{Label: say.S("web.see_earlier"), Href: "/" + p.See, Kind: ui.Secondary, Small: true,
+				Test: "see-earlier"}
 		}
 	}
 	m.Title = say.S("web.form_errors", "Count", len(m.Items))
 	return m
 }
 
-// askErrors are those of a form that makes a request. One that was sent before with other contents can be sent as another request: the form that comes back has another key.
+// askErrors are those of a form that makes a request. One that was sent before with other contents can be sent as
+// another request: the form that comes back has another key.
 func askErrors(say words, problems []fault.Field, form string) ui.FormErrorsModel {
 	m := formErrors(say, problems)
 	if m.See != nil {
 		m.Title = say.S("web.sent_already")
-		m.Again = &ui.ButtonModel{Label: say.S("web.send_another"), Kind: ui.Secondary, Small: true, Form: form, Test: "send-another"}
+		m.Again = &ui.ButtonModel{Label: say.S("web.send_another"), Kind: ui.Secondary, Small: true, Form: form,
+			Test: "send-another"}
 	}
 	return m
 }
@@ -328,7 +332,8 @@ func (w *Web) nextKey(key string, cause error) string {
 }
 
 // startFields are the choices.
-func (w *Web) startFields(k call, form StartForm, offers []request.Offer, problems []fault.Field) (start.FormModel, error) {
+func (w *Web) startFields(k call, form StartForm, offers []request.Offer,
+	problems []fault.Field) (start.FormModel, error) {
 	say := k.words
 	wrong := func(name string) string {
 		for _, p := range problems {
@@ -343,15 +348,23 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 		Hidden: []ui.HiddenModel{{Name: "key", Value: form.Key}},
 		Attrs:  asking(k, "/start/summary", "#start-summary", "change, input delay:600ms"),
 		Errors: askErrors(say, problems, "start-form"),
-		Kind: ui.FieldModel{Name: "kind", Kind: ui.RadiosField, Label: say.S("start.kind"), Value: form.Kind, Error: wrong("kind"), Attrs: again, Test: "kind", Options: []ui.OptionModel{
-			{Value: "notebook", Label: say.Say(i18n.T("kind.notebook")), Hint: say.S("start.notebook_hint"), Test: "kind-notebook"},
-			{Value: "endpoint", Label: say.Say(i18n.T("kind.endpoint")), Hint: say.S("start.endpoint_hint"), Test: "kind-endpoint"}}},
-		Sizes:   w.sizes(k, form, offers, wrong("size")),
-		Image:   ui.FieldModel{Name: "image", Kind: ui.SelectField, Label: say.S("start.image"), Value: form.Image, Error: wrong("image"), Test: "image"},
-		Lease:   ui.FieldModel{Name: "lease", Label: say.S("start.lease"), Value: form.Lease, Error: wrong("lease"), Hint: w.leaseHint(say, form), Short: true, MaxLength: 32, Autocomplete: "off", Test: "lease"},
-		Storage: ui.FieldModel{Name: "storage", Label: say.S("start.storage"), Value: form.Storage, Error: wrong("storage"), Hint: say.S("start.storage_hint"), Short: true, MaxLength: 16, Autocomplete: "off", Test: "storage"},
-		Reason:  ui.FieldModel{Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: form.Reason, Error: wrong("reason"), Hint: say.S("start.reason_hint"), MaxLength: 500, Test: "reason"},
-		Name:    ui.FieldModel{Name: "name", Label: say.S("start.name"), Value: form.Name, Error: wrong("name"), Hint: say.S("start.name_hint"), MaxLength: 63, Autocomplete: "off", Test: "name"},
+		Kind: ui.FieldModel{Name: "kind", Kind: ui.RadiosField, Label: say.S("start.kind"), Value: form.Kind,
+			Error: wrong("kind"), Attrs: again, Test: "kind", Options: []ui.OptionModel{
+				{Value: "notebook", Label: say.Say(i18n.T("kind.notebook")), Hint: say.S("start.notebook_hint"),
+					Test: "kind-notebook"},
+				{Value: "endpoint", Label: say.Say(i18n.T("kind.endpoint")), Hint: say.S("start.endpoint_hint"),
+					Test: "kind-endpoint"}}},
+		Sizes: w.sizes(k, form, offers, wrong("size")),
+		Image: ui.FieldModel{Name: "image", Kind: ui.SelectField, Label: say.S("start.image"), Value: form.Image,
+			Error: wrong("image"), Test: "image"},
+		Lease: ui.FieldModel{Name: "lease", Label: say.S("start.lease"), Value: form.Lease, Error: wrong("lease"),
+			Hint: w.leaseHint(say, form), Short: true, MaxLength: 32, Autocomplete: "off", Test: "lease"},
+		Storage: ui.FieldModel{Name: "storage", Label: say.S("start.storage"), Value: form.Storage, Error: wrong("storage"),
+			Hint: say.S("start.storage_hint"), Short: true, MaxLength: 16, Autocomplete: "off", Test: "storage"},
+		Reason: ui.FieldModel{Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"),
+			Value: form.Reason, Error: wrong("reason"), Hint: say.S("start.reason_hint"), MaxLength: 500, Test: "reason"},
+		Name: ui.FieldModel{Name: "name", Label: say.S("start.name"), Value: form.Name, Error: wrong("name"),
+			Hint: say.S("start.name_hint"), MaxLength: 63, Autocomplete: "off", Test: "name"},
 	}
 	for _, i := range w.images(form) {
 		m.Image.Options = append(m.Image.Options, ui.OptionModel{Value: i.Name, Label: imageTitle(k.words, i)})
@@ -376,8 +389,8 @@ func (w *Web) startFields(k call, form StartForm, offers []request.Offer, proble
 // formAgain asks for the whole form: what was changed alters what there is to choose.
 func formAgain(k call) templ.Attributes { return asking(k, "/start/form", "#start", "change consume") }
 
-// asking sends what was chosen and takes the answer into the page; trigger is when, "" for a button's click. Who sees the portal as somebody else may send nothing
-// by POST, not even a question.
+// asking sends what was chosen and takes the answer into the page; trigger is when, "" for a button's click. Who sees
+// the portal as somebody else may send nothing by POST, not even a question.
 func asking(k call, path, target, trigger string) templ.Attributes {
 	attrs := templ.Attributes{"hx-target": target, "hx-swap": "outerMorph"}
 	if trigger != "" {
@@ -396,7 +409,9 @@ func (w *Web) teamField(k call, form StartForm, problem string, again templ.Attr
 	if len(teams) == 1 && problem == "" {
 		return nil
 	}
-	return &ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: k.words.S("start.team"), Hint: k.words.S("start.team_hint"), Error: problem, Value: form.Tenant, Options: teamOptions(teams), Attrs: again, Test: "team", Short: true}
+	return &ui.FieldModel{Name: "tenant", Kind: ui.SelectField, Label: k.words.S("start.team"),
+		Hint: k.words.S("start.team_hint"), Error: problem, Value: form.Tenant, Options: teamOptions(teams), Attrs: again,
+		Test: "team", Short: true}
 }
 
 func teamOptions(teams []tenant.Tenant) []ui.OptionModel {
@@ -413,11 +428,13 @@ func (w *Web) volumeField(k call, form StartForm, problem string) (*ui.FieldMode
 	if err != nil {
 		return nil, err
 	}
-	m := &ui.FieldModel{Name: "volume", Kind: ui.SelectField, Label: k.words.S("start.volume"), Value: form.Volume, Error: problem, Test: "volume",
+	m := &ui.FieldModel{Name: "volume", Kind: ui.SelectField, Label: k.words.S("start.volume"), Value: form.Volume,
+		Error: problem, Test: "volume",
 		Options: []ui.OptionModel{{Value: "", Label: k.words.S("start.volume_new"), Selected: form.Volume == ""}}}
 	for _, v := range volumes {
 		if v.Workload == "" && !v.Deleted && !v.OfTeam() && v.Tenant == form.Tenant {
-			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: k.words.S("start.volume_kept", "Name", v.Name, "Size", k.words.gib(float64(v.GiB)))})
+			m.Options = append(m.Options, ui.OptionModel{Value: v.Name, Label: k.words.S("start.volume_kept", "Name", v.Name,
+				"Size", k.words.gib(float64(v.GiB)))})
 		}
 	}
 	if len(m.Options) == 1 && problem == "" {
@@ -445,7 +462,8 @@ func presets(k call, form StartForm, offers []request.Offer) []start.PresetModel
 	for _, text := range []string{"2h", "8h", "1d", "3d", "7d"} {
 		d, _ := catalog.ParseDuration(text)
 		if most == 0 || d <= most {
-			list = append(list, start.PresetModel{Label: k.words.duration(d.Std()), Value: text, Current: form.Lease == text, Attrs: asking(k, "/start/form", "#start", "")})
+			list = append(list, start.PresetModel{Label: k.words.duration(d.Std()), Value: text, Current: form.Lease == text,
+				Attrs: asking(k, "/start/form", "#start", "")})
 		}
 	}
 	return list
@@ -454,7 +472,8 @@ func presets(k call, form StartForm, offers []request.Offer) []start.PresetModel
 // sizes is the price list, narrowed by the filters; the chosen size always stays in it.
 func (w *Web) sizes(k call, form StartForm, offers []request.Offer, problem string) start.SizesModel {
 	say := k.words
-	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form), Attrs: formAgain(k), Wizard: sizingButton(say)}
+	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form),
+		Attrs: formAgain(k), Wizard: sizingButton(say)}
 	var shown []catalog.Size
 	for _, o := range offers {
 		if o.Size.Name == form.Size || passes(form, o) {
@@ -483,24 +502,31 @@ func passes(form StartForm, o request.Offer) bool {
 }
 
 func sizeFilters(say words, form StartForm) []ui.FieldModel {
-	memory := ui.FieldModel{Name: "at_least", Kind: ui.SelectField, Label: say.S("start.filter_memory"), Value: form.AtLeast, Test: "filter-memory",
+	memory := ui.FieldModel{Name: "at_least", Kind: ui.SelectField, Label: say.S("start.filter_memory"),
+		Value: form.AtLeast, Test: "filter-memory",
 		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, gib := range []string{"10", "20", "40", "80"} {
 		memory.Options = append(memory.Options, ui.OptionModel{Value: gib, Label: "≥ " + gib + " GiB"})
 	}
-	isolation := ui.FieldModel{Name: "isolation", Kind: ui.SelectField, Label: say.S("start.filter_isolation"), Value: form.Isolation, Test: "filter-isolation",
+	isolation := ui.FieldModel{Name: "isolation", Kind: ui.SelectField, Label: say.S("start.filter_isolation"),
+		Value: form.Isolation, Test: "filter-isolation",
 		Options: []ui.OptionModel{{Value: "", Label: say.S("start.any")}}}
 	for _, level := range []catalog.Isolation{catalog.IsolationHard, catalog.IsolationMemory, catalog.IsolationNone} {
-		isolation.Options = append(isolation.Options, ui.OptionModel{Value: string(level), Label: say.Say(catalog.IsolationWord(level))})
+		isolation.Options = append(isolation.Options, ui.OptionModel{Value: string(level),
+			Label: say.Say(catalog.IsolationWord(level))})
 	}
 	return []ui.FieldModel{memory, isolation,
-		{Name: "free_only", Kind: ui.CheckboxField, Label: say.S("start.filter_free"), Checked: form.FreeOnly, Test: "filter-free"}}
+		{Name: "free_only", Kind: ui.CheckboxField, Label: say.S("start.filter_free"), Checked: form.FreeOnly,
+			Test: "filter-free"}}
 }
 
 func (w *Web) sizeRow(k call, form StartForm, o request.Offer) start.SizeRowModel {
 	say, s := k.words, o.Size
-	row := start.SizeRowModel{ID: slug(s.Name), Name: s.Name, Size: sizeModel(say, s), Level: upperFirst(say.Say(catalog.IsolationWord(s.Isolation))), Meaning: say.S("start.isolation_" + string(s.Isolation)),
-		Free: freeModel(say, o), Price: say.moneyPerHour(s.PricePerHour), Needs: needs(say, o), Checked: s.Name == form.Size}
+	row := start.SizeRowModel{ID: slug(s.Name), Name: s.Name, Size: sizeModel(say, s),
+		Level:   upperFirst(say.Say(catalog.IsolationWord(s.Isolation))),
+		Meaning: say.S("start.isolation_" + string(s.Isolation)),
+		Free:    freeModel(say, o), Price: say.moneyPerHour(s.PricePerHour), Needs: needs(say, o),
+		Checked: s.Name == form.Size}
 	row.Size.Detail = priceListDetail(say, w.Site().Catalog, s)
 	switch {
 	case !o.Problem.IsZero():
@@ -554,7 +580,8 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 func needs(say words, o request.Offer) ui.StateModel {
 	switch {
 	case o.Verdict.Outcome == policy.Approve:
-		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By", o.Verdict.Who())}
+		return ui.StateModel{Kind: ui.Waiting, Word: say.S("start.needs_approval"), Detail: say.S("start.needs_by", "By",
+			o.Verdict.Who())}
 	case o.Seats != nil:
 		kind := ui.Info
 		if !o.Seats.Has(max(1, o.Size.Seats(o.Seats.Pool))) {
@@ -578,7 +605,8 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 		Update: ui.ButtonModel{Label: say.S("start.update"), Kind: ui.LinkLike, FormAction: "/start/summary", Test: "update"},
 		Send:   ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Block: true, Test: "send"}}
 	if instead := offerNamed(offers, p.Instead); instead.Size.Name != "" {
-		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead.Size.Title), Small: true, Name: "instead", Value: instead.Size.Name,
+		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size",
+			instead.Size.Title), Small: true, Name: "instead", Value: instead.Size.Name,
 			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
 	}
 	if p.Wish.Size.Name == "" {
@@ -599,10 +627,12 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	return m, nil
 }
 
-// priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a price.
+// priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a
+// price.
 func (w *Web) priceAhead(say words, p request.Preview) (total, note string) {
 	a, sum := p.Beside, p.Price
-	note = say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price", say.moneyPerHour(p.Wish.Size.PricePerHour))
+	note = say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price",
+		say.moneyPerHour(p.Wish.Size.PricePerHour))
 	if a.Seats.Minor == 0 && a.Storage.Minor == 0 {
 		return say.money(sum), note
 	}
@@ -700,7 +730,8 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 	if p.Place > 0 {
 		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")
 	}
-	add("start.sum_name", strings.Replace(p.Wish.Name, "-xxxx", "-…", 1), "sum-name") // the last part is drawn when it is sent
+	// the last part is drawn when it is sent
+	add("start.sum_name", strings.Replace(p.Wish.Name, "-xxxx", "-…", 1), "sum-name")
 	add("start.sum_cluster", p.Wish.Cluster, "sum-cluster")
 	if p.Wish.StorageGiB > 0 && p.Wish.Volume == "" {
 		add("start.sum_storage", say.gib(float64(p.Wish.StorageGiB)), "sum-storage")
@@ -714,7 +745,8 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 // quotaAfter is the team's quota with what this would take.
 func quotaAfter(say words, q request.Quota, title string) *ui.MeterModel {
 	whole := float64(max(q.Limit, q.Used, 1))
-	m := &ui.MeterModel{Label: say.S("start.quota_after", "Size", title), Value: say.S("web.used_of", "Used", q.Used, "Limit", q.Limit), Test: "quota-after", Legend: true,
+	m := &ui.MeterModel{Label: say.S("start.quota_after", "Size", title), Value: say.S("web.used_of", "Used", q.Used,
+		"Limit", q.Limit), Test: "quota-after", Legend: true,
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole}}}
 	if !q.Full() {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: 1 / whole, Words: say.S("start.this_one")})

@@ -2,7 +2,8 @@ package web
 
 import "github.com/gpu-portal/gpu-portal/internal/request"
 
-// teamDefaultsIn fills in what the team's owners preselect: a size that can be had, an image of the kind, a lease. What the address asks for comes before it.
+// teamDefaultsIn fills in what the team's owners preselect: a size that can be had, an image of the kind, a lease. What
+// the address asks for comes before it.
 func (w *Web) teamDefaultsIn(form StartForm, offers []request.Offer) StartForm {
 	t, _ := w.Site().Directory.ByName(form.Tenant)
 	d := t.Defaults

@@ -33,9 +33,11 @@ type StartForm struct {
 // readStartForm takes the form as posted. A preset or an "instead" button speaks louder than the field it fills.
 func readStartForm(v url.Values) StartForm {
 	f := StartForm{
-		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"), Storage: v.Get("storage"),
-		Volume: v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"), Replaces: v.Get("replaces"),
-		AtLeast: v.Get("at_least"), Isolation: v.Get("isolation"), FreeOnly: v.Get("free_only") != "",
+		Tenant: v.Get("tenant"), Kind: v.Get("kind"), Size: v.Get("size"), Image: v.Get("image"), Lease: v.Get("lease"),
+		Storage: v.Get("storage"),
+		Volume:  v.Get("volume"), Mounts: v["mounts"], Reason: v.Get("reason"), Name: v.Get("name"), Key: v.Get("key"),
+		Replaces: v.Get("replaces"),
+		AtLeast:  v.Get("at_least"), Isolation: v.Get("isolation"), FreeOnly: v.Get("free_only") != "",
 	}
 	if preset := v.Get("preset"); preset != "" {
 		f.Lease = preset
@@ -51,6 +53,8 @@ func readStartForm(v url.Values) StartForm {
 
 // Draft is the same wish as the API's body gives.
 func (f StartForm) Draft() request.Draft {
-	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image, Lease: f.Lease,
-		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key, Replaces: workload.ID(f.Replaces)}
+	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
+		Lease:   f.Lease,
+		Storage: f.Storage, Volume: f.Volume, Mounts: f.Mounts, Reason: f.Reason, Key: f.Key,
+		Replaces: workload.ID(f.Replaces)}
 }

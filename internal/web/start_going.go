@@ -6,14 +6,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// going warns of a size or an image that will go, in the administrator's own words, with a button for what to take instead.
+// going warns of a size or an image that will go, in the administrator's own words, with a button for what to take
+// instead.
 func (w *Web) going(k call, form StartForm, offers []request.Offer, wish request.Wish) []ui.NoticeModel {
 	say := k.words
 	var list []ui.NoticeModel
 	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
 		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("start.going", "Name", title), Body: d.Message, Test: test}
 		if instead != "" {
-			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true, Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
+			n.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size", instead), Small: true,
+				Name: button, Value: value, FormAction: "/start/form", Test: test + "-instead",
 				Attrs: asking(k, "/start/form", "#start", "")}}}
 		}
 		list = append(list, n)

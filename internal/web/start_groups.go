@@ -14,7 +14,8 @@ var groups = []string{"cpu", "slices", "virtual", "shared", "whole", "several", 
 // longList is how many lines one takes in without headings.
 const longList = 8
 
-// groupSizes puts lines of one kind together and a heading above each kind, where the list is long. Within a kind the catalogue's order stays.
+// groupSizes puts lines of one kind together and a heading above each kind, where the list is long. Within a kind the
+// catalogue's order stays.
 func groupSizes(say words, rows []start.SizeRowModel, sizes []catalog.Size) {
 	if len(rows) <= longList {
 		return

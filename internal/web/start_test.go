@@ -16,7 +16,8 @@ import (
 
 // form is a good one; changes are pairs of name and value.
 func form(changes ...string) url.Values {
-	f := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"}, "lease": {"8h"}, "storage": {"10Gi"}, "key": {"k-1"}}
+	f := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"mig-1g.10gb"}, "image": {"jupyterlab"},
+		"lease": {"8h"}, "storage": {"10Gi"}, "key": {"k-1"}}
 	for i := 0; i < len(changes); i += 2 {
 		f.Set(changes[i], changes[i+1])
 	}
@@ -27,12 +28,14 @@ func TestThePriceList(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/start"), http.StatusOK)
 	whole := doc.Find(`tr[data-size="h100"]`)
-	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h", "needs": "approval by: approver"} {
+	for name, want := range map[string]string{"free": "1 of 2 1 workload waits in front.", "price": "€3.90/h",
+		"needs": "approval by: approver"} {
 		if got := said(in(whole, name)); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
-	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "10 GiB GPU memory") || !strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
+	if got := said(doc.Find(`tr[data-size="mig-1g.10gb"]`)); !strings.Contains(got, "10 GiB GPU memory") ||
+		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
 	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "licence seat 3 of 4 free" {
@@ -43,7 +46,8 @@ func TestThePriceList(t *testing.T) {
 	}
 	fresh := webtest.Busy()
 	fresh.Reqs = map[request.ID]request.Request{}
-	if got, _ := read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK).Find("input[name=size][checked]").Attr("value"); got != "mig-1g.10gb" {
+	if got, _ := read(t, fresh.Get(webtest.Anna, "/start"), http.StatusOK).Find("input[name=size][checked]").Attr(
+		"value"); got != "mig-1g.10gb" {
 		t.Errorf("without a last one the smallest that is free is chosen, got %q", got)
 	}
 }
@@ -77,10 +81,13 @@ func TestTheSummaryIsTrue(t *testing.T) {
 		verdict []string
 		total   string
 	}{
-		"a slice starts now":                {form(), []string{"Starts now"}, "€4.40"},
-		"a whole card waits":                {form("size", "h100", "lease", "4h"), []string{"Waits for an approval by: approver", "what it is for"}, "€15.60"},
-		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"), []string{"Waits for an approval by: approver"}, "€15.60"},
-		"too long says the most":            {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d", "instead"}, ""},
+		"a slice starts now": {form(), []string{"Starts now"}, "€4.40"},
+		"a whole card waits": {form("size", "h100", "lease", "4h"),
+			[]string{"Waits for an approval by: approver", "what it is for"}, "€15.60"},
+		"with a reason it asks for no more": {form("size", "h100", "lease", "4h", "reason", "the demo"),
+			[]string{"Waits for an approval by: approver"}, "€15.60"},
+		"too long says the most": {form("size", "h100", "lease", "30d"), []string{"Cannot start like this", "at most 3 d",
+			"instead"}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +113,11 @@ func TestTheSummarySaysWhyItWaits(t *testing.T) {
 		change func(*inventory.Node)
 		want   []string
 	}{
-		"all held":           {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") }, []string{"Waits for a place", "in use"}},
-		"on a closed node":   {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
-		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable }, []string{"processors beside"}},
+		"all held": {func(n *inventory.Node) { hold(n, "nvidia.com/mig-1g.10gb") },
+			[]string{"Waits for a place", "in use"}},
+		"on a closed node": {func(n *inventory.Node) { n.Cordoned = true }, []string{"nodes that take nothing new"}},
+		"processors missing": {func(n *inventory.Node) { n.CPU.Requested = n.CPU.Allocatable },
+			[]string{"processors beside"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +149,8 @@ func hold(n *inventory.Node, resource string) {
 
 func TestWithoutScriptsTheSummaryIsThePage(t *testing.T) {
 	t.Parallel()
-	doc := read(t, webtest.Busy().Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h", "kind", "endpoint")), http.StatusOK)
+	doc := read(t, webtest.Busy().Post(webtest.Anna, "/start/summary", form("reason", "kept as typed", "preset", "2h",
+		"kind", "endpoint")), http.StatusOK)
 	if got := doc.Find("textarea[name=reason]").Text(); got != "kept as typed" {
 		t.Errorf("what was typed stays, got %q", got)
 	}
@@ -224,8 +234,8 @@ func TestWhatIsWrongComesBack(t *testing.T) {
 	}
 }
 
-// TestAFormThatWasSentIsNotSentAgainWithOtherContents: back in the browser, another size, send. The key of the form is the old one, so nothing was started and the reader was
-// led to what they had before.
+// TestAFormThatWasSentIsNotSentAgainWithOtherContents: back in the browser, another size, send. The key of the form is
+// the old one, so nothing was started and the reader was led to what they had before.
 func TestAFormThatWasSentIsNotSentAgainWithOtherContents(t *testing.T) {
 	t.Parallel()
 	w := webtest.Empty()

@@ -26,17 +26,22 @@ func (w *Web) storage(k call) (view, error) {
 	}
 	say := k.words
 	m := storage.ListModel{Filter: ui.FilterBarModel{Action: "/storage", Label: say.S("storage.filter"), Client: "volumes",
-		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"), Placeholder: say.S("storage.filter")},
+		Search: &ui.FieldModel{ID: "storage-filter", Name: "q", Kind: ui.SearchField, Label: say.S("storage.filter"),
+			Placeholder: say.S("storage.filter")},
 		Switch: &ui.TabsModel{Label: say.S("home.whose"), Items: []ui.TabModel{
-			{Label: say.S("home.scope_mine"), Href: "/storage", Current: onlyMine, Test: "scope-mine"}, {Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: !onlyMine, Test: "scope-team"}}}}}
+			{Label: say.S("home.scope_mine"), Href: "/storage", Current: onlyMine, Test: "scope-mine"},
+			{Label: say.S("home.scope_team"), Href: "/storage?scope=team", Current: !onlyMine, Test: "scope-team"}}}}}
 	for _, v := range volumes {
 		m.Rows = append(m.Rows, w.volumeRow(k, v, names))
 	}
 	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("storage.empty"), Lines: []string{say.S("storage.empty_why")}, Test: "empty", Level: 3}
+		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("storage.empty"),
+			Lines: []string{say.S("storage.empty_why")}, Test: "empty", Level: 3}
 	}
-	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " + keptFor(say, w.Workloads.Keep)}, List: m}
-	return view{title: p.Header.Title, nav: "/storage", body: storage.Page(p), parts: []part{{id: "storage-list", draw: func(words) templ.Component { return storage.List(m) }}}}, nil
+	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
+		keptFor(say, w.Workloads.Keep)}, List: m}
+	return view{title: p.Header.Title, nav: "/storage", body: storage.Page(p),
+		parts: []part{{id: "storage-list", draw: func(words) templ.Component { return storage.List(m) }}}}, nil
 }
 
 // workloadNames are the workloads that the reader may see, by id.
@@ -61,8 +66,10 @@ func volumePath(name string) string { return "/storage/" + name + "/delete" }
 
 func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workload.Workload) storage.RowModel {
 	say := k.words
-	row := storage.RowModel{Row: ui.RowModel{ID: "volume-" + slug(v.Name), Test: "volume-row"}, Name: ui.StackModel{Title: v.Name, Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Icon: "storage"},
-		Size: say.gib(float64(v.GiB)), Created: say.around(v.CreatedAt), State: ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept"), Test: "state"}}
+	row := storage.RowModel{Row: ui.RowModel{ID: "volume-" + slug(v.Name), Test: "volume-row"},
+		Name: ui.StackModel{Title: v.Name, Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Icon: "storage"},
+		Size: say.gib(float64(v.GiB)), Created: say.around(v.CreatedAt),
+		State: ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept"), Test: "state"}}
 	if v.OfTeam() {
 		row.Name.Title, row.Name.Href = workload.SharedDir+"/"+v.Share.Name, teamVolumesPath(v.Tenant)
 		row.State = ui.StateModel{Kind: ui.Info, Word: say.S("storage.of_team"), Test: "state"}
@@ -79,11 +86,13 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 	}
 	if !until.IsZero() && identity.Can(k.actor, identity.KeepVolume, v.Thing()) {
 		row.Actions = append(row.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: "/storage/" + v.Name + "/keep",
-			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep", Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", v.Name)}}}})
+			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
+				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", v.Name)}}}})
 	}
 	user, known := names[v.Workload]
 	if known {
-		row.User = &ui.LinkButtonModel{Label: user.Name, Href: workloadPath(user.ID), Kind: ui.LinkLike, Small: true, Test: "volume-user"}
+		row.User = &ui.LinkButtonModel{Label: user.Name, Href: workloadPath(user.ID), Kind: ui.LinkLike, Small: true,
+			Test: "volume-user"}
 	}
 	switch {
 	case v.Deleted:
@@ -96,7 +105,8 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 		return row
 	}
 	if identity.Can(k.actor, identity.DeleteVolume, v.Thing()) {
-		row.Actions = append(row.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
+		row.Actions = append(row.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"),
+			Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
 	}
 	return row
 }
@@ -117,11 +127,13 @@ func (w *Web) volumeDeleteAsk(k call) (view, error) {
 
 func volumeAsk(say words, v workload.Volume) workloadview.AskModel {
 	return workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", v.Name), Crumbs: []ui.CrumbModel{{Label: say.S("storage.title"), Href: "/storage"}, {Label: v.Name}}},
-		Lead:   say.S("storage.delete_lead"),
-		Loses:  []string{say.S("storage.loses", "Size", say.gib(float64(v.GiB)), "Owner", v.OwnerName)},
-		Form:   ui.FormModel{ID: "ask-volume", Action: volumePath(v.Name), Test: "volume-delete-form"},
-		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "volume-delete-confirm"},
+		Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", v.Name),
+			Crumbs: []ui.CrumbModel{{Label: say.S("storage.title"), Href: "/storage"}, {Label: v.Name}}},
+		Lead:  say.S("storage.delete_lead"),
+		Loses: []string{say.S("storage.loses", "Size", say.gib(float64(v.GiB)), "Owner", v.OwnerName)},
+		Form:  ui.FormModel{ID: "ask-volume", Action: volumePath(v.Name), Test: "volume-delete-form"},
+		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
+			Test: "volume-delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: "/storage", Kind: ui.LinkLike},
 	}
 }

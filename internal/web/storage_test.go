@@ -20,7 +20,8 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	if label, _ := doc.Find("[data-test=volume-keep]").Attr("aria-label"); label != "Keep datasets-kept longer" {
 		t.Errorf("want the button to name what it keeps, got %q", label)
 	}
-	if n := read(t, w.Get(webtest.Dora, "/storage?scope=team"), http.StatusOK).Find("[data-test=volume-keep]").Length(); n != 0 {
+	if n := read(t, w.Get(webtest.Dora, "/storage?scope=team"),
+		http.StatusOK).Find("[data-test=volume-keep]").Length(); n != 0 {
 		t.Errorf("want no button for administrators, got %d", n)
 	}
 	if got := w.Post(webtest.Dora, "/storage/datasets-kept/keep", nil).Code; got != http.StatusForbidden {
@@ -29,7 +30,8 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 	if to := wantRedirect(t, w.Post(webtest.Anna, "/storage/datasets-kept/keep", nil)); to != "/storage" {
 		t.Errorf("want the list again, got %s", to)
 	}
-	if v := w.Vols["datasets-kept"]; !v.WarnedAt.IsZero() || w.WorkloadService.Keep.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
+	if v := w.Vols["datasets-kept"]; !v.WarnedAt.IsZero() ||
+		w.WorkloadService.Keep.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
 		t.Errorf("want the time to begin anew, got %+v", v)
 	}
 	w.WorkloadService.Keep = workload.Keeping{}

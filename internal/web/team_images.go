@@ -36,7 +36,8 @@ func teamTabs(say words, team, current string) ui.TabsModel {
 
 // teamCrumbs lead to one side of a team.
 func teamCrumbs(say words, e tenant.Entry, title string) []ui.CrumbModel {
-	return []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display(), Href: teamPath(e.Name)}, {Label: title}}
+	return []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display(), Href: teamPath(e.Name)},
+		{Label: title}}
 }
 
 // teamImages answers: which images has the team of its own; and for owners: what can I change.
@@ -66,13 +67,15 @@ func (w *Web) teamImagesView(k call, team string, draft tenant.ImageDraft, probl
 	}
 	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team})
 	title := say.S("team.images")
-	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: teamCrumbs(say, e, title)},
+	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
+		Crumbs: teamCrumbs(say, e, title)},
 		Tabs: teamTabs(say, team, teamImagesPath(team)), Errors: formErrors(say, problems)}
 	for _, o := range own {
 		m.Images = append(m.Images, w.teamImage(say, e, o, changes))
 	}
 	if len(own) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "image", Title: say.S("team.images_none"), Lines: []string{say.S("team.images_none_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "image", Title: say.S("team.images_none"),
+			Lines: []string{say.S("team.images_none_why")}, Level: 3, Test: "empty"}
 	}
 	if changes {
 		m.Change = w.teamImageForm(say, e, draft, problems)
@@ -81,12 +84,16 @@ func (w *Web) teamImagesView(k call, team string, draft tenant.ImageDraft, probl
 }
 
 // imageStates are how the states of a team's image look.
-var imageStates = map[tenant.ImageState]ui.Kind{tenant.ImageOffered: ui.OK, tenant.ImageRetired: ui.Off, tenant.ImageNotAllowed: ui.Warning, tenant.ImageUnlike: ui.Warning}
+var imageStates = map[tenant.ImageState]ui.Kind{tenant.ImageOffered: ui.OK, tenant.ImageRetired: ui.Off,
+	tenant.ImageNotAllowed: ui.Warning, tenant.ImageUnlike: ui.Warning}
 
 func (w *Web) teamImage(say words, e tenant.Entry, o tenant.Own, changes bool) teamview.ImageModel {
-	m := teamview.ImageModel{Row: ui.RowModel{ID: "image-" + o.Name, Test: "image-row"}, Name: ui.StackModel{Title: o.Title, Detail: o.Note, Icon: "image"},
-		Reference: ui.CopyModel{Value: o.Reference, Shown: shortReference(o.Reference), Label: say.S("team.col_reference"), Test: "reference"},
-		State:     ui.StateModel{Kind: imageStates[o.State], Word: say.S("team.image_" + string(o.State)), Test: "state"}, Kind: o.Like}
+	m := teamview.ImageModel{Row: ui.RowModel{ID: "image-" + o.Name, Test: "image-row"},
+		Name: ui.StackModel{Title: o.Title, Detail: o.Note, Icon: "image"},
+		Reference: ui.CopyModel{Value: o.Reference, Shown: shortReference(o.Reference), Label: say.S("team.col_reference"),
+			Test: "reference"},
+		State: ui.StateModel{Kind: imageStates[o.State], Word: say.S("team.image_" + string(o.State)), Test: "state"},
+		Kind:  o.Like}
 	if o.State != tenant.ImageOffered {
 		m.State.Detail = say.S("team.image_" + string(o.State) + "_why")
 	}
@@ -96,17 +103,21 @@ func (w *Web) teamImage(say words, e tenant.Entry, o tenant.Own, changes bool) t
 	if !changes {
 		return m
 	}
-	m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("team.image_edit"), Href: teamImagesPath(e.Name) + "?edit=" + url.QueryEscape(o.Name) + "#image", Kind: ui.Secondary, Small: true, Test: "edit"}}}
+	m.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("team.image_edit"), Href: teamImagesPath(e.Name) +
+		"?edit=" + url.QueryEscape(o.Name) + "#image", Kind: ui.Secondary, Small: true, Test: "edit"}}}
 	verb, label := "retire", say.S("team.image_retire")
 	if o.Retired {
 		verb, label = "offer", say.S("team.image_offer")
 	}
-	m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: teamImagePath(e.Name, o.Name) + "/" + verb, Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Small: true, Test: verb}}})
+	m.Actions = append(m.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: teamImagePath(e.Name, o.Name) + "/" +
+		verb, Button: ui.ButtonModel{Label: label, Kind: ui.Secondary, Small: true, Test: verb}}})
 	return m
 }
 
-func (w *Web) teamImageForm(say words, e tenant.Entry, d tenant.ImageDraft, problems []fault.Field) *teamview.ImageFormModel {
-	m := &teamview.ImageFormModel{Title: say.S("team.image_add"), Lead: say.S("team.image_lead"), Form: ui.FormModel{ID: "image-form", Action: teamImagesPath(e.Name), Test: "image-form"},
+func (w *Web) teamImageForm(say words, e tenant.Entry, d tenant.ImageDraft,
+	problems []fault.Field) *teamview.ImageFormModel {
+	m := &teamview.ImageFormModel{Title: say.S("team.image_add"), Lead: say.S("team.image_lead"),
+		Form: ui.FormModel{ID: "image-form", Action: teamImagesPath(e.Name), Test: "image-form"},
 		Save: ui.ButtonModel{Label: say.S("team.image_add_send"), Kind: ui.Primary, Icon: "plus", Test: "image-save"}}
 	if !d.New {
 		m.Title, m.Form.Action = say.S("team.image_change", "Title", d.Title), teamImagePath(e.Name, d.Name)
@@ -115,15 +126,20 @@ func (w *Web) teamImageForm(say words, e tenant.Entry, d tenant.ImageDraft, prob
 	}
 	hint, allowed := say.S("team.image_reference_hint"), w.Site().Directory.Allowed(e.Name)
 	if len(allowed) == 0 {
-		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.image_none_allowed"), Body: say.S("team.image_none_allowed_why"), Test: "none-allowed"})
+		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.image_none_allowed"),
+			Body: say.S("team.image_none_allowed_why"), Test: "none-allowed"})
 	} else {
 		hint += " " + say.S("team.image_allowed", "Allowed", strings.Join(allowed, ", "))
 	}
 	m.Fields = []ui.FieldModel{
-		{ID: "title", Name: "title", Label: say.S("team.image_title"), Hint: say.S("team.image_title_hint"), Value: d.Title, Required: true, MaxLength: 80, Autocomplete: "off", Test: "image-title"},
-		{ID: "reference", Name: "reference", Label: say.S("team.col_reference"), Hint: hint, Value: d.Reference, Required: true, MaxLength: 400, Mono: true, Autocomplete: "off", Test: "image-reference"},
-		{ID: "like", Name: "like", Kind: ui.SelectField, Label: say.S("team.image_like"), Hint: say.S("team.image_like_hint"), Value: d.Like, Options: w.likes(say, e.Name), Test: "image-like"},
-		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.image_note_hint"), Value: d.Note, MaxLength: 300, Autocomplete: "off", Test: "image-note"}}
+		{ID: "title", Name: "title", Label: say.S("team.image_title"), Hint: say.S("team.image_title_hint"), Value: d.Title,
+			Required: true, MaxLength: 80, Autocomplete: "off", Test: "image-title"},
+		{ID: "reference", Name: "reference", Label: say.S("team.col_reference"), Hint: hint, Value: d.Reference,
+			Required: true, MaxLength: 400, Mono: true, Autocomplete: "off", Test: "image-reference"},
+		{ID: "like", Name: "like", Kind: ui.SelectField, Label: say.S("team.image_like"), Hint: say.S("team.image_like_hint"),
+			Value: d.Like, Options: w.likes(say, e.Name), Test: "image-like"},
+		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.image_note_hint"), Value: d.Note,
+			MaxLength: 300, Autocomplete: "off", Test: "image-note"}}
 	for i := range m.Fields {
 		for _, p := range problems {
 			if p.Name == m.Fields[i].Name || p.Name == "name" && i == 0 { // a new image is named after its title
@@ -139,7 +155,8 @@ func (w *Web) likes(say words, team string) []ui.OptionModel {
 	var options []ui.OptionModel
 	for _, i := range w.Site().Catalog.Images {
 		if i.OfferedTo(team) {
-			options = append(options, ui.OptionModel{Value: i.Name, Label: say.S("team.image_kind", "Kind", i18n.T("kind."+string(i.Kind)), "Like", i.Title)})
+			options = append(options, ui.OptionModel{Value: i.Name, Label: say.S("team.image_kind", "Kind",
+				i18n.T("kind."+string(i.Kind)), "Like", i.Title)})
 		}
 	}
 	return options
@@ -148,7 +165,9 @@ func (w *Web) likes(say words, team string) []ui.OptionModel {
 // teamImageSave adds an image or changes one. A new one is named after its title.
 func (w *Web) teamImageSave(c echo.Context) error {
 	k, team := w.callOf(c), c.Param("name")
-	d := tenant.ImageDraft{New: c.Param("image") == "", Image: tenant.Image{Name: c.Param("image"), Title: c.FormValue("title"), Reference: c.FormValue("reference"), Like: c.FormValue("like"), Note: c.FormValue("note")}}
+	d := tenant.ImageDraft{New: c.Param("image") == "", Image: tenant.Image{Name: c.Param("image"),
+		Title: c.FormValue("title"), Reference: c.FormValue("reference"), Like: c.FormValue("like"),
+		Note: c.FormValue("note")}}
 	if d.New {
 		d.Name = request.Slug(d.Title)
 	}

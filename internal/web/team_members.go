@@ -26,15 +26,18 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 	}
 	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Thing{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: teamTabs(say, e.Name, teamPath(e.Name)), Errors: formErrors(say, problems),
-		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}
+		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
+			Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}
 	if e.Disabled {
-		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"), Test: "disabled"})
+		m.Notices = append(m.Notices, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"),
+			Body: say.S("team.disabled_why"), Test: "disabled"})
 	}
 	for _, member := range members {
 		m.Members = append(m.Members, memberModel(say, e.Name, member, manages))
 	}
 	if len(members) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.nobody"), Lines: []string{say.S("team.nobody_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.nobody"), Lines: []string{say.S("team.nobody_why")},
+			Level: 3, Test: "empty"}
 	}
 	if manages {
 		if m.Manage, err = w.teamManage(k, e, problems); err != nil {
@@ -45,13 +48,15 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 }
 
 func memberModel(say words, team string, member tenant.Membership, manages bool) teamview.MemberModel {
-	m := teamview.MemberModel{Person: ui.StackModel{Title: member.Person.Name, Detail: member.Person.Email}, Role: say.Say(roleWord(member.Role)), From: say.S("team.from_group", "Group", member.Group)}
+	m := teamview.MemberModel{Person: ui.StackModel{Title: member.Person.Name, Detail: member.Person.Email},
+		Role: say.Say(roleWord(member.Role)), From: say.S("team.from_group", "Group", member.Group)}
 	if member.Group != "" {
 		return m
 	}
 	m.From = say.S("team.from_hand", "By", member.By)
 	if manages {
-		m.Remove = &ui.PostButtonModel{Action: teamPath(team) + "/members/" + string(member.Person.ID) + "/" + string(member.Role) + "/remove",
+		m.Remove = &ui.PostButtonModel{Action: teamPath(team) + "/members/" + string(member.Person.ID) + "/" +
+			string(member.Role) + "/remove",
 			Button: ui.ButtonModel{Label: say.S("team.remove"), Kind: ui.DangerSecondary, Small: true, Test: "remove"}}
 	}
 	return m
@@ -60,8 +65,9 @@ func memberModel(say words, team string, member tenant.Membership, manages bool)
 func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamview.ManageModel, error) {
 	say, typed := k.words, k.get("q")
 	m := &teamview.ManageModel{Search: peopleSearch(say, teamPath(e.Name), typed), TokenLead: say.S("team.tokens_lead"),
-		Defaults: ui.FormModel{ID: "defaults", Action: teamPath(e.Name) + "/defaults", Test: "defaults-form"}, Fields: w.defaultFields(say, e, problems),
-		Save: ui.ButtonModel{Label: say.S("team.defaults_save"), Kind: ui.Primary, Test: "defaults-save"}}
+		Defaults: ui.FormModel{ID: "defaults", Action: teamPath(e.Name) + "/defaults", Test: "defaults-form"},
+		Fields:   w.defaultFields(say, e, problems),
+		Save:     ui.ButtonModel{Label: say.S("team.defaults_save"), Kind: ui.Primary, Test: "defaults-save"}}
 	found, err := w.Tenants.Search(k.ctx, k.actor, e.Name, typed)
 	if err != nil {
 		return nil, err
@@ -72,9 +78,11 @@ func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamv
 	for _, p := range found {
 		id := "role-" + slug(string(p.ID))
 		m.Found = append(m.Found, teamview.FoundModel{Person: ui.StackModel{Title: p.Name, Detail: p.Email, Icon: "team"},
-			Form: ui.FormModel{Action: teamPath(e.Name) + "/members", Hidden: []ui.HiddenModel{{Name: "person", Value: string(p.ID)}}, Test: "found"},
-			Role: ui.FieldModel{ID: id, Name: "role", Kind: ui.SelectField, Label: say.S("team.col_role"), Value: string(identity.Developer), Options: roleOptions(say), Test: "role"},
-			Add:  ui.ButtonModel{Label: say.S("team.add_person", "Name", p.Name), Kind: ui.Secondary, Icon: "plus", Test: "add"}})
+			Form: ui.FormModel{Action: teamPath(e.Name) + "/members",
+				Hidden: []ui.HiddenModel{{Name: "person", Value: string(p.ID)}}, Test: "found"},
+			Role: ui.FieldModel{ID: id, Name: "role", Kind: ui.SelectField, Label: say.S("team.col_role"),
+				Value: string(identity.Developer), Options: roleOptions(say), Test: "role"},
+			Add: ui.ButtonModel{Label: say.S("team.add_person", "Name", p.Name), Kind: ui.Secondary, Icon: "plus", Test: "add"}})
 	}
 	tokens, err := w.Tenants.Tokens(k.ctx, k.actor, e.Name)
 	if err != nil {
@@ -98,7 +106,8 @@ func roleOptions(say words) []ui.OptionModel {
 }
 
 func heldToken(say words, team string, t tenant.HeldToken) teamview.TokenModel {
-	m := teamview.TokenModel{Name: ui.StackModel{Title: t.Name, Detail: identity.TokenPrefix + t.ID, Icon: "key"}, Holder: t.Holder.Name, Expires: say.around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
+	m := teamview.TokenModel{Name: ui.StackModel{Title: t.Name, Detail: identity.TokenPrefix + t.ID, Icon: "key"},
+		Holder: t.Holder.Name, Expires: say.around(t.ExpiresAt), Used: ui.TimeModel{Words: say.S("account.never")},
 		Revoke: ui.PostButtonModel{Action: teamPath(team) + "/tokens/" + t.ID + "/revoke",
 			Button: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "revoke"}}}
 	if !t.LastUsedAt.IsZero() {
@@ -122,9 +131,12 @@ func (w *Web) defaultFields(say words, e tenant.Entry, problems []fault.Field) [
 		}
 	}
 	fields := []ui.FieldModel{
-		{ID: "size", Name: "size", Kind: ui.SelectField, Label: say.S("team.default_size"), Value: e.Defaults.Size, Options: sizes, Test: "default-size"},
-		{ID: "image", Name: "image", Kind: ui.SelectField, Label: say.S("team.default_image"), Value: e.Defaults.Image, Options: images, Test: "default-image"},
-		{ID: "lease", Name: "lease", Label: say.S("team.default_lease"), Hint: say.S("team.default_lease_hint"), Value: e.Defaults.Lease, Short: true, MaxLength: 32, Autocomplete: "off", Test: "default-lease"}}
+		{ID: "size", Name: "size", Kind: ui.SelectField, Label: say.S("team.default_size"), Value: e.Defaults.Size,
+			Options: sizes, Test: "default-size"},
+		{ID: "image", Name: "image", Kind: ui.SelectField, Label: say.S("team.default_image"), Value: e.Defaults.Image,
+			Options: images, Test: "default-image"},
+		{ID: "lease", Name: "lease", Label: say.S("team.default_lease"), Hint: say.S("team.default_lease_hint"),
+			Value: e.Defaults.Lease, Short: true, MaxLength: 32, Autocomplete: "off", Test: "default-lease"}}
 	for i := range fields {
 		for _, p := range problems {
 			if p.Name == fields[i].Name {
@@ -165,19 +177,22 @@ func (w *Web) actorStays(k call, name string) bool {
 
 func (w *Web) memberAdd(c echo.Context) error {
 	k := w.callOf(c)
-	err := w.Tenants.AddMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.FormValue("person")), identity.Role(c.FormValue("role")))
+	err := w.Tenants.AddMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.FormValue("person")),
+		identity.Role(c.FormValue("role")))
 	return w.teamChanged(c, k, "member-added", err)
 }
 
 func (w *Web) memberRemove(c echo.Context) error {
 	k := w.callOf(c)
-	err := w.Tenants.RemoveMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.Param("person")), identity.Role(c.Param("role")))
+	err := w.Tenants.RemoveMember(k.ctx, k.actor, c.Param("name"), identity.PersonID(c.Param("person")),
+		identity.Role(c.Param("role")))
 	return w.teamChanged(c, k, "member-removed", err)
 }
 
 func (w *Web) teamDefaults(c echo.Context) error {
 	k := w.callOf(c)
-	_, err := w.Tenants.SaveDefaults(k.ctx, k.actor, c.Param("name"), tenant.Defaults{Size: c.FormValue("size"), Image: c.FormValue("image"), Lease: c.FormValue("lease")})
+	_, err := w.Tenants.SaveDefaults(k.ctx, k.actor, c.Param("name"), tenant.Defaults{Size: c.FormValue("size"),
+		Image: c.FormValue("image"), Lease: c.FormValue("lease")})
 	return w.teamChanged(c, k, "tenant-saved", err)
 }
 

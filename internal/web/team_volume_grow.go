@@ -63,10 +63,14 @@ func (w *Web) teamVolumeGrowView(k call, team, name, typed string, problems []fa
 	if room := roomOf(volumes, v.Cluster, class); room.Most > 0 {
 		hint += " " + say.S("team.volume_room", "Taken", say.gib(float64(room.Taken)), "Limit", say.gib(float64(room.Most)))
 	}
-	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", workload.SharedDir+"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("team.volume_grow_title", "Name", workload.SharedDir+
+		"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
 		Lead: say.S("team.volume_grow_lead"), Errors: formErrors(say, problems),
-		Form:   ui.FormModel{ID: "grow-volume", Action: teamVolumePath(team, name, "grow"), Test: "volume-grow-form", Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(v.GiB)}}},
-		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"), Hint: hint, Unit: "GiB", Value: orElse(typed, strconv.Itoa(v.GiB)), Min: strconv.Itoa(v.GiB + 1), Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib", Error: wrongIn(say, problems, "gib")}},
+		Form: ui.FormModel{ID: "grow-volume", Action: teamVolumePath(team, name, "grow"), Test: "volume-grow-form",
+			Hidden: []ui.HiddenModel{{Name: "from", Value: strconv.Itoa(v.GiB)}}},
+		Fields: []ui.FieldModel{{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("team.volume_new_size"),
+			Hint: hint, Unit: "GiB", Value: orElse(typed, strconv.Itoa(v.GiB)), Min: strconv.Itoa(v.GiB + 1),
+			Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib", Error: wrongIn(say, problems, "gib")}},
 		Button: ui.ButtonModel{Label: say.S("team.volume_grow"), Kind: ui.Primary, Test: "volume-grow-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
 	out := askView(m)
@@ -85,7 +89,8 @@ func roomOf(volumes []workload.TeamVolume, cluster string, class workload.Class)
 
 func (w *Web) teamVolumeGrow(c echo.Context) error {
 	k, team, name, typed := w.callOf(c), c.Param("name"), c.Param("volume"), c.FormValue("gib")
-	_, err := w.Workloads.GrowVolume(k.ctx, k.actor, workload.Growth{Team: team, Name: name, From: gibTyped(c.FormValue("from")), GiB: gibTyped(typed)})
+	_, err := w.Workloads.GrowVolume(k.ctx, k.actor, workload.Growth{Team: team, Name: name,
+		From: gibTyped(c.FormValue("from")), GiB: gibTyped(typed)})
 	if err == nil {
 		return w.done(c, "volume-grown", teamVolumesPath(team))
 	}

@@ -7,18 +7,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/views/ui"
 )
 
-// volumeStates say how it is with a volume of a team, the most urgent first: that it goes, that it did not grow, and what its cluster says of its claim.
+// volumeStates say how it is with a volume of a team, the most urgent first: that it goes, that it did not grow, and
+// what its cluster says of its claim.
 func volumeStates(say words, v workload.TeamVolume) []ui.StateModel {
 	var list []ui.StateModel
 	if v.Going() {
-		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"), Detail: say.S("team.volume_goes_why", "At", say.at(v.GoesAt).Exact), Test: "going"})
+		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"),
+			Detail: say.S("team.volume_goes_why", "At", say.at(v.GoesAt).Exact), Test: "going"})
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
 		detail := say.S("team.volume_not_grown_to", "Size", say.gib(float64(v.Refused.GiB))) + " " + say.say(because)
 		if v.Refused.Words != "" {
 			detail += " " + say.S("team.volume_api_says", "Words", v.Refused.Words)
 		}
-		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown"), Detail: detail, Test: "not-grown"})
+		list = append(list, ui.StateModel{Kind: ui.Danger, Word: say.S("team.volume_not_grown"), Detail: detail,
+			Test: "not-grown"})
 	}
 	return append(list, claimState(say, v))
 }
@@ -53,7 +56,8 @@ func claimState(say words, v workload.TeamVolume) ui.StateModel {
 		m.Detail = say.S("team.volume_unused_why")
 	}
 	if v.Grows() {
-		m.Kind, m.Word, m.Detail = ui.Progress, say.S("team.claim_growing"), say.S("team.claim_growing_why", "Has", say.gib(workload.GiBOf(c.Has)), "Wanted", say.gib(float64(v.GiB)))
+		m.Kind, m.Word, m.Detail = ui.Progress, say.S("team.claim_growing"), say.S("team.claim_growing_why", "Has",
+			say.gib(workload.GiBOf(c.Has)), "Wanted", say.gib(float64(v.GiB)))
 	}
 	if !c.Reason.IsZero() {
 		m.Detail = strings.TrimSpace(say.say(c.Reason))

@@ -26,7 +26,8 @@ type volumeForm struct{ name, class, gib, readOnly, note string }
 
 func (f volumeForm) draft(team string) workload.ShareDraft {
 	cluster, class, _ := strings.Cut(f.class, "/")
-	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gibTyped(f.gib), ReadOnly: f.readOnly != "", Note: f.note}
+	return workload.ShareDraft{Team: team, Name: f.name, Cluster: cluster, Class: class, GiB: gibTyped(f.gib),
+		ReadOnly: f.readOnly != "", Note: f.note}
 }
 
 // teamVolumes answers: which storage does the team share, and who has it; and for owners: what can I change.
@@ -45,13 +46,15 @@ func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []faul
 	}
 	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team})
 	title := say.S("team.volumes")
-	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"), Crumbs: teamCrumbs(say, e, title)},
+	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
+		Crumbs: teamCrumbs(say, e, title)},
 		Tabs: teamTabs(say, team, teamVolumesPath(team)), Errors: formErrors(say, problems)}
 	for _, v := range volumes {
 		m.Volumes = append(m.Volumes, teamVolume(say, v, changes))
 	}
 	if len(volumes) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"), Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "storage", Title: say.S("team.volumes_none"),
+			Lines: []string{say.S("team.volumes_none_why")}, Level: 3, Test: "empty"}
 	}
 	if changes {
 		m.Add = teamVolumeForm(say, team, w.Workloads.Sharing(), volumes, f, problems)
@@ -73,8 +76,11 @@ func accessWords(say words, s workload.TeamShare) (word, about string) {
 
 func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeModel {
 	access, about := accessWords(say, v.Share)
-	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"}, Size: volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about,
-		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name, Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)), Icon: "storage"}}
+	m := teamview.VolumeModel{Row: ui.RowModel{ID: "volume-" + v.Share.Name, Test: "team-volume"},
+		Size: volumeSize(say, v), States: volumeStates(say, v), Access: access, About: about,
+		Name: ui.StackModel{Title: workload.SharedDir + "/" + v.Share.Name,
+			Detail: strings.TrimSpace(v.Share.Note + " " + say.S("team.volume_by", "Cluster", v.Cluster, "By", v.OwnerName)),
+			Icon:   "storage"}}
 	m.Used = say.S("team.volume_unused")
 	if len(v.Users) > 0 {
 		m.Used = say.S("team.volume_used", "Count", len(v.Users))
@@ -84,7 +90,8 @@ func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeM
 		if !u.Observed.PodPresent {
 			label = say.S("team.volume_user_still", "User", label)
 		}
-		m.Users = append(m.Users, ui.LinkButtonModel{Label: label, Href: workloadPath(u.ID), Kind: ui.LinkLike, Small: true, Test: "user"})
+		m.Users = append(m.Users, ui.LinkButtonModel{Label: label, Href: workloadPath(u.ID), Kind: ui.LinkLike, Small: true,
+			Test: "user"})
 	}
 	if changes {
 		m.Actions = teamVolumeActions(say, v)
@@ -97,18 +104,25 @@ func teamVolumeActions(say words, v workload.TeamVolume) []ui.ActionModel {
 	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", name)} }
 	if v.Going() {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: teamVolumePath(v.Tenant, name, "restore"),
-			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore", Attrs: labelled("team.volume_restore_name")}}}}
+			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
+				Attrs: labelled("team.volume_restore_name")}}}}
 	}
 	return []ui.ActionModel{
-		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: teamVolumePath(v.Tenant, name, "grow"), Kind: ui.Secondary, Small: true, Test: "grow", Attrs: labelled("team.volume_grow_name")}},
-		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
+		{Link: &ui.LinkButtonModel{Label: say.S("team.volume_grow"), Href: teamVolumePath(v.Tenant, name, "grow"),
+			Kind: ui.Secondary, Small: true, Test: "grow", Attrs: labelled("team.volume_grow_name")}},
+		{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"), Href: teamVolumeDeletePath(v.Tenant, name),
+			Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "delete", Attrs: labelled("team.volume_delete_name")}}}
 }
 
-func teamVolumeForm(say words, team string, s workload.Sharing, volumes []workload.TeamVolume, f volumeForm, problems []fault.Field) *teamview.ImageFormModel {
-	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"), Form: ui.FormModel{ID: "volume-form", Action: teamVolumesPath(team), Test: "volume-form"},
-		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save", Disabled: len(s.Offered) == 0}}
+func teamVolumeForm(say words, team string, s workload.Sharing, volumes []workload.TeamVolume, f volumeForm,
+	problems []fault.Field) *teamview.ImageFormModel {
+	m := &teamview.ImageFormModel{Title: say.S("team.volume_add"), Lead: say.S("team.volume_lead"),
+		Form: ui.FormModel{ID: "volume-form", Action: teamVolumesPath(team), Test: "volume-form"},
+		Save: ui.ButtonModel{Label: say.S("team.volume_add_send"), Kind: ui.Primary, Icon: "plus", Test: "volume-save",
+			Disabled: len(s.Offered) == 0}}
 	if len(s.Offered) == 0 {
-		m.Notices = []ui.NoticeModel{{Kind: ui.Warning, Title: say.S("team.volume_none_offered"), Body: say.S("team.volume_none_offered_why"), Test: "none-offered"}}
+		m.Notices = []ui.NoticeModel{{Kind: ui.Warning, Title: say.S("team.volume_none_offered"),
+			Body: say.S("team.volume_none_offered_why"), Test: "none-offered"}}
 		m.Save.Why = say.S("team.volume_none_offered")
 	}
 	var classes []ui.OptionModel
@@ -117,17 +131,24 @@ func teamVolumeForm(say words, team string, s workload.Sharing, volumes []worklo
 		word, _ := accessWords(say, workload.TeamShare{Access: o.Access})
 		label := []string{o.Cluster, o.Name, word}
 		if room := roomOf(volumes, o.Cluster, o.Class); room.Most > 0 {
-			label = append(label, say.S("team.volume_left", "Left", say.gib(float64(room.Left())), "Limit", say.gib(float64(room.Most))))
+			label = append(label, say.S("team.volume_left", "Left", say.gib(float64(room.Left())), "Limit",
+				say.gib(float64(room.Most))))
 		}
 		classes = append(classes, ui.OptionModel{Value: o.Cluster + "/" + o.Name, Label: strings.Join(label, " · ")})
 		most = max(most, s.Most(o.Class))
 	}
 	m.Fields = []ui.FieldModel{
-		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name, Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
-		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"), Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
-		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint", "Limit", say.gib(float64(most))), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(most), Required: true, Short: true, Test: "volume-gib"},
-		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"), Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
-		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note, MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
+		{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("team.volume_name_hint"), Value: f.name,
+			Required: true, MaxLength: 30, Short: true, Autocomplete: "off", Test: "volume-name"},
+		{ID: "class", Name: "class", Kind: ui.SelectField, Label: say.S("team.volume_class"),
+			Hint: say.S("team.volume_class_hint"), Value: f.class, Options: classes, Test: "volume-class"},
+		{ID: "gib", Name: "gib", Kind: ui.NumberField, Label: say.S("storage.col_size"), Hint: say.S("team.volume_size_hint",
+			"Limit", say.gib(float64(most))), Unit: "GiB", Value: f.gib, Min: "1", Max: strconv.Itoa(most), Required: true,
+			Short: true, Test: "volume-gib"},
+		{ID: "readOnly", Name: "readOnly", Kind: ui.CheckboxField, Label: say.S("team.volume_read_only"),
+			Hint: say.S("team.volume_read_only_hint"), Checked: f.readOnly != "", Test: "volume-read-only"},
+		{ID: "note", Name: "note", Label: say.S("team.image_note"), Hint: say.S("team.volume_note_hint"), Value: f.note,
+			MaxLength: 300, Autocomplete: "off", Test: "volume-note"}}
 	for i := range m.Fields {
 		for _, p := range problems {
 			if p.Name == m.Fields[i].Name {
@@ -140,7 +161,8 @@ func teamVolumeForm(say words, team string, s workload.Sharing, volumes []worklo
 
 func (w *Web) teamVolumeAdd(c echo.Context) error {
 	k, team := w.callOf(c), c.Param("name")
-	f := volumeForm{c.FormValue("name"), c.FormValue("class"), c.FormValue("gib"), c.FormValue("readOnly"), c.FormValue("note")}
+	f := volumeForm{c.FormValue("name"), c.FormValue("class"), c.FormValue("gib"), c.FormValue("readOnly"),
+		c.FormValue("note")}
 	_, err := w.Workloads.ShareVolume(k.ctx, k.actor, f.draft(team))
 	if err == nil {
 		return w.done(c, "volume-shared", teamVolumesPath(team))
@@ -170,16 +192,22 @@ func (w *Web) teamVolumeAsk(k call, team, name, typed string, problems []fault.F
 		return view{}, err
 	}
 	say := k.words
-	field := ui.FieldModel{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", name), Value: typed, Required: true, Short: true, Mono: true, Autocomplete: "off", Test: "volume-confirm"}
+	field := ui.FieldModel{ID: "confirm", Name: "confirm", Label: say.S("team.volume_confirm", "Name", name), Value: typed,
+		Required: true, Short: true, Mono: true, Autocomplete: "off", Test: "volume-confirm"}
 	for _, p := range problems {
 		if p.Name == "confirm" {
 			field.Error = say.say(p.Reason)
 		}
 	}
-	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
-		Lead: strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)), Loses: []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))}, Errors: formErrors(say, problems),
-		Form: ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"}, Fields: []ui.FieldModel{field},
-		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "volume-delete-confirm"},
+	m := workloadview.AskModel{Header: ui.HeaderModel{Title: say.S("storage.delete_title", "Name", workload.SharedDir+"/"+
+		name), Crumbs: append(teamCrumbs(say, e, say.S("team.volumes")), ui.CrumbModel{Label: name})},
+		Lead:   strings.TrimSpace(say.S("team.volume_delete_lead") + " " + graceFor(say, w.Workloads.Grace)),
+		Loses:  []string{say.S("team.volume_loses", "Size", say.gib(float64(volumes[i].GiB)))},
+		Errors: formErrors(say, problems),
+		Form:   ui.FormModel{ID: "ask-volume", Action: teamVolumeDeletePath(team, name), Test: "volume-delete-form"},
+		Fields: []ui.FieldModel{field},
+		Button: ui.ButtonModel{Label: say.S("storage.delete"), Kind: ui.DangerPrimary, Icon: "trash",
+			Test: "volume-delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: teamVolumesPath(team), Kind: ui.LinkLike}}
 	out := askView(m)
 	out.nav = "/team"
@@ -221,10 +249,12 @@ func (w *Web) mountsField(k call, form StartForm, problem string) (*ui.FieldMode
 		return nil, err
 	}
 	say := k.words
-	m := &ui.FieldModel{ID: "mounts", Name: "mounts", Kind: ui.CheckboxesField, Label: say.S("start.mounts"), Hint: say.S("start.mounts_hint"), Error: problem, Test: "mounts"}
+	m := &ui.FieldModel{ID: "mounts", Name: "mounts", Kind: ui.CheckboxesField, Label: say.S("start.mounts"),
+		Hint: say.S("start.mounts_hint"), Error: problem, Test: "mounts"}
 	for _, v := range volumes {
 		word, about := accessWords(say, v.Share)
-		m.Options = append(m.Options, ui.OptionModel{Value: v.Share.Name, Label: workload.SharedDir + "/" + v.Share.Name, Hint: strings.Join([]string{say.gib(float64(v.GiB)), v.Cluster, word + ": " + about}, " · "),
+		m.Options = append(m.Options, ui.OptionModel{Value: v.Share.Name, Label: workload.SharedDir + "/" + v.Share.Name,
+			Hint:     strings.Join([]string{say.gib(float64(v.GiB)), v.Cluster, word + ": " + about}, " · "),
 			Selected: slices.Contains(form.Mounts, v.Share.Name), Test: "mount-" + v.Share.Name})
 	}
 	return m, nil

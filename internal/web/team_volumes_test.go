@@ -8,7 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
-// TestSharedStorageSaysHowItIs: each state in a word with what it means, what is old as unknown with what it was, and buttons that fit.
+// TestSharedStorageSaysHowItIs: each state in a word with what it means, what is old as unknown with what it was, and
+// buttons that fit.
 func TestSharedStorageSaysHowItIs(t *testing.T) {
 	t.Parallel()
 	for _, scene := range webtest.Scenes() {

@@ -37,22 +37,27 @@ func (w *Web) tenantsAdmin(k call) (view, error) {
 	say := k.words
 	m := tenants.PageModel{Header: ui.HeaderModel{Title: say.S("tenants.title"), Lead: say.S("tenants.lead")}}
 	if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
-		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("tenants.create"), Href: tenantsPath + "/edit", Icon: "plus", Kind: ui.Primary, Test: "create"}}}
+		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("tenants.create"), Href: tenantsPath +
+			"/edit", Icon: "plus", Kind: ui.Primary, Test: "create"}}}
 	}
 	for _, e := range list {
 		m.Rows = append(m.Rows, tenantRow(say, e))
 	}
 	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.empty"), Lines: []string{say.S("tenants.empty_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.empty"),
+			Lines: []string{say.S("tenants.empty_why")}, Test: "empty"}
 	}
-	return view{title: m.Header.Title, nav: tenantsPath, wide: true, body: tenants.Page(m), parts: []part{{id: "tenants", draw: func(words) templ.Component { return tenants.Page(m) }}}}, nil
+	return view{title: m.Header.Title, nav: tenantsPath, wide: true, body: tenants.Page(m),
+		parts: []part{{id: "tenants", draw: func(words) templ.Component { return tenants.Page(m) }}}}, nil
 }
 
 func tenantRow(say words, e tenant.Entry) tenants.RowModel {
-	r := tenants.RowModel{Name: ui.StackModel{Title: e.Display(), Href: tenantPath(e.Name), Detail: e.Name}, From: tenantFrom(say, e), Space: e.NamespaceName(),
-		State:   ui.StateModel{Kind: ui.OK, Word: say.S("tenants.on"), Test: "state"},
-		Quota:   strings.ReplaceAll(quotaText(e.Quota), "\n", " · "),
-		Members: ui.LinkButtonModel{Label: say.S("team.members"), Href: teamPath(e.Name), Kind: ui.Secondary, Small: true, Test: "members"}}
+	r := tenants.RowModel{Name: ui.StackModel{Title: e.Display(), Href: tenantPath(e.Name), Detail: e.Name},
+		From: tenantFrom(say, e), Space: e.NamespaceName(),
+		State: ui.StateModel{Kind: ui.OK, Word: say.S("tenants.on"), Test: "state"},
+		Quota: strings.ReplaceAll(quotaText(e.Quota), "\n", " · "),
+		Members: ui.LinkButtonModel{Label: say.S("team.members"), Href: teamPath(e.Name), Kind: ui.Secondary, Small: true,
+			Test: "members"}}
 	if e.Disabled {
 		r.State = ui.StateModel{Kind: ui.Warning, Word: say.S("team.disabled"), Test: "state"}
 	}
@@ -86,7 +91,8 @@ type tenantForm struct {
 }
 
 func formOf(e tenant.Entry) tenantForm {
-	f := tenantForm{Draft: tenant.Draft{Name: e.Name, Title: e.Title, Namespace: e.NamespaceName(), Disabled: e.Disabled, Base: e.Version()}, quota: quotaText(e.Quota), groups: map[identity.Role]string{}}
+	f := tenantForm{Draft: tenant.Draft{Name: e.Name, Title: e.Title, Namespace: e.NamespaceName(), Disabled: e.Disabled,
+		Base: e.Version()}, quota: quotaText(e.Quota), groups: map[identity.Role]string{}}
 	for _, role := range tenant.MemberRoles {
 		f.groups[role] = strings.Join(e.Groups[role], "\n")
 	}
@@ -114,10 +120,12 @@ func (w *Web) tenantView(k call, f tenantForm, problems []fault.Field) (view, er
 }
 
 // tenantViewWith also shows what a quota would mean.
-func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compared *rules.ComparedModel) (view, error) {
+func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compared *rules.ComparedModel) (
+	view, error) {
 	say := k.words
 	title := say.S("tenants.create")
-	m := tenants.EditModel{Form: ui.FormModel{ID: "tenant-form", Action: tenantsPath + "/edit", Test: "tenant-form"}, Errors: formErrors(say, problems), Fields: tenantFields(say, f, problems),
+	m := tenants.EditModel{Form: ui.FormModel{ID: "tenant-form", Action: tenantsPath + "/edit", Test: "tenant-form"},
+		Errors: formErrors(say, problems), Fields: tenantFields(say, f, problems),
 		Save: ui.ButtonModel{Label: say.S("tenants.save"), Kind: ui.Primary, Test: "save"}}
 	if !f.New {
 		e, err := w.Tenants.Entry(k.actor, f.Name)
@@ -128,7 +136,8 @@ func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compa
 		m.Form.Hidden = []ui.HiddenModel{{Name: "name", Value: f.Name}, {Name: "base", Value: strconv.FormatInt(f.Base, 10)}}
 		m.Notices, m.Compared = tenantNotices(say, e), compared
 		if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
-			m.Check = &ui.ButtonModel{Label: say.S("tenants.check"), Kind: ui.Secondary, FormAction: tenantsPath + "/check", Test: "check"}
+			m.Check = &ui.ButtonModel{Label: say.S("tenants.check"), Kind: ui.Secondary, FormAction: tenantsPath + "/check",
+				Test: "check"}
 		}
 		if err := w.tenantHistory(k, &m, f.Name); err != nil {
 			return view{}, err
@@ -137,17 +146,20 @@ func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compa
 	if !identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
 		m.Save.Disabled, m.Save.Why = true, say.S("tenant.admins_only")
 	}
-	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"), Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: tenantsPath}, {Label: title}}}
+	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"),
+		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.title"), Href: tenantsPath}, {Label: title}}}
 	return view{title: title, nav: tenantsPath, body: tenants.Edit(m)}, nil
 }
 
 func tenantNotices(say words, e tenant.Entry) []ui.NoticeModel {
 	var list []ui.NoticeModel
 	if e.First != nil {
-		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("tenants.over_config"), Body: say.S("tenants.over_config_body"), Test: "over-config"})
+		list = append(list, ui.NoticeModel{Kind: ui.Info, Title: say.S("tenants.over_config"),
+			Body: say.S("tenants.over_config_body"), Test: "over-config"})
 	}
 	if e.Disabled {
-		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"), Test: "disabled"})
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("team.disabled"), Body: say.S("team.disabled_why"),
+			Test: "disabled"})
 	}
 	return list
 }
@@ -161,19 +173,30 @@ func tenantFields(say words, f tenantForm, problems []fault.Field) []ui.FieldMod
 		}
 		return ""
 	}
-	fields := []ui.FieldModel{{ID: "title", Name: "title", Label: say.S("tenants.field_title"), Value: f.Title, Error: wrong("title"), MaxLength: 80, Autocomplete: "off", Test: "title"}}
+	fields := []ui.FieldModel{{ID: "title", Name: "title", Label: say.S("tenants.field_title"), Value: f.Title,
+		Error: wrong("title"), MaxLength: 80, Autocomplete: "off", Test: "title"}}
 	if f.New {
-		fields = append([]ui.FieldModel{{ID: "name", Name: "name", Label: say.S("team.name"), Hint: say.S("tenants.name_hint"), Value: f.Name, Error: wrong("name"), Required: true, MaxLength: 50, Autocomplete: "off", Mono: true, Test: "name"}},
-			append(fields, ui.FieldModel{ID: "namespace", Name: "namespace", Label: say.S("workload.namespace"), Hint: say.S("tenants.namespace_hint"), Value: f.Namespace, Error: wrong("namespace"), MaxLength: 63, Autocomplete: "off", Mono: true, Test: "namespace"})...)
+		fields = append([]ui.FieldModel{{ID: "name", Name: "name", Label: say.S("team.name"),
+			Hint: say.S("tenants.name_hint"), Value: f.Name, Error: wrong("name"), Required: true, MaxLength: 50,
+			Autocomplete: "off", Mono: true, Test: "name"}},
+			append(fields, ui.FieldModel{ID: "namespace", Name: "namespace", Label: say.S("workload.namespace"),
+				Hint: say.S("tenants.namespace_hint"), Value: f.Namespace, Error: wrong("namespace"), MaxLength: 63,
+				Autocomplete: "off", Mono: true, Test: "namespace"})...)
 	}
 	for _, role := range []identity.Role{identity.Owner, identity.Developer, identity.Approver} {
 		id := "groups." + string(role)
-		fields = append(fields, ui.FieldModel{ID: id, Name: id, Kind: ui.TextareaField, Rows: 3, Mono: true, Label: say.S("tenants.field_groups", "Role", roleWord(role)), Hint: say.S("tenants.groups_hint"), Value: f.groups[role], Error: wrong(id), Test: "groups-" + string(role)})
+		fields = append(fields, ui.FieldModel{ID: id, Name: id, Kind: ui.TextareaField, Rows: 3, Mono: true,
+			Label: say.S("tenants.field_groups", "Role", roleWord(role)), Hint: say.S("tenants.groups_hint"),
+			Value: f.groups[role], Error: wrong(id), Test: "groups-" + string(role)})
 	}
 	return append(fields,
-		ui.FieldModel{ID: "quota", Name: "quota", Kind: ui.TextareaField, Rows: 6, Mono: true, Label: say.S("tenants.field_quota"), Hint: say.S("tenants.quota_hint"), Value: f.quota, Error: wrong("quota"), Test: "quota"},
-		ui.FieldModel{ID: "disabled", Name: "disabled", Kind: ui.CheckboxField, Label: say.S("tenants.field_disabled"), Hint: say.S("team.disabled_why"), Checked: f.Disabled, Test: "disabled"},
-		ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: f.Note, Error: wrong("note"), MaxLength: 300, Autocomplete: "off", Test: "note"})
+		ui.FieldModel{ID: "quota", Name: "quota", Kind: ui.TextareaField, Rows: 6, Mono: true,
+			Label: say.S("tenants.field_quota"), Hint: say.S("tenants.quota_hint"), Value: f.quota, Error: wrong("quota"),
+			Test: "quota"},
+		ui.FieldModel{ID: "disabled", Name: "disabled", Kind: ui.CheckboxField, Label: say.S("tenants.field_disabled"),
+			Hint: say.S("team.disabled_why"), Checked: f.Disabled, Test: "disabled"},
+		ui.FieldModel{ID: "note", Name: "note", Label: say.S("rules.note"), Value: f.Note, Error: wrong("note"),
+			MaxLength: 300, Autocomplete: "off", Test: "note"})
 }
 
 func (w *Web) tenantHistory(k call, m *tenants.EditModel, name string) error {
@@ -183,7 +206,8 @@ func (w *Web) tenantHistory(k call, m *tenants.EditModel, name string) error {
 		return err
 	}
 	for _, r := range list {
-		m.History = append(m.History, tenants.RevisionModel{Title: ui.StackModel{Title: k.words.S("rules.version", "Version", r.Version), Detail: k.words.say(r.Note)}, Who: r.Name, At: k.words.around(r.At), What: savedLines(k.words, r.Saved)})
+		m.History = append(m.History, tenants.RevisionModel{Title: ui.StackModel{Title: k.words.S("rules.version", "Version",
+			r.Version), Detail: k.words.say(r.Note)}, Who: r.Name, At: k.words.around(r.At), What: savedLines(k.words, r.Saved)})
 	}
 	m.More.Label = k.words.S("tenants.history")
 	if more {
@@ -241,7 +265,8 @@ func (w *Web) tenantSave(c echo.Context) error {
 	return err
 }
 
-// tenantCheck writes nothing: it says what the quota would have meant for the requests of the last days, and which of what runs is over it.
+// tenantCheck writes nothing: it says what the quota would have meant for the requests of the last days, and which of
+// what runs is over it.
 func (w *Web) tenantCheck(c echo.Context) error {
 	k := w.callOf(c)
 	f, problems := readTenantForm(c)
@@ -270,7 +295,8 @@ func quotaComparedModel(say words, q request.QuotaComparison) rules.ComparedMode
 	for _, o := range q.Over {
 		over += o.Holds - o.Limit
 	}
-	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ", len(q.Refused)+len(q.Allowed), "Count", q.Seen), Body: say.S("tenants.differ_body"), Test: "differ"},
+	m := rules.ComparedModel{Notice: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.differ", "Differ",
+		len(q.Refused)+len(q.Allowed), "Count", q.Seen), Body: say.S("tenants.differ_body"), Test: "differ"},
 		Running: ui.NoticeModel{Kind: ui.OK, Title: say.S("tenants.over", "Over", over, "Count", q.Running), Test: "hit"}}
 	if len(q.Refused)+len(q.Allowed) > 0 {
 		m.Notice.Kind = ui.Info
@@ -295,7 +321,8 @@ func quotaComparedModel(say words, q request.QuotaComparison) rules.ComparedMode
 	}
 	for _, o := range q.Over {
 		m.Running.Kind, m.Running.Body = ui.Warning, say.S("tenants.over_body")
-		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit", o.Limit))
+		m.Running.Items = append(m.Running.Items, say.S("tenants.over_size", "Size", o.Size, "Holds", o.Holds, "Limit",
+			o.Limit))
 		m.Hit = add(m.Hit, o.Started, inside, outside)
 	}
 	return m
@@ -304,7 +331,8 @@ func quotaComparedModel(say words, q request.QuotaComparison) rules.ComparedMode
 func readTenantForm(c echo.Context) (tenantForm, []fault.Field) {
 	base := c.FormValue("base")
 	f := tenantForm{quota: c.FormValue("quota"), groups: map[identity.Role]string{}}
-	f.Draft = tenant.Draft{Name: c.FormValue("name"), New: base == "", Title: c.FormValue("title"), Namespace: c.FormValue("namespace"), Disabled: c.FormValue("disabled") != "", Note: c.FormValue("note"),
+	f.Draft = tenant.Draft{Name: c.FormValue("name"), New: base == "", Title: c.FormValue("title"),
+		Namespace: c.FormValue("namespace"), Disabled: c.FormValue("disabled") != "", Note: c.FormValue("note"),
 		Groups: map[identity.Role][]string{}}
 	if n, err := strconv.ParseInt(base, 10, 64); err == nil {
 		f.Base = n
@@ -330,20 +358,25 @@ func (w *Web) people(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")}, Search: peopleSearch(say, peoplePath, k.get("q"))}
+	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
+		Search: peopleSearch(say, peoplePath, k.get("q"))}
 	for _, a := range list {
-		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a), Seen: say.around(a.Person.SeenAt), See: seeAs(k, a)}
+		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a),
+			Seen: say.around(a.Person.SeenAt), See: seeAs(k, a)}
 		if a.Person.Disabled {
 			p.State = &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
 		}
 		m.Rows = append(m.Rows, p)
 	}
 	if len(list) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.nobody"), Lines: []string{say.S("tenants.nobody_why")}, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.nobody"),
+			Lines: []string{say.S("tenants.nobody_why")}, Test: "empty"}
 	}
 	return view{title: m.Header.Title, nav: peoplePath, body: tenants.People(m)}, nil
 }
 
 func peopleSearch(say words, action, typed string) ui.FilterBarModel {
-	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"), Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed, MaxLength: 100, Autocomplete: "off", Test: "search"}}
+	return ui.FilterBarModel{Action: action, Label: say.S("tenants.search"), Go: say.S("tenants.find"),
+		Search: &ui.FieldModel{ID: "q", Name: "q", Kind: ui.SearchField, Label: say.S("tenants.search"), Value: typed,
+			MaxLength: 100, Autocomplete: "off", Test: "search"}}
 }

@@ -28,7 +28,8 @@ type usageChoice struct {
 // groupings are what the table can be grouped by, in the order of the switch.
 var groupings = []string{"workload", "person", "team", "size"}
 
-// usualBy is how a scope's table is grouped at first: by workload, and everybody's, which may be thousands of them, by team.
+// usualBy is how a scope's table is grouped at first: by workload, and everybody's, which may be thousands of them, by
+// team.
 func usualBy(s usage.Scope) string {
 	if s == usage.All {
 		return "team"
@@ -36,7 +37,8 @@ func usualBy(s usage.Scope) string {
 	return groupings[0]
 }
 
-// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for those who see all, everybody's.
+// usageChoice reads the address. What makes no sense is the page as it opens: this month, the reader's own or, for
+// those who see all, everybody's.
 func (w *Web) usageChoice(k call) usageChoice {
 	c := usageChoice{month: w.Usage.Month(), scope: usage.Widest(k.actor)}
 	if m, err := usage.ParseMonth(k.get("month")); err == nil && m.Before(c.month) {
@@ -74,43 +76,55 @@ func (w *Web) usage(k call) (view, error) {
 	if !statement.Final() {
 		lead = say.S("usage.lead_running", "Zone", w.Usage.Zone.String())
 	}
-	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c)}, Statement: w.usageStatement(k, c, statement)}
+	m := usageview.PageModel{Header: ui.HeaderModel{Title: say.S("usage.title"), Lead: lead, Actions: usageExports(k, c)},
+		Statement: w.usageStatement(k, c, statement)}
 	return view{title: m.Header.Title, nav: "/usage", wide: true, body: usageview.Page(m),
-		parts: []part{{id: "usage-statement", draw: func(words) templ.Component { return usageview.Statement(m.Statement) }}}}, nil
+		parts: []part{{id: "usage-statement", draw: func(words) templ.Component {
+			return usageview.Statement(m.Statement)
+		}}}}, nil
 }
 
 func (w *Web) usageStatement(k call, c usageChoice, s usage.Statement) usageview.StatementModel {
 	say, total := k.words, s.Total()
-	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c), Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
+	m := usageview.StatementModel{Months: w.monthSwitch(say, c, "/usage"), Scopes: usageScopes(k, c), By: bySwitch(say, c),
+		Tiles: usageTiles(say, total), What: say.S("usage.by_" + c.by)}
 	for _, t := range total.GPU {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time), Use: useModel(say, kindSum(s, t.Kind)), Cost: say.monies(kindSum(s, t.Kind).Cost)})
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: gpuKind(say, t.Kind), Hours: say.hours(t.Time),
+			Use: useModel(say, kindSum(s, t.Kind)), Cost: say.monies(kindSum(s, t.Kind).Cost)})
 	}
 	if total.Storage > 0 {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.gibMonths(total.Storage), Cost: say.monies(storageCost(s))})
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: say.S("usage.storage"), Hours: say.gibMonths(total.Storage),
+			Cost: say.monies(storageCost(s))})
 	}
 	for _, p := range total.Seats {
-		m.Kinds = append(m.Kinds, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.seatHours(p.Time), Cost: say.monies(poolCost(s, p.Pool))})
+		m.Kinds = append(m.Kinds, usageview.KindModel{Title: w.seats(say, p.Pool), Hours: say.seatHours(p.Time),
+			Cost: say.monies(poolCost(s, p.Pool))})
 	}
 	for _, g := range s.By(usage.Groupings[c.by]) {
 		m.Rows = append(m.Rows, w.usageRow(k, c, g, total))
 	}
 	m.Sum = usageview.SumModel{Use: useModel(say, total), Cost: say.monies(total.Cost)}
 	if len(m.Rows) == 0 {
-		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")}, Level: 2, Test: "empty"}
+		m.Empty = &ui.EmptyStateModel{Icon: "usage", Title: say.S("usage.empty"), Lines: []string{say.S("usage.empty_why")},
+			Level: 2, Test: "empty"}
 	}
 	return m
 }
 
 func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usageview.RowModel {
 	say, first := k.words, leading(g.Lines)
-	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"}, Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.monies(g.Cost)}
+	row := usageview.RowModel{Row: ui.RowModel{ID: "usage-" + slug(c.by+"-"+g.Key), Test: "usage-row"},
+		Hours: w.sumHours(say, g), Use: useModel(say, g), Cost: say.monies(g.Cost)}
 	switch c.by {
 	case "person":
-		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "user"}
+		row.Name = ui.StackModel{Title: first.OwnerName, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "user"}
 	case "team":
-		row.Name = ui.StackModel{Title: w.teamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "team"}
+		row.Name = ui.StackModel{Title: w.teamTitle(g.Key), Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "team"}
 	case "size":
-		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)), Icon: "sizes"}
+		row.Name = ui.StackModel{Title: first.SizeTitle, Detail: say.S("usage.workloads", "Count", workloads(g.Lines)),
+			Icon: "sizes"}
 		if first.Volume != "" {
 			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
 		}
@@ -118,10 +132,12 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licences"
 		}
 	default:
-		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)), Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
+		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)),
+			Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), first.SizeTitle}, " · "), Icon: "gpu"}
 		if first.Volume != "" {
 			row.Name = ui.StackModel{Title: first.Volume, Href: "/storage", Icon: "storage",
-				Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), say.S("usage.storage"), say.gib(float64(first.GiB))}, " · ")}
+				Detail: strings.Join([]string{first.OwnerName, w.teamTitle(first.Tenant), say.S("usage.storage"),
+					say.gib(float64(first.GiB))}, " · ")}
 		}
 	}
 	if row.Name.Title == "" { // the workload or the person is not on record any more
@@ -132,7 +148,8 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 	}
 	if len(total.Cost) == 1 && len(g.Cost) == 1 && total.Cost[0].Minor > 0 {
 		share := float64(g.Cost[0].Minor) / float64(total.Cost[0].Minor)
-		row.Share = &ui.MeterModel{Label: say.S("usage.col_share"), Value: say.percent(100 * share), Bare: true, Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share}}}
+		row.Share = &ui.MeterModel{Label: say.S("usage.col_share"), Value: say.percent(100 * share), Bare: true,
+			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: share}}}
 		row.ShareWords = say.percent(100 * share)
 	}
 	return row
@@ -199,18 +216,23 @@ func storageCost(s usage.Statement) []usage.Money {
 
 // usageTiles are the few numbers. What nobody measured is said to be unknown.
 func usageTiles(say words, total usage.Sum) ui.TilesModel {
-	m := ui.TilesModel{Label: say.S("usage.totals"), Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.monies(total.Cost), Test: "usage-cost"}}}
+	m := ui.TilesModel{Label: say.S("usage.totals"),
+		Items: []ui.TileModel{{Label: say.S("usage.cost"), Value: say.monies(total.Cost), Test: "usage-cost"}}}
 	if total.Unknown > 0 {
-		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown), Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
+		m.Items = append(m.Items, ui.TileModel{Label: say.S("usage.unknown"), Value: say.hours(total.Unknown),
+			Detail: say.S("usage.unknown_why"), Test: "usage-unknown"})
 	}
-	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"), Test: "usage-idle"}
+	idle := ui.TileModel{Label: say.S("usage.idle"), Value: say.S("web.unknown"), Detail: say.S("usage.idle_why"),
+		Test: "usage-idle"}
 	use := ui.TileModel{Label: say.S("usage.mean"), Value: say.S("web.unknown"), Test: "usage-mean"}
 	switch {
 	case total.Use.Held == 0: // nothing with a GPU
 		return m
 	case total.Use.Known():
-		idle.Value, idle.Detail = say.monies(total.Idle), say.S("usage.idle_for", "Below", say.percent(usage.IdleBelow), "Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
-		use.Value, use.Detail = say.percent(total.Use.Mean()), say.S("usage.measured", "Share", say.share(total.Use.Coverage()))
+		idle.Value, idle.Detail = say.monies(total.Idle), say.S("usage.idle_for", "Below", say.percent(usage.IdleBelow),
+			"Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
+		use.Value, use.Detail = say.percent(total.Use.Mean()),
+			say.S("usage.measured", "Share", say.share(total.Use.Coverage()))
 	}
 	m.Items = append(m.Items, idle, use)
 	return m
@@ -251,7 +273,8 @@ func (w *Web) monthSwitch(say words, c usageChoice, path string) ui.TabsModel {
 		}
 		to := c
 		to.month = month
-		m.Items = append(m.Items, ui.TabModel{Label: say.month(month), Href: to.path(path), Current: back == 0, Test: "month-" + month.String()})
+		m.Items = append(m.Items, ui.TabModel{Label: say.month(month), Href: to.path(path), Current: back == 0,
+			Test: "month-" + month.String()})
 	}
 	return m
 }
@@ -261,7 +284,8 @@ func usageScopes(k call, c usageChoice) *ui.TabsModel {
 	for _, s := range usage.Scopes(k.actor) {
 		to := c
 		to.scope = s
-		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: to.path("/usage"), Current: s == c.scope, Test: "scope-" + string(s)})
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("home.scope_" + string(s)), Href: to.path("/usage"),
+			Current: s == c.scope, Test: "scope-" + string(s)})
 	}
 	if len(m.Items) < 2 {
 		return nil
@@ -274,7 +298,8 @@ func bySwitch(say words, c usageChoice) ui.TabsModel {
 	for _, by := range groupings {
 		to := c
 		to.by = by
-		m.Items = append(m.Items, ui.TabModel{Label: say.S("usage.by_" + by), Href: to.path("/usage"), Current: by == c.by, Test: "by-" + by})
+		m.Items = append(m.Items, ui.TabModel{Label: say.S("usage.by_" + by), Href: to.path("/usage"), Current: by == c.by,
+			Test: "by-" + by})
 	}
 	return m
 }
@@ -297,7 +322,8 @@ func gpuKind(say words, k usage.Kind) string {
 // kindHours are the types of which most was held first: what stands below them is folded away.
 func kindHours(say words, times []usage.KindTime) []usageview.HoursModel {
 	var list []usageview.HoursModel
-	for _, t := range slices.SortedStableFunc(slices.Values(times), func(a, b usage.KindTime) int { return cmp.Compare(b.Time, a.Time) }) {
+	for _, t := range slices.SortedStableFunc(slices.Values(times),
+		func(a, b usage.KindTime) int { return cmp.Compare(b.Time, a.Time) }) {
 		list = append(list, usageview.HoursModel{Hours: say.hours(t.Time), Kind: gpuKind(say, t.Kind)})
 	}
 	return list
@@ -342,12 +368,15 @@ func (w words) month(m usage.Month) string { return w.Say(m.Text()) }
 
 func usageExports(k call, c usageChoice) []ui.ActionModel {
 	link := func(format string) ui.ActionModel {
-		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format), Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("usage.export_" + format),
+			Href: c.path("/usage/export", "format", format), Icon: "download", Test: "export-" + format}}
 	}
 	actions := []ui.ActionModel{link("csv"), link("focus"), adviceLink(k.words)}
 	if slices.Contains(usage.Scopes(k.actor), usage.All) {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath, Icon: "usage", Test: "open-demand"}},
-			ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("reconciliation.open"), Href: reconciliationPath, Icon: "fleet", Test: "open-reconciliation"}})
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("demand.open"), Href: demandPath,
+			Icon: "usage", Test: "open-demand"}},
+			ui.ActionModel{Link: &ui.LinkButtonModel{Label: k.words.S("reconciliation.open"), Href: reconciliationPath,
+				Icon: "fleet", Test: "open-reconciliation"}})
 	}
 	return actions
 }

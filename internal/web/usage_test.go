@@ -20,7 +20,8 @@ func TestUsageOfAMonth(t *testing.T) {
 	// 3 h of a small slice at 0.55, 23 h 22 min of a larger one at 1.65, an hour without a GPU at 0.06
 	wantSaid(t, doc, "usage-cost", "€40.27")
 	wantSaid(t, doc, "usage-idle", "unknown")
-	if got := said(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") || !strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
+	if got := said(part(doc, "usage-kind").First()); !strings.Contains(got, "MIG 1g.10gb") ||
+		!strings.Contains(got, "3.0 h") || !strings.Contains(got, "€1.65") {
 		t.Errorf("the smaller slice by itself, got %q", got)
 	}
 	if n := part(doc, "usage-kind").Length(); n != 2 {
@@ -41,11 +42,13 @@ func TestUsageIsNarrowedByRights(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	rows := func(doc string) bool { return strings.Contains(doc, "asr-train") }
-	if rows(w.Get(webtest.Anna, "/usage?scope=all").Body.String()) || rows(w.Get(webtest.Anna, "/usage/export?scope=all&format=csv").Body.String()) {
+	if rows(w.Get(webtest.Anna, "/usage?scope=all").Body.String()) ||
+		rows(w.Get(webtest.Anna, "/usage/export?scope=all&format=csv").Body.String()) {
 		t.Error("a developer reads of another team")
 	}
 	doc := read(t, w.Get(webtest.Ben, "/usage?scope=team&by=person"), http.StatusOK)
-	if got := said(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") || strings.Contains(got, "Olaf") {
+	if got := said(part(doc, "usage")); !strings.Contains(got, "Anna Albers") || !strings.Contains(got, "Ben Brandt") ||
+		strings.Contains(got, "Olaf") {
 		t.Errorf("want the people of his team, got %q", got)
 	}
 	if !rows(w.Get(webtest.Eli, "/usage?scope=all&by=workload").Body.String()) {
@@ -118,7 +121,8 @@ func TestUsageOfStorage(t *testing.T) {
 	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); strings.Contains(file, "Storage") {
 		t.Errorf("want nothing of what has no price, got %s", file)
 	}
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)}}
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 73_000,
+		From: webtest.Now.Add(-100 * time.Hour)}}
 	if err := w.Prices.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +138,14 @@ func TestUsageOfStorage(t *testing.T) {
 		t.Errorf("want her storage in its own unit, got %q", got)
 	}
 	wantSaid(t, doc, "usage-kinds", fmt.Sprintf("€%d.%02d", gib*10/100, gib*10%100)) // a hundred hours at ten cents a GiB
-	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Other (Storage)") {
+	if file := w.Get(webtest.Anna, "/usage/export?format=focus").Body.String(); !strings.Contains(file,
+		"Other (Storage)") {
 		t.Errorf("want storage among the charges, got %s", file)
 	}
 }
 
-// TestUsageTellsIdleMoney: what is known to have done nothing has its cost; what nobody measured is unknown, and never nothing.
+// TestUsageTellsIdleMoney: what is known to have done nothing has its cost; what nobody measured is unknown, and never
+// nothing.
 func TestUsageTellsIdleMoney(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
@@ -179,7 +185,8 @@ func TestUsageOfSeats(t *testing.T) {
 	if strings.Contains(before, "seat hours") {
 		t.Error("what has no price is no line")
 	}
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000, From: webtest.Now.Add(-100 * time.Hour)}}
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
+		From: webtest.Now.Add(-100 * time.Hour)}}
 	if err := w.Prices.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +199,8 @@ func TestUsageOfSeats(t *testing.T) {
 	if !strings.Contains(row, "0.5 seat hours") || !strings.Contains(row, "vGPU") {
 		t.Errorf("want the workload by its name, its GPU and its seat, got %q", row)
 	}
-	if got := said(read(t, w.Get(webtest.Ben, "/usage?by=size"), http.StatusOK).Find("[data-test=usage-row]:contains('Licence seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
+	if got := said(read(t, w.Get(webtest.Ben, "/usage?by=size"),
+		http.StatusOK).Find("[data-test=usage-row]:contains('Licence seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
 		t.Errorf("want the seats by themselves, got %q", got)
 	}
 	if file := w.Get(webtest.Ben, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Licence seats") {
@@ -204,7 +212,8 @@ func TestUsageOfSeats(t *testing.T) {
 func TestPriceBeforeStart(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000, From: webtest.Now.Add(-100 * time.Hour)},
+	w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 730 * 200_000,
+		From: webtest.Now.Add(-100 * time.Hour)},
 		{ID: "p-2", Kind: usage.PriceStorage, Rate: 73_000, From: webtest.Now.Add(-100 * time.Hour)}}
 	if err := w.Prices.Refresh(t.Context()); err != nil {
 		t.Fatal(err)

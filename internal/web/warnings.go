@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
 
-// warningItems say what became of the message of a warning: that the portal has written it down is not yet that anybody was told.
+// warningItems say what became of the message of a warning: that the portal has written it down is not yet that anybody
+// was told.
 func warningItems(say words, s seen, about notify.Kind) []string {
 	for _, w := range s.warnings {
 		if w.About == about {
@@ -18,7 +19,9 @@ func warningItems(say words, s seen, about notify.Kind) []string {
 }
 
 func warningWords(say words, w notify.Warning, owner string) string {
-	text := say.S("notices.warning_"+string(w.Fate), "To", cmp.Or(w.To, owner), "Channel", say.S("notices.channel."+string(cmp.Or(w.Channel, notify.Mail))), "At", clockOn(say, w.Done))
+	text := say.S("notices.warning_"+string(w.Fate), "To", cmp.Or(w.To, owner), "Channel",
+		say.S("notices.channel."+string(cmp.Or(w.Channel, notify.Mail))), "At", clockOn(say, w.Done))
 	d := notify.Delivery{Problem: w.Problem, Error: w.Said}
-	return strings.Join(strings.Fields(strings.Join([]string{text, deliveryProblem(say, d), deliveryWords(say, d)}, " ")), " ")
+	return strings.Join(strings.Fields(strings.Join([]string{text, deliveryProblem(say, d), deliveryWords(say, d)}, " ")),
+		" ")
 }

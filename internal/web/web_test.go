@@ -71,7 +71,8 @@ func wantRedirect(t *testing.T, answer *httptest.ResponseRecorder) string {
 	return answer.Header().Get("Location")
 }
 
-var bareID = regexp.MustCompile(`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
+var bareID = regexp.MustCompile(
+	`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
 
 // Every scene in each language: no message without words, no Go formatting slip, one h1, and the language said.
 func TestEveryPageInEveryLanguage(t *testing.T) {
@@ -125,8 +126,10 @@ func TestEveryRouteNamesAnAction(t *testing.T) {
 func TestAnotherTeamSeesNothing(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	names := []string{"train-resnet", "llm-chat", "sweep-lr", "render-farm", "Anna", "Ben Brandt", "r-anna1", "datasets-kept", "gpu-vision"}
-	for _, path := range []string{"/", "/?scope=team", "/?scope=all", "/requests?scope=all", "/storage?scope=team", "/fleet", "/licences", "/team", "/account", "/start"} {
+	names := []string{"train-resnet", "llm-chat", "sweep-lr", "render-farm", "Anna", "Ben Brandt", "r-anna1",
+		"datasets-kept", "gpu-vision"}
+	for _, path := range []string{"/", "/?scope=team", "/?scope=all", "/requests?scope=all", "/storage?scope=team",
+		"/fleet", "/licences", "/team", "/account", "/start"} {
 		text := w.Get(webtest.Olaf, path).Body.String()
 		for _, name := range names {
 			if strings.Contains(text, name) {
@@ -134,14 +137,18 @@ func TestAnotherTeamSeesNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/workloads/w-train-resnet", "/workloads/w-train-resnet/objects", "/workloads/w-train-resnet/history", "/workloads/w-train-resnet/extend",
-		"/workloads/w-train-resnet/delete", "/requests/r-anna1", "/storage/datasets-kept/delete", "/audit", "/live?page=workload&id=w-train-resnet", "/live?page=nothing"} {
+	for _, path := range []string{"/workloads/w-train-resnet", "/workloads/w-train-resnet/objects",
+		"/workloads/w-train-resnet/history", "/workloads/w-train-resnet/extend",
+		"/workloads/w-train-resnet/delete", "/requests/r-anna1", "/storage/datasets-kept/delete", "/audit",
+		"/live?page=workload&id=w-train-resnet", "/live?page=nothing"} {
 		if got := w.Get(webtest.Olaf, path).Code; got != http.StatusNotFound {
 			t.Errorf("%s: want 404, got %d", path, got)
 		}
 	}
-	for _, path := range []string{"/workloads/w-train-resnet/stop", "/workloads/w-train-resnet/start", "/workloads/w-train-resnet/share", "/workloads/w-train-resnet/extend",
-		"/workloads/w-train-resnet/delete", "/storage/datasets-kept/delete", "/requests/r-anna1/withdraw", "/approvals/r-anna1/approve", "/account/tokens/kq3vT0x8Yw1mZ4nB/revoke"} {
+	for _, path := range []string{"/workloads/w-train-resnet/stop", "/workloads/w-train-resnet/start",
+		"/workloads/w-train-resnet/share", "/workloads/w-train-resnet/extend",
+		"/workloads/w-train-resnet/delete", "/storage/datasets-kept/delete", "/requests/r-anna1/withdraw",
+		"/approvals/r-anna1/approve", "/account/tokens/kq3vT0x8Yw1mZ4nB/revoke"} {
 		if got := w.Post(webtest.Olaf, path, url.Values{"lease": {"1h"}}).Code; got != http.StatusNotFound {
 			t.Errorf("POST %s: want 404, got %d", path, got)
 		}
@@ -175,7 +182,8 @@ func TestAnEventCanBeLookedInto(t *testing.T) {
 	wantSaid(t, doc, "event-behalf", webtest.Olaf.Name)
 	all := read(t, w.Get(webtest.Eli, "/audit?kind=workload.created"), http.StatusOK)
 	wantSaid(t, all, "event-credential", "nightly training (gpp_q7)")
-	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0, "from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {
+	for query, want := range map[string]int{"text=refuse": 1, "text=never": 0, "from=2999-01-01": 0, "until=1999-01-01": 0,
+		"from=nonsense&kind=rules.saved": 1, "person=" + url.QueryEscape(webtest.Dora.Name): 1} {
 		if got := part(read(t, w.Get(webtest.Eli, "/audit?"+query), http.StatusOK), "event").Length(); got != want {
 			t.Errorf("%s: want %d events, got %d", query, want, got)
 		}
@@ -209,15 +217,18 @@ func TestSettingsComeBackToThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	w := webtest.Empty()
 	cases := map[string]string{
-		"/workloads/w-1?x=1": "/workloads/w-1?x=1", "//evil.example.org/": "/", "https://evil.example.org/": "/", "/\\evil.example.org": "/", "javascript:alert(1)": "/", "": "/",
+		"/workloads/w-1?x=1": "/workloads/w-1?x=1", "//evil.example.org/": "/", "https://evil.example.org/": "/",
+		"/\\evil.example.org": "/", "javascript:alert(1)": "/", "": "/",
 	}
 	for back, want := range cases {
-		if got := wantRedirect(t, w.Post(webtest.Anna, "/settings/theme", url.Values{"theme": {"dark"}, "back": {back}})); got != want {
+		if got := wantRedirect(t, w.Post(webtest.Anna, "/settings/theme",
+			url.Values{"theme": {"dark"}, "back": {back}})); got != want {
 			t.Errorf("back to %q: want %q, got %q", back, want, got)
 		}
 	}
 	answer := w.Post(webtest.Anna, "/settings/language", url.Values{"lang": {"de"}, "back": {"/team"}})
-	if cookie := answer.Result().Cookies()[0]; cookie.Name != "lang" || cookie.Value != "de" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode {
+	if cookie := answer.Result().Cookies()[0]; cookie.Name != "lang" || cookie.Value != "de" || !cookie.HttpOnly ||
+		cookie.SameSite != http.SameSiteLaxMode {
 		t.Errorf("want an HttpOnly, lax cookie lang=de, got %v", cookie)
 	}
 	if got := w.Post(webtest.Anna, "/settings/team", url.Values{"team": {"speech"}}).Code; got != http.StatusNotFound {

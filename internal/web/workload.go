@@ -58,8 +58,10 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload), GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]), Access: w.accessModel(k, s),
-		Facts: facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
+	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload),
+		GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]),
+		Access: w.accessModel(k, s),
+		Facts:  facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
 	if !o.Start.Hidden {
 		o.Start.Forecast = w.outlook(k, s.Workload)
 	}
@@ -95,7 +97,8 @@ func (w *Web) workloadObjects(k call) (view, error) {
 	}
 	return w.workloadView(k, s, workloadview.Objects, workloadview.PageModel{Objects: workloadview.ObjectsModel{
 		Lead: k.words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
-		Code: ui.CodeModel{ID: "objects-yaml", Title: k.words.S("workload.objects_title"), Language: "YAML", Text: manifest, Tall: true}}}), nil
+		Code: ui.CodeModel{ID: "objects-yaml", Title: k.words.S("workload.objects_title"), Language: "YAML", Text: manifest,
+			Tall: true}}}), nil
 }
 
 // workloadHistory shows who did what.
@@ -110,7 +113,8 @@ func (w *Web) workloadHistory(k call) (view, error) {
 	}
 	m := workloadview.HistoryModel{ID: "workload-history"}
 	for _, e := range events {
-		m.Events = append(m.Events, workloadview.EventModel{Time: k.words.at(e.At), Who: e.Name, What: k.words.S("audit." + string(e.Kind)), Detail: k.words.say(e.Detail)})
+		m.Events = append(m.Events, workloadview.EventModel{Time: k.words.at(e.At), Who: e.Name,
+			What: k.words.S("audit." + string(e.Kind)), Detail: k.words.say(e.Detail)})
 	}
 	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})
 	v.parts = append(v.parts, part{id: m.ID, draw: func(words) templ.Component { return workloadview.HistoryTab(m) }})
@@ -120,10 +124,12 @@ func (w *Web) workloadHistory(k call) (view, error) {
 func workloadTabs(say words, item workload.Workload, current workloadview.Tab) ui.TabsModel {
 	path := workloadPath(item.ID)
 	tab := func(t workloadview.Tab, href string) ui.TabModel {
-		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current, Test: "tab-" + string(t)}
+		return ui.TabModel{Label: say.S("workload.tab_" + string(t)), Href: href, Current: t == current,
+			Test: "tab-" + string(t)}
 	}
 	return ui.TabsModel{Label: say.S("workload.tabs"), Items: []ui.TabModel{
-		tab(workloadview.Overview, path), tab(workloadview.Metrics, path+"/metrics"), tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
+		tab(workloadview.Overview, path), tab(workloadview.Metrics, path+"/metrics"),
+		tab(workloadview.Objects, path+"/objects"), tab(workloadview.History, path+"/history")}}
 }
 
 // workloadHead is name, state, reason and what one can do.
@@ -132,7 +138,8 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 	state := stateModel(say, s.Workload)
 	m := workloadview.HeadModel{ID: "workload-head", Header: ui.HeaderModel{Title: s.Name, State: &state,
 		Crumbs: []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: s.Name}},
-		Lead:   strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName}, " · ")}}
+		Lead: strings.Join([]string{say.Say(i18n.T("kind." + string(s.Kind))), s.Image.Title, s.Size.Title, s.OwnerName},
+			" · ")}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Notice, m.Concern = w.endingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
 	if m.Notice != nil {
@@ -146,14 +153,17 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 	return m
 }
 
-// waitingNotice says that a stopped workload stands in the line for a licence seat. A line that cannot be read is no reason to show nothing of the workload.
+// waitingNotice says that a stopped workload stands in the line for a licence seat. A line that cannot be read is no
+// reason to show nothing of the workload.
 func (w *Web) waitingNotice(k call, item workload.Workload) *ui.NoticeModel {
 	id, place, err := w.Requests.ResumeOf(k.ctx, item)
 	if err != nil || id == "" {
 		return nil
 	}
-	return &ui.NoticeModel{Kind: ui.Waiting, Title: k.words.S("workload.waits_seat", "Place", place), Body: k.words.S("workload.waits_seat_body"), Test: "waits-seat",
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.waits_seat_link"), Href: requestPath(id), Small: true, Test: "to-request"}}}}
+	return &ui.NoticeModel{Kind: ui.Waiting, Title: k.words.S("workload.waits_seat", "Place", place),
+		Body: k.words.S("workload.waits_seat_body"), Test: "waits-seat",
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.waits_seat_link"),
+			Href: requestPath(id), Small: true, Test: "to-request"}}}}
 }
 
 func (w *Web) headActions(k call, s seen, waits bool) []ui.ActionModel {
@@ -167,16 +177,20 @@ func (w *Web) headActions(k call, s seen, waits bool) []ui.ActionModel {
 		return actions
 	}
 	if s.CanStart() && !s.Lease.Over(say.now) && !waits {
-		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start", Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
+		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/start",
+			Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
 	}
 	if s.CanStop() {
-		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/stop", Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}})
+		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/stop",
+			Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}})
 	}
 	if s.CanExtend() {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.extend"), Icon: "extend", Href: path + "/extend", OpensDialog: "extend", Test: "extend"}})
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.extend"), Icon: "extend",
+			Href: path + "/extend", OpensDialog: "extend", Test: "extend"}})
 	}
 	if s.CanDelete() {
-		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.delete"), Icon: "trash", Kind: ui.DangerSecondary, Href: path + "/delete", OpensDialog: "delete", Test: "delete"}})
+		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.delete"), Icon: "trash",
+			Kind: ui.DangerSecondary, Href: path + "/delete", OpensDialog: "delete", Test: "delete"}})
 	}
 	return actions
 }
@@ -191,8 +205,9 @@ func (w *Web) workloadDialogs(k call, s seen) []workloadview.DialogModel {
 		id := strings.TrimPrefix(ask.Form.ID, "ask-")
 		fields := make([]ui.FieldModel, len(ask.Fields))
 		copy(fields, ask.Fields)
-		dialogs = append(dialogs, workloadview.DialogModel{Fields: fields, Dialog: ui.DialogModel{ID: id, Title: ask.Header.Title, Body: ask.Lead, Loses: ask.Loses, Keeps: ask.Keeps,
-			Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}})
+		dialogs = append(dialogs, workloadview.DialogModel{Fields: fields,
+			Dialog: ui.DialogModel{ID: id, Title: ask.Header.Title, Body: ask.Lead, Loses: ask.Loses, Keeps: ask.Keeps,
+				Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}})
 	}
 	return dialogs
 }
@@ -207,7 +222,8 @@ func dialogKind(id string) ui.Kind {
 // startSteps is how far the start has come; once it runs they are no news and are left out.
 func startSteps(say words, item workload.Workload) workloadview.StartModel {
 	m := workloadview.StartModel{ID: "workload-start", Title: say.S("workload.start_title"), Detail: item.Observed.Detail}
-	starting := item.Desired == workload.WantRunning && (item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
+	starting := item.Desired == workload.WantRunning &&
+		(item.State == workload.Queued || item.State == workload.Starting || item.State == workload.Failed)
 	if !starting {
 		m.Hidden = true
 		return m
@@ -218,7 +234,8 @@ func startSteps(say words, item workload.Workload) workloadview.StartModel {
 		reached[step.Name] = step.At
 	}
 	current, before := true, time.Time{}
-	for _, name := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced, workload.StepImage, workload.StepReady} {
+	for _, name := range []workload.StepName{workload.StepDecided, workload.StepCreated, workload.StepPlaced,
+		workload.StepImage, workload.StepReady} {
 		step := ui.StepModel{Title: say.S("step." + string(name)), State: ui.StepWaiting}
 		at := reached[name]
 		switch {
@@ -281,7 +298,8 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 		m.History = &line
 	}
 	if !now.At.IsZero() {
-		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.around(sampleTime(now)), Old: say.now.Sub(sampleTime(now)) > staleReading}
+		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.around(sampleTime(now)),
+			Old: say.now.Sub(sampleTime(now)) > staleReading}
 	}
 	return m
 }
@@ -299,11 +317,13 @@ func (w *Web) seatPrice(say words, item workload.Workload) string {
 func (w *Web) leaseCard(say words, item workload.Workload, cost usage.Money) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: leaseModel(say, item)}
 	if m.Lease.Ends != nil {
-		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends), Test: "lease-ends"})
+		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends),
+			Test: "lease-ends"})
 	}
 	m.Items = append(m.Items,
 		ui.DefModel{Term: say.S("workload.cost"), Value: say.money(cost), Test: "cost"},
-		ui.DefModel{Term: say.S("workload.price"), Value: say.moneyPerHour(item.Size.PricePerHour), About: w.seatPrice(say, item), Test: "price"})
+		ui.DefModel{Term: say.S("workload.price"), Value: say.moneyPerHour(item.Size.PricePerHour),
+			About: w.seatPrice(say, item), Test: "price"})
 	if item.Size.MaxLease > 0 {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.longest"), Value: say.duration(item.Size.MaxLease.Std())})
 	}
@@ -330,7 +350,8 @@ func (w *Web) accessModel(k call, s seen) workloadview.AccessModel {
 		if s.Shared {
 			label, value = say.S("workload.unshare"), ""
 		}
-		m.Share = &ui.PostButtonModel{Action: workloadPath(s.ID) + "/share", Hidden: []ui.HiddenModel{{Name: "shared", Value: value}},
+		m.Share = &ui.PostButtonModel{Action: workloadPath(s.ID) + "/share",
+			Hidden: []ui.HiddenModel{{Name: "shared", Value: value}},
 			Button: ui.ButtonModel{Label: label, Icon: "share", Small: true, Test: "share"}}
 	}
 	return m
@@ -347,14 +368,19 @@ func facts(say words, item workload.Workload) workloadview.FactsModel {
 			m.Items = append(m.Items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
 		}
 	}
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("requests.col_size"), Component: workloadview.Size(sizeModel(say, item.Size))})
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.isolation"), Value: upperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))), About: say.Say(catalog.IsolationText(item.Size.Isolation))})
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("requests.col_size"),
+		Component: workloadview.Size(sizeModel(say, item.Size))})
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.isolation"),
+		Value: upperFirst(say.Say(catalog.IsolationWord(item.Size.Isolation))),
+		About: say.Say(catalog.IsolationText(item.Size.Isolation))})
 	add("workload.node", item.Observed.Node, "node")
 	add("workload.pod", item.Observed.Pod, "pod")
 	add("workload.cluster", item.Cluster, "cluster")
 	add("workload.namespace", item.Namespace, "namespace")
 	add("start.image", item.Image.Title, "image")
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.reference"), Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: shortReference(item.Image.Reference), Label: say.S("workload.reference")})})
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.reference"),
+		Component: ui.Copy(ui.CopyModel{Value: item.Image.Reference, Shown: shortReference(item.Image.Reference),
+			Label: say.S("workload.reference")})})
 	if len(item.Mounts) > 0 {
 		add("start.mounts", mountWords(item.Mounts), "mounts")
 	}
@@ -364,9 +390,11 @@ func facts(say words, item workload.Workload) workloadview.FactsModel {
 	if item.Observed.Restarts > 0 {
 		add("workload.restarts", say.number(float64(item.Observed.Restarts)), "restarts")
 	}
-	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.id"), Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
+	m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.id"),
+		Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if !item.Observed.At.IsZero() {
-		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"), Component: ui.Age(ui.AgeModel{Time: say.around(item.Observed.At)})})
+		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"),
+			Component: ui.Age(ui.AgeModel{Time: say.around(item.Observed.At)})})
 	}
 	if item.State == workload.Running || item.State == workload.Stopping {
 		m.Detail = item.Observed.Detail
@@ -400,7 +428,8 @@ func activity(say words, item workload.Workload) *workloadview.ActivityModel {
 		} else {
 			kind = ui.Unknown
 		}
-		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: ui.StateModel{Kind: kind, Word: word, Test: "kernel-state"}, Last: say.around(kernel.LastActivity), Uses: say.number(float64(kernel.Connections))})
+		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: ui.StateModel{Kind: kind, Word: word,
+			Test: "kernel-state"}, Last: say.around(kernel.LastActivity), Uses: say.number(float64(kernel.Connections))})
 	}
 	return m
 }

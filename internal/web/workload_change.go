@@ -90,13 +90,18 @@ func (w *Web) extendAsk(k call, s seen, lease, reason string, problems []fault.F
 		hint = say.S("workload.extend_most", "Most", say.duration(s.Size.MaxLease.Std()), "Ends", say.at(s.Lease.Until).Exact)
 	}
 	return workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.extend")},
+		Header: ui.HeaderModel{Title: say.S("workload.extend_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
+			"workload.extend")},
 		Lead:   say.S("workload.extend_lead", "Price", say.moneyPerHour(s.Size.PricePerHour)),
 		Errors: askErrors(say, problems, "ask-extend"),
-		Form:   ui.FormModel{ID: "ask-extend", Action: workloadPath(s.ID) + "/extend", Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewID("k-")}}, Test: "extend-form"},
+		Form: ui.FormModel{ID: "ask-extend", Action: workloadPath(s.ID) + "/extend",
+			Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewID("k-")}}, Test: "extend-form"},
 		Fields: []ui.FieldModel{
-			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint, Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease", List: []string{"1h", "4h", "8h", "1d"}},
-			{ID: "extend-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.extend_reason"), Error: wrong("reason"), MaxLength: 500, Test: "extend-reason"},
+			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint,
+				Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease",
+				List: []string{"1h", "4h", "8h", "1d"}},
+			{ID: "extend-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason,
+				Hint: say.S("workload.extend_reason"), Error: wrong("reason"), MaxLength: 500, Test: "extend-reason"},
 		},
 		Button: ui.ButtonModel{Label: say.S("workload.extend"), Kind: ui.Primary, Icon: "extend", Test: "extend-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
@@ -104,7 +109,8 @@ func (w *Web) extendAsk(k call, s seen, lease, reason string, problems []fault.F
 }
 
 func workloadCrumbs(say words, item workload.Workload, last string) []ui.CrumbModel {
-	return []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: item.Name, Href: workloadPath(item.ID)}, {Label: say.S(last)}}
+	return []ui.CrumbModel{{Label: say.S("home.title"), Href: "/"}, {Label: item.Name, Href: workloadPath(item.ID)},
+		{Label: say.S(last)}}
 }
 
 func (w *Web) workloadExtend(c echo.Context) error {
@@ -124,7 +130,8 @@ func (w *Web) workloadExtend(c echo.Context) error {
 	if permitErr != nil {
 		return permitErr
 	}
-	return w.reply(c, k, page{name: extendPage.name}, askView(w.extendAsk(k, s, lease, reason, problemsOf(err))), statusOf(err))
+	return w.reply(c, k, page{name: extendPage.name}, askView(w.extendAsk(k, s, lease, reason, problemsOf(err))),
+		statusOf(err))
 }
 
 // workloadResumeAsk is the page that asks an approver to agree to a resume.
@@ -151,11 +158,14 @@ func (w *Web) resumeAsk(k call, s seen, reason string, problems []fault.Field) (
 		wrong = say.say(p.Reason)
 	}
 	return askView(workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.resume_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.resume")},
+		Header: ui.HeaderModel{Title: say.S("workload.resume_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
+			"workload.resume")},
 		Lead:   lead,
 		Errors: askErrors(say, problems, "ask-resume"),
 		Form:   ui.FormModel{ID: "ask-resume", Action: "/" + s.ResumePath(), Test: "resume-form"},
-		Fields: []ui.FieldModel{{ID: "resume-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2, Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.resume_reason"), Error: wrong, Required: true, MaxLength: 500, Test: "resume-reason"}},
+		Fields: []ui.FieldModel{{ID: "resume-reason", Name: "reason", Kind: ui.TextareaField, Rows: 2,
+			Label: say.S("start.reason"), Value: reason, Hint: say.S("workload.resume_reason"), Error: wrong, Required: true,
+			MaxLength: 500, Test: "resume-reason"}},
 		Button: ui.ButtonModel{Label: say.S("workload.resume_ask"), Kind: ui.Primary, Icon: "check", Test: "resume-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
 	}), nil
@@ -196,17 +206,22 @@ func (w *Web) workloadDeleteAsk(k call) (view, error) {
 func (w *Web) deleteAsk(k call, s seen) workloadview.AskModel {
 	say := k.words
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload, "workload.delete")},
-		Lead:   say.S("workload.delete_lead"),
-		Loses:  []string{say.S("workload.loses_running"), say.S("workload.loses_address", "Name", s.Name)},
-		Keeps:  []string{say.S("workload.keeps_history")},
-		Form:   ui.FormModel{ID: "ask-delete", Action: workloadPath(s.ID) + "/delete", Test: "delete-form"},
-		Button: ui.ButtonModel{Label: say.S("workload.delete"), Kind: ui.DangerPrimary, Icon: "trash", Test: "delete-confirm"},
+		Header: ui.HeaderModel{Title: say.S("workload.delete_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
+			"workload.delete")},
+		Lead:  say.S("workload.delete_lead"),
+		Loses: []string{say.S("workload.loses_running"), say.S("workload.loses_address", "Name", s.Name)},
+		Keeps: []string{say.S("workload.keeps_history")},
+		Form:  ui.FormModel{ID: "ask-delete", Action: workloadPath(s.ID) + "/delete", Test: "delete-form"},
+		Button: ui.ButtonModel{Label: say.S("workload.delete"), Kind: ui.DangerPrimary, Icon: "trash",
+			Test: "delete-confirm"},
 		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
 	}
 	if s.Volume != "" {
-		m.Keeps = append([]string{say.S("workload.keeps_storage", "Volume", s.Volume, "Size", say.gib(float64(s.StorageGiB)))}, m.Keeps...)
-		m.Fields = []ui.FieldModel{{ID: "delete-storage", Name: "storage", Kind: ui.CheckboxField, Label: say.S("workload.delete_storage", "Volume", s.Volume), Hint: say.S("workload.delete_storage_hint"), Test: "delete-storage"}}
+		m.Keeps = append([]string{say.S("workload.keeps_storage", "Volume", s.Volume, "Size",
+			say.gib(float64(s.StorageGiB)))}, m.Keeps...)
+		m.Fields = []ui.FieldModel{{ID: "delete-storage", Name: "storage", Kind: ui.CheckboxField,
+			Label: say.S("workload.delete_storage", "Volume", s.Volume), Hint: say.S("workload.delete_storage_hint"),
+			Test: "delete-storage"}}
 	}
 	return m
 }

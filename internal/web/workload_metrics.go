@@ -17,7 +17,8 @@ import (
 	workloadview "github.com/gpu-portal/gpu-portal/views/workload"
 )
 
-// firstAnswer is how long a page waits for a history that nobody has asked for yet. After that it says that it is being read, and fills itself.
+// firstAnswer is how long a page waits for a history that nobody has asked for yet. After that it says that it is being
+// read, and fills itself.
 const firstAnswer = 2 * time.Second
 
 // workloadMetrics answers: how hard has it worked, and did anything slow it down.
@@ -30,7 +31,9 @@ func (w *Web) workloadMetrics(k call) (view, error) {
 	defer stop()
 	span := gpumetrics.SpanOf(k.get("range"))
 	m := w.metricsModel(ctx, k, s.Workload, span)
-	v := w.workloadView(k, s, workloadview.Metrics, workloadview.PageModel{Metrics: workloadview.MetricsTabModel{Ranges: rangeTabs(k, s.ID, span), Stream: streamModel(k, workloadPath(s.ID)+"/metrics"), Charts: m}})
+	v := w.workloadView(k, s, workloadview.Metrics,
+		workloadview.PageModel{Metrics: workloadview.MetricsTabModel{Ranges: rangeTabs(k, s.ID, span),
+			Stream: streamModel(k, workloadPath(s.ID)+"/metrics"), Charts: m}})
 	v.paused = paused(k)
 	v.parts = append(v.parts, part{id: m.ID, ticks: true, draw: func(say words) templ.Component {
 		k.words = say
@@ -47,7 +50,8 @@ func rangeTabs(k call, id workload.ID, current gpumetrics.Span) ui.TabsModel {
 		q := cloned(k.query)
 		q.Del("id")
 		q.Set("range", s.Name)
-		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("workload.metrics.range_" + s.Name), Href: withQuery(workloadPath(id)+"/metrics", q), Current: s.Name == current.Name, Test: "range-" + s.Name})
+		m.Items = append(m.Items, ui.TabModel{Label: k.words.S("workload.metrics.range_" + s.Name),
+			Href: withQuery(workloadPath(id)+"/metrics", q), Current: s.Name == current.Name, Test: "range-" + s.Name})
 	}
 	return m
 }
@@ -60,7 +64,8 @@ func podOf(item workload.Workload) string {
 	return cmp.Or(item.Observed.Pod, item.Name+"-0")
 }
 
-func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload, span gpumetrics.Span) workloadview.ChartsModel {
+func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload,
+	span gpumetrics.Span) workloadview.ChartsModel {
 	say := k.words
 	m := workloadview.ChartsModel{ID: "workload-metrics"}
 	if item.Size.Devices() == 0 {
@@ -118,7 +123,9 @@ func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line) (workloadview.Ch
 			values[i], last = inUnit(l, p.Value), p
 		}
 	}
-	c.Line = ui.SparklineModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)), Values: values, Max: scales[l.Name], Large: true, Unit: unitOf(l), From: clockWords(say, r.Span, l.Points[0].At), To: clockWords(say, r.Span, l.Points[len(l.Points)-1].At)}
+	c.Line = ui.SparklineModel{Label: c.Title, Value: say.S("workload.metrics.last", "Value", pointWords(say, l, last)),
+		Values: values, Max: scales[l.Name], Large: true, Unit: unitOf(l), From: clockWords(say, r.Span, l.Points[0].At),
+		To: clockWords(say, r.Span, l.Points[len(l.Points)-1].At)}
 	if end := l.Points[len(l.Points)-1].At; end.Sub(last.At) > 4*r.Span.Step && end.Sub(last.At) > 5*time.Minute {
 		c.Line.Value = say.S("workload.metrics.unknown_since", "Time", clockWords(say, r.Span, last.At))
 	}
@@ -129,7 +136,8 @@ func chartOf(say words, r gpumetrics.Ranges, l gpumetrics.Line) (workloadview.Ch
 }
 
 // manyWords say how the values of several devices became one.
-var manyWords = map[string]string{"engine": "mean_of", "tensor": "mean_of", "memory": "sum_of", "power": "sum_of", "temperature": "largest_of"}
+var manyWords = map[string]string{"engine": "mean_of", "tensor": "mean_of", "memory": "sum_of", "power": "sum_of",
+	"temperature": "largest_of"}
 
 func inUnit(l gpumetrics.Line, v float64) float64 {
 	if l.Unit == gpumetrics.MiB {
@@ -188,13 +196,15 @@ func stretches(l gpumetrics.Line, none func(float64) bool) []period {
 // mostStretches keeps a card that flickers from filling the page: the newest count.
 const mostStretches = 20
 
-func stretchModels(say words, r gpumetrics.Ranges, all []period, words func(float64) string) []workloadview.StretchModel {
+func stretchModels(say words, r gpumetrics.Ranges, all []period,
+	words func(float64) string) []workloadview.StretchModel {
 	var out []workloadview.StretchModel
 	for _, s := range slices.Backward(all) {
 		if len(out) == mostStretches {
 			break
 		}
-		out = append(out, workloadview.StretchModel{From: clockWords(say, r.Span, s.from), Until: clockWords(say, r.Span, s.until), What: words(s.value)})
+		out = append(out, workloadview.StretchModel{From: clockWords(say, r.Span, s.from),
+			Until: clockWords(say, r.Span, s.until), What: words(s.value)})
 	}
 	return out
 }
@@ -202,24 +212,28 @@ func stretchModels(say words, r gpumetrics.Ranges, all []period, words func(floa
 // slowdowns are the times in which a card ran slower than it could, and why.
 func slowdowns(say words, r gpumetrics.Ranges) workloadview.StretchesModel {
 	l := r.Line("throttle")
-	m := workloadview.StretchesModel{Title: say.S("workload.metrics.throttle"), None: say.S("workload.metrics.throttle_none"), Test: "throttle"}
+	m := workloadview.StretchesModel{Title: say.S("workload.metrics.throttle"),
+		None: say.S("workload.metrics.throttle_none"), Test: "throttle"}
 	if !l.Known() {
 		m.None = say.S("workload.metrics.never")
 	}
-	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return len(gpumetrics.ReasonsOf(v)) == 0 }), func(v float64) string {
-		var all []string
-		for _, reason := range gpumetrics.ReasonsOf(v) {
-			all = append(all, say.S("gpumetrics.throttle."+reason.Name))
-		}
-		return strings.Join(all, " ")
-	})
+	m.Rows = stretchModels(say, r, stretches(l, func(v float64) bool { return len(gpumetrics.ReasonsOf(v)) == 0 }),
+		func(v float64) string {
+			var all []string
+			for _, reason := range gpumetrics.ReasonsOf(v) {
+				all = append(all, say.S("gpumetrics.throttle."+reason.Name))
+			}
+			return strings.Join(all, " ")
+		})
 	return m
 }
 
-// errorCodes are the XID errors. A series keeps the last one until the driver is loaded again: the first time it is seen is when it happened, or longer ago.
+// errorCodes are the XID errors. A series keeps the last one until the driver is loaded again: the first time it is
+// seen is when it happened, or longer ago.
 func errorCodes(say words, r gpumetrics.Ranges) workloadview.StretchesModel {
 	l := r.Line("xid")
-	m := workloadview.StretchesModel{Title: say.S("workload.metrics.xid"), None: say.S("workload.metrics.xid_none"), Test: "xid"}
+	m := workloadview.StretchesModel{Title: say.S("workload.metrics.xid"), None: say.S("workload.metrics.xid_none"),
+		Test: "xid"}
 	if !l.Known() {
 		m.None = say.S("workload.metrics.never")
 	}

@@ -50,7 +50,8 @@ func TestAHistoryIsForThoseWhoMaySeeTheWorkload(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatIsNotThereIsUnknown: Prometheus is slow, away, has nothing, or has been silent for long. There is a page each time, and never a zero.
+// TestAHistoryThatIsNotThereIsUnknown: Prometheus is slow, away, has nothing, or has been silent for long. There is a
+// page each time, and never a zero.
 func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +61,8 @@ func TestAHistoryThatIsNotThereIsUnknown(t *testing.T) {
 		"slow": {func(w *webtest.World) {
 			w.RangesErr = fault.Wrap(fault.Unavailable, context.DeadlineExceeded, i18n.T("gpumetrics.not_yet"))
 		}, "still being asked"},
-		"away":    {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) }, "Prometheus does not answer"},
+		"away": {func(w *webtest.World) { w.RangesErr = fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable")) },
+			"Prometheus does not answer"},
 		"nothing": {func(w *webtest.World) { w.Pasts = nil }, "has no values"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,8 @@ var stateKinds = map[workload.State]ui.Kind{
 func stateWord(s workload.State) i18n.Text { return i18n.T("state." + string(s)) }
 
 func stateModel(say words, w workload.Workload) ui.StateModel {
-	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.say(w.Reason), Test: "state"}
+	return ui.StateModel{Kind: stateKinds[w.State], Word: say.Say(stateWord(w.State)), Detail: say.say(w.Reason),
+		Test: "state"}
 }
 
 func workloadPath(id workload.ID) string { return "/workloads/" + string(id) }
@@ -31,8 +32,10 @@ func workloadPath(id workload.ID) string { return "/workloads/" + string(id) }
 func (w *Web) workloadRow(k call, item workload.Workload, cost usage.Money) workloadview.RowModel {
 	say := k.words
 	row := workloadview.RowModel{
-		Row:   ui.RowModel{ID: "w-" + slug(string(item.ID)), Kind: rowKind(item), Test: "workload-row", Attrs: map[string]any{"data-name": item.Name}},
-		Name:  ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: w.rowDetail(k, item), Icon: string(item.Kind)},
+		Row: ui.RowModel{ID: "w-" + slug(string(item.ID)), Kind: rowKind(item), Test: "workload-row",
+			Attrs: map[string]any{"data-name": item.Name}},
+		Name: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: w.rowDetail(k, item),
+			Icon: string(item.Kind)},
 		State: stateModel(say, item),
 		Size:  sizeModel(say, item.Size),
 		Use:   w.useModel(k, item),
@@ -70,7 +73,8 @@ func (w *Web) rowActions(k call, item workload.Workload) []ui.ActionModel {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/start", Button: ui.ButtonModel{
 			Label: k.words.S("workload.resume"), Icon: "play", Test: "resume", Small: true}}}}
 	}
-	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.details"), Href: workloadPath(item.ID), Small: true, Test: "details"}}}
+	return []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("workload.details"), Href: workloadPath(item.ID),
+		Small: true, Test: "details"}}}
 }
 
 // openButton is nil when there is nothing to open, or this person may not.
@@ -79,7 +83,8 @@ func (w *Web) openButton(k call, item workload.Workload) *ui.LinkButtonModel {
 	if !item.CanOpen() || address == "" || !identity.Can(k.actor, identity.OpenWorkload, item.Thing()) {
 		return nil
 	}
-	return &ui.LinkButtonModel{Label: k.words.S("workload.open"), Href: openAddress(address, item.Image.OpenPath), Icon: "external", Small: true, Test: "open"}
+	return &ui.LinkButtonModel{Label: k.words.S("workload.open"), Href: openAddress(address, item.Image.OpenPath),
+		Icon: "external", Small: true, Test: "open"}
 }
 
 func openAddress(base, path string) string {
@@ -94,7 +99,8 @@ func openAddress(base, path string) string {
 
 func useID(id workload.ID) string { return "use-" + slug(string(id)) }
 
-// useModel is the GPU use of the last hour. Where nothing is known the words say so; a line is never drawn at zero for want of a value.
+// useModel is the GPU use of the last hour. Where nothing is known the words say so; a line is never drawn at zero for
+// want of a value.
 func (w *Web) useModel(k call, item workload.Workload) workloadview.UseModel {
 	m := workloadview.UseModel{ID: useID(item.ID)}
 	switch {
@@ -168,7 +174,8 @@ func leaseModel(say words, w workload.Workload) workloadview.LeaseModel {
 		fill = ui.FillWarning
 	}
 	return workloadview.LeaseModel{Left: &left, Ends: &ends, Bar: ui.MeterModel{
-		Label: say.S("web.lease_left"), Value: left.Words, Bare: true, Segments: []ui.SegmentModel{{Fill: fill, Share: ratio(w.Lease.Left(say.now), whole)}},
+		Label: say.S("web.lease_left"), Value: left.Words, Bare: true,
+		Segments: []ui.SegmentModel{{Fill: fill, Share: ratio(w.Lease.Left(say.now), whole)}},
 	}}
 }
 

@@ -17,8 +17,10 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
 	for name, want := range map[string]string{
-		"state": "Running", "engine": "63 %", "memory": "7.1 GiB", "power": "312 W", "temperature": "58 °C", "lease": "5 h", "lease-ends": "21 Nov 2026, 17:00", "cost": "€1.65",
-		"price": "€0.55/h", "node": "gpu-01", "address": "http://train-resnet.localhost:8080/lab", "access-list": "Anna Albers", "workload-id": "w-train-resnet", "kernel": "busy",
+		"state": "Running", "engine": "63 %", "memory": "7.1 GiB", "power": "312 W", "temperature": "58 °C", "lease": "5 h",
+		"lease-ends": "21 Nov 2026, 17:00", "cost": "€1.65",
+		"price": "€0.55/h", "node": "gpu-01", "address": "http://train-resnet.localhost:8080/lab",
+		"access-list": "Anna Albers", "workload-id": "w-train-resnet", "kernel": "busy",
 	} {
 		wantSaid(t, doc, name, want)
 	}
@@ -30,7 +32,8 @@ func TestAWorkloadAnswersItsQuestions(t *testing.T) {
 	wantAbsent(t, doc, "resume", "steps")
 }
 
-// The story: a missing series was drawn as 0 °C and a card that had fallen off the bus looked idle. What nobody measured is unknown.
+// The story: a missing series was drawn as 0 °C and a card that had fallen off the bus looked idle. What nobody
+// measured is unknown.
 func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
@@ -47,7 +50,8 @@ func TestWhatNobodyMeasuredIsUnknown(t *testing.T) {
 		}
 	}
 	w.Readings = webtest.Readings{}
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown", "metrics source does not answer")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "gpu-unknown",
+		"metrics source does not answer")
 }
 
 func TestOldReadingsSaySo(t *testing.T) {
@@ -62,7 +66,8 @@ func TestOldReadingsSaySo(t *testing.T) {
 	}
 }
 
-// TestEveryValueSaysWhatItRestsOn: measured, apportioned, or unknown and since when; and a value that is one for all on a card is nobody's own.
+// TestEveryValueSaysWhatItRestsOn: measured, apportioned, or unknown and since when; and a value that is one for all on
+// a card is nobody's own.
 func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 	t.Parallel()
 	at := webtest.Now.Add(-40 * time.Second)
@@ -70,8 +75,10 @@ func TestEveryValueSaysWhatItRestsOn(t *testing.T) {
 		return gpumetrics.Reading{Value: v, Unit: unit, Source: source, At: at}
 	}
 	engine, memory := value(80, gpumetrics.Percent, gpumetrics.Measured), value(4096, gpumetrics.MiB, gpumetrics.Measured)
-	device := gpumetrics.Device{Model: "NVIDIA L40S", Engine: engine, MemoryUsed: memory, MemoryTotal: value(46068, gpumetrics.MiB, gpumetrics.Measured), Pods: 2, CardShared: true,
-		OwnEngine: value(40, gpumetrics.Percent, gpumetrics.Apportioned), OwnMemory: memory, Power: gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: webtest.Now.Add(-6 * time.Minute)}}
+	device := gpumetrics.Device{Model: "NVIDIA L40S", Engine: engine, MemoryUsed: memory,
+		MemoryTotal: value(46068, gpumetrics.MiB, gpumetrics.Measured), Pods: 2, CardShared: true,
+		OwnEngine: value(40, gpumetrics.Percent, gpumetrics.Apportioned), OwnMemory: memory,
+		Power: gpumetrics.Reading{Unit: gpumetrics.Watt, Why: gpumetrics.TooOld, At: webtest.Now.Add(-6 * time.Minute)}}
 	w := webtest.Busy()
 	w.Readings["train-resnet-0"] = webtest.Reading{Live: gpumetrics.Live{At: at, Devices: []gpumetrics.Device{device}}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK)
@@ -96,7 +103,8 @@ func TestAStartShowsWhatHangs(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Anna, "/workloads/w-sweep-lr"), http.StatusOK)
 	wantSaid(t, doc, "reason", "All 2 of H100 80 GB are in use")
-	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") || !strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
+	if got := said(part(doc, "steps").Find("[aria-current=step]")); !strings.Contains(got, "Node found") ||
+		!strings.Contains(got, "All 2 of H100 80 GB") || !strings.Contains(got, "12 min") {
 		t.Errorf("want the step that hangs with its reason and how long, got %q", got)
 	}
 	if got := doc.Find("details pre").Text(); !strings.Contains(got, "Insufficient nvidia.com/gpu") {
@@ -108,7 +116,8 @@ func TestAnEndpointSaysHowToCallIt(t *testing.T) {
 	t.Parallel()
 	doc := read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-llm-chat"), http.StatusOK)
 	wantSaid(t, doc, "workload-access", "curl -H", "'http://llm-chat.localhost:8080/v1/models'", "everyone in Vision")
-	wantAbsent(t, read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open") // not shared
+	// not shared
+	wantAbsent(t, read(t, webtest.Busy().Get(webtest.Ben, "/workloads/w-train-resnet"), http.StatusOK), "address", "open")
 }
 
 func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
@@ -117,7 +126,8 @@ func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-render-farm"), http.StatusOK)
 	wantAbsent(t, doc, "stop", "extend", "share", "delete", "open", "address")
 	for _, verb := range []string{"stop", "start", "share", "extend", "delete"} {
-		if got := w.Post(webtest.Anna, "/workloads/w-render-farm/"+verb, url.Values{"lease": {"1h"}}).Code; got != http.StatusForbidden {
+		if got := w.Post(webtest.Anna, "/workloads/w-render-farm/"+verb,
+			url.Values{"lease": {"1h"}}).Code; got != http.StatusForbidden {
 			t.Errorf("%s: want 403, got %d", verb, got)
 		}
 	}
@@ -184,15 +194,18 @@ func TestExtend(t *testing.T) {
 	if got := w.Works["w-train-resnet"].Lease.Until.Sub(before); got != 4*time.Hour {
 		t.Errorf("a double click adds four hours once, got %s", got)
 	}
-	again := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"5h"}, "key": {"k-1"}}), http.StatusConflict)
+	again := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"5h"}, "key": {"k-1"}}),
+		http.StatusConflict)
 	if part(again, "see-earlier").Length() != 1 || part(again, "send-another").Length() != 1 {
 		t.Error("the same form with another length was not sent, and says so")
 	}
-	long := wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"80h"}, "reason": {"the sweep"}, "key": {"k-2"}}))
+	long := wantRedirect(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
+		url.Values{"lease": {"80h"}, "reason": {"the sweep"}, "key": {"k-2"}}))
 	if !strings.HasPrefix(long, "/requests/") {
 		t.Errorf("a long one waits for an approval, got %s", long)
 	}
-	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
+	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
+		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
 	if got := said(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {
 		t.Errorf("want the most beside the field, got %q", got)
 	}
@@ -204,11 +217,13 @@ func TestExtend(t *testing.T) {
 func TestObjectsAndHistory(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects", "kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/objects"), http.StatusOK), "workload-objects",
+		"kind: StatefulSet", "nvidia.com/mig-1g.10gb", "gpu-vision")
 	w.Post(webtest.Anna, "/workloads/w-train-resnet/extend", url.Values{"lease": {"1h"}})
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet/history"), http.StatusOK)
 	first := said(part(doc, "event").First())
-	if !strings.Contains(first, "Anna Albers") || !strings.Contains(first, "extended the lease") || !strings.Contains(first, "21 Nov 2026, 18:00 UTC") {
+	if !strings.Contains(first, "Anna Albers") || !strings.Contains(first, "extended the lease") ||
+		!strings.Contains(first, "21 Nov 2026, 18:00 UTC") {
 		t.Errorf("the newest comes first, in words, got %q", first)
 	}
 }

@@ -38,7 +38,8 @@ func poisoned() *webtest.World {
 		w.Works[id] = item
 	}
 	for id, r := range w.Reqs {
-		r.AskerName, r.Wish.Reason, r.Wish.Name, r.Decision.Note, r.Decision.ByName, r.Decision.Rule = evil, evil, evil, evil, evil, evil
+		r.AskerName, r.Wish.Reason, r.Wish.Name, r.Decision.Note, r.Decision.ByName, r.Decision.Rule = evil, evil, evil, evil,
+			evil, evil
 		r.Decision.Sentence = i18n.Literal(evil)
 		w.Reqs[id] = r
 	}
@@ -69,11 +70,15 @@ func poisoned() *webtest.World {
 
 func TestNothingThatPeopleWriteBecomesMarkup(t *testing.T) {
 	t.Parallel()
-	everyone := map[string]identity.Person{"anna": webtest.Anna, "ben": webtest.Ben, "carla": webtest.Carla, "dora": webtest.Dora, "eli": webtest.Eli, "olaf": webtest.Olaf}
-	paths := []string{"/", "/?scope=team", "/?scope=all", "/start", "/start?size=" + url.QueryEscape(evil) + "&lease=" + url.QueryEscape(evil) + "&reason=" + url.QueryEscape(evil), "/requests", "/requests?scope=all",
-		"/requests/r-anna1", "/requests/r-anna0", "/approvals", "/approvals/r-olaf1", "/storage", "/storage?scope=team", "/fleet", "/licences", "/team", "/account", "/audit", "/audit?person=" + url.QueryEscape(evil)}
+	everyone := map[string]identity.Person{"anna": webtest.Anna, "ben": webtest.Ben, "carla": webtest.Carla,
+		"dora": webtest.Dora, "eli": webtest.Eli, "olaf": webtest.Olaf}
+	paths := []string{"/", "/?scope=team", "/?scope=all", "/start", "/start?size=" + url.QueryEscape(evil) + "&lease=" +
+		url.QueryEscape(evil) + "&reason=" + url.QueryEscape(evil), "/requests", "/requests?scope=all",
+		"/requests/r-anna1", "/requests/r-anna0", "/approvals", "/approvals/r-olaf1", "/storage", "/storage?scope=team",
+		"/fleet", "/licences", "/team", "/account", "/audit", "/audit?person=" + url.QueryEscape(evil)}
 	for _, id := range []string{"train-resnet", "llm-chat", "sweep-lr", "vlm-test", "old-notes"} {
-		paths = append(paths, "/workloads/w-"+id, "/workloads/w-"+id+"/history", "/workloads/w-"+id+"/extend", "/workloads/w-"+id+"/delete")
+		paths = append(paths, "/workloads/w-"+id, "/workloads/w-"+id+"/history", "/workloads/w-"+id+"/extend",
+			"/workloads/w-"+id+"/delete")
 	}
 	w := poisoned()
 	for who, p := range everyone {
@@ -86,7 +91,8 @@ func TestNothingThatPeopleWriteBecomesMarkup(t *testing.T) {
 		}
 	}
 	for path, form := range map[string]url.Values{
-		"/start":                           {"tenant": {evil}, "kind": {evil}, "size": {evil}, "image": {evil}, "lease": {evil}, "storage": {evil}, "volume": {evil}, "reason": {evil}, "name": {evil}, "key": {evil}},
+		"/start": {"tenant": {evil}, "kind": {evil}, "size": {evil}, "image": {evil},
+			"lease": {evil}, "storage": {evil}, "volume": {evil}, "reason": {evil}, "name": {evil}, "key": {evil}},
 		"/account/tokens":                  {"name": {evil}, "lasts": {evil}},
 		"/workloads/w-train-resnet/extend": {"lease": {evil}, "reason": {evil}},
 	} {
@@ -107,7 +113,8 @@ func harmless(t *testing.T, where string, doc *goquery.Document) {
 			switch {
 			case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc":
 				t.Errorf("%s: %s carries %s=%.60q", where, goquery.NodeName(s), a.Key, a.Val)
-			case a.Key == "href" || a.Key == "action" || a.Key == "formaction" || a.Key == "src" || strings.HasPrefix(a.Key, "hx-post"):
+			case a.Key == "href" || a.Key == "action" || a.Key == "formaction" || a.Key == "src" ||
+				strings.HasPrefix(a.Key, "hx-post"):
 				u, err := url.Parse(a.Val)
 				if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {
 					t.Errorf("%s: %s leads to %.80q", where, a.Key, a.Val)

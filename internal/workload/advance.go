@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Advance works out what an observation and the clock make of a workload: the new value, and an event for each thing that
-// people should find in its history. An observation of an older wish tells nothing about the present one.
+// Advance works out what an observation and the clock make of a workload: the new value, and an event for each thing
+// that people should find in its history. An observation of an older wish tells nothing about the present one.
 func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Event) {
 	var events []audit.Event
 	old := w
@@ -62,8 +62,8 @@ func stateOf(w Workload, obs Observation) State {
 	return Queued
 }
 
-// reasonOf keeps what the wish to stop wrote (who, or the end of the lease) until something else is wished: the cluster has nothing better to say of
-// something that goes or is gone.
+// reasonOf keeps what the wish to stop wrote (who, or the end of the lease) until something else is wished: the cluster
+// has nothing better to say of something that goes or is gone.
 func reasonOf(w Workload, obs Observation) i18n.Text {
 	switch w.State {
 	case Running, Ended:
@@ -74,8 +74,9 @@ func reasonOf(w Workload, obs Observation) i18n.Text {
 	return obs.Reason
 }
 
-// EndLease stops a running workload whose lease is over and warns the owner before, once for each of the warnings. It returns the workload unchanged, and no events, when
-// nothing is due. The pod still holds its GPU: the workload counts against quota and budget until that is gone.
+// EndLease stops a running workload whose lease is over and warns the owner before, once for each of the warnings. It
+// returns the workload unchanged, and no events, when nothing is due. The pod still holds its GPU: the workload counts
+// against quota and budget until that is gone.
 func EndLease(w Workload, warnings Warnings, now time.Time) (Workload, []audit.Event) {
 	if w.Desired != WantRunning || w.Lease.Until.IsZero() {
 		return w, nil

@@ -12,7 +12,8 @@ import (
 // Change is what a wish makes of a workload. Errors are Conflict faults: the wish makes no sense now.
 type Change func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error)
 
-// Stop gives the GPU back and keeps the storage. Stopping what is stopped changes nothing and is no error, so it can be sent twice.
+// Stop gives the GPU back and keeps the storage. Stopping what is stopped changes nothing and is no error, so it can be
+// sent twice.
 func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
 	if w.Desired == WantStopped {
 		return w, nil, nil
@@ -23,14 +24,17 @@ func Stop(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event,
 	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
 	w.Reason = i18n.T("workload.stopped_by", "Name", a.Person.Name)
 	w.State = Stopping
-	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{}, audit.Changed("desired", WantRunning, WantStopped))}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadStopped, now, i18n.Text{}, audit.Changed("desired", WantRunning,
+		WantStopped))}, nil
 }
 
-// StopIdle is Stop for a GPU that was left idle for so long. Facts are what was measured. The caller has seen that it runs.
+// StopIdle is Stop for a GPU that was left idle for so long. Facts are what was measured. The caller has seen that it
+// runs.
 func StopIdle(w Workload, long string, facts i18n.Text, now time.Time) (Workload, audit.Event) {
 	w.Desired, w.Generation, w.UpdatedAt = WantStopped, w.Generation+1, now
 	w.State, w.Reason = Stopping, i18n.T("workload.stopped_idle", "For", long)
-	return w, changed(w, identity.System(), audit.WorkloadIdleStopped, now, facts, audit.Changed("desired", WantRunning, WantStopped))
+	return w, changed(w, identity.System(), audit.WorkloadIdleStopped, now, facts, audit.Changed("desired", WantRunning,
+		WantStopped))
 }
 
 // Start resumes a stopped workload within its lease. Quota and seats are the caller's to check.
@@ -47,7 +51,8 @@ func Start(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event
 	w.Desired, w.Generation, w.UpdatedAt = WantRunning, w.Generation+1, now
 	w.Reason = i18n.T("workload.resuming")
 	w.Observed.Steps = nil
-	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{}, audit.Changed("desired", WantStopped, WantRunning))}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadStarted, now, i18n.Text{}, audit.Changed("desired", WantStopped,
+		WantRunning))}, nil
 }
 
 // Share lets tenant colleagues open the workload, or not any more.
@@ -64,7 +69,8 @@ func Share(shared bool) Change {
 		if shared {
 			detail = i18n.T("workload.shared_on")
 		}
-		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail, audit.Changed("shared", !shared, shared))}, nil
+		return w, []audit.Event{changed(w, a, audit.WorkloadShared, now, detail, audit.Changed("shared", !shared, shared))},
+			nil
 	}
 }
 
@@ -77,7 +83,8 @@ func Delete(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Even
 	w.Desired, w.Generation, w.UpdatedAt = WantDeleted, w.Generation+1, now
 	w.State = Stopping
 	w.Reason = i18n.T("workload.deleting")
-	return w, []audit.Event{changed(w, a, audit.WorkloadDeleted, now, i18n.Text{}, audit.Changed("desired", was, WantDeleted))}, nil
+	return w, []audit.Event{changed(w, a, audit.WorkloadDeleted, now, i18n.Text{},
+		audit.Changed("desired", was, WantDeleted))}, nil
 }
 
 // Extend moves the end of the lease. A warning that was given is forgotten, so that the new end is announced as well.
@@ -95,7 +102,8 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func gone() error { return fault.New(fault.Conflict, i18n.T("workload.gone")) }
 
-func changed(w Workload, a identity.Actor, kind audit.Kind, now time.Time, detail i18n.Text, changes []audit.Change) audit.Event {
+func changed(w Workload, a identity.Actor, kind audit.Kind, now time.Time, detail i18n.Text,
+	changes []audit.Change) audit.Event {
 	e := audit.By(a, kind, now)
 	e.Tenant, e.Workload, e.Detail, e.Changes = w.Tenant, string(w.ID), detail, changes
 	return e

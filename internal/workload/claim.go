@@ -7,6 +7,7 @@ import (
 
 // Claim is what the workload takes of its team's budget, with its meter.
 func (w Workload) Claim(meter []usage.Interval) budget.Claim {
-	return budget.Claim{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size, Holds: w.Holds(), Wanted: w.Desired == WantRunning, Placed: !w.PlacedAt.IsZero(),
+	return budget.Claim{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size, Holds: w.Holds(),
+		Wanted: w.Desired == WantRunning, Placed: !w.PlacedAt.IsZero(),
 		From: w.Lease.From, Until: w.Lease.Until, Intervals: meter, Seats: w.Seats()}
 }

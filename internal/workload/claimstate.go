@@ -20,7 +20,8 @@ const (
 	ClaimLost    Phase = "Lost" // the volume behind it is gone
 )
 
-// ClaimState is what a cluster said of the claim of a team's volume, at a moment. The zero value is nothing: nobody has looked yet.
+// ClaimState is what a cluster said of the claim of a team's volume, at a moment. The zero value is nothing: nobody has
+// looked yet.
 type ClaimState struct {
 	Phase  Phase     `json:"phase,omitempty"`
 	Asked  int64     `json:"asked,omitempty"`  // bytes that the claim asks for

@@ -10,11 +10,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Going reports whether its owners have deleted a volume of a team that is still there: no new workload gets it, and it can be taken back.
+// Going reports whether its owners have deleted a volume of a team that is still there: no new workload gets it, and it
+// can be taken back.
 func (v Volume) Going() bool { return !v.GoesAt.IsZero() && !v.Deleted }
 
-// EndVolume deletes a volume of a team with everything in it, after a time of grace in which RestoreVolume takes that back. While a workload has it, running or
-// stopped, that is a Conflict that names them. Typed is its name once more, as somebody typed it to confirm. One that goes already goes when it was said to.
+// EndVolume deletes a volume of a team with everything in it, after a time of grace in which RestoreVolume takes that
+// back. While a workload has it, running or stopped, that is a Conflict that names them. Typed is its name once more,
+// as somebody typed it to confirm. One that goes already goes when it was said to.
 func (s *Service) EndVolume(ctx context.Context, a identity.Actor, team, name, typed string) error {
 	if err := s.permitTeam(a, team, identity.ChangeAssets); err != nil {
 		return err
@@ -83,7 +85,8 @@ func (s *Service) RestoreVolume(ctx context.Context, a identity.Actor, team, nam
 	return out, err
 }
 
-// goDue ends a volume of a team whose time of grace is over. It looks without a lock, and once more with one: it may have been taken back meanwhile.
+// goDue ends a volume of a team whose time of grace is over. It looks without a lock, and once more with one: it may
+// have been taken back meanwhile.
 func (s *Service) goDue(ctx context.Context, v Volume) error {
 	if !s.over(v) {
 		return nil
@@ -94,7 +97,8 @@ func (s *Service) goDue(ctx context.Context, v Volume) error {
 			return err
 		}
 		users, err := tx.Mounting(ctx, v)
-		if err != nil || len(users) > 0 { // nothing gets it while it goes; if something has it all the same, its files are worth more than the rule
+		// nothing gets it while it goes; if something has it all the same, its files are worth more than the rule
+		if err != nil || len(users) > 0 {
 			return err
 		}
 		return s.releaseVolume(ctx, tx, identity.System(), v, true)

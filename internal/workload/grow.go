@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Growth is a larger size for a volume of a team, as it was typed or posted. From is the size that was seen: when somebody else was faster, that is a Conflict.
+// Growth is a larger size for a volume of a team, as it was typed or posted. From is the size that was seen: when
+// somebody else was faster, that is a Conflict.
 type Growth struct {
 	Team, Name string
 	From, GiB  int
@@ -45,7 +46,8 @@ func (s Sharing) Most(c Class) int {
 	return s.MostGiB
 }
 
-// RoomIn is what a team has of a class, among its volumes. What its owners have deleted counts until it is gone: it can be taken back.
+// RoomIn is what a team has of a class, among its volumes. What its owners have deleted counts until it is gone: it can
+// be taken back.
 func RoomIn(volumes []Volume, cluster string, c Class) Room {
 	room := Room{Most: c.TeamGiB}
 	for _, v := range volumes {
@@ -56,7 +58,8 @@ func RoomIn(volumes []Volume, cluster string, c Class) Room {
 	return room
 }
 
-// roomFor refuses what is more than the team may have. It is asked in the line in which all volumes are made and grow, so of two who want the last of it one gets it.
+// roomFor refuses what is more than the team may have. It is asked in the line in which all volumes are made and grow,
+// so of two who want the last of it one gets it.
 func roomFor(ctx context.Context, tx Tx, team, cluster string, c Class, more int) error {
 	if c.TeamGiB == 0 {
 		return nil
@@ -66,12 +69,14 @@ func roomFor(ctx context.Context, tx Tx, team, cluster string, c Class, more int
 		return err
 	}
 	if room := RoomIn(volumes, cluster, c); room.Full(more) {
-		return fault.InvalidFields([]fault.Field{{Name: "gib", Reason: i18n.T("volume.team_full", "Class", c.Name, "Taken", room.Taken, "Most", room.Most, "Left", room.Left())}})
+		return fault.InvalidFields([]fault.Field{{Name: "gib", Reason: i18n.T("volume.team_full", "Class", c.Name, "Taken",
+			room.Taken, "Most", room.Most, "Left", room.Left())}})
 	}
 	return nil
 }
 
-// affordStorage puts aside what storage takes of its team's budget until the month ends. There is nobody to agree to more than is left, whatever the budget says of starts.
+// affordStorage puts aside what storage takes of its team's budget until the month ends. There is nobody to agree to
+// more than is left, whatever the budget says of starts.
 func (s *Service) affordStorage(ctx context.Context, tx Tx, v Volume) error {
 	if s.Budgets == nil {
 		return nil
@@ -90,7 +95,8 @@ func (s *Service) affordStorage(ctx context.Context, tx Tx, v Volume) error {
 	return s.Budgets.Hold(ctx, tx, c, true)
 }
 
-// GrowVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see NotGrown for one that will not.
+// GrowVolume makes a volume of a team larger; it never becomes smaller again. The controller has the cluster do it; see
+// NotGrown for one that will not.
 func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (TeamVolume, error) {
 	if err := s.permitTeam(a, g.Team, identity.ChangeAssets); err != nil {
 		return TeamVolume{}, err
@@ -157,12 +163,14 @@ func teamVolume(ctx context.Context, tx Tx, team, name string) (Volume, error) {
 	return v, err
 }
 
-// NotGrown takes back that a volume grows, which its cluster has refused for good: it stays as large as the claim is, and is metered so. Cause is the id of a sentence, words
-// are the API server's. Where somebody has wanted another size meanwhile, nothing changes.
+// NotGrown takes back that a volume grows, which its cluster has refused for good: it stays as large as the claim is,
+// and is metered so. Cause is the id of a sentence, words are the API server's. Where somebody has wanted another size
+// meanwhile, nothing changes.
 func (s *Service) NotGrown(ctx context.Context, seen Volume, claimGiB int, cause, words string) error {
 	return s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		v, err := tx.Volume(ctx, seen.Name)
-		if fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.GiB != seen.GiB || claimGiB >= v.GiB || claimGiB < 1) {
+		if fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.GiB != seen.GiB || claimGiB >= v.GiB ||
+			claimGiB < 1) {
 			return nil
 		}
 		if err != nil {

@@ -49,9 +49,9 @@ type Use struct {
 	Touched time.Time // when somebody last did something to the storage or to the workload that has it
 }
 
-// Next is what is due for storage now: that its use began or ended is noted, its end is announced, and it is over when every announcement was made in time. An announcement
-// that comes late, because nobody looked or somebody shortened the time, moves the end away, so that everybody has as long as it says. The event is nil where
-// nothing is announced.
+// Next is what is due for storage now: that its use began or ended is noted, its end is announced, and it is over when
+// every announcement was made in time. An announcement that comes late, because nobody looked or somebody shortened the
+// time, moves the end away, so that everybody has as long as it says. The event is nil where nothing is announced.
 func (k Keeping) Next(v Volume, use Use, now time.Time) (next Volume, announced *audit.Event, over bool) {
 	switch {
 	case v.Deleted:
@@ -85,8 +85,8 @@ func (k Keeping) Next(v Volume, use Use, now time.Time) (next Volume, announced 
 	return v, &e, false
 }
 
-// KeepDue looks at all storage and announces or ends what is due. What is known of a cluster that does not answer is old, so nothing of it is touched. It can be interrupted
-// and called again.
+// KeepDue looks at all storage and announces or ends what is due. What is known of a cluster that does not answer is
+// old, so nothing of it is touched. It can be interrupted and called again.
 func (s *Service) KeepDue(ctx context.Context, answers func(cluster string) bool) error {
 	volumes, err := s.Store.Volumes(ctx, VolumeFilter{})
 	if err != nil {
@@ -175,7 +175,8 @@ func (s *Service) reclaim(ctx context.Context, tx Tx, v Volume, w *Workload) err
 	return tx.Append(ctx, e)
 }
 
-// KeepLonger begins the time anew for which unused storage is kept. Storage that is in use, or kept for ever, needs no such thing: nothing changes.
+// KeepLonger begins the time anew for which unused storage is kept. Storage that is in use, or kept for ever, needs no
+// such thing: nothing changes.
 func (s *Service) KeepLonger(ctx context.Context, a identity.Actor, name string) (Volume, error) {
 	var out Volume
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {

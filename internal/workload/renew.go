@@ -11,10 +11,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// renewal is how long before its end a lease becomes longer by itself: late, so that whoever has begun to wait by then gets the GPU.
+// renewal is how long before its end a lease becomes longer by itself: late, so that whoever has begun to wait by then
+// gets the GPU.
 const renewal = 15 * time.Minute
 
-// renewed is the end that a lease gets by itself: the size's usual length more, up to its longest. False where nothing is due, or nothing is left up to the longest.
+// renewed is the end that a lease gets by itself: the size's usual length more, up to its longest. False where nothing
+// is due, or nothing is left up to the longest.
 func renewed(w Workload, size catalog.Size, now time.Time) (until time.Time, ok bool) {
 	l := w.Lease
 	if !size.AutoExtend || w.Desired != WantRunning || w.State != Running || l.Until.IsZero() || l.Over(now) {
@@ -33,8 +35,8 @@ func renewed(w Workload, size catalog.Size, now time.Time) (until time.Time, ok 
 // waits is where somebody waits: a size on a cluster.
 type waits struct{ cluster, size string }
 
-// ExtendDue makes the leases longer whose sizes say so, while nobody waits for the same size on the same cluster and the team's budget has enough left. Who is not served
-// keeps the lease as it is, and hears of its end as always.
+// ExtendDue makes the leases longer whose sizes say so, while nobody waits for the same size on the same cluster and
+// the team's budget has enough left. Who is not served keeps the lease as it is, and hears of its end as always.
 func (s *Service) ExtendDue(ctx context.Context) error {
 	if s.Sizes == nil {
 		return nil
@@ -89,7 +91,8 @@ func (s *Service) renew(ctx context.Context, id ID) error {
 		if !ok {
 			return nil
 		}
-		next, err := s.apply(ctx, tx, identity.System(), w, func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error) {
+		next, err := s.apply(ctx, tx, identity.System(), w, func(w Workload, a identity.Actor,
+			now time.Time) (Workload, []audit.Event, error) {
 			next, events, err := Extend(w, until, a, now)
 			for i := range events {
 				events[i].Detail = i18n.T("workload.extended_alone", "Until", stamp(until))

@@ -60,7 +60,8 @@ type VolumeFilter struct {
 	Shared  bool // only volumes of teams
 }
 
-// Limits says what a tenant may hold and how many seats there are; the service asks it when a stopped workload is resumed.
+// Limits says what a tenant may hold and how many seats there are; the service asks it when a stopped workload is
+// resumed.
 type Limits interface {
 	QuotaLimit(tenant, size string) int
 	Pools() []license.Pool
@@ -94,7 +95,8 @@ type Line interface {
 	Join(ctx context.Context, tx Tx, a identity.Actor, w Workload, pool license.Pool) error
 }
 
-// Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do this.
+// Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do
+// this.
 func Permit(a identity.Actor, action identity.Action, w Workload) error {
 	if identity.Can(a, action, w.Thing()) {
 		return nil
@@ -153,8 +155,10 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 	return upTo(s.Now()), nil
 }
 
-// Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter changes only with its workload.
-func (s *Service) Meters(ctx context.Context, items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
+// Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter
+// changes only with its workload.
+func (s *Service) Meters(ctx context.Context,
+	items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
 	ids := make([]ID, len(items))
 	for i, w := range items {
 		ids[i] = w.ID
@@ -196,8 +200,8 @@ func (s *Service) Share(ctx context.Context, a identity.Actor, id ID, shared boo
 	return s.change(ctx, a, id, Share(shared))
 }
 
-// Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the line of a full licence pool, it comes back
-// as it was: stopped.
+// Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the
+// line of a full licence pool, it comes back as it was: stopped.
 func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
 	var out Workload
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
@@ -230,7 +234,8 @@ func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload,
 	return out, err
 }
 
-// afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver has to agree to more than is left, the Conflict leads to where that is asked.
+// afford puts aside what the rest of a resumed lease takes of the team's budget. Where an approver has to agree to more
+// than is left, the Conflict leads to where that is asked.
 func (s *Service) afford(ctx context.Context, tx Tx, w Workload) error {
 	if s.Budgets == nil || w.Desired != WantRunning {
 		return nil
@@ -261,7 +266,8 @@ func short(ask budget.Ask, w Workload) error {
 // ResumePath is where an approver is asked to agree to a resume, as fault.Error's See.
 func (w Workload) ResumePath() string { return "workloads/" + string(w.ID) + "/resume" }
 
-// room checks quota and seats for a workload that holds nothing now. It gives the licence pool in whose line it has to wait; nil where it can go on.
+// room checks quota and seats for a workload that holds nothing now. It gives the licence pool in whose line it has to
+// wait; nil where it can go on.
 func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Pool, err error) {
 	if s.Limits.TenantDisabled(w.Tenant) {
 		return nil, fault.New(fault.Conflict, i18n.T("request.tenant_disabled", "Tenant", w.Tenant))
@@ -278,7 +284,8 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 		taken[h.LicencePool] += h.Seats
 	}
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
-		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit", limit))
+		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit",
+			limit))
 	}
 	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicencePool)
 	if !ok || w.Size.LicencePool == "" {
@@ -323,7 +330,8 @@ func (s *Service) Delete(ctx context.Context, a identity.Actor, id ID, withStora
 	return out, err
 }
 
-// releaseVolume detaches a volume from its workload; the controller deletes the PVC of a deleted one when no pod uses it.
+// releaseVolume detaches a volume from its workload; the controller deletes the PVC of a deleted one when no pod uses
+// it.
 func (s *Service) releaseVolume(ctx context.Context, tx Tx, a identity.Actor, v Volume, remove bool) error {
 	v.Workload, v.UpdatedAt, v.Deleted = "", s.Now(), remove
 	if err := tx.SaveVolume(ctx, v); err != nil || !remove {

@@ -28,7 +28,8 @@ type Class struct {
 	Name      string `json:"name"` // of the StorageClass
 	Access    Access `json:"access"`
 	VolumeGiB int    `json:"volumeGiB,omitempty"` // most that one volume can have; default what storage can have at all
-	TeamGiB   int    `json:"teamGiB,omitempty"`   // most that all volumes of a team can have together; default no such limit
+	// most that all volumes of a team can have together; default no such limit
+	TeamGiB int `json:"teamGiB,omitempty"`
 }
 
 // Offered is a class on a cluster.
@@ -89,7 +90,8 @@ type Sharing struct {
 
 func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
 	problem := func(name string, reason i18n.Text) { fields = append(fields, fault.Field{Name: name, Reason: reason}) }
-	if most := min(maxShareName, maxLabel-len(d.Team)-1); len(validation.IsDNS1123Label(d.Name)) > 0 || len(d.Name) > most {
+	if most := min(maxShareName, maxLabel-len(d.Team)-1); len(validation.IsDNS1123Label(d.Name)) > 0 ||
+		len(d.Name) > most {
 		problem("name", i18n.T("tenant.name_wrong", "Most", most))
 	}
 	class, offered := s.Class(d.Cluster, d.Class)
@@ -99,7 +101,8 @@ func (s Sharing) check(d ShareDraft) (class Class, fields []fault.Field) {
 	if most := s.Most(class); d.GiB < 1 || d.GiB > most {
 		problem("gib", i18n.T("volume.size_wrong", "Most", most))
 	}
-	if !utf8.ValidString(d.Note) || utf8.RuneCountInString(d.Note) > maxShareNote || strings.ContainsFunc(d.Note, unicode.IsControl) {
+	if !utf8.ValidString(d.Note) || utf8.RuneCountInString(d.Note) > maxShareNote ||
+		strings.ContainsFunc(d.Note, unicode.IsControl) {
 		problem("note", i18n.T("tenant.text_too_long", "Most", maxShareNote))
 	}
 	return class, fields
@@ -159,7 +162,8 @@ func (s *Service) permitTeam(a identity.Actor, team string, action identity.Acti
 	return nil
 }
 
-// ShareVolume makes a volume for a team. The cluster makes it with the first workload that has it. It is metered from now on, for the team, under the name of who made it.
+// ShareVolume makes a volume for a team. The cluster makes it with the first workload that has it. It is metered from
+// now on, for the team, under the name of who made it.
 func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraft) (Volume, error) {
 	if err := s.permitTeam(a, d.Team, identity.ChangeAssets); err != nil {
 		return Volume{}, err
@@ -174,7 +178,8 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 	if err := fault.InvalidFields(fields); err != nil {
 		return Volume{}, err
 	}
-	v := Volume{Name: ClaimOf(d.Team, d.Name), Tenant: d.Team, Owner: a.Person.ID, OwnerName: a.Person.Name, Cluster: d.Cluster, Namespace: namespace, GiB: d.GiB, CreatedAt: s.Now(), UpdatedAt: s.Now(),
+	v := Volume{Name: ClaimOf(d.Team, d.Name), Tenant: d.Team, Owner: a.Person.ID, OwnerName: a.Person.Name,
+		Cluster: d.Cluster, Namespace: namespace, GiB: d.GiB, CreatedAt: s.Now(), UpdatedAt: s.Now(),
 		Share: TeamShare{Name: d.Name, Class: class.Name, Access: class.Access, ReadOnly: d.ReadOnly, Note: d.Note}}
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		switch was, err := tx.Volume(ctx, v.Name); {

@@ -2,7 +2,8 @@ package workload
 
 import "slices"
 
-// moves is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other state has.
+// moves is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other
+// state has.
 var moves = map[State][]State{
 	Queued:   {Starting, Running, Stopping, Stopped, Failed, Ended},
 	Starting: {Queued, Running, Stopping, Stopped, Failed, Ended},

@@ -15,8 +15,8 @@ func LeaseWarnings() Warnings { return Warnings{24 * time.Hour, time.Hour, 10 * 
 // StorageWarnings are those of the end of kept storage where nobody set others.
 func StorageWarnings() Warnings { return Warnings{7 * 24 * time.Hour, 24 * time.Hour} }
 
-// Of are the warnings of something that lasts so long, the longest first. Nothing begins with a warning: those of the first half are left out, and where that leaves none a
-// quarter remains.
+// Of are the warnings of something that lasts so long, the longest first. Nothing begins with a warning: those of the
+// first half are left out, and where that leaves none a quarter remains.
 func (w Warnings) Of(length time.Duration) Warnings {
 	var list Warnings
 	for _, left := range w {
@@ -31,8 +31,8 @@ func (w Warnings) Of(length time.Duration) Warnings {
 	return slices.Compact(list)
 }
 
-// ahead are the warnings that have not been given; warned is when the last one was, zero for none. That it was given with less than so much left is what tells the warnings
-// apart, so an end that moves away is announced anew.
+// ahead are the warnings that have not been given; warned is when the last one was, zero for none. That it was given
+// with less than so much left is what tells the warnings apart, so an end that moves away is announced anew.
 func (w Warnings) ahead(until, warned time.Time) Warnings {
 	if warned.IsZero() {
 		return w
@@ -49,7 +49,8 @@ func (w Warnings) Next(l Lease, warned time.Time) time.Time {
 	return time.Time{}
 }
 
-// due is the warning of a lease that is to be given now. Of several that were missed only the last one still says something.
+// due is the warning of a lease that is to be given now. Of several that were missed only the last one still says
+// something.
 func (w Warnings) due(l Lease, warned, now time.Time) (left time.Duration, ok bool) {
 	for _, ahead := range w.Of(l.Until.Sub(l.From)).ahead(l.Until, warned) {
 		if l.Until.Sub(now) <= ahead {

@@ -65,12 +65,15 @@ func TestEachWarningComesOnce(t *testing.T) {
 		looks []time.Time
 		want  []string
 	}{
-		"looked at always":              {every(time.Minute), []string{"1d", "1h", "10m"}},
-		"at the very moment":            {[]time.Time{end.Add(-day), end.Add(-day), end.Add(-time.Hour), end.Add(-10 * time.Minute)}, []string{"1d", "1h", "10m"}},
+		"looked at always": {every(time.Minute), []string{"1d", "1h", "10m"}},
+		"at the very moment": {[]time.Time{end.Add(-day), end.Add(-day), end.Add(-time.Hour),
+			end.Add(-10 * time.Minute)}, []string{"1d", "1h", "10m"}},
 		"a look too early says nothing": {[]time.Time{end.Add(-day - 1)}, nil},
-		"of missed ones the last":       {[]time.Time{end.Add(-30 * time.Minute), end.Add(-5 * time.Minute)}, []string{"1h", "10m"}},
-		"and only that":                 {[]time.Time{end.Add(-5 * time.Minute), end.Add(-time.Minute)}, []string{"10m"}},
-		"a clock that is set back":      {[]time.Time{end.Add(-time.Hour), end.Add(-2 * day), end.Add(-time.Hour)}, []string{"1h"}},
+		"of missed ones the last": {[]time.Time{end.Add(-30 * time.Minute), end.Add(-5 * time.Minute)},
+			[]string{"1h", "10m"}},
+		"and only that": {[]time.Time{end.Add(-5 * time.Minute), end.Add(-time.Minute)}, []string{"10m"}},
+		"a clock that is set back": {[]time.Time{end.Add(-time.Hour), end.Add(-2 * day), end.Add(-time.Hour)},
+			[]string{"1h"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,12 +87,14 @@ func TestEachWarningComesOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, got := announced(t, longer, end, end.Add(2*day), end.Add(72*time.Hour-time.Minute)); !cmp.Equal([]string{"1d", "10m"}, got) {
+	if _, got := announced(t, longer, end, end.Add(2*day), end.Add(72*time.Hour-time.Minute)); !cmp.Equal([]string{"1d",
+		"10m"}, got) {
 		t.Errorf("want the new end announced anew, got %v", got)
 	}
 }
 
-// TestTheTimerAgreesWithTheRule: whoever looks only when Warnings.Next says so gives the same warnings as whoever looks all the time.
+// TestTheTimerAgreesWithTheRule: whoever looks only when Warnings.Next says so gives the same warnings as whoever looks
+// all the time.
 func TestTheTimerAgreesWithTheRule(t *testing.T) {
 	for _, length := range []time.Duration{time.Minute, time.Hour, 8 * time.Hour, 72 * time.Hour} {
 		w := running()
@@ -140,24 +145,32 @@ func TestKeeping(t *testing.T) {
 		at   time.Duration
 		want want
 	}{
-		"its use has just ended":                  {month, Volume{}, Use{}, 0, want{from: 0}},
-		"nobody is told in the beginning":         {month, unused, Use{}, 22 * day, want{from: 0}},
-		"a week before":                           {month, unused, Use{}, 23 * day, want{from: 0, words: "7d"}},
-		"once":                                    {month, warnedAt(23 * day), Use{}, 28 * day, want{from: 0}},
-		"a day before":                            {month, warnedAt(23 * day), Use{}, 29 * day, want{from: 0, words: "1d"}},
-		"and it is over":                          {month, warnedAt(29 * day), Use{}, 30 * day, want{from: 0, over: true}},
-		"not a moment before":                     {month, warnedAt(29 * day), Use{}, 30*day - 1, want{from: 0}},
-		"who looks late tells and waits":          {month, unused, Use{}, 200 * day, want{from: 177 * day, words: "7d"}},
-		"a jump of the clock takes nothing":       {month, warnedAt(23 * day), Use{}, 900 * day, want{from: 871 * day, words: "1d"}},
-		"somebody uses it again":                  {month, warnedAt(29 * day), Use{Wanted: true}, 30 * day, want{from: -1}},
-		"somebody used it in between":             {month, warnedAt(29 * day), Use{Touched: now.Add(29*day + time.Hour)}, 30 * day, want{from: 30 * day}},
-		"for ever from now on":                    {Keeping{}, warnedAt(29 * day), Use{}, 30 * day, want{from: -1}},
-		"what was announced holds when shortened": {Keeping{For: 10 * day}, warnedAt(23 * day), Use{}, 28 * day, want{from: 0}},
-		"until then":                              {Keeping{For: 10 * day}, warnedAt(29 * day), Use{}, 30 * day, want{from: 0, over: true}},
-		"a shorter time is announced first":       {Keeping{For: 15 * day}, unused, Use{}, 20 * day, want{from: 12 * day, words: "7d"}},
-		"and a longer one anew":                   {Keeping{For: 60 * day}, warnedAt(29 * day), Use{}, 53 * day, want{from: 0, words: "7d"}},
-		"what is deleted already stays so":        {month, Volume{Deleted: true, UnusedFrom: now}, Use{}, 99 * day, want{from: 0}},
-		"hours, with a warning of their own half": {Keeping{For: 4 * time.Hour}, unused, Use{}, 3 * time.Hour, want{from: 0, words: "1h"}},
+		"its use has just ended":          {month, Volume{}, Use{}, 0, want{from: 0}},
+		"nobody is told in the beginning": {month, unused, Use{}, 22 * day, want{from: 0}},
+		"a week before":                   {month, unused, Use{}, 23 * day, want{from: 0, words: "7d"}},
+		"once":                            {month, warnedAt(23 * day), Use{}, 28 * day, want{from: 0}},
+		"a day before":                    {month, warnedAt(23 * day), Use{}, 29 * day, want{from: 0, words: "1d"}},
+		"and it is over":                  {month, warnedAt(29 * day), Use{}, 30 * day, want{from: 0, over: true}},
+		"not a moment before":             {month, warnedAt(29 * day), Use{}, 30*day - 1, want{from: 0}},
+		"who looks late tells and waits":  {month, unused, Use{}, 200 * day, want{from: 177 * day, words: "7d"}},
+		"a jump of the clock takes nothing": {month, warnedAt(23 * day), Use{}, 900 * day,
+			want{from: 871 * day, words: "1d"}},
+		"somebody uses it again": {month, warnedAt(29 * day), Use{Wanted: true}, 30 * day, want{from: -1}},
+		"somebody used it in between": {month, warnedAt(29 * day), Use{Touched: now.Add(29*day + time.Hour)},
+			30 * day, want{from: 30 * day}},
+		"for ever from now on": {Keeping{}, warnedAt(29 * day), Use{}, 30 * day, want{from: -1}},
+		"what was announced holds when shortened": {Keeping{For: 10 * day}, warnedAt(23 * day), Use{}, 28 * day,
+			want{from: 0}},
+		"until then": {Keeping{For: 10 * day}, warnedAt(29 * day), Use{}, 30 * day,
+			want{from: 0, over: true}},
+		"a shorter time is announced first": {Keeping{For: 15 * day}, unused, Use{}, 20 * day,
+			want{from: 12 * day, words: "7d"}},
+		"and a longer one anew": {Keeping{For: 60 * day}, warnedAt(29 * day), Use{}, 53 * day,
+			want{from: 0, words: "7d"}},
+		"what is deleted already stays so": {month, Volume{Deleted: true, UnusedFrom: now}, Use{}, 99 * day,
+			want{from: 0}},
+		"hours, with a warning of their own half": {Keeping{For: 4 * time.Hour}, unused, Use{}, 3 * time.Hour,
+			want{from: 0, words: "1h"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +189,8 @@ func TestKeeping(t *testing.T) {
 	}
 }
 
-// TestNothingIsReclaimedUnannounced: however the time is set, however seldom somebody looks and wherever the clock jumps, both warnings were given in full before.
+// TestNothingIsReclaimedUnannounced: however the time is set, however seldom somebody looks and wherever the clock
+// jumps, both warnings were given in full before.
 func TestNothingIsReclaimedUnannounced(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -1,5 +1,6 @@
-// Package workload is what runs: a notebook or an endpoint with its wish (desired state), its lease and what was last observed. Pure functions move it
-// (states.go, advance.go); Service is the shell that people's wishes come through. The controller carries wishes out.
+// Package workload is what runs: a notebook or an endpoint with its wish (desired state), its lease and what was last
+// observed. Pure functions move it (states.go, advance.go); Service is the shell that people's wishes come through. The
+// controller carries wishes out.
 package workload
 
 import (
@@ -50,7 +51,8 @@ func (l Lease) Over(now time.Time) bool { return !now.Before(l.Until) }
 // Left is what remains, never below zero.
 func (l Lease) Left(now time.Time) time.Duration { return max(0, l.Until.Sub(now)) }
 
-// Workload is one notebook or endpoint. Size and Image are frozen when it is approved: what was approved is what is applied.
+// Workload is one notebook or endpoint. Size and Image are frozen when it is approved: what was approved is what is
+// applied.
 type Workload struct {
 	ID         ID
 	Name       string // DNS label, unique over the portal: host name and name of the Kubernetes objects
@@ -78,7 +80,8 @@ type Workload struct {
 	UpdatedAt  time.Time
 	Version    int64 // optimistic lock
 
-	LicenceSeats int      // of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
+	// of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
+	LicenceSeats int
 	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount  // volumes of the team
 	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
@@ -166,7 +169,8 @@ type Kernel struct {
 	Connections  int       `json:"connections"`
 }
 
-// Holding is how many workloads of a tenant hold a size, and with it seats of the pool. Where only seats count, Tenant and Size are empty.
+// Holding is how many workloads of a tenant hold a size, and with it seats of the pool. Where only seats count, Tenant
+// and Size are empty.
 type Holding struct {
 	Tenant      string
 	Size        string
@@ -193,7 +197,8 @@ type Volume struct {
 	GoesAt    time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
 	Refused   Refusal   // of a team's volume that was to grow
 
-	UnusedFrom time.Time     // from when the time counts for which unused storage is kept; zero while it is used or kept for ever
+	// from when the time counts for which unused storage is kept; zero while it is used or kept for ever
+	UnusedFrom time.Time
 	WarnedAt   time.Time     // when its end was last announced
 	WarnedFor  time.Duration // how long after that it was said to be
 }
@@ -201,7 +206,8 @@ type Volume struct {
 // Thing is what rights are asked about.
 func (v Volume) Thing() identity.Thing { return identity.Thing{Tenant: v.Tenant, Owner: v.Owner} }
 
-// Cost is what a workload has cost: its meter up to now, with the licence seats that it held, as statements have it. Storage is its owner's, not the workload's.
+// Cost is what a workload has cost: its meter up to now, with the licence seats that it held, as statements have it.
+// Storage is its owner's, not the workload's.
 func Cost(intervals []usage.Interval, prices usage.PriceList, now time.Time) usage.Money {
 	total := usage.Cost(intervals, now)
 	for _, seats := range prices.SeatsOf(intervals, usage.Span{Until: now}, total.Currency) {

@@ -11,12 +11,14 @@ import (
 
 var (
 	now  = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	dana = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"}, Tenants: map[string][]identity.Role{"vision": {identity.Developer}}}
+	dana = identity.Actor{Person: identity.Person{ID: "p-dana", Name: "Dana"},
+		Tenants: map[string][]identity.Role{"vision": {identity.Developer}}}
 )
 
 // running is a valid workload that runs; tests change what matters.
 func running() Workload {
-	return Workload{ID: "w-1", Name: "nb-dana-x", Tenant: "vision", Owner: "p-dana", Desired: WantRunning, Generation: 1, State: Running,
+	return Workload{ID: "w-1", Name: "nb-dana-x", Tenant: "vision", Owner: "p-dana", Desired: WantRunning, Generation: 1,
+		State:    Running,
 		PlacedAt: now.Add(-time.Hour), Lease: Lease{From: now.Add(-time.Hour), Until: now.Add(7 * time.Hour)},
 		Observed: Observation{At: now, Generation: 1, PodPresent: true, Node: "n1", Ready: true}}
 }
@@ -27,13 +29,18 @@ func TestAdvanceGivesTheStateOfAnObservation(t *testing.T) {
 		obs     Observation
 		want    State
 	}{
-		"nothing there yet":                           {WantRunning, Observation{}, Queued},
-		"a pod without a node":                        {WantRunning, Observation{Generation: 2, PodPresent: true}, Queued},
-		"a pod on a node":                             {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n"}, Starting},
-		"a ready pod":                                 {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n", Ready: true}, Running},
-		"a ready pod of an older wish":                {WantRunning, Observation{Generation: 1, PodPresent: true, Node: "n", Ready: true}, Starting},
-		"a pod that cannot go on":                     {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n", Failed: true}, Failed},
-		"told to stop, pod still there":               {WantStopped, Observation{Generation: 2, PodPresent: true, Node: "n", Ready: true}, Stopping},
+		"nothing there yet":    {WantRunning, Observation{}, Queued},
+		"a pod without a node": {WantRunning, Observation{Generation: 2, PodPresent: true}, Queued},
+		"a pod on a node": {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n"},
+			Starting},
+		"a ready pod": {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n",
+			Ready: true}, Running},
+		"a ready pod of an older wish": {WantRunning, Observation{Generation: 1, PodPresent: true, Node: "n",
+			Ready: true}, Starting},
+		"a pod that cannot go on": {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n",
+			Failed: true}, Failed},
+		"told to stop, pod still there": {WantStopped, Observation{Generation: 2, PodPresent: true, Node: "n",
+			Ready: true}, Stopping},
 		"told to stop, but the cluster has not heard": {WantStopped, Observation{Generation: 1}, Stopping},
 		"told to stop, and gone":                      {WantStopped, Observation{Generation: 2}, Stopped},
 		"deleted, pod still there":                    {WantDeleted, Observation{Generation: 2, PodPresent: true}, Stopping},
@@ -82,7 +89,8 @@ func TestEndLease(t *testing.T) {
 		t.Fatalf("want no second warning, got %v", events)
 	}
 	ended, events := EndLease(warned, LeaseWarnings(), w.Lease.Until)
-	if len(events) != 1 || events[0].Kind != audit.LeaseEnded || ended.Desired != WantStopped || ended.Generation != w.Generation+1 {
+	if len(events) != 1 || events[0].Kind != audit.LeaseEnded || ended.Desired != WantStopped ||
+		ended.Generation != w.Generation+1 {
 		t.Fatalf("want it stopped at the end, got %+v %v", ended, events)
 	}
 	if _, _, err := Start(ended, dana, w.Lease.Until); !fault.Is(err, fault.Conflict) {
@@ -138,7 +146,8 @@ func TestHoldsFromTheDecisionUntilThePodIsGone(t *testing.T) {
 	}
 }
 
-// TestTheReasonOfAStopStays: the observations on the way to "stopped" said nothing, and wiped out that the lease had ended.
+// TestTheReasonOfAStopStays: the observations on the way to "stopped" said nothing, and wiped out that the lease had
+// ended.
 func TestTheReasonOfAStopStays(t *testing.T) {
 	w := running()
 	ended, _ := EndLease(w, LeaseWarnings(), w.Lease.Until)

@@ -11,10 +11,13 @@ func holderColumns(ctx context.Context, m HoldersModel) []ui.ColumnModel {
 	l := ui.L(ctx)
 	columns := []ui.ColumnModel{{Label: m.Head, Sort: true, Width: "wide"}}
 	if m.Owners {
-		columns = append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_owner"), Sort: true}, ui.ColumnModel{Label: l.S("requests.col_size"), Sort: true})
+		columns = append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_owner"), Sort: true},
+			ui.ColumnModel{Label: l.S("requests.col_size"), Sort: true})
 	}
-	return append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_held_for"), Numeric: true, Sort: true}, ui.ColumnModel{Label: m.Window, Sort: true},
-		ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true, Sort: true}, ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true, Sort: true})
+	return append(columns, ui.ColumnModel{Label: l.S("fleet.use.col_held_for"), Numeric: true, Sort: true},
+		ui.ColumnModel{Label: m.Window, Sort: true},
+		ui.ColumnModel{Label: l.S("fleet.use.col_money"), Numeric: true, Sort: true},
+		ui.ColumnModel{Label: l.S("fleet.use.col_idle_money"), Numeric: true, Sort: true})
 }
 
 // legendPath is a cell of the legend. What is unknown is crossed out, for colour is not enough.

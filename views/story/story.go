@@ -41,7 +41,10 @@ type Story struct {
 
 // Slug is its place in an address: "ui/button-primary".
 func (s Story) Slug() string {
-	words := strings.FieldsFunc(strings.ToLower(s.Name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(s.Name), func(r rune) bool {
+		return (r < 'a' || r > 'z') &&
+			(r < '0' || r > '9')
+	})
 	return s.Area + "/" + strings.Join(words, "-")
 }
 

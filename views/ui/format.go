@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// At is a point in time as it stands to now: "in 2 h 10 min", "12 min ago". Exact is written in zone; a script replaces it
-// by the reader's own zone. A zero time is "unknown".
+// At is a point in time as it stands to now: "in 2 h 10 min", "12 min ago". Exact is written in zone; a script replaces
+// it by the reader's own zone. A zero time is "unknown".
 func At(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
 	return timeModel(l, at, zone, TimeRelative, Relative(l, at, now))
 }

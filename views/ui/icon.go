@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/static"
 )
 
-// Icon draws an icon of static/icons.svg at the size of the text around it. It says nothing to a screen reader: the word
-// beside it does. An unknown or empty name draws nothing.
+// Icon draws an icon of static/icons.svg at the size of the text around it. It says nothing to a screen reader: the
+// word beside it does. An unknown or empty name draws nothing.
 func Icon(name string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		icon, ok := static.IconNamed(name)
@@ -21,7 +21,8 @@ func Icon(name string) templ.Component {
 		if icon.Line {
 			class = "gp-icon gp-icon--line"
 		}
-		_, err := io.WriteString(w, `<svg class="`+class+`" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true" focusable="false">`+icon.Body+`</svg>`)
+		_, err := io.WriteString(w, `<svg class="`+class+
+			`" viewBox="0 0 24 24" width="16" height="16" aria-hidden="true" focusable="false">`+icon.Body+`</svg>`)
 		return err
 	})
 }

@@ -50,7 +50,8 @@ func TestMeterNeverOverflows(t *testing.T) {
 }
 
 func TestMeterSaysWhatItShows(t *testing.T) {
-	doc := render(t, Meter(MeterModel{Label: "Quota", Value: "6 of 8", Segments: []SegmentModel{{FillUsed, .5, "4 in use"}, {FillIdle, .25, "2 idle"}}}))
+	doc := render(t, Meter(MeterModel{Label: "Quota", Value: "6 of 8", Segments: []SegmentModel{{FillUsed, .5, "4 in use"},
+		{FillIdle, .25, "2 idle"}}}))
 	if want, got := "Quota: 6 of 8, 4 in use, 2 idle", doc.Find("svg").AttrOr("aria-label", ""); want != got {
 		t.Errorf("want %q, got %q", want, got)
 	}
@@ -82,7 +83,8 @@ func TestSparklineHasGapsWhereNothingIsKnown(t *testing.T) {
 }
 
 func TestFieldTiesItsProblemToTheControl(t *testing.T) {
-	doc := render(t, Field(FieldModel{Name: "hours", Label: "Dauer", Kind: NumberField, Hint: "Höchstens 72.", Error: "Zu lang."}))
+	doc := render(t, Field(FieldModel{Name: "hours", Label: "Dauer", Kind: NumberField, Hint: "Höchstens 72.",
+		Error: "Zu lang."}))
 	input := doc.Find("input")
 	if want, got := "hours-error hours-hint", input.AttrOr("aria-describedby", ""); want != got {
 		t.Errorf("want %q, got %q", want, got)
@@ -96,7 +98,8 @@ func TestFieldTiesItsProblemToTheControl(t *testing.T) {
 }
 
 func TestButtonThatCannotBeUsedSaysWhyAndDoesNotSubmit(t *testing.T) {
-	button := render(t, Button(ButtonModel{Label: "Starten", Kind: Primary, Why: "Das Kontingent ist aufgebraucht."})).Find("button")
+	button := render(t, Button(ButtonModel{Label: "Starten", Kind: Primary,
+		Why: "Das Kontingent ist aufgebraucht."})).Find("button")
 	if button.AttrOr("type", "") != "button" || button.AttrOr("aria-disabled", "") != "true" {
 		t.Error("it could still be pressed")
 	}
@@ -109,7 +112,8 @@ func TestButtonThatCannotBeUsedSaysWhyAndDoesNotSubmit(t *testing.T) {
 }
 
 func TestWordsOfControlsAreInTheReadersLanguage(t *testing.T) {
-	if got := render(t, Copy(CopyModel{Value: "x", Label: "Nummer"})).Find("button").AttrOr("aria-label", ""); got != "Nummer kopieren" {
+	if got := render(t, Copy(CopyModel{Value: "x", Label: "Nummer"})).Find("button").AttrOr("aria-label",
+		""); got != "Nummer kopieren" {
 		t.Errorf("got %q", got)
 	}
 }

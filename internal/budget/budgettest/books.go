@@ -35,12 +35,14 @@ type books struct {
 
 // NewBooks keeps no budget yet. Claims lists those of every workload.
 func NewBooks(claims func() []budget.Claim) *Books {
-	return &Books{claims: claims, kept: books{budgets: map[string]budget.Budget{}, balances: map[budget.Book]budget.Balance{},
-		shares: map[budget.Book]map[string]budget.Share{}, refunded: map[budget.Book]map[string]int64{}}}
+	return &Books{claims: claims, kept: books{budgets: map[string]budget.Budget{},
+		balances: map[budget.Book]budget.Balance{},
+		shares:   map[budget.Book]map[string]budget.Share{}, refunded: map[budget.Book]map[string]int64{}}}
 }
 
 func (k books) clone() books {
-	c := books{budgets: maps.Clone(k.budgets), balances: maps.Clone(k.balances), shares: map[budget.Book]map[string]budget.Share{},
+	c := books{budgets: maps.Clone(k.budgets), balances: maps.Clone(k.balances),
+		shares:   map[budget.Book]map[string]budget.Share{},
 		refunded: map[budget.Book]map[string]int64{}, lines: slices.Clone(k.lines)}
 	for b, s := range k.shares {
 		c.shares[b] = maps.Clone(s)
@@ -105,7 +107,8 @@ func (b *Books) Budget(_ context.Context, tenant string) (budget.Budget, error) 
 func (b *Books) Budgets(context.Context) ([]budget.Budget, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.SortedFunc(maps.Values(b.kept.budgets), func(x, y budget.Budget) int { return cmp.Compare(x.Tenant, y.Tenant) }), nil
+	return slices.SortedFunc(maps.Values(b.kept.budgets),
+		func(x, y budget.Budget) int { return cmp.Compare(x.Tenant, y.Tenant) }), nil
 }
 
 // BudgetBalance gives the balances of a book.
@@ -164,7 +167,8 @@ func (b *Books) BudgetClaim(_ context.Context, workload string) (budget.Claim, e
 }
 
 // BudgetTransactions lists a book, newest first, on one page.
-func (b *Books) BudgetTransactions(_ context.Context, book budget.Book, _ string, _ int) ([]budget.Transaction, string, error) {
+func (b *Books) BudgetTransactions(_ context.Context, book budget.Book, _ string,
+	_ int) ([]budget.Transaction, string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []budget.Transaction

@@ -20,7 +20,8 @@ import (
 
 // T-IDP-1: while the provider is away a sign-in fails closed with a clear sentence, and works again when it is back.
 func TestProviderIsAway(t *testing.T) {
-	for name, failure := range map[string]oidctest.Failure{"it refuses": oidctest.Refuses, "it hangs": oidctest.Hangs, "it is broken": oidctest.Breaks} {
+	for name, failure := range map[string]oidctest.Failure{"it refuses": oidctest.Refuses, "it hangs": oidctest.Hangs,
+		"it is broken": oidctest.Breaks} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -93,7 +94,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Since is read on every page: it must not wait for a provider that hangs. Nor may one visitor wait for another's call to end.
+// Since is read on every page: it must not wait for a provider that hangs. Nor may one visitor wait for another's call
+// to end.
 func TestNobodyWaitsForAHangingProvider(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.HTTPClient = nil })
 	w.Fail(oidctest.Hangs)

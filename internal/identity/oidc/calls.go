@@ -13,8 +13,8 @@ import (
 // maxAnswer bounds one answer of the provider. Two thousand groups or a thousand keys stay well below.
 const maxAnswer = 1 << 20
 
-// bounded is the client for all calls to the provider. It follows no redirect, since one could carry code and secret elsewhere; it
-// gives up after a while; and it reads no endless answer.
+// bounded is the client for all calls to the provider. It follows no redirect, since one could carry code and secret
+// elsewhere; it gives up after a while; and it reads no endless answer.
 func bounded(given *http.Client) *http.Client {
 	client := http.Client{}
 	if given != nil {
@@ -31,7 +31,8 @@ func bounded(given *http.Client) *http.Client {
 	return &client
 }
 
-// transport is the usual one, except that names below localhost are this machine (RFC 6761 section 6.3), which not every resolver knows.
+// transport is the usual one, except that names below localhost are this machine (RFC 6761 section 6.3), which not
+// every resolver knows.
 func transport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -40,7 +41,8 @@ func transport() http.RoundTripper {
 	t = t.Clone()
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if host, port, err := net.SplitHostPort(address); err == nil && strings.HasSuffix(strings.ToLower(host), ".localhost") {
+		if host, port, err := net.SplitHostPort(address); err == nil &&
+			strings.HasSuffix(strings.ToLower(host), ".localhost") {
 			address = net.JoinHostPort("localhost", port)
 		}
 		return dial(ctx, network, address)
@@ -70,7 +72,8 @@ func rejected(err error) (code string, ok bool) {
 		return "", false
 	}
 	status := answer.Response.StatusCode
-	return answer.ErrorCode, status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+	return answer.ErrorCode, status >= 400 && status < 500 && status != http.StatusTooManyRequests &&
+		status != http.StatusRequestTimeout
 }
 
 // short keeps an error's text to a length that suits a log line: go-oidc puts whole answers into some.

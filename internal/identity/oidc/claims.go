@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// claims is a token's content by exact name. Structs would not do: encoding/json also fills a field from "SUB" or "Groups".
+// claims is a token's content by exact name. Structs would not do: encoding/json also fills a field from "SUB" or
+// "Groups".
 type claims map[string]json.RawMessage
 
 // text is a claim that is a string, "" for anything else.
@@ -37,7 +38,8 @@ func (c claims) audience() []string {
 // when is a claim that is a time in seconds; ok is false when it is missing or no sensible number.
 func (c claims) when(name string) (t time.Time, ok bool) {
 	var seconds float64
-	if len(c[name]) == 0 || string(c[name]) == "null" || json.Unmarshal(c[name], &seconds) != nil || math.Abs(seconds) > 1e11 {
+	if len(c[name]) == 0 || string(c[name]) == "null" || json.Unmarshal(c[name], &seconds) != nil ||
+		math.Abs(seconds) > 1e11 {
 		return time.Time{}, false
 	}
 	return time.Unix(int64(seconds), 0), true
@@ -51,8 +53,8 @@ func (c claims) bound(flow Flow) error {
 	return nil
 }
 
-// check looks at what go-oidc leaves to its caller or is generous with: exact issuer and audience, whom the token was made for,
-// a usable subject, and times within a minute.
+// check looks at what go-oidc leaves to its caller or is generous with: exact issuer and audience, whom the token was
+// made for, a usable subject, and times within a minute.
 func (c claims) check(config Config, now time.Time) error {
 	party, named := c.text("azp"), c["azp"] != nil
 	switch {

@@ -24,15 +24,15 @@ type Config struct {
 	GroupsClaim  string   // default groups
 	Scopes       []string // default openid, profile, email, groups
 	Offline      Offline  // default OfflineIfListed
-	// AcceptUnverifiedEmail shows, and writes to, addresses that the provider says nothing about. Some never say (Microsoft), or say it
-	// as text (Amazon). An address that it calls unverified is never taken.
+	// AcceptUnverifiedEmail shows, and writes to, addresses that the provider says nothing about. Some never say
+	// (Microsoft), or say it as text (Amazon). An address that it calls unverified is never taken.
 	AcceptUnverifiedEmail bool
 	HTTPClient            *http.Client // default one that gives up after 10 seconds
 	Now                   func() time.Time
 }
 
-// Offline says whether to ask for a refresh token with the scope offline_access (OpenID Connect Core section 11). Some providers give one without
-// (Keycloak), some never do (Google).
+// Offline says whether to ask for a refresh token with the scope offline_access (OpenID Connect Core section 11). Some
+// providers give one without (Keycloak), some never do (Google).
 type Offline string
 
 // The ways: when the provider's document lists the scope; always; never.

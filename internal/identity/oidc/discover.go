@@ -37,8 +37,8 @@ const leeway = time.Minute
 // algorithms are the signatures we take: asymmetric ones only, so that a public key is never a secret.
 var algorithms = []string{goidc.RS256, goidc.ES256, goidc.PS256}
 
-// discover gives the provider as of now: from memory while it is fresh and the provider answered last, else by asking. So a
-// person hears from us that the provider is away, and not from their browser.
+// discover gives the provider as of now: from memory while it is fresh and the provider answered last, else by asking.
+// So a person hears from us that the provider is away, and not from their browser.
 func (c *Client) discover(ctx context.Context) (*found, error) {
 	if f := c.known(); f != nil && c.Healthy() && c.config.Now().Sub(f.at) < documentLife {
 		return f, nil
@@ -140,7 +140,8 @@ func (c *Client) fetch(ctx context.Context) (*found, error) {
 		Now: func() time.Time { return c.config.Now().Add(-leeway) },
 	})
 	f.oauth = oauth2.Config{
-		ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret, RedirectURL: c.config.RedirectURL, Scopes: c.scopes(d),
+		ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret, RedirectURL: c.config.RedirectURL,
+		Scopes:   c.scopes(d),
 		Endpoint: oauth2.Endpoint{AuthURL: d.Authorization, TokenURL: d.Token, AuthStyle: d.style()},
 	}
 	return f, nil
@@ -148,7 +149,8 @@ func (c *Client) fetch(ctx context.Context) (*found, error) {
 
 // scopes are those of the settings, with offline_access where that is wanted.
 func (c *Client) scopes(d document) []string {
-	ask := c.config.Offline == OfflineAlways || c.config.Offline == OfflineIfListed && slices.Contains(d.Scopes, goidc.ScopeOfflineAccess)
+	ask := c.config.Offline == OfflineAlways || c.config.Offline == OfflineIfListed &&
+		slices.Contains(d.Scopes, goidc.ScopeOfflineAccess)
 	if !ask || slices.Contains(c.config.Scopes, goidc.ScopeOfflineAccess) {
 		return c.config.Scopes
 	}
@@ -195,9 +197,11 @@ func (d document) check(issuer string) error {
 	return nil
 }
 
-// style is how the secret travels. Left to itself x/oauth2 tries both ways and sends the code twice, which looks like theft.
+// style is how the secret travels. Left to itself x/oauth2 tries both ways and sends the code twice, which looks like
+// theft.
 func (d document) style() oauth2.AuthStyle {
-	if len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") && slices.Contains(d.Methods, "client_secret_post") {
+	if len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") &&
+		slices.Contains(d.Methods, "client_secret_post") {
 		return oauth2.AuthStyleInParams
 	}
 	return oauth2.AuthStyleInHeader // the default of the specification

@@ -21,8 +21,8 @@ type SignedIn struct {
 	ExpiresAt    time.Time // how long the provider stands by it, unless asked again
 }
 
-// Finish turns the provider's answer, as the browser brought it in its query, into a person and what the provider gave with them. Every refusal is
-// a Forbidden fault with the cause for the log; Unavailable when the provider is away.
+// Finish turns the provider's answer, as the browser brought it in its query, into a person and what the provider gave
+// with them. Every refusal is a Forbidden fault with the cause for the log; Unavailable when the provider is away.
 func (c *Client) Finish(ctx context.Context, flow Flow, query url.Values) (SignedIn, error) {
 	if err := ofThisBrowser(flow, query, c.config.Now()); err != nil {
 		return SignedIn{}, err
@@ -57,7 +57,8 @@ func (c *Client) Finish(ctx context.Context, flow Flow, query url.Values) (Signe
 	return SignedIn{Person: p, IDToken: raw, RefreshToken: token.RefreshToken, ExpiresAt: expires}, nil
 }
 
-// ofThisBrowser compares the state: an empty one matches nothing, and one that comes twice neither. No call is made before.
+// ofThisBrowser compares the state: an empty one matches nothing, and one that comes twice neither. No call is made
+// before.
 func ofThisBrowser(flow Flow, query url.Values, now time.Time) error {
 	states := query["state"]
 	switch {
@@ -71,7 +72,8 @@ func ofThisBrowser(flow Flow, query url.Values, now time.Time) error {
 	return nil
 }
 
-// checkAnswer looks at the rest of what the browser brought back: the issuer that we asked (RFC 9207), no error, one code.
+// checkAnswer looks at the rest of what the browser brought back: the issuer that we asked (RFC 9207), no error, one
+// code.
 func (c *Client) checkAnswer(f *found, query url.Values) error {
 	for _, name := range []string{"iss", "code", "error"} {
 		if len(query[name]) > 1 {
@@ -115,7 +117,8 @@ func (c *Client) trade(ctx context.Context, f *found, flow Flow, code string) (*
 	return nil, refused("oidc.code_refused", short(fmt.Errorf("trade the code: %w", err)))
 }
 
-// verify gives the claims of an ID token that is the provider's, for us and of now (OpenID Connect Core section 3.1.3.7).
+// verify gives the claims of an ID token that is the provider's, for us and of now (OpenID Connect Core section
+// 3.1.3.7).
 func (c *Client) verify(ctx context.Context, f *found, raw string, token *oauth2.Token) (claims, error) {
 	if raw == "" {
 		return nil, refused("oidc.token_refused", errors.New("no ID token came"))

@@ -28,14 +28,15 @@ func (f Flow) current(now time.Time) bool {
 	return age <= flowLife && age >= -leeway
 }
 
-// Begin starts a sign-in: the provider's address to send the browser to, and the Flow to keep in it. Unavailable when the provider
-// cannot be reached, or does not say what our settings say.
+// Begin starts a sign-in: the provider's address to send the browser to, and the Flow to keep in it. Unavailable when
+// the provider cannot be reached, or does not say what our settings say.
 func (c *Client) Begin(ctx context.Context, returnTo string) (string, Flow, error) {
 	f, err := c.discover(ctx)
 	if err != nil {
 		return "", Flow{}, err
 	}
-	flow := Flow{State: random(), Nonce: random(), Verifier: oauth2.GenerateVerifier(), ReturnTo: LocalPath(returnTo), IssuedAt: c.config.Now()}
+	flow := Flow{State: random(), Nonce: random(), Verifier: oauth2.GenerateVerifier(), ReturnTo: LocalPath(returnTo),
+		IssuedAt: c.config.Now()}
 	return f.oauth.AuthCodeURL(flow.State, goidc.Nonce(flow.Nonce), oauth2.S256ChallengeOption(flow.Verifier)), flow, nil
 }
 

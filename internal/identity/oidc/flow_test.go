@@ -120,12 +120,14 @@ func TestBeginAsksForWhatIsNeeded(t *testing.T) {
 	for name := range u.Query() {
 		got[name] = u.Query().Get(name)
 	}
-	if len(got["code_challenge"]) != 43 || len(flow.State) < 22 || len(flow.Nonce) < 22 || strings.Contains(address, flow.Verifier) {
+	if len(got["code_challenge"]) != 43 || len(flow.State) < 22 || len(flow.Nonce) < 22 ||
+		strings.Contains(address, flow.Verifier) {
 		t.Errorf("too little is secret in %s", address)
 	}
 	delete(got, "code_challenge")
 	want := map[string]string{
-		"client_id": "gpu-portal", "redirect_uri": redirectURL, "response_type": "code", "scope": "openid profile email groups offline_access",
+		"client_id": "gpu-portal", "redirect_uri": redirectURL, "response_type": "code",
+		"scope": "openid profile email groups offline_access",
 		"state": flow.State, "nonce": flow.Nonce, "code_challenge_method": "S256",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -147,7 +149,8 @@ func TestLogout(t *testing.T) {
 	raw := in.IDToken
 	address := w.client.LogoutURL(t.Context(), raw, "http://localhost:8080/signin")
 	u, err := url.Parse(address)
-	if err != nil || u.Query().Get("id_token_hint") != raw || u.Query().Get("post_logout_redirect_uri") != "http://localhost:8080/signin" {
+	if err != nil || u.Query().Get("id_token_hint") != raw ||
+		u.Query().Get("post_logout_redirect_uri") != "http://localhost:8080/signin" {
 		t.Fatalf("got %s, %v", address, err)
 	}
 	back, err := oidctest.Choose(w.client.http, address, "")
@@ -157,7 +160,8 @@ func TestLogout(t *testing.T) {
 	if got := w.SignedOut(); len(got) != 1 || got[0] == "" {
 		t.Errorf("sessions ended at the provider: %q", got)
 	}
-	if long := w.client.LogoutURL(t.Context(), strings.Repeat("x", 100_000), "http://localhost:8080/signin"); len(long) > 8000 {
+	if long := w.client.LogoutURL(t.Context(), strings.Repeat("x", 100_000), "http://localhost:8080/signin"); len(
+		long) > 8000 {
 		t.Errorf("an address of %d bytes", len(long))
 	}
 }
@@ -176,7 +180,8 @@ func TestLogoutWithoutProvider(t *testing.T) {
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
-	good := Config{Issuer: "https://login.corp.example/realms/a", ClientID: "c", ClientSecret: "s", RedirectURL: "https://portal.corp.example/signin/callback"}
+	good := Config{Issuer: "https://login.corp.example/realms/a", ClientID: "c", ClientSecret: "s",
+		RedirectURL: "https://portal.corp.example/signin/callback"}
 	cases := map[string]func(*Config){
 		"no issuer":                 func(c *Config) { c.Issuer = "" },
 		"an issuer over http":       func(c *Config) { c.Issuer = "http://login.corp.example" },
@@ -197,7 +202,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	for _, issuer := range []string{good.Issuer, "http://localhost:1", "http://signin.localhost:1/a", "http://127.0.0.1:1", "http://[::1]:1"} {
+	for _, issuer := range []string{good.Issuer, "http://localhost:1", "http://signin.localhost:1/a", "http://127.0.0.1:1",
+		"http://[::1]:1"} {
 		c := good
 		c.Issuer = issuer
 		if _, err := New(c); err != nil {

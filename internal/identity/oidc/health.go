@@ -36,8 +36,8 @@ func (c *Client) Healthy() bool { return c.Since().IsZero() }
 // Since is when the provider first failed to answer; zero while it answers, as far as is known. It never waits.
 func (c *Client) Since() time.Time { return c.health.away() }
 
-// Probe asks the provider for its document, for a caller that wants Since to be fresh though nobody signs in. Unavailable
-// when it does not answer, or not as it should.
+// Probe asks the provider for its document, for a caller that wants Since to be fresh though nobody signs in.
+// Unavailable when it does not answer, or not as it should.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.ask(ctx)
 	return err

@@ -39,8 +39,8 @@ type keySet struct {
 
 var errNoKey = errors.New("no published key has made this signature")
 
-// prepare fetches keys if this token needs it: there are none yet, they are old, or its key id is unknown. It fails when keys
-// are needed and cannot be had; it does not say that the signature is good.
+// prepare fetches keys if this token needs it: there are none yet, they are old, or its key id is unknown. It fails
+// when keys are needed and cannot be had; it does not say that the signature is good.
 func (k *keySet) prepare(ctx context.Context, token string) error {
 	signed, err := parse(token)
 	if err != nil {
@@ -77,7 +77,8 @@ func (k *keySet) covers(signed *jose.JSONWebSignature) bool {
 	return err == nil
 }
 
-// VerifySignature checks the signature with the keys at hand; see prepare. Issuer, audience and time are go-oidc's to check.
+// VerifySignature checks the signature with the keys at hand; see prepare. Issuer, audience and time are go-oidc's to
+// check.
 func (k *keySet) VerifySignature(_ context.Context, token string) ([]byte, error) {
 	signed, err := parse(token)
 	if err != nil {
@@ -175,8 +176,8 @@ func (k *keySet) download(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// usable reads one key that may sign tokens for us. Others, such as for encryption or of kinds that we do not know, are passed over, as
-// RFC 7517 section 5 asks.
+// usable reads one key that may sign tokens for us. Others, such as for encryption or of kinds that we do not know, are
+// passed over, as RFC 7517 section 5 asks.
 func usable(raw json.RawMessage) (jose.JSONWebKey, bool) {
 	var key jose.JSONWebKey
 	if err := json.Unmarshal(raw, &key); err != nil || key.Use != "" && key.Use != "sig" {

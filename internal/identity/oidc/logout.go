@@ -11,8 +11,9 @@ const (
 	maxHint        = 6000            // an address of more than 8 KB is refused by many servers
 )
 
-// LogoutURL is where the browser ends the provider's own session and comes back to (OpenID Connect RP-Initiated Logout 1.0); ""
-// when the provider offers none or is away. The ID token says whose session it is; a very long one is left out and the provider may ask.
+// LogoutURL is where the browser ends the provider's own session and comes back to (OpenID Connect RP-Initiated Logout
+// 1.0); "" when the provider offers none or is away. The ID token says whose session it is; a very long one is left out
+// and the provider may ask.
 func (c *Client) LogoutURL(ctx context.Context, idToken, back string) string {
 	ctx, cancel := context.WithTimeout(ctx, logoutPatience)
 	defer cancel()

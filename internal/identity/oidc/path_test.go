@@ -166,7 +166,8 @@ func FuzzLocalPath(f *testing.F) {
 		if err != nil || where.Host != home.Host || where.Scheme != home.Scheme || where.User != nil {
 			t.Errorf("%q gave %q, which leads to %v, %v", target, got, where, err)
 		}
-		if decoded, err := url.PathUnescape(strings.SplitN(got, "?", 2)[0]); err != nil || strings.HasPrefix(decoded, "//") || strings.Contains(decoded, `\`) {
+		if decoded, err := url.PathUnescape(strings.SplitN(got, "?", 2)[0]); err != nil || strings.HasPrefix(decoded, "//") ||
+			strings.Contains(decoded, `\`) {
 			t.Errorf("%q gave %q, which is %q when decoded", target, got, decoded)
 		}
 	})

@@ -33,14 +33,16 @@ func (c *Client) person(ctx context.Context, f *found, known claims, token *oaut
 }
 
 // groups are the ID token's, or, when they are not in it, those at the userinfo endpoint.
-func (c *Client) groups(ctx context.Context, f *found, known claims, subject string, token *oauth2.Token) ([]string, error) {
+func (c *Client) groups(ctx context.Context, f *found, known claims, subject string,
+	token *oauth2.Token) ([]string, error) {
 	if raw, here := known[c.config.GroupsClaim]; here {
 		return groupsOf(raw)
 	}
 	return c.groupsFromUserInfo(ctx, f, subject, token)
 }
 
-// display is a name fit to be shown: no control characters, none that turn the direction of the text around it, not endless.
+// display is a name fit to be shown: no control characters, none that turn the direction of the text around it, not
+// endless.
 func display(name string) string {
 	const most = 200
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -60,7 +62,10 @@ func (c *Client) email(known claims) string {
 	address := known.text("email")
 	at := strings.IndexByte(address, '@')
 	if at < 1 || at == len(address)-1 || strings.Count(address, "@") != 1 || len(address) > 254 ||
-		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) || strings.ContainsRune(`<>",;:\`, r) }) {
+		strings.ContainsFunc(address, func(r rune) bool {
+			return r <= ' ' || unicode.IsControl(r) ||
+				strings.ContainsRune(`<>",;:\`, r)
+		}) {
 		return ""
 	}
 	switch verified := string(known["email_verified"]); {
@@ -77,7 +82,8 @@ func (c *Client) email(known claims) string {
 // maxGroups bounds what one person may bring.
 const maxGroups = 2000
 
-// groupsOf reads a string or a list of strings, exactly as written. Groups are only names here: what they mean is the site's to say.
+// groupsOf reads a string or a list of strings, exactly as written. Groups are only names here: what they mean is the
+// site's to say.
 func groupsOf(raw json.RawMessage) ([]string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, errors.New("the groups claim is missing")

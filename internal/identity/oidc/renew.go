@@ -19,11 +19,13 @@ type Renewed struct {
 	RefreshToken string // for the next time; the one before is worth nothing any more at many providers
 }
 
-// ErrDisabled is the cause of a refusal when the provider says that the account is switched off, and not only that this sign-in is over.
+// ErrDisabled is the cause of a refusal when the provider says that the account is switched off, and not only that this
+// sign-in is over.
 var ErrDisabled = errors.New("the account is switched off at the provider")
 
-// Renew trades a refresh token for the groups of its person as of now. A Forbidden fault is final: the provider has ended the sign-in (with the cause ErrDisabled: shut
-// the person out), or its answer cannot be trusted, or does not tell the groups. Unavailable when the provider is away or does not fit our settings.
+// Renew trades a refresh token for the groups of its person as of now. A Forbidden fault is final: the provider has
+// ended the sign-in (with the cause ErrDisabled: shut the person out), or its answer cannot be trusted, or does not
+// tell the groups. Unavailable when the provider is away or does not fit our settings.
 func (c *Client) Renew(ctx context.Context, subject, refreshToken string) (Renewed, error) {
 	f, err := c.discover(ctx)
 	if err != nil {
@@ -39,7 +41,8 @@ func (c *Client) Renew(ctx context.Context, subject, refreshToken string) (Renew
 		if known, err = c.verify(ctx, f, raw, token); err != nil {
 			return Renewed{}, asRenewal(err)
 		}
-		// The nonce bound the first answer to a browser; this one came for a token that nobody else has. Whose it is must not change.
+		// The nonce bound the first answer to a browser; this one came for a token that nobody else has. Whose it is must not
+		// change.
 		if known.text("sub") != subject {
 			return Renewed{}, refused("oidc.renewal_refused", errors.New("the renewed token is another person's"))
 		}
@@ -76,12 +79,13 @@ func (c *Client) refresh(ctx context.Context, f *found, refreshToken string) (*o
 	return nil, refused("oidc.renewal_refused", short(cause))
 }
 
-// final are the answers after which only the person can go on, by signing in: RFC 6749 section 5.2, and OpenID Connect Core section 3.1.2.6, which Microsoft sends here too.
+// final are the answers after which only the person can go on, by signing in: RFC 6749 section 5.2, and OpenID Connect
+// Core section 3.1.2.6, which Microsoft sends here too.
 var final = []string{"invalid_grant", "interaction_required", "login_required", "consent_required", "access_denied"}
 
-// switchedOff are words of providers for an account that was disabled; OAuth has no code of its own for that, and an invalid_grant alone may only mean that nobody used the
-// sign-in for a while. Keycloak: TokenManager.java ("User disabled"); Microsoft: AADSTS50057,
-// https://learn.microsoft.com/entra/identity-platform/reference-error-codes.
+// switchedOff are words of providers for an account that was disabled; OAuth has no code of its own for that, and an
+// invalid_grant alone may only mean that nobody used the sign-in for a while. Keycloak: TokenManager.java ("User
+// disabled"); Microsoft: AADSTS50057, https://learn.microsoft.com/entra/identity-platform/reference-error-codes.
 var switchedOff = []string{"user disabled", "aadsts50057"}
 
 func disabled(err error) bool {

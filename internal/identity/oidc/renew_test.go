@@ -75,7 +75,8 @@ func TestGroupsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRenewalsThatAreRefused: an answer without groups is a refusal, never "no groups" (T-OIDC-3), and one that cannot be trusted neither.
+// TestRenewalsThatAreRefused: an answer without groups is a refusal, never "no groups" (T-OIDC-3), and one that cannot
+// be trusted neither.
 func TestRenewalsThatAreRefused(t *testing.T) {
 	cases := map[string]struct {
 		spoil    func(w *world)
@@ -83,25 +84,47 @@ func TestRenewalsThatAreRefused(t *testing.T) {
 		id       string
 		disabled bool
 	}{
-		"no groups anywhere": {spoil: func(w *world) { w.Tamper(oidctest.Drop("groups")); w.UserInfo(drop("groups")) }, id: "oidc.renewal_no_groups"},
-		"overage, and the other place does not know either": {spoil: func(w *world) { w.Tamper(oidctest.GroupsOverage); w.UserInfo(drop("groups")) }, id: "oidc.renewal_no_groups"},
-		"groups are null":              {spoil: func(w *world) { w.Tamper(oidctest.Set("groups", nil)) }, id: "oidc.renewal_no_groups"},
-		"groups are a number":          {spoil: func(w *world) { w.Tamper(oidctest.Set("groups", 7)) }, id: "oidc.renewal_no_groups"},
-		"2,001 groups":                 {spoil: func(w *world) { w.SetGroups("somebody", manyGroups(2001)...) }, id: "oidc.renewal_no_groups"},
-		"userinfo of another person":   {spoil: func(w *world) { w.Tamper(oidctest.Missing); w.UserInfo(set("sub", "eve")) }, id: "oidc.renewal_no_groups"},
-		"token of another person":      {spoil: func(w *world) { w.Tamper(oidctest.Set("sub", "eve")) }, id: "oidc.renewal_refused"},
-		"token of another issuer":      {spoil: func(w *world) { w.Tamper(oidctest.Set("iss", "https://evil.example")) }, id: "oidc.renewal_refused"},
-		"token for another audience":   {spoil: func(w *world) { w.Tamper(oidctest.Set("aud", "eve")) }, id: "oidc.renewal_refused"},
-		"token signed by another":      {spoil: func(w *world) { oidctest.ForeignKey(&oidctest.Token{}); w.Tamper(oidctest.ForeignKey) }, id: "oidc.renewal_refused"},
-		"unsigned token":               {spoil: func(w *world) { w.Tamper(oidctest.Unsigned) }, id: "oidc.renewal_refused"},
-		"sign-in ended there":          {spoil: func(w *world) { w.EndSignIns() }, id: "oidc.renewal_refused"},
-		"person removed":               {spoil: func(w *world) { w.RemoveUser("somebody") }, id: "oidc.renewal_refused"},
-		"person disabled":              {spoil: func(w *world) { w.DisableUser("somebody", true) }, id: "oidc.account_off", disabled: true},
-		"provider breaks":              {spoil: func(w *world) { w.Fail(oidctest.Breaks) }, kind: fault.Unavailable, id: "oidc.unavailable"},
-		"provider refuses connections": {spoil: func(w *world) { w.Fail(oidctest.Refuses) }, kind: fault.Unavailable, id: "oidc.unavailable"},
-		"provider hangs":               {spoil: func(w *world) { w.Fail(oidctest.Hangs) }, kind: fault.Unavailable, id: "oidc.unavailable"},
-		"userinfo hangs":               {spoil: func(w *world) { w.Tamper(oidctest.Missing); w.Fail(oidctest.Hangs, oidctest.UserInfoPath) }, kind: fault.Unavailable, id: "oidc.unavailable"},
-		"our secret is no longer good": {spoil: func(w *world) { w.client.known().oauth.ClientSecret = "old" }, kind: fault.Unavailable, id: "oidc.misfit"},
+		"no groups anywhere": {spoil: func(w *world) { w.Tamper(oidctest.Drop("groups")); w.UserInfo(drop("groups")) },
+			id: "oidc.renewal_no_groups"},
+		"overage, and the other place does not know either": {spoil: func(w *world) {
+			w.Tamper(oidctest.GroupsOverage)
+			w.UserInfo(drop("groups"))
+		}, id: "oidc.renewal_no_groups"},
+		"groups are null": {spoil: func(w *world) { w.Tamper(oidctest.Set("groups", nil)) },
+			id: "oidc.renewal_no_groups"},
+		"groups are a number": {spoil: func(w *world) { w.Tamper(oidctest.Set("groups", 7)) },
+			id: "oidc.renewal_no_groups"},
+		"2,001 groups": {spoil: func(w *world) { w.SetGroups("somebody", manyGroups(2001)...) },
+			id: "oidc.renewal_no_groups"},
+		"userinfo of another person": {spoil: func(w *world) { w.Tamper(oidctest.Missing); w.UserInfo(set("sub", "eve")) },
+			id: "oidc.renewal_no_groups"},
+		"token of another person": {spoil: func(w *world) { w.Tamper(oidctest.Set("sub", "eve")) },
+			id: "oidc.renewal_refused"},
+		"token of another issuer": {spoil: func(w *world) { w.Tamper(oidctest.Set("iss", "https://evil.example")) },
+			id: "oidc.renewal_refused"},
+		"token for another audience": {spoil: func(w *world) { w.Tamper(oidctest.Set("aud", "eve")) },
+			id: "oidc.renewal_refused"},
+		"token signed by another": {spoil: func(w *world) {
+			oidctest.ForeignKey(&oidctest.Token{})
+			w.Tamper(oidctest.ForeignKey)
+		}, id: "oidc.renewal_refused"},
+		"unsigned token":      {spoil: func(w *world) { w.Tamper(oidctest.Unsigned) }, id: "oidc.renewal_refused"},
+		"sign-in ended there": {spoil: func(w *world) { w.EndSignIns() }, id: "oidc.renewal_refused"},
+		"person removed":      {spoil: func(w *world) { w.RemoveUser("somebody") }, id: "oidc.renewal_refused"},
+		"person disabled": {spoil: func(w *world) { w.DisableUser("somebody", true) }, id: "oidc.account_off",
+			disabled: true},
+		"provider breaks": {spoil: func(w *world) { w.Fail(oidctest.Breaks) }, kind: fault.Unavailable,
+			id: "oidc.unavailable"},
+		"provider refuses connections": {spoil: func(w *world) { w.Fail(oidctest.Refuses) }, kind: fault.Unavailable,
+			id: "oidc.unavailable"},
+		"provider hangs": {spoil: func(w *world) { w.Fail(oidctest.Hangs) }, kind: fault.Unavailable,
+			id: "oidc.unavailable"},
+		"userinfo hangs": {spoil: func(w *world) {
+			w.Tamper(oidctest.Missing)
+			w.Fail(oidctest.Hangs, oidctest.UserInfoPath)
+		}, kind: fault.Unavailable, id: "oidc.unavailable"},
+		"our secret is no longer good": {spoil: func(w *world) { w.client.known().oauth.ClientSecret = "old" },
+			kind: fault.Unavailable, id: "oidc.misfit"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +161,8 @@ func TestOfflineAccessIsAskedForWhereItIsWanted(t *testing.T) {
 		metadata func(map[string]any)
 		want     bool
 	}{
-		"listed": {"", nil, true}, "not listed": {"", unlisted, false}, "always": {OfflineAlways, unlisted, true}, "never": {OfflineNever, nil, false},
+		"listed": {"", nil, true}, "not listed": {"", unlisted, false}, "always": {OfflineAlways, unlisted, true},
+		"never": {OfflineNever, nil, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +173,8 @@ func TestOfflineAccessIsAskedForWhereItIsWanted(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(Config{Issuer: "https://id.example", ClientID: "x", RedirectURL: redirectURL, Offline: "yes"}); err == nil || !strings.Contains(err.Error(), "offline access") {
+	if _, err := New(Config{Issuer: "https://id.example", ClientID: "x", RedirectURL: redirectURL,
+		Offline: "yes"}); err == nil || !strings.Contains(err.Error(), "offline access") {
 		t.Errorf("want an unknown way refused, got %v", err)
 	}
 }
@@ -185,7 +210,8 @@ func TestSealedRefreshTokens(t *testing.T) {
 	}
 }
 
-// TestRefreshTokensOutliveTheDemoProvider: everything on the machine may start again, and nobody has to sign in for that.
+// TestRefreshTokensOutliveTheDemoProvider: everything on the machine may start again, and nobody has to sign in for
+// that.
 func TestRefreshTokensOutliveTheDemoProvider(t *testing.T) {
 	keys, err := oidctest.LoadKeys(filepath.Join(t.TempDir(), "keys.json"))
 	if err != nil {
@@ -193,7 +219,8 @@ func TestRefreshTokensOutliveTheDemoProvider(t *testing.T) {
 	}
 	w := &world{clock: &clock{at: start}}
 	begin := func(keys *oidctest.Keys) {
-		w.Provider = oidctest.Start(t, oidctest.Options{Users: []oidctest.User{oidctest.Somebody("a")}, Now: w.clock.now, Keys: keys})
+		w.Provider = oidctest.Start(t, oidctest.Options{Users: []oidctest.User{oidctest.Somebody("a")}, Now: w.clock.now,
+			Keys: keys})
 		w.client = w.newClient(t)
 	}
 	begin(keys)

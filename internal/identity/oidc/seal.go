@@ -23,7 +23,8 @@ const (
 	minKey       = 32
 )
 
-// Seal makes a cookie value of a flow that nobody else can read or change (AES-256-GCM). It fails when the key has fewer than 32 bytes.
+// Seal makes a cookie value of a flow that nobody else can read or change (AES-256-GCM). It fails when the key has
+// fewer than 32 bytes.
 func Seal(key []byte, f Flow) (string, error) {
 	aead, err := aeadOf(key, sealPurpose)
 	if err != nil {
@@ -38,7 +39,8 @@ func Seal(key []byte, f Flow) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(aead.Seal(nil, nil, plain.Bytes(), []byte(sealPurpose))), nil
 }
 
-// Open reads what Seal made with the same key. Anything else, and a flow that took longer than ten minutes, is a Forbidden fault.
+// Open reads what Seal made with the same key. Anything else, and a flow that took longer than ten minutes, is a
+// Forbidden fault.
 func Open(key []byte, sealed string, now time.Time) (Flow, error) {
 	aead, err := aeadOf(key, sealPurpose)
 	if err != nil {
@@ -71,8 +73,8 @@ func lost(cause error) error {
 	return fault.Wrap(fault.Forbidden, cause, i18n.T("signin.flow_lost"))
 }
 
-// SealToken makes a refresh token unreadable without the key, and worthless beside another session than the one with this id. It fails when the key has
-// fewer than 32 bytes. No token is no text.
+// SealToken makes a refresh token unreadable without the key, and worthless beside another session than the one with
+// this id. It fails when the key has fewer than 32 bytes. No token is no text.
 func SealToken(key []byte, session, token string) (string, error) {
 	if token == "" {
 		return "", nil

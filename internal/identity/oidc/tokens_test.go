@@ -45,38 +45,47 @@ func TestProviderThatWantsTheSecretInTheBody(t *testing.T) {
 // T-OIDC-1: every spoiled token is refused.
 func TestSpoiledTokensAreRefused(t *testing.T) {
 	cases := map[string]oidctest.Tamper{
-		"another audience":              oidctest.Set("aud", "another-client"),
-		"no audience":                   oidctest.Drop("aud"),
-		"an audience in capitals only":  func(t *oidctest.Token) { t.Claims["AUD"] = t.Claims["aud"]; delete(t.Claims, "aud") },
-		"two audiences and no azp":      oidctest.Set("aud", []string{"gpu-portal", "another-client"}),
-		"two audiences and another azp": func(t *oidctest.Token) { t.Claims["aud"] = []string{"gpu-portal", "x"}; t.Claims["azp"] = "x" },
-		"another azp":                   oidctest.Set("azp", "another-client"),
-		"azp that is no text":           oidctest.Set("azp", []string{"gpu-portal"}),
-		"another issuer":                oidctest.Set("iss", "https://evil.example"),
-		"a slash after the issuer":      func(t *oidctest.Token) { t.Claims["iss"] = t.Claims["iss"].(string) + "/" },
-		"no issuer":                     oidctest.Drop("iss"),
-		"expired two minutes ago":       oidctest.ExpiredSince(start, 2*time.Minute),
-		"no expiry":                     oidctest.Drop("exp"),
-		"an expiry that is text":        oidctest.Set("exp", "tomorrow"),
-		"valid in two minutes":          oidctest.ValidAfter(start, 2*time.Minute),
-		"issued in the future":          oidctest.Set("iat", start.Add(time.Hour).Unix()),
-		"no time of issue":              oidctest.Drop("iat"),
-		"alg none":                      oidctest.Unsigned,
-		"HS256 with the public key":     oidctest.PublicKeyAsSecret,
-		"PS256 with a key for RS256":    func(t *oidctest.Token) { t.Algorithm = "PS256" },
-		"an algorithm we do not take":   func(t *oidctest.Token) { t.Algorithm = "RS512" },
-		"an unknown key id":             oidctest.UnknownKeyID,
-		"a foreign key":                 oidctest.ForeignKey,
-		"another nonce":                 oidctest.Set("nonce", "of-another-sign-in"),
-		"an empty nonce":                oidctest.Set("nonce", ""),
-		"no nonce":                      oidctest.Drop("nonce"),
-		"a nonce in capitals":           func(t *oidctest.Token) { t.Claims["Nonce"] = t.Claims["nonce"]; delete(t.Claims, "nonce") },
-		"no subject":                    oidctest.Drop("sub"),
-		"an empty subject":              oidctest.Set("sub", ""),
-		"a subject that is a number":    oidctest.Set("sub", 7),
-		"an endless subject":            oidctest.Set("sub", string(make([]byte, 256))),
-		"the hash of another access":    oidctest.Set("at_hash", "AAAAAAAAAAAAAAAAAAAAAA"),
-		"no ID token at all":            oidctest.Missing,
+		"another audience": oidctest.Set("aud", "another-client"),
+		"no audience":      oidctest.Drop("aud"),
+		"an audience in capitals only": func(t *oidctest.Token) {
+			t.Claims["AUD"] = t.Claims["aud"]
+			delete(t.Claims, "aud")
+		},
+		"two audiences and no azp": oidctest.Set("aud", []string{"gpu-portal", "another-client"}),
+		"two audiences and another azp": func(t *oidctest.Token) {
+			t.Claims["aud"] = []string{"gpu-portal", "x"}
+			t.Claims["azp"] = "x"
+		},
+		"another azp":                 oidctest.Set("azp", "another-client"),
+		"azp that is no text":         oidctest.Set("azp", []string{"gpu-portal"}),
+		"another issuer":              oidctest.Set("iss", "https://evil.example"),
+		"a slash after the issuer":    func(t *oidctest.Token) { t.Claims["iss"] = t.Claims["iss"].(string) + "/" },
+		"no issuer":                   oidctest.Drop("iss"),
+		"expired two minutes ago":     oidctest.ExpiredSince(start, 2*time.Minute),
+		"no expiry":                   oidctest.Drop("exp"),
+		"an expiry that is text":      oidctest.Set("exp", "tomorrow"),
+		"valid in two minutes":        oidctest.ValidAfter(start, 2*time.Minute),
+		"issued in the future":        oidctest.Set("iat", start.Add(time.Hour).Unix()),
+		"no time of issue":            oidctest.Drop("iat"),
+		"alg none":                    oidctest.Unsigned,
+		"HS256 with the public key":   oidctest.PublicKeyAsSecret,
+		"PS256 with a key for RS256":  func(t *oidctest.Token) { t.Algorithm = "PS256" },
+		"an algorithm we do not take": func(t *oidctest.Token) { t.Algorithm = "RS512" },
+		"an unknown key id":           oidctest.UnknownKeyID,
+		"a foreign key":               oidctest.ForeignKey,
+		"another nonce":               oidctest.Set("nonce", "of-another-sign-in"),
+		"an empty nonce":              oidctest.Set("nonce", ""),
+		"no nonce":                    oidctest.Drop("nonce"),
+		"a nonce in capitals": func(t *oidctest.Token) {
+			t.Claims["Nonce"] = t.Claims["nonce"]
+			delete(t.Claims, "nonce")
+		},
+		"no subject":                 oidctest.Drop("sub"),
+		"an empty subject":           oidctest.Set("sub", ""),
+		"a subject that is a number": oidctest.Set("sub", 7),
+		"an endless subject":         oidctest.Set("sub", string(make([]byte, 256))),
+		"the hash of another access": oidctest.Set("at_hash", "AAAAAAAAAAAAAAAAAAAAAA"),
+		"no ID token at all":         oidctest.Missing,
 	}
 	for name, tamper := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -91,9 +100,12 @@ func TestSpoiledTokensAreRefused(t *testing.T) {
 
 func TestHonestVariantsAreTaken(t *testing.T) {
 	cases := map[string]oidctest.Tamper{
-		"expired half a minute ago":  oidctest.ExpiredSince(start, 30*time.Second),
-		"valid in half a minute":     oidctest.ValidAfter(start, 30*time.Second),
-		"two audiences and our azp":  func(t *oidctest.Token) { t.Claims["aud"] = []string{"x", "gpu-portal"}; t.Claims["azp"] = "gpu-portal" },
+		"expired half a minute ago": oidctest.ExpiredSince(start, 30*time.Second),
+		"valid in half a minute":    oidctest.ValidAfter(start, 30*time.Second),
+		"two audiences and our azp": func(t *oidctest.Token) {
+			t.Claims["aud"] = []string{"x", "gpu-portal"}
+			t.Claims["azp"] = "gpu-portal"
+		},
 		"a list with one audience":   oidctest.Set("aud", []string{"gpu-portal"}),
 		"PS256":                      func(t *oidctest.Token) { t.Algorithm = "PS256" },
 		"no key id and a single key": func(t *oidctest.Token) { t.KeyID = "" },
@@ -134,23 +146,30 @@ func TestSpoiledAnswersAreRefused(t *testing.T) {
 		change func(*Flow, url.Values)
 		id     string
 	}{
-		"the state of another browser":    {func(_ *Flow, q url.Values) { q.Set("state", "another") }, "signin.flow_lost"},
-		"no state":                        {func(_ *Flow, q url.Values) { q.Del("state") }, "signin.flow_lost"},
-		"two states":                      {func(_ *Flow, q url.Values) { q.Add("state", q.Get("state")) }, "signin.flow_lost"},
-		"an empty state on both sides":    {func(f *Flow, q url.Values) { f.State = ""; q.Set("state", "") }, "signin.flow_lost"},
-		"no flow, no state":               {func(f *Flow, q url.Values) { *f = Flow{}; q.Del("state") }, "signin.flow_lost"},
-		"a flow without nonce":            {func(f *Flow, _ url.Values) { f.Nonce = "" }, "signin.flow_lost"},
-		"a flow without verifier":         {func(f *Flow, _ url.Values) { f.Verifier = "" }, "signin.flow_lost"},
-		"a flow of eleven minutes":        {func(f *Flow, _ url.Values) { f.IssuedAt = start.Add(-11 * time.Minute) }, "signin.flow_lost"},
-		"the answer of another provider":  {func(_ *Flow, q url.Values) { q.Set("iss", "https://evil.example") }, "oidc.token_refused"},
+		"the state of another browser": {func(_ *Flow, q url.Values) { q.Set("state", "another") }, "signin.flow_lost"},
+		"no state":                     {func(_ *Flow, q url.Values) { q.Del("state") }, "signin.flow_lost"},
+		"two states": {func(_ *Flow, q url.Values) { q.Add("state", q.Get("state")) },
+			"signin.flow_lost"},
+		"an empty state on both sides": {func(f *Flow, q url.Values) { f.State = ""; q.Set("state", "") },
+			"signin.flow_lost"},
+		"no flow, no state":       {func(f *Flow, q url.Values) { *f = Flow{}; q.Del("state") }, "signin.flow_lost"},
+		"a flow without nonce":    {func(f *Flow, _ url.Values) { f.Nonce = "" }, "signin.flow_lost"},
+		"a flow without verifier": {func(f *Flow, _ url.Values) { f.Verifier = "" }, "signin.flow_lost"},
+		"a flow of eleven minutes": {func(f *Flow, _ url.Values) { f.IssuedAt = start.Add(-11 * time.Minute) },
+			"signin.flow_lost"},
+		"the answer of another provider": {func(_ *Flow, q url.Values) { q.Set("iss", "https://evil.example") },
+			"oidc.token_refused"},
 		"an empty issuer":                 {func(_ *Flow, q url.Values) { q.Set("iss", "") }, "oidc.token_refused"},
 		"no issuer though it always says": {func(_ *Flow, q url.Values) { q.Del("iss") }, "oidc.token_refused"},
 		"two codes":                       {func(_ *Flow, q url.Values) { q.Add("code", "x") }, "oidc.token_refused"},
 		"no code":                         {func(_ *Flow, q url.Values) { q.Del("code") }, "oidc.code_refused"},
 		"a made up code":                  {func(_ *Flow, q url.Values) { q.Set("code", "made-up") }, "oidc.code_refused"},
-		"the verifier of another sign-in": {func(f *Flow, _ url.Values) { f.Verifier = "another-verifier-of-more-than-forty-three-characters" }, "oidc.code_refused"},
-		"the nonce of another sign-in":    {func(f *Flow, _ url.Values) { f.Nonce = "another" }, "oidc.token_refused"},
-		"the provider says no":            {func(_ *Flow, q url.Values) { q.Del("code"); q.Set("error", "access_denied") }, "oidc.denied"},
+		"the verifier of another sign-in": {func(f *Flow, _ url.Values) {
+			f.Verifier = "another-verifier-of-more-than-forty-three-characters"
+		}, "oidc.code_refused"},
+		"the nonce of another sign-in": {func(f *Flow, _ url.Values) { f.Nonce = "another" }, "oidc.token_refused"},
+		"the provider says no": {func(_ *Flow, q url.Values) { q.Del("code"); q.Set("error", "access_denied") },
+			"oidc.denied"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

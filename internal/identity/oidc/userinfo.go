@@ -11,9 +11,11 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// groupsFromUserInfo asks where a provider keeps groups that are not in the token, by habit or because they were too many
-// ("groups overage"). Unavailable when the provider does not answer; other errors mean that there are no groups to be read.
-func (c *Client) groupsFromUserInfo(ctx context.Context, f *found, subject string, token *oauth2.Token) ([]string, error) {
+// groupsFromUserInfo asks where a provider keeps groups that are not in the token, by habit or because they were too
+// many ("groups overage"). Unavailable when the provider does not answer; other errors mean that there are no groups to
+// be read.
+func (c *Client) groupsFromUserInfo(ctx context.Context, f *found, subject string,
+	token *oauth2.Token) ([]string, error) {
 	if f.infoURL == "" {
 		return nil, errors.New("the token has no groups, and the provider has no other place for them")
 	}

@@ -45,14 +45,16 @@ type world struct {
 func newWorld(t *testing.T, changes ...func(*Config)) *world {
 	t.Helper()
 	w := &world{clock: &clock{at: start}}
-	w.Provider = oidctest.Start(t, oidctest.Options{Users: []oidctest.User{oidctest.Somebody("vision-developers", "all-staff")}, Now: w.clock.now})
+	w.Provider = oidctest.Start(t, oidctest.Options{Users: []oidctest.User{oidctest.Somebody("vision-developers",
+		"all-staff")}, Now: w.clock.now})
 	w.client = w.newClient(t, changes...)
 	return w
 }
 
 func (w *world) newClient(t *testing.T, changes ...func(*Config)) *Client {
 	t.Helper()
-	config := Config{Issuer: w.Issuer(), ClientID: w.ClientID(), ClientSecret: w.ClientSecret(), RedirectURL: redirectURL, Now: w.clock.now,
+	config := Config{Issuer: w.Issuer(), ClientID: w.ClientID(), ClientSecret: w.ClientSecret(), RedirectURL: redirectURL,
+		Now:        w.clock.now,
 		HTTPClient: &http.Client{Timeout: 4 * time.Second}}
 	for _, change := range changes {
 		change(&config)

@@ -23,7 +23,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	redirect, ok := p.redirectURI(r.Form)
 	if !ok {
-		p.problem(w, http.StatusBadRequest, "The program that sent you here is not known, or wants you sent to a host other than this machine.")
+		p.problem(w, http.StatusBadRequest, "The program that sent you here is not known, or wants you sent to a host "+
+			"other than this machine.")
 		return
 	}
 	if code, text := mistake(r.Form); code != "" {

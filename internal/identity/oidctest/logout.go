@@ -8,8 +8,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// logout ends a sign-in at the wish of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the tokens of the
-// session named in id_token_hint, expired or not, and sends the browser back if that is on this machine.
+// logout ends a sign-in at the wish of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the tokens of
+// the session named in id_token_hint, expired or not, and sends the browser back if that is on this machine.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		p.problem(w, http.StatusBadRequest, "The request cannot be read.")

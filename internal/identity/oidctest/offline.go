@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// offlineGrant is what a refresh token says of itself, so that one outlives the process when the keys do: those who are signed in at the portal stay signed in when
-// everything on the machine starts again. Within one process a token is good once; the process after knows nothing of that.
+// offlineGrant is what a refresh token says of itself, so that one outlives the process when the keys do: those who are
+// signed in at the portal stay signed in when everything on the machine starts again. Within one process a token is
+// good once; the process after knows nothing of that.
 type offlineGrant struct {
 	User  string `json:"user"`
 	Nonce string `json:"nonce"`
@@ -20,7 +21,8 @@ type offlineGrant struct {
 
 // sealGrant writes a refresh token for a sign-in.
 func (k *Keys) sealGrant(g *grant) string {
-	text, _ := json.Marshal(offlineGrant{User: g.user, Nonce: g.nonce, SID: g.sid, Salt: randomText()}) // strings always marshal
+	// strings always marshal
+	text, _ := json.Marshal(offlineGrant{User: g.user, Nonce: g.nonce, SID: g.sid, Salt: randomText()})
 	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(k.mac(text))
 }
 

@@ -36,7 +36,8 @@ type personModel struct {
 // choose shows everybody the provider knows, one button each.
 func (p *Provider) choose(w http.ResponseWriter, form url.Values, redirect *url.URL) {
 	m := pageModel{Title: "Choose who you are", Action: p.path + AuthorizePath, Client: redirect.Host}
-	for _, name := range []string{"client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "code_challenge", "code_challenge_method"} {
+	for _, name := range []string{"client_id", "redirect_uri", "response_type", "scope", "state", "nonce",
+		"code_challenge", "code_challenge_method"} {
 		if form.Has(name) {
 			m.Hidden = append(m.Hidden, field{Name: name, Value: form.Get(name)})
 		}
@@ -63,7 +64,8 @@ func initials(name string) string {
 }
 
 func (p *Provider) home(w http.ResponseWriter, _ *http.Request) {
-	p.say(w, http.StatusOK, "Sign-in provider", "It works. Begin at the program that you want to use; it sends you here to say who you are.")
+	p.say(w, http.StatusOK, "Sign-in provider", "It works. Begin at the program that you want to use; it sends you here "+
+		"to say who you are.")
 }
 
 func (p *Provider) problem(w http.ResponseWriter, status int, message string) {
@@ -84,7 +86,8 @@ func (p *Provider) render(w http.ResponseWriter, status int, m pageModel, formTa
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; form-action 'self' "+formTarget+"; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; form-action 'self' "+formTarget+
+		"; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(status)

@@ -17,8 +17,10 @@ const verifier = "a-verifier-of-forty-three-characters-or-more-0"
 
 func people() []User {
 	return []User{
-		{Subject: "mara", Name: "Mara Vogel", Email: "mara@example.test", Groups: []string{"vision-developers"}, What: "developer of team vision"},
-		{Subject: "ida", Name: "Ida <b>Admin</b>", Email: "ida@example.test", Groups: []string{"gpu-admins"}, What: "platform admin"},
+		{Subject: "mara", Name: "Mara Vogel", Email: "mara@example.test", Groups: []string{"vision-developers"},
+			What: "developer of team vision"},
+		{Subject: "ida", Name: "Ida <b>Admin</b>", Email: "ida@example.test", Groups: []string{"gpu-admins"},
+			What: "platform admin"},
 	}
 }
 
@@ -68,19 +70,23 @@ func TestPageListsEverybodyAndOneClickSignsIn(t *testing.T) {
 	if n := doc.Find("script, [style], style").Length(); n != 0 {
 		t.Errorf("the page must do without scripts and inline style, found %d", n)
 	}
-	if policy := reply.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' http://localhost:8080;") {
+	if policy := reply.Header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"form-action 'self' http://localhost:8080;") {
 		t.Errorf("the form could not lead back to the client under %q", policy)
 	}
 
 	form := url.Values{"sub": {"mara"}}
-	doc.Find("input[type=hidden]").Each(func(_ int, in *goquery.Selection) { form.Set(in.AttrOr("name", ""), in.AttrOr("value", "")) })
+	doc.Find("input[type=hidden]").Each(func(_ int, in *goquery.Selection) {
+		form.Set(in.AttrOr("name", ""), in.AttrOr("value", ""))
+	})
 	posted, err := noRedirects().PostForm(p.Issuer()+doc.Find("form").AttrOr("action", ""), form)
 	fetch(t, posted, err)
 	back, err := posted.Location()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := back.Query(); back.Host != "localhost:8080" || q.Get("code") == "" || q.Get("state") != "st" || q.Get("iss") != p.Issuer() {
+	if q := back.Query(); back.Host != "localhost:8080" || q.Get("code") == "" || q.Get("state") != "st" ||
+		q.Get("iss") != p.Issuer() {
 		t.Errorf("sent back to %s", back)
 	}
 }
@@ -104,16 +110,17 @@ func TestAuthorizeRefuses(t *testing.T) {
 		status int
 		code   string
 	}{
-		"an unknown client":           {func(q url.Values) { q.Set("client_id", "x") }, 400, ""},
-		"a redirect to another host":  {func(q url.Values) { q.Set("redirect_uri", "https://evil.example/cb") }, 400, ""},
-		"a host that looks like ours": {func(q url.Values) { q.Set("redirect_uri", "http://localhost.evil.example/") }, 400, ""},
-		"a name before our host":      {func(q url.Values) { q.Set("redirect_uri", "http://localhost@evil.example/") }, 400, ""},
-		"a script as redirect":        {func(q url.Values) { q.Set("redirect_uri", "javascript:alert(1)") }, 400, ""},
-		"no PKCE":                     {func(q url.Values) { q.Del("code_challenge") }, 303, "invalid_request"},
-		"PKCE without hash":           {func(q url.Values) { q.Set("code_challenge_method", "plain") }, 303, "invalid_request"},
-		"another flow":                {func(q url.Values) { q.Set("response_type", "token") }, 303, "unsupported_response_type"},
-		"no openid scope":             {func(q url.Values) { q.Set("scope", "email") }, 303, "invalid_scope"},
-		"nobody may be asked":         {func(q url.Values) { q.Set("prompt", "none") }, 303, "login_required"},
+		"an unknown client":          {func(q url.Values) { q.Set("client_id", "x") }, 400, ""},
+		"a redirect to another host": {func(q url.Values) { q.Set("redirect_uri", "https://evil.example/cb") }, 400, ""},
+		"a host that looks like ours": {func(q url.Values) { q.Set("redirect_uri", "http://localhost.evil.example/") }, 400,
+			""},
+		"a name before our host": {func(q url.Values) { q.Set("redirect_uri", "http://localhost@evil.example/") }, 400, ""},
+		"a script as redirect":   {func(q url.Values) { q.Set("redirect_uri", "javascript:alert(1)") }, 400, ""},
+		"no PKCE":                {func(q url.Values) { q.Del("code_challenge") }, 303, "invalid_request"},
+		"PKCE without hash":      {func(q url.Values) { q.Set("code_challenge_method", "plain") }, 303, "invalid_request"},
+		"another flow":           {func(q url.Values) { q.Set("response_type", "token") }, 303, "unsupported_response_type"},
+		"no openid scope":        {func(q url.Values) { q.Set("scope", "email") }, 303, "invalid_scope"},
+		"nobody may be asked":    {func(q url.Values) { q.Set("prompt", "none") }, 303, "login_required"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +139,8 @@ func TestAuthorizeRefuses(t *testing.T) {
 
 func TestLoopbackRedirectsAreTaken(t *testing.T) {
 	for _, target := range []string{
-		"http://localhost:1/cb", "https://portal.localhost/cb", "http://127.0.0.1:8080/cb?x=1", "http://[::1]:9/cb", "http://127.1.2.3/",
+		"http://localhost:1/cb", "https://portal.localhost/cb", "http://127.0.0.1:8080/cb?x=1", "http://[::1]:9/cb",
+		"http://127.1.2.3/",
 	} {
 		if _, ok := loopback(target); !ok {
 			t.Errorf("%s was refused", target)
@@ -217,12 +225,14 @@ func TestLogoutSendsBackAndForgets(t *testing.T) {
 	jar, _ := cookiejar.New(nil)
 	client := noRedirects()
 	client.Jar = jar
-	reply, err := client.Get(p.Issuer() + LogoutPath + "?client_id=gpu-portal&state=s&post_logout_redirect_uri=http://localhost:8080/bye")
+	reply, err := client.Get(p.Issuer() + LogoutPath +
+		"?client_id=gpu-portal&state=s&post_logout_redirect_uri=http://localhost:8080/bye")
 	fetch(t, reply, err)
 	if got := reply.Header.Get("Location"); got != "http://localhost:8080/bye?state=s" {
 		t.Errorf("sent to %q", got)
 	}
-	reply, err = client.Get(p.Issuer() + LogoutPath + "?client_id=gpu-portal&post_logout_redirect_uri=http://evil.example/")
+	reply, err = client.Get(p.Issuer() + LogoutPath +
+		"?client_id=gpu-portal&post_logout_redirect_uri=http://evil.example/")
 	if doc := fetch(t, reply, err); doc.Find("h1").Text() != "You are signed out" {
 		t.Errorf("want a page of our own, got %s", reply.Status)
 	}

@@ -62,7 +62,8 @@ type grant struct {
 	tokens      []string // access and refresh tokens, revoked when the code comes a second time
 }
 
-// New makes a provider. It fails when the issuer is no URL, when the client has no id or secret, or when a user has no subject.
+// New makes a provider. It fails when the issuer is no URL, when the client has no id or secret, or when a user has no
+// subject.
 func New(options Options) (*Provider, error) {
 	issuer, err := url.Parse(options.Issuer)
 	if err != nil || issuer.Host == "" {
@@ -89,7 +90,8 @@ func New(options Options) (*Provider, error) {
 	p := &Provider{
 		options: options, keys: options.Keys, path: strings.TrimSuffix(issuer.Path, "/"),
 		users:    slices.Clone(options.Users),
-		disabled: map[string]bool{}, codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, given: map[string]bool{}, requests: map[string]int{},
+		disabled: map[string]bool{}, codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{},
+		given: map[string]bool{}, requests: map[string]int{},
 	}
 	p.handler = p.routes()
 	return p, nil

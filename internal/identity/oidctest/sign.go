@@ -10,8 +10,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Token is an ID token before it is signed: what a Tamper may change. Algorithm "none" leaves the signature out; "HS256" takes Key
-// as bytes; any other takes Key as the private key for it. An Algorithm of "" leaves the whole ID token out of the answer.
+// Token is an ID token before it is signed: what a Tamper may change. Algorithm "none" leaves the signature out;
+// "HS256" takes Key as bytes; any other takes Key as the private key for it. An Algorithm of "" leaves the whole ID
+// token out of the answer.
 type Token struct {
 	Claims    map[string]any
 	Algorithm string
@@ -86,6 +87,7 @@ func (t *Token) sign() (string, error) {
 }
 
 func (t *Token) unsigned(payload []byte) string {
-	header, _ := json.Marshal(map[string]string{"alg": t.Algorithm, "kid": t.KeyID, "typ": "JWT"}) // strings always marshal
+	// strings always marshal
+	header, _ := json.Marshal(map[string]string{"alg": t.Algorithm, "kid": t.KeyID, "typ": "JWT"})
 	return base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(payload)
 }

@@ -19,7 +19,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Start runs a provider on a free loopback port until the test ends. Issuer, client and keys that are left out are chosen.
+// Start runs a provider on a free loopback port until the test ends. Issuer, client and keys that are left out are
+// chosen.
 func Start(t TB, options Options) *Provider {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,11 +59,12 @@ func mustKey() jose.JSONWebKey {
 
 // Somebody is one plain user with these groups, for tests that do not care who it is.
 func Somebody(groups ...string) User {
-	return User{Subject: "somebody", Name: "Sam Body", Email: "sam@example.test", Groups: slices.Clone(groups), What: "somebody"}
+	return User{Subject: "somebody", Name: "Sam Body", Email: "sam@example.test", Groups: slices.Clone(groups),
+		What: "somebody"}
 }
 
-// Choose does what a browser does with the address that a client made: it goes there, chooses the person, and gives back
-// the address to which the provider sends it. It fails when the provider does not send it back.
+// Choose does what a browser does with the address that a client made: it goes there, chooses the person, and gives
+// back the address to which the provider sends it. It fails when the provider does not send it back.
 func Choose(client *http.Client, authorizeURL, subject string) (*url.URL, error) {
 	target, err := url.Parse(authorizeURL)
 	if err != nil {

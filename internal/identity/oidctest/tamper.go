@@ -58,5 +58,6 @@ var foreignKey = sync.OnceValue(mustKey)
 func GroupsOverage(t *Token) {
 	delete(t.Claims, "groups")
 	t.Claims["_claim_names"] = map[string]string{"groups": "src1"}
-	t.Claims["_claim_sources"] = map[string]any{"src1": map[string]string{"endpoint": "https://graph.example/v1.0/me/getMemberObjects"}}
+	t.Claims["_claim_sources"] = map[string]any{
+		"src1": map[string]string{"endpoint": "https://graph.example/v1.0/me/getMemberObjects"}}
 }

@@ -84,14 +84,16 @@ func (p *Provider) redeem(form url.Values) *grant {
 		}
 		return nil
 	}
-	if p.now().After(g.expires) || g.redirectURI != form.Get("redirect_uri") || !equal(challengeOf(form.Get("code_verifier")), g.challenge) {
+	if p.now().After(g.expires) || g.redirectURI != form.Get("redirect_uri") ||
+		!equal(challengeOf(form.Get("code_verifier")), g.challenge) {
 		return nil
 	}
 	g.used = true
 	return g
 }
 
-// renew takes a refresh token once. One that this process did not give may be of the process before, when the keys outlive it.
+// renew takes a refresh token once. One that this process did not give may be of the process before, when the keys
+// outlive it.
 func (p *Provider) renew(token string) *grant {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +119,8 @@ func (p *Provider) answerTokens(w http.ResponseWriter, user User, g *grant) {
 	p.mu.Unlock()
 	idToken, err := p.idToken(user, g, access)
 	if err != nil {
-		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": "server_error", "error_description": err.Error()})
+		writeJSON(w, http.StatusInternalServerError, map[string]string{"error": "server_error",
+			"error_description": err.Error()})
 		return
 	}
 	answer := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": int(tokenLife.Seconds())}

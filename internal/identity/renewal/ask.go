@@ -38,7 +38,8 @@ type Service struct {
 	Key      []byte // for refresh tokens, 32 bytes, the same in every replica
 	Now      func() time.Time
 	Logger   *slog.Logger
-	// Patience is how long a call waits for the provider while the groups as known still count; then it goes on with them. Default 2 s.
+	// Patience is how long a call waits for the provider while the groups as known still count; then it goes on with them.
+	// Default 2 s.
 	Patience time.Duration
 
 	asking singleflight.Group
@@ -61,8 +62,9 @@ func (s *Service) Begin(n identity.Session, in oidc.SignedIn) (identity.Session,
 	return n, nil
 }
 
-// Fresh gives the session with groups that count; the person's row has them. Unauthenticated when the provider has ended it, Unavailable when it does not answer and
-// the groups are too old. The provider is asked for as long as that takes even if the caller leaves: an answer that nobody writes down could not be had again.
+// Fresh gives the session with groups that count; the person's row has them. Unauthenticated when the provider has
+// ended it, Unavailable when it does not answer and the groups are too old. The provider is asked for as long as that
+// takes even if the caller leaves: an answer that nobody writes down could not be had again.
 func (s *Service) Fresh(ctx context.Context, session identity.Session) (identity.Session, error) {
 	age := s.Limits.Look(session, s.Now())
 	if age == Current {
@@ -173,7 +175,8 @@ func (s *Service) keep(ctx context.Context, session identity.Session, renewed oi
 func (s *Service) end(p identity.Person, why error, write func(audit.Event) error) error {
 	sentence := fault.As(why).Sentence
 	s.Logger.Info("the provider has ended a session", "person", string(p.ID), "error", why)
-	if err := write(audit.Event{Kind: audit.SessionClosed, At: s.Now(), Actor: p.ID, Name: p.Name, Detail: sentence}); err != nil {
+	if err := write(audit.Event{Kind: audit.SessionClosed, At: s.Now(), Actor: p.ID, Name: p.Name,
+		Detail: sentence}); err != nil {
 		return err
 	}
 	return over(sentence, why)

@@ -23,8 +23,8 @@ const (
 	Stale
 )
 
-// Look says how old the groups of a session are. Without a refresh token nobody can ask, and they count until the session ends, which Begin made soon. Of a
-// session that has ended nothing is worth asking.
+// Look says how old the groups of a session are. Without a refresh token nobody can ask, and they count until the
+// session ends, which Begin made soon. Of a session that has ended nothing is worth asking.
 func (l Limits) Look(s identity.Session, now time.Time) Age {
 	told := now.Sub(s.GroupsAt)
 	switch {
@@ -36,7 +36,8 @@ func (l Limits) Look(s identity.Session, now time.Time) Age {
 	return Stale
 }
 
-// retry is how long an asker may take, and so when the next may ask after one that got no answer. It is more than the calls to the provider can take together.
+// retry is how long an asker may take, and so when the next may ask after one that got no answer. It is more than the
+// calls to the provider can take together.
 const retry = 30 * time.Second
 
 // asked reports whether somebody asks now, or asked just before in vain.

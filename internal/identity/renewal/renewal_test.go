@@ -42,19 +42,22 @@ type fake struct {
 }
 
 func newFake() *fake {
-	return &fake{at: noon, sessions: map[string]identity.Session{}, groups: []string{"old"}, token: "token-1", told: []string{"new"}}
+	return &fake{at: noon, sessions: map[string]identity.Session{}, groups: []string{"old"}, token: "token-1",
+		told: []string{"new"}}
 }
 
 func (f *fake) now() time.Time       { f.mu.Lock(); defer f.mu.Unlock(); return f.at }
 func (f *fake) pass(d time.Duration) { f.mu.Lock(); defer f.mu.Unlock(); f.at = f.at.Add(d) }
 func (f *fake) service() *Service {
-	return &Service{Store: f, Provider: f, Limits: limits, Key: bytes.Repeat([]byte{7}, 32), Now: f.now, Logger: slog.New(slog.DiscardHandler), Patience: time.Minute}
+	return &Service{Store: f, Provider: f, Limits: limits, Key: bytes.Repeat([]byte{7}, 32), Now: f.now,
+		Logger: slog.New(slog.DiscardHandler), Patience: time.Minute}
 }
 
 // begun is a session of somebody who has just signed in.
 func (f *fake) begun(t *testing.T, s *Service) identity.Session {
 	t.Helper()
-	n, err := s.Begin(identity.Session{ID: "s-1", Person: "p-ada", SeenAt: f.now(), EndsAt: f.now().Add(7 * 24 * time.Hour)},
+	n, err := s.Begin(identity.Session{ID: "s-1", Person: "p-ada", SeenAt: f.now(),
+		EndsAt: f.now().Add(7 * 24 * time.Hour)},
 		oidc.SignedIn{RefreshToken: f.token, ExpiresAt: f.now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
@@ -190,11 +193,13 @@ func TestASessionEndsWithTheProvidersToken(t *testing.T) {
 		"none":                            {24 * time.Hour, time.Hour, "", time.Hour + limits.Overtime},
 		"none, and the absolute is first": {30 * time.Minute, time.Hour, "", 30 * time.Minute},
 	} {
-		n, err := newFake().service().Begin(identity.Session{ID: "s-1", EndsAt: noon.Add(c.absolute)}, oidc.SignedIn{RefreshToken: c.refresh, ExpiresAt: noon.Add(c.token)})
+		n, err := newFake().service().Begin(identity.Session{ID: "s-1", EndsAt: noon.Add(c.absolute)},
+			oidc.SignedIn{RefreshToken: c.refresh, ExpiresAt: noon.Add(c.token)})
 		if err != nil || !n.EndsAt.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: want %s, got %s, %v", name, noon.Add(c.want), n.EndsAt, err)
 		}
-		if (n.RefreshToken != "") != (c.refresh != "") || strings.Contains(n.RefreshToken, "r-") || n.RefreshToken == c.refresh && c.refresh != "" {
+		if (n.RefreshToken != "") != (c.refresh != "") || strings.Contains(n.RefreshToken, "r-") ||
+			n.RefreshToken == c.refresh && c.refresh != "" {
 			t.Errorf("%s: kept %q", name, n.RefreshToken)
 		}
 	}
@@ -214,15 +219,19 @@ func TestFresh(t *testing.T) {
 		why     string     // in the record
 		refused bool
 	}{
-		"young":                          {after: 9 * time.Minute, groups: "old"},
-		"due":                            {after: 10 * time.Minute, asked: 1, groups: "new"},
-		"too old":                        {after: 11 * time.Hour, asked: 1, groups: "new"},
-		"due, provider away":             {after: 59 * time.Minute, says: away, asked: 1, groups: "old"},
-		"too old, provider away":         {after: time.Hour, says: away, asked: 1, groups: "old", kind: fault.Unavailable},
-		"due, sign-in ended there":       {after: 10 * time.Minute, says: fault.Wrap(fault.Forbidden, errors.New("x"), i18n.T("oidc.renewal_refused")), asked: 1, groups: "old", kind: fault.Unauthenticated, why: "oidc.renewal_refused"},
-		"due, no groups in the answer":   {after: 10 * time.Minute, says: noGroups, asked: 1, groups: "old", kind: fault.Unauthenticated, why: "oidc.renewal_no_groups"},
-		"due, person disabled":           {after: 10 * time.Minute, says: disabled, asked: 1, groups: "old", kind: fault.Unauthenticated, why: "oidc.account_off", refused: true},
-		"due, but sealed by another key": {after: 10 * time.Minute, lost: true, groups: "old", kind: fault.Unauthenticated, why: "store.session_over"},
+		"young":                  {after: 9 * time.Minute, groups: "old"},
+		"due":                    {after: 10 * time.Minute, asked: 1, groups: "new"},
+		"too old":                {after: 11 * time.Hour, asked: 1, groups: "new"},
+		"due, provider away":     {after: 59 * time.Minute, says: away, asked: 1, groups: "old"},
+		"too old, provider away": {after: time.Hour, says: away, asked: 1, groups: "old", kind: fault.Unavailable},
+		"due, sign-in ended there": {after: 10 * time.Minute, says: fault.Wrap(fault.Forbidden, errors.New("x"),
+			i18n.T("oidc.renewal_refused")), asked: 1, groups: "old", kind: fault.Unauthenticated, why: "oidc.renewal_refused"},
+		"due, no groups in the answer": {after: 10 * time.Minute, says: noGroups, asked: 1, groups: "old",
+			kind: fault.Unauthenticated, why: "oidc.renewal_no_groups"},
+		"due, person disabled": {after: 10 * time.Minute, says: disabled, asked: 1, groups: "old",
+			kind: fault.Unauthenticated, why: "oidc.account_off", refused: true},
+		"due, but sealed by another key": {after: 10 * time.Minute, lost: true, groups: "old", kind: fault.Unauthenticated,
+			why: "store.session_over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake()
@@ -254,7 +263,8 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestOneAsks: however many calls and replicas find the groups due, one asks; the others go on with what is known, or, when that is too old, with the one's answer.
+// TestOneAsks: however many calls and replicas find the groups due, one asks; the others go on with what is known, or,
+// when that is too old, with the one's answer.
 func TestOneAsks(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration
@@ -290,7 +300,8 @@ func TestOneAsks(t *testing.T) {
 	}
 }
 
-// TestASlowProviderHoldsNobodyUp: while the groups still count, a call goes on with them; the answer is written down all the same.
+// TestASlowProviderHoldsNobodyUp: while the groups still count, a call goes on with them; the answer is written down
+// all the same.
 func TestASlowProviderHoldsNobodyUp(t *testing.T) {
 	f := newFake()
 	f.reached, f.hold = make(chan struct{}, 1), make(chan struct{})
@@ -336,8 +347,8 @@ func TestAProviderThatIsAwayIsNotAskedByEveryCall(t *testing.T) {
 	}
 }
 
-// TestALostRotationMeansToSignInAgain: the new token was given and never written down, by a crash or a database that is away. The next asker brings the old one, which the
-// provider takes no more: the session ends, and the record says why.
+// TestALostRotationMeansToSignInAgain: the new token was given and never written down, by a crash or a database that is
+// away. The next asker brings the old one, which the provider takes no more: the session ends, and the record says why.
 func TestALostRotationMeansToSignInAgain(t *testing.T) {
 	f := newFake()
 	s := f.service()

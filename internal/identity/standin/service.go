@@ -16,7 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Store keeps periods and knows people. Faults: NotFound for what does not exist, Unavailable when the database is away.
+// Store keeps periods and knows people. Faults: NotFound for what does not exist, Unavailable when the database is
+// away.
 type Store interface {
 	// StandIns lists the periods that end after a time, soonest first.
 	StandIns(ctx context.Context, after time.Time) ([]Period, error)
@@ -30,9 +31,10 @@ type Store interface {
 
 // Options is what a Service stands on.
 type Options struct {
-	Store   Store
-	Actor   func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
-	Decides func(a identity.Actor) bool                              // whether somebody decides requests by their own rights
+	Store Store
+	Actor func(p identity.Person, via identity.Via) identity.Actor // with the roles of now
+	// whether somebody decides requests by their own rights
+	Decides func(a identity.Actor) bool
 	Now     func() time.Time
 	NewID   func(prefix string) string
 	Logger  *slog.Logger // nil: nothing is logged
@@ -71,7 +73,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new; every so often it is looked at anyway.
+// Follow takes up what other replicas change, until the context ends. changed tells that there may be something new;
+// every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -88,12 +91,14 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	}
 }
 
-// For gives those for whom somebody decides now, each with the rights that they have now. It asks the database only for somebody who stands in for others.
+// For gives those for whom somebody decides now, each with the rights that they have now. It asks the database only for
+// somebody who stands in for others.
 func (s *Service) For(ctx context.Context, id identity.PersonID) ([]identity.Actor, error) {
 	var actors []identity.Actor
 	now := s.o.Now()
 	for _, period := range (*s.known.Load())[id] {
-		if !period.Counts(now) || slices.ContainsFunc(actors, func(a identity.Actor) bool { return a.Person.ID == period.Person }) {
+		if !period.Counts(now) || slices.ContainsFunc(actors,
+			func(a identity.Actor) bool { return a.Person.ID == period.Person }) {
 			continue
 		}
 		p, err := s.o.Store.Person(ctx, period.Person)
@@ -108,7 +113,8 @@ func (s *Service) For(ctx context.Context, id identity.PersonID) ([]identity.Act
 	return actors, nil
 }
 
-// List gives the periods that are not over: in which others decide for the actor, and in which the actor decides for others.
+// List gives the periods that are not over: in which others decide for the actor, and in which the actor decides for
+// others.
 func (s *Service) List(ctx context.Context, a identity.Actor) (mine, others []Period, err error) {
 	if err := permit(a); err != nil {
 		return nil, nil, err
@@ -125,7 +131,8 @@ func (s *Service) List(ctx context.Context, a identity.Actor) (mine, others []Pe
 	return mine, others, err
 }
 
-// May says whether the actor can name a stand-in, and else why not: who decides nothing by their own rights has nothing to hand on.
+// May says whether the actor can name a stand-in, and else why not: who decides nothing by their own rights has nothing
+// to hand on.
 func (s *Service) May(a identity.Actor) error {
 	if err := permit(a); err != nil {
 		return err
@@ -214,6 +221,7 @@ func (s *Service) End(ctx context.Context, a identity.Actor, id string) error {
 
 func event(a identity.Actor, kind audit.Kind, p Period, now time.Time) audit.Event {
 	e := audit.By(a, kind, now)
-	e.Detail = i18n.T("standin.audit", "Name", p.StandName, "From", p.From.UTC().Format(time.RFC3339), "Until", p.Until.UTC().Format(time.RFC3339))
+	e.Detail = i18n.T("standin.audit", "Name", p.StandName, "From", p.From.UTC().Format(time.RFC3339), "Until",
+		p.Until.UTC().Format(time.RFC3339))
 	return e
 }

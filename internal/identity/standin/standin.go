@@ -62,5 +62,6 @@ func check(d Draft, a identity.Actor, stand identity.Person, have []Period, now 
 			return problem("person", "standin.twice", "Name", stand.Name)
 		}
 	}
-	return Period{Person: a.Person.ID, Name: a.Person.Name, StandIn: stand.ID, StandName: stand.Name, From: d.From, Until: d.Until, CreatedAt: now}, nil
+	return Period{Person: a.Person.ID, Name: a.Person.Name, StandIn: stand.ID, StandName: stand.Name, From: d.From,
+		Until: d.Until, CreatedAt: now}, nil
 }

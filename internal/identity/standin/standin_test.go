@@ -83,7 +83,8 @@ func newWorld() *world {
 		w.memory.set(identity.Person{ID: id, Name: string(id), Groups: groups})
 	}
 	n := 0
-	w.Service = New(Options{Store: w.memory, Now: func() time.Time { return w.now }, NewID: func(prefix string) string { n++; return prefix + string(rune('0'+n)) },
+	w.Service = New(Options{Store: w.memory, Now: func() time.Time { return w.now },
+		NewID:   func(prefix string) string { n++; return prefix + string(rune('0'+n)) },
 		Actor:   func(p identity.Person, _ identity.Via) identity.Actor { return roles(p) },
 		Decides: func(a identity.Actor) bool { return a.Is(identity.Approver) || len(a.StandsFor) > 0 }})
 	return w
@@ -171,11 +172,13 @@ func TestAStandInIsRefused(t *testing.T) {
 		draft Draft
 		says  string
 	}{
-		"of oneself":                       {"p-ada", Draft{StandIn: "p-ada", Until: day.Until}, "standin.self"},
-		"who is not known":                 {"p-ada", Draft{StandIn: "p-zoe", Until: day.Until}, "standin.unknown"},
-		"without an end":                   {"p-ada", Draft{StandIn: "p-dan"}, "standin.over"},
-		"that is over":                     {"p-ada", Draft{StandIn: "p-dan", From: noon.Add(-48 * time.Hour), Until: noon.Add(-24 * time.Hour)}, "standin.over"},
-		"for years":                        {"p-ada", Draft{StandIn: "p-dan", Until: noon.Add(2 * longest)}, "standin.too_long"},
+		"of oneself":       {"p-ada", Draft{StandIn: "p-ada", Until: day.Until}, "standin.self"},
+		"who is not known": {"p-ada", Draft{StandIn: "p-zoe", Until: day.Until}, "standin.unknown"},
+		"without an end":   {"p-ada", Draft{StandIn: "p-dan"}, "standin.over"},
+		"that is over": {"p-ada", Draft{StandIn: "p-dan", From: noon.Add(-48 * time.Hour),
+			Until: noon.Add(-24 * time.Hour)}, "standin.over"},
+		"for years": {"p-ada", Draft{StandIn: "p-dan", Until: noon.Add(2 * longest)},
+			"standin.too_long"},
 		"twice":                            {"p-bea", day, "standin.twice"},
 		"by somebody who decides nothing":  {"p-dan", Draft{StandIn: "p-bea", Until: day.Until}, "standin.decides_nothing"},
 		"who was shut out of the portal":   {"p-ada", Draft{StandIn: "p-out", Until: day.Until}, "standin.unknown"},
@@ -191,7 +194,8 @@ func TestAStandInIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range most {
-				w.memory.periods = append(w.memory.periods, Period{ID: "m", Person: "p-max", StandIn: "p-x", From: noon, Until: noon.Add(time.Duration(i+1) * time.Hour)})
+				w.memory.periods = append(w.memory.periods, Period{ID: "m", Person: "p-max", StandIn: "p-x", From: noon,
+					Until: noon.Add(time.Duration(i+1) * time.Hour)})
 			}
 			_, err := w.Create(t.Context(), w.actor(c.who), c.draft)
 			f := fault.As(err)
@@ -210,7 +214,8 @@ func TestAStandInPassesNothingOn(t *testing.T) {
 	w := newWorld()
 	dan := w.actor("p-dan")
 	dan.StandsFor = []identity.Actor{w.actor("p-ada")}
-	if _, err := w.Create(t.Context(), dan, Draft{StandIn: "p-bea", Until: noon.Add(time.Hour)}); !fault.Is(err, fault.Forbidden) {
+	if _, err := w.Create(t.Context(), dan, Draft{StandIn: "p-bea", Until: noon.Add(time.Hour)}); !fault.Is(err,
+		fault.Forbidden) {
 		t.Errorf("want a refusal, got %v", err)
 	}
 	if _, err := w.Find(t.Context(), dan, "bea"); !fault.Is(err, fault.Forbidden) {

@@ -1,8 +1,9 @@
-// Package nls asks an NVIDIA licence service how many seats there are and how many are leased, with the calls that are public: CLS in the cloud, and DLS where
-// it answers under the same paths. It reads and changes nothing.
+// Package nls asks an NVIDIA licence service how many seats there are and how many are leased, with the calls that are
+// public: CLS in the cloud, and DLS where it answers under the same paths. It reads and changes nothing.
 //
-// Public are GET /v1/org/{org}/virtual-groups, with page-number and page-size, and the key in X-API-KEY (ui.licensing.nvidia.com/api-doc). Who holds a lease is
-// told by a call whose shape is seen in third-party programs only, so it is not asked for: an Answer counts and names nobody.
+// Public are GET /v1/org/{org}/virtual-groups, with page-number and page-size, and the key in X-API-KEY
+// (ui.licensing.nvidia.com/api-doc). Who holds a lease is told by a call whose shape is seen in third-party programs
+// only, so it is not asked for: an Answer counts and names nobody.
 package nls
 
 import (
@@ -26,8 +27,9 @@ import (
 
 // Config is one licence server.
 type Config struct {
-	Name       string `json:"name"`                 // what pools call it
-	URL        string `json:"url"`                  // "https://api.licensing.nvidia.com", or the DLS with the path before /v1
+	Name string `json:"name"` // what pools call it
+	// "https://api.licensing.nvidia.com", or the DLS with the path before /v1
+	URL        string `json:"url"`
 	Org        string `json:"org"`                  // "lic-…"
 	APIKeyFile string `json:"apiKeyFile,omitempty"` // of the type "Licensing State"
 	CAFile     string `json:"caFile,omitempty"`     // PEM, for a DLS with a certificate of its own
@@ -39,7 +41,8 @@ func (c Config) Check() []error {
 	if c.Name == "" {
 		all = append(all, errors.New("name: it is missing"))
 	}
-	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+	if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
+		u.User != nil {
 		all = append(all, errors.New("url: want http(s)://host, without a user"))
 	}
 	if c.Org == "" {
@@ -139,7 +142,8 @@ func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
 			return answer, nil
 		}
 	}
-	return license.Answer{}, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("more than %d pages", mostPages)}
+	return license.Answer{}, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("more than %d pages",
+		mostPages)}
 }
 
 func (f feature) read(group string) (license.Feature, error) {
@@ -184,7 +188,8 @@ func clean(text string) string {
 func (s *Server) page(ctx context.Context, number int) (groups, error) {
 	var got groups
 	address := strings.TrimRight(s.config.URL, "/") + "/v1/org/" + url.PathEscape(s.config.Org) + "/virtual-groups?" +
-		url.Values{"page-number": {strconv.Itoa(number)}, "page-size": {strconv.Itoa(pageSize)}, "detailedView": {"true"}}.Encode()
+		url.Values{"page-number": {strconv.Itoa(number)}, "page-size": {strconv.Itoa(pageSize)},
+			"detailedView": {"true"}}.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return got, err
@@ -206,7 +211,8 @@ func (s *Server) page(ctx context.Context, number int) (groups, error) {
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
 		return got, &license.Failure{Why: i18n.T("licences.why_key"), Cause: errors.New(res.Status)}
 	case res.StatusCode != http.StatusOK:
-		return got, &license.Failure{Why: i18n.T("licences.why_status", "Status", res.StatusCode), Cause: errors.New(res.Status)}
+		return got, &license.Failure{Why: i18n.T("licences.why_status", "Status", res.StatusCode),
+			Cause: errors.New(res.Status)}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, mostBytes+1))
 	if err != nil {
@@ -216,7 +222,8 @@ func (s *Server) page(ctx context.Context, number int) (groups, error) {
 		return got, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("more than %d bytes", mostBytes)}
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.VirtualGroups == nil {
-		return got, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("no virtual groups: %w", errors.Join(err, errors.New("want JSON")))}
+		return got, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("no virtual groups: %w",
+			errors.Join(err, errors.New("want JSON")))}
 	}
 	return got, nil
 }

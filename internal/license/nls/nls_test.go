@@ -28,12 +28,14 @@ func write(t *testing.T, name string, data []byte) string {
 }
 
 func page(number, pages int, features ...string) string {
-	return fmt.Sprintf(`{"virtualGroups":[{"id":1,"name":"lab","entitlements":[{"entitlementProductKeys":[{"entitlementFeatures":[%s]}]}]}],"paginationInfo":{"totalPages":%d,"pageNumber":%d}}`,
+	return fmt.Sprintf(
+		`{"virtualGroups":[{"id":1,"name":"lab","entitlements":[{"entitlementProductKeys":[{"entitlementFeatures":[%s]}]}]}],"paginationInfo":{"totalPages":%d,"pageNumber":%d}}`,
 		strings.Join(features, ","), pages, number)
 }
 
 func told(name string, total, used int) string {
-	return fmt.Sprintf(`{"featureName":"%s","productName":"P","startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31","totalQuantity":%d,"inUseQuantity":%d,"new":{}}`, name, total, used)
+	return fmt.Sprintf(
+		`{"featureName":"%s","productName":"P","startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31","totalQuantity":%d,"inUseQuantity":%d,"new":{}}`, name, total, used)
 }
 
 func ask(t *testing.T, handler http.HandlerFunc, change func(*Config)) (license.Answer, error) {
@@ -68,9 +70,11 @@ func TestAllPagesAreRead(t *testing.T) {
 	}, nil)
 	from, until := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	feature := func(name string, total, used int) license.Feature {
-		return license.Feature{Name: name, Product: "P", Reference: "lab", Total: total, InUse: used, From: from, Until: until}
+		return license.Feature{Name: name, Product: "P", Reference: "lab", Total: total, InUse: used, From: from,
+			Until: until}
 	}
-	if diff := cmp.Diff([]license.Feature{feature("A", 5, 2), feature("B", 1, 1), feature("A", 7, 0)}, answer.Features); err != nil || diff != "" {
+	if diff := cmp.Diff([]license.Feature{feature("A", 5, 2), feature("B", 1, 1), feature("A", 7, 0)},
+		answer.Features); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	if answer.LeasesKnown {
@@ -89,9 +93,10 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 	}{
 		"a key that does not hold": {always(401, "secret"), nil, "licences.why_key"},
 		"a key for something else": {always(403, ""), nil, "licences.why_key"},
-		"no key file":              {always(200, page(0, 1)), func(c *Config) { c.APIKeyFile += "-gone" }, "licences.why_key"},
-		"an error of its own":      {always(500, "oops"), nil, "licences.why_status"},
-		"too many calls":           {always(429, ""), nil, "licences.why_status"},
+		"no key file": {always(200, page(0, 1)), func(c *Config) { c.APIKeyFile += "-gone" },
+			"licences.why_key"},
+		"an error of its own": {always(500, "oops"), nil, "licences.why_status"},
+		"too many calls":      {always(429, ""), nil, "licences.why_status"},
 		"it leads elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		}, nil, "licences.why_status"},
@@ -99,10 +104,11 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 		"an answer to something else": {always(200, `{"items":[]}`), nil, "licences.why_nonsense"},
 		"a negative number":           {always(200, page(0, 1, told("A", -1, 0))), nil, "licences.why_nonsense"},
 		"no number":                   {always(200, page(0, 1, `{"featureName":"A"}`)), nil, "licences.why_nonsense"},
-		"a date that is none":         {always(200, page(0, 1, strings.Replace(told("A", 1, 0), "2026-12-31", "soon", 1))), nil, "licences.why_nonsense"},
-		"pages without end":           {always(200, page(0, 1000000)), nil, "licences.why_nonsense"},
-		"too long":                    {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licences.why_nonsense"},
-		"nobody at home":              {always(200, ""), func(c *Config) { c.URL = "http://127.0.0.1:1" }, "licences.why_away"},
+		"a date that is none": {always(200, page(0, 1, strings.Replace(told("A", 1, 0), "2026-12-31", "soon", 1))),
+			nil, "licences.why_nonsense"},
+		"pages without end": {always(200, page(0, 1000000)), nil, "licences.why_nonsense"},
+		"too long":          {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licences.why_nonsense"},
+		"nobody at home":    {always(200, ""), func(c *Config) { c.URL = "http://127.0.0.1:1" }, "licences.why_away"},
 		"a page fails after the first": {func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("page-number") != "0" {
 				w.WriteHeader(http.StatusBadGateway)
@@ -124,7 +130,9 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 }
 
 func TestCertificates(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page(0, 1, told("A", 1, 0)))) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(page(0, 1, told("A", 1, 0))))
+	}))
 	t.Cleanup(server.Close)
 	c := Config{Name: "dls", URL: server.URL, Org: "lic"}
 	stranger, err := New(c)

@@ -40,7 +40,8 @@ func NewPost() (*Post, error) {
 // Port is where it listens.
 func (p *Post) Port() int { return p.Addr().(*net.TCPAddr).Port }
 
-// Answer sets what the next recipients are answered, to refuse or to ask for patience; after them every one is accepted.
+// Answer sets what the next recipients are answered, to refuse or to ask for patience; after them every one is
+// accepted.
 func (p *Post) Answer(answers ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,7 +27,8 @@ func NeedDevstack(t testing.TB) Devstack {
 	t.Helper()
 	path := os.Getenv("DEVSTACK_READY")
 	if path == "" {
-		t.Skip("no devstack runs here: start one (make demo, or devstack up --ready-file FILE) and set DEVSTACK_READY to its ready file")
+		t.Skip("no devstack runs here: start one (make demo, or devstack up --ready-file FILE) and set DEVSTACK_READY to " +
+			"its ready file")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

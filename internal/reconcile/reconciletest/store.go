@@ -1,4 +1,5 @@
-// Package reconciletest has what tests of the controller need: a store in memory that can be made to fail, one workload in a line, and a site to put it in.
+// Package reconciletest has what tests of the controller need: a store in memory that can be made to fail, one workload
+// in a line, and a site to put it in.
 package reconciletest
 
 import (
@@ -40,7 +41,8 @@ type Store struct {
 
 // NewStore makes an empty store.
 func NewStore() *Store {
-	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{}, volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
+	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{},
+		volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
 		snapshots: map[string]inventory.Snapshot{}, starts: map[workload.ID]forecast.Start{}}
 }
 
@@ -49,7 +51,8 @@ func (s *Store) Follow() *live.Follower {
 	return s.Hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
 }
 
-// BeforeWrite has fn called before each write of the controller; an error of it is what the controller gets, and nothing is written.
+// BeforeWrite has fn called before each write of the controller; an error of it is what the controller gets, and
+// nothing is written.
 func (s *Store) BeforeWrite(fn func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +165,8 @@ func (s *Store) Workload(_ context.Context, id workload.ID) (workload.Workload, 
 }
 
 // SaveObserved implements reconcile.Store.
-func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval, starts ...forecast.Start) error {
+func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval,
+	starts ...forecast.Start) error {
 	err := s.write(func() error {
 		if s.workloads[w.ID].Version != w.Version {
 			return fault.New(fault.Conflict, i18n.T("store.changed"))
@@ -199,7 +203,10 @@ func (s *Store) Start(_ context.Context, id workload.ID, generation int64) (fore
 }
 
 func (s *Store) measure(i usage.Interval) {
-	open := slices.IndexFunc(s.intervals, func(o usage.Interval) bool { return o.Workload == i.Workload && o.Until.IsZero() })
+	open := slices.IndexFunc(s.intervals, func(o usage.Interval) bool {
+		return o.Workload == i.Workload &&
+			o.Until.IsZero()
+	})
 	switch {
 	case i.Until.IsZero() && open < 0:
 		s.intervals = append(s.intervals, i)
@@ -318,7 +325,8 @@ func (s *Store) write(fn func() error) error {
 	return fn()
 }
 
-// copied goes through JSON, as a database row would: numbers in texts become float64, and times lose what does not last.
+// copied goes through JSON, as a database row would: numbers in texts become float64, and times lose what does not
+// last.
 func copied(w workload.Workload) workload.Workload {
 	var c workload.Workload
 	text, err := json.Marshal(w)

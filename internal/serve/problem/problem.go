@@ -1,4 +1,5 @@
-// Package problem is the one map from an error to what a caller may know of it: status, title and sentence as application/problem+json (RFC 9457).
+// Package problem is the one map from an error to what a caller may know of it: status, title and sentence as
+// application/problem+json (RFC 9457).
 package problem
 
 import (

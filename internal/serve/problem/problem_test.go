@@ -46,7 +46,8 @@ func TestEchoErrorsBecomeFaults(t *testing.T) {
 func TestFieldsAreSaidInTheReadersLanguage(t *testing.T) {
 	err := fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("fault.internal")}})
 	d := Of(err, i18n.MustLoad().For("de"), "")
-	if len(d.Fields) != 1 || d.Fields[0].Name != "lease" || d.Fields[0].Reason != i18n.MustLoad().For("de").S("fault.internal") {
+	if len(d.Fields) != 1 || d.Fields[0].Name != "lease" ||
+		d.Fields[0].Reason != i18n.MustLoad().For("de").S("fault.internal") {
 		t.Errorf("want the German reason of lease, got %+v", d.Fields)
 	}
 	if want := "Eine Angabe muss geändert werden."; d.Detail != want {

@@ -12,7 +12,8 @@ import (
 )
 
 func dismissal(id string) advice.Dismissal {
-	return advice.Dismissal{Workload: workload.ID(id), Kind: advice.Smaller, Size: "mig-10gb", Author: "p-ada", Name: "Ada Lovelace", At: later(9)}
+	return advice.Dismissal{Workload: workload.ID(id), Kind: advice.Smaller, Size: "mig-10gb", Author: "p-ada",
+		Name: "Ada Lovelace", At: later(9)}
 }
 
 var adviceCases = cases{
@@ -32,7 +33,8 @@ var adviceCases = cases{
 		equal(t, map[workload.ID]advice.Dismissal{}, got(s.Dismissals(ctx))(t))
 	},
 	"advice for a workload that there is none of is not put away": func(t *testing.T, s *store.Store) {
-		if err := s.SaveDismissal(context.Background(), dismissal("w-none"), Event(1)); err == nil || fault.As(err).Kind == fault.Internal {
+		if err := s.SaveDismissal(context.Background(), dismissal("w-none"), Event(1)); err == nil ||
+			fault.As(err).Kind == fault.Internal {
 			t.Errorf("want a fault that somebody can understand, got %v", err)
 		}
 	},
@@ -46,7 +48,8 @@ var adviceCases = cases{
 		living := Workload("w-4")
 		living.UpdatedAt = later(50)
 		saveWorkload(t, s, living)
-		equal(t, map[advice.Name]time.Time{{Cluster: "west", Namespace: "gpu-vision", Name: "same"}: later(20)}, got(s.NamesEnded(ctx, later(10)))(t))
+		equal(t, map[advice.Name]time.Time{{Cluster: "west", Namespace: "gpu-vision", Name: "same"}: later(20)},
+			got(s.NamesEnded(ctx, later(10)))(t))
 		equal(t, map[advice.Name]time.Time{}, got(s.NamesEnded(ctx, later(21)))(t))
 	},
 }

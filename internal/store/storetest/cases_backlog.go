@@ -15,7 +15,8 @@ var backlogCases = cases{
 	"the backlog counts what has not ended": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		empty := got(s.Backlog(ctx))(t)
-		equal(t, store.Backlog{Requests: map[string]int{}, Workloads: map[workload.State]int{}, Deliveries: map[notify.State]int{}}, empty)
+		equal(t, store.Backlog{Requests: map[string]int{}, Workloads: map[workload.State]int{},
+			Deliveries: map[notify.State]int{}}, empty)
 		decided, queued := Request("r-2"), Request("r-3")
 		decided.State, queued.Decision.Seat = request.Rejected, &request.SeatWait{Pool: "vws", Since: later(1)}
 		saveRequest(t, s, Request("r-1"), Request("r-4"), decided, queued)
@@ -23,7 +24,8 @@ var backlogCases = cases{
 		ended.State, failed.State = workload.Ended, workload.Failed
 		saveWorkload(t, s, Workload("w-1"), ended, failed)
 		sent, gone, sooner := Delivery("n-2", 0), Delivery("n-3", 0), Delivery("n-4", 0)
-		sent.State, sent.NextAt, gone.State, gone.NextAt, sooner.NextAt = notify.Sent, later(1), notify.GaveUp, later(1), later(3)
+		sent.State, sent.NextAt, gone.State, gone.NextAt, sooner.NextAt = notify.Sent, later(1), notify.GaveUp, later(1),
+			later(3)
 		for _, d := range []notify.Delivery{Delivery("n-1", 0), sent, gone, sooner} {
 			must(t, s.SaveDelivery(ctx, d))
 		}
@@ -48,6 +50,7 @@ var backlogCases = cases{
 		if at := got(s.ChangeAfter(ctx, last))(t); !at.IsZero() {
 			t.Errorf("want none, got %v", at)
 		}
-		equal(t, []live.Change{{Seq: last, Topic: "workload", ID: "w-1", Tenant: "vision", Person: "p-ada"}}, got(s.ChangesAfter(ctx, last-1, 10))(t))
+		equal(t, []live.Change{{Seq: last, Topic: "workload", ID: "w-1", Tenant: "vision", Person: "p-ada"}},
+			got(s.ChangesAfter(ctx, last-1, 10))(t))
 	},
 }

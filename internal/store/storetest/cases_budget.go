@@ -24,7 +24,8 @@ var book = budget.Book{Tenant: "vision", Month: usage.Month{Year: 2026, Month: t
 
 // Budget is one with every field set.
 func Budget() budget.Budget {
-	return budget.Budget{Tenant: "vision", Unit: "EUR", Amount: 1000, AtLimit: budget.Stop, By: "p-eve", ByName: "Eve", SetAt: later(0), Version: 1}
+	return budget.Budget{Tenant: "vision", Unit: "EUR", Amount: 1000, AtLimit: budget.Stop, By: "p-eve", ByName: "Eve",
+		SetAt: later(0), Version: 1}
 }
 
 func budgetTx(s *store.Store, fn func(tx budget.Tx) error) error {
@@ -33,15 +34,18 @@ func budgetTx(s *store.Store, fn func(tx budget.Tx) error) error {
 
 func post(s *store.Store, id string, a budget.Amounts, within bool) error {
 	return budgetTx(s, func(tx budget.Tx) error {
-		return tx.PostBudget(context.Background(), budget.Transaction{ID: id, Book: book, Kind: budget.Settled, Workload: "w-1", Amounts: a, By: "p-eve", ByName: "Eve", Note: "why", At: later(1)}, within)
+		return tx.PostBudget(context.Background(), budget.Transaction{ID: id, Book: book, Kind: budget.Settled,
+			Workload: "w-1", Amounts: a, By: "p-eve", ByName: "Eve", Note: "why", At: later(1)}, within)
 	})
 }
 
 // Budgets is the real service for a team "vision", at noon of the tests.
 func Budgets(s *store.Store, now func() time.Time) *budget.Service {
 	var ids atomic.Int64
-	return &budget.Service{Store: s, Zone: time.UTC, Now: now, NewID: func(prefix string) string { return fmt.Sprintf("%s%08d", prefix, ids.Add(1)) },
-		Tenant: func(name string) (string, bool) { return name, name == "vision" }, Money: func() budget.Unit { return "EUR" }}
+	return &budget.Service{Store: s, Zone: time.UTC, Now: now,
+		NewID:  func(prefix string) string { return fmt.Sprintf("%s%08d", prefix, ids.Add(1)) },
+		Tenant: func(name string) (string, bool) { return name, name == "vision" },
+		Money:  func() budget.Unit { return "EUR" }}
 }
 
 // set gives vision a budget.
@@ -91,7 +95,8 @@ var budgetCases = cases{
 				t.Errorf("want %+v refused", wrong)
 			}
 		}
-		want := budget.Balance{Amounts: budget.Amounts{Left: -5, Held: 60, Spent: 50, Refunded: -5, Platform: -100}, Opened: true}
+		want := budget.Balance{Amounts: budget.Amounts{Left: -5, Held: 60, Spent: 50, Refunded: -5, Platform: -100},
+			Opened: true}
 		equal(t, want, got(s.BudgetBalance(ctx, book))(t))
 		equal(t, map[string]budget.Share{"w-1": {Held: 60, Spent: 50}}, got(s.BudgetShares(ctx, book))(t))
 		equal(t, 5, got(s.BudgetRefunded(ctx, book, "w-1"))(t))
@@ -99,7 +104,8 @@ var budgetCases = cases{
 		page, next, err := s.BudgetTransactions(ctx, book, "", 3)
 		must(t, err)
 		filled(t, page[0])
-		equal(t, budget.Transaction{ID: "b-5", Book: book, Kind: budget.Settled, Workload: "w-1", Amounts: budget.Amounts{Left: 5, Refunded: -5}, By: "p-eve", ByName: "Eve", Note: "why", At: later(1)}, page[0])
+		equal(t, budget.Transaction{ID: "b-5", Book: book, Kind: budget.Settled, Workload: "w-1",
+			Amounts: budget.Amounts{Left: 5, Refunded: -5}, By: "p-eve", ByName: "Eve", Note: "why", At: later(1)}, page[0])
 		rest, end, err := s.BudgetTransactions(ctx, book, next, 3)
 		must(t, err)
 		equal(t, []string{"b-5", "b-4", "b-2", "b-1", ""}, []string{page[0].ID, page[1].ID, page[2].ID, rest[0].ID, end})
@@ -130,7 +136,8 @@ var budgetCases = cases{
 		save("w-old", workload.WantStopped, workload.Stopped, "vision")
 		save("w-others", workload.WantRunning, workload.Running, "speech")
 		for id, until := range map[string]int{"w-metered": 200, "w-old": 90} {
-			meter := usage.Interval{Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(10)}
+			meter := usage.Interval{Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"},
+				From: later(10)}
 			w := got(s.Workload(ctx, workload.ID(id)))(t)
 			must(t, s.SaveObserved(ctx, w, nil, &meter))
 			meter.Until = later(until)
@@ -138,7 +145,8 @@ var budgetCases = cases{
 			must(t, s.SaveObserved(ctx, w, nil, &meter))
 		}
 		must(t, budgetTx(s, func(tx budget.Tx) error {
-			return tx.PostBudget(ctx, budget.Transaction{ID: "b-1", Book: book, Kind: budget.Holding, Workload: "w-held", Amounts: budget.Amounts{Left: -1, Held: 1}, At: later(1)}, false)
+			return tx.PostBudget(ctx, budget.Transaction{ID: "b-1", Book: book, Kind: budget.Holding, Workload: "w-held",
+				Amounts: budget.Amounts{Left: -1, Held: 1}, At: later(1)}, false)
 		}))
 		var ids []string
 		for _, c := range got(s.BudgetClaims(ctx, "vision", later(100)))(t) {
@@ -146,12 +154,14 @@ var budgetCases = cases{
 		}
 		equal(t, []string{"w-held", "w-metered", "w-runs"}, ids)
 		one := got(s.BudgetClaim(ctx, "w-metered"))(t)
-		equal(t, []usage.Interval{{Workload: "w-metered", Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(10), Until: later(200)}}, one.Intervals)
+		equal(t, []usage.Interval{{Workload: "w-metered", Tenant: "vision", Size: "mig-10gb",
+			PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(10), Until: later(200)}}, one.Intervals)
 		equal(t, []bool{false, false, true}, []bool{one.Holds, one.Wanted, one.Placed})
 		_, err := s.BudgetClaim(ctx, "w-nobody")
 		fails(t, fault.NotFound, err)
 	},
-	"of 200 who ask for the last money at once, exactly as many get some as it is enough for": func(t *testing.T, s *store.Store) {
+	"of 200 who ask for the last money at once, exactly as many get some as it is enough for": func(t *testing.T,
+		s *store.Store) {
 		const people, enough = 200, 7
 		service, ada := Service(s, people)
 		noon := func() time.Time { return later(0) }
@@ -184,7 +194,8 @@ var budgetCases = cases{
 		site := service.Site()
 		site.Catalog.Sizes[0].LicencePool = "vws"
 		site.Pools = []license.Pool{{Name: "vws", Title: "vWS", Seats: people}}
-		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 2000 * 1000, From: later(-60), At: later(-60)}}
+		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 2000 * 1000,
+			From: later(-60), At: later(-60)}}
 		service.Site = func() request.Site { return site }
 		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
 		set(t, service.Budgets, enough*each+each-1, budget.Stop)
@@ -209,12 +220,15 @@ var budgetCases = cases{
 		balance := got(s.BudgetBalance(context.Background(), book))(t)
 		equal(t, budget.Amounts{Left: each - 1, Held: enough * each, Platform: -(enough*each + each - 1)}, balance.Amounts)
 	},
-	"storage is held until the month ends or it is removed, and what it takes too much of starts nothing": func(t *testing.T, s *store.Store) {
-		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() } // the meter of storage goes by the clock of the database
+	"storage is held until the month ends or it is removed, and what it takes too much of starts nothing": func(
+		t *testing.T, s *store.Store) {
+		// the meter of storage goes by the clock of the database
+		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() }
 		service, ada := Service(s, 9)
 		service.Budgets, service.Now = Budgets(s, now), now
 		site := service.Site()
-		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e12, From: now().Add(-time.Hour), At: now().Add(-time.Hour)}}
+		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e12, From: now().Add(-time.Hour),
+			At: now().Add(-time.Hour)}}
 		service.Site = func() request.Site { return site }
 		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
 		set(t, service.Budgets, 76, budget.Stop) // enough for the size
@@ -222,7 +236,9 @@ var budgetCases = cases{
 		fails(t, fault.Invalid, err)
 		equal(t, 0, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
 		was := got(s.Budget(ctx, "vision"))(t)
-		_, err = service.Budgets.Set(ctx, identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Admin}, Via: identity.ViaSession}, "vision", budget.Draft{Unit: "EUR", Amount: 1e12, AtLimit: budget.Stop, Version: was.Version})
+		_, err = service.Budgets.Set(ctx, identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Admin},
+			Via: identity.ViaSession}, "vision", budget.Draft{Unit: "EUR", Amount: 1e12, AtLimit: budget.Stop,
+			Version: was.Version})
 		must(t, err)
 		_ = got(service.Submit(ctx, ada, Draft("nb-1")))(t)
 		id := budget.VolumeID("vision", "nb-1-home")
@@ -230,7 +246,8 @@ var budgetCases = cases{
 		share := func() budget.Share { return got(s.BudgetShares(ctx, book))(t)[id] }
 		first := share()
 		c := got(s.BudgetClaim(ctx, id))(t)
-		equal(t, []any{id, "vision", true, true, 1, int64(10)}, []any{c.Workload, c.Tenant, c.Holds, c.Wanted, len(c.Kept), c.Kept[0].GiB})
+		equal(t, []any{id, "vision", true, true, 1, int64(10)}, []any{c.Workload, c.Tenant, c.Holds, c.Wanted, len(c.Kept),
+			c.Kept[0].GiB})
 		if first.Held <= 0 || first.Spent != 0 {
 			t.Errorf("want the rest of the month held, got %+v", first)
 		}
@@ -261,7 +278,8 @@ var budgetCases = cases{
 		equal(t, 2, len(ids)) // the workload, and the storage that was metered since
 		equal(t, id, ids[1])
 	},
-	"with the other limit, 200 who ask for the last money at once wait for an approver": func(t *testing.T, s *store.Store) {
+	"with the other limit, 200 who ask for the last money at once wait for an approver": func(t *testing.T,
+		s *store.Store) {
 		const people, enough = 200, 3
 		service, ada := Service(s, people)
 		noon := func() time.Time { return later(0) }
@@ -311,7 +329,8 @@ var budgetCases = cases{
 			w.Version, w.Lease = 0, workload.Lease{From: later(0), Until: later(8 * 3600)}
 			must(t, decide(s, func(tx request.Tx) error { return tx.SaveWorkload(ctx, w) }))
 			w.Version = 1
-			must(t, s.SaveObserved(ctx, w, nil, &usage.Interval{Tenant: "vision", Size: w.Size.Name, PerHour: w.Size.PricePerHour, From: later(0)}))
+			must(t, s.SaveObserved(ctx, w, nil, &usage.Interval{Tenant: "vision", Size: w.Size.Name,
+				PerHour: w.Size.PricePerHour, From: later(0)}))
 		}
 		hours := later(4 * 3600)
 		clock.Store(&hours)
@@ -343,7 +362,8 @@ var budgetCases = cases{
 	"a transaction that fails leaves no line behind": func(t *testing.T, s *store.Store) {
 		failed := errors.New("the decision fails after the money was put aside")
 		err := budgetTx(s, func(tx budget.Tx) error {
-			if err := tx.PostBudget(context.Background(), budget.Transaction{ID: "b-1", Book: book, Kind: budget.Holding, Workload: "w-1", Amounts: budget.Amounts{Left: -1, Held: 1}, At: later(1)}, false); err != nil {
+			if err := tx.PostBudget(context.Background(), budget.Transaction{ID: "b-1", Book: book, Kind: budget.Holding,
+				Workload: "w-1", Amounts: budget.Amounts{Left: -1, Held: 1}, At: later(1)}, false); err != nil {
 				t.Error(err)
 			}
 			return failed

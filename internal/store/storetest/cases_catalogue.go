@@ -18,11 +18,13 @@ import (
 
 // Revision is one with every field set.
 func Revision(version int64) offer.Revision {
-	return offer.Revision{Version: version, Text: "sizes: # größer\n- name: cpu\n", Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("offer.note.hide", "Title", "CPU"), At: later(int(version))}
+	return offer.Revision{Version: version, Text: "sizes: # größer\n- name: cpu\n", Author: "p-ada", Name: "Ada Lovelace",
+		Note: i18n.T("offer.note.hide", "Title", "CPU"), At: later(int(version))}
 }
 
 var catalogueCases = cases{
-	"revisions come back as they were written, the highest counts, lists are without texts": func(t *testing.T, s *store.Store) {
+	"revisions come back as they were written, the highest counts, lists are without texts": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		_, err := s.LatestCatalogue(ctx)
 		fails(t, fault.NotFound, err)

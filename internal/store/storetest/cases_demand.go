@@ -16,14 +16,16 @@ var demandCases = cases{
 		ctx := context.Background()
 		refused := func(at int, sentence string) audit.Event {
 			e := Event(at)
-			e.Kind, e.Detail, e.Changes = audit.RequestRefused, i18n.T(sentence), []audit.Change{{Field: audit.AskedSize, New: "h100"}}
+			e.Kind, e.Detail, e.Changes = audit.RequestRefused, i18n.T(sentence),
+				[]audit.Change{{Field: audit.AskedSize, New: "h100"}}
 			return e
 		}
 		other := refused(15, "request.quota_full")
 		other.Kind = audit.WorkloadStopped
 		bare := refused(15, "request.quota_full")
 		bare.Changes = nil
-		must(t, s.Append(ctx, refused(5, "request.quota_full"), refused(10, "request.quota_full"), refused(11, "request.name_taken"), other, bare, refused(40, "request.quota_full")))
+		must(t, s.Append(ctx, refused(5, "request.quota_full"), refused(10, "request.quota_full"),
+			refused(11, "request.name_taken"), other, bare, refused(40, "request.quota_full")))
 		lapsed := func(id string, state request.State) request.Request {
 			r := Request(id)
 			r.State = state
@@ -31,7 +33,8 @@ var demandCases = cases{
 		}
 		longer := lapsed("r-4", request.Withdrawn)
 		longer.Kind = request.ExtendKind
-		saveRequest(t, s, lapsed("r-1", request.Withdrawn), lapsed("r-2", request.Expired), lapsed("r-3", request.Approved), longer)
+		saveRequest(t, s, lapsed("r-1", request.Withdrawn), lapsed("r-2", request.Expired), lapsed("r-3", request.Approved),
+			longer)
 		span := usage.Span{From: later(10), Until: later(40)}
 		equal(t, []usage.Miss{
 			{At: later(10), Person: "p-ada", Size: "h100", Reason: usage.MissQuota},

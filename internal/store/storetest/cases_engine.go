@@ -17,8 +17,10 @@ import (
 
 // engineRecord is ten minutes of one workload's GPU, half of them busy and two idle.
 func engineRecord(w string, before, from, until int) usage.EngineRecord {
-	r := usage.EngineRecord{Cluster: "west", Month: usage.Month{Year: 2026, Month: time.March}, From: later(from), Until: later(until), Lines: []usage.EngineLine{{Workload: w, Tenant: "vision", Size: "mig-10gb",
-		PerHour: usage.Money{Minor: 75, Currency: "EUR"}, EngineUse: usage.EngineUse{Measured: 10 * time.Minute, Busy: 5 * time.Minute, Idle: 2 * time.Minute}}}}
+	r := usage.EngineRecord{Cluster: "west", Month: usage.Month{Year: 2026, Month: time.March}, From: later(from),
+		Until: later(until), Lines: []usage.EngineLine{{Workload: w, Tenant: "vision", Size: "mig-10gb",
+			PerHour: usage.Money{Minor: 75, Currency: "EUR"}, EngineUse: usage.EngineUse{Measured: 10 * time.Minute,
+				Busy: 5 * time.Minute, Idle: 2 * time.Minute}}}}
 	if before >= 0 {
 		r.Before = later(before)
 	}
@@ -27,7 +29,8 @@ func engineRecord(w string, before, from, until int) usage.EngineRecord {
 
 func engineOf(t *testing.T, s *store.Store, m usage.Month) (e usage.EngineUse) {
 	t.Helper()
-	for _, l := range got(s.Statement(context.Background(), usage.Filter{Span: usage.Span{From: later(0), Until: later(7200)}, Month: m}))(t).Lines {
+	for _, l := range got(s.Statement(context.Background(),
+		usage.Filter{Span: usage.Span{From: later(0), Until: later(7200)}, Month: m}))(t).Lines {
 		e = e.Add(l.Engine)
 	}
 	return e
@@ -51,9 +54,11 @@ var engineCases = cases{
 		}
 		equal(t, later(1200), got(s.EngineMark(ctx, "west"))(t))
 		equal(t, time.Time{}, got(s.EngineMark(ctx, "east"))(t))
-		equal(t, usage.EngineUse{Measured: 20 * time.Minute, Busy: 10 * time.Minute, Idle: 4 * time.Minute}, engineOf(t, s, march))
+		equal(t, usage.EngineUse{Measured: 20 * time.Minute, Busy: 10 * time.Minute, Idle: 4 * time.Minute},
+			engineOf(t, s, march))
 		equal(t, usage.EngineUse{}, engineOf(t, s, march.Add(1)))
-		must(t, s.RecordEngine(ctx, usage.EngineRecord{Cluster: "west", Month: march, Before: later(1200), From: later(1200), Until: later(1800)}))
+		must(t, s.RecordEngine(ctx, usage.EngineRecord{Cluster: "west", Month: march, Before: later(1200), From: later(1200),
+			Until: later(1800)}))
 		equal(t, later(1800), got(s.EngineMark(ctx, "west"))(t))
 	},
 	"how busy a line was is added once, however many record at once": func(t *testing.T, s *store.Store) {
@@ -72,7 +77,8 @@ var engineCases = cases{
 	"no line is said to be measured for longer than it was held": func(t *testing.T, s *store.Store) {
 		meter(t, s, Workload("w-1"), []usage.Interval{*interval(0, 300)}) // the ten minutes turned out to be five
 		must(t, s.RecordEngine(context.Background(), engineRecord("w-1", -1, 0, 600)))
-		equal(t, usage.EngineUse{Measured: 5 * time.Minute, Busy: 150 * time.Second, Idle: time.Minute}, engineOf(t, s, march))
+		equal(t, usage.EngineUse{Measured: 5 * time.Minute, Busy: 150 * time.Second, Idle: time.Minute},
+			engineOf(t, s, march))
 	},
 	"what is metered on a cluster is known by its names": func(t *testing.T, s *store.Store) {
 		ctx, east, ended := context.Background(), Workload("w-2"), Workload("w-3")
@@ -84,7 +90,8 @@ var engineCases = cases{
 			meter(t, s, w, []usage.Interval{i})
 		}
 		list := got(s.MeteredOn(ctx, "west", usage.Span{From: later(0), Until: later(100)}))(t)
-		want := recorder.Metered{Interval: *interval(0, 60), Namespace: "gpu-vision", Name: "name-of-w-1", Kind: catalog.Notebook, Size: Size("mig-10gb")}
+		want := recorder.Metered{Interval: *interval(0, 60), Namespace: "gpu-vision", Name: "name-of-w-1",
+			Kind: catalog.Notebook, Size: Size("mig-10gb")}
 		if len(list) != 2 || list[1].Workload != "w-3" {
 			t.Fatalf("want w-1 and w-3, got %+v", list)
 		}

@@ -17,7 +17,8 @@ import (
 func fleetSample(cluster string, seconds int) usage.Sample {
 	ours := int64(seconds % 3 * 120)
 	return usage.Sample{Cluster: cluster, At: later(seconds).Truncate(time.Millisecond), Stock: []usage.Stock{
-		{Model: "A30", Cards: 2 * usage.Parts, Broken: usage.Parts, Others: usage.Parts}, {Model: "H100", Cards: 8 * usage.Parts, Ours: ours, Free: 7*usage.Parts - ours}}}
+		{Model: "A30", Cards: 2 * usage.Parts, Broken: usage.Parts, Others: usage.Parts},
+		{Model: "H100", Cards: 8 * usage.Parts, Ours: ours, Free: 7*usage.Parts - ours}}}
 }
 
 // fleetOf is what samples come to, without a store.
@@ -48,7 +49,8 @@ var fleetCases = cases{
 		must(t, err)
 		equal(t, 2, len(days))
 	},
-	"a second controller, a repeated and a late look change nothing of the fleet's hours": func(t *testing.T, s *store.Store) {
+	"a second controller, a repeated and a late look change nothing of the fleet's hours": func(t *testing.T,
+		s *store.Store) {
 		ctx, zone := context.Background(), time.UTC
 		samples := []usage.Sample{fleetSample("west", 0), fleetSample("west", 61), fleetSample("west", 122)}
 		for n, sample := range samples {

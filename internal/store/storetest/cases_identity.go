@@ -15,13 +15,15 @@ import (
 )
 
 func session(id, parent string) identity.Session {
-	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1), EndsAt: later(3600), IDToken: "jwt",
+	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1),
+		EndsAt: later(3600), IDToken: "jwt",
 		Parent: parent, Workload: "w-1", RefreshToken: "sealed", GroupsAt: later(1), AskedAt: later(2),
 		ActingAs: "p-bob", ActingUntil: later(9), Roles: "roles", FormerHash: "former", RenewedAt: later(8)}
 }
 
 func token(id string, created int) identity.Token {
-	return identity.Token{ID: id, Name: "ci", SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(created), ExpiresAt: later(3600), LastUsedAt: later(2)}
+	return identity.Token{ID: id, Name: "ci", SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(created),
+		ExpiresAt: later(3600), LastUsedAt: later(2)}
 }
 
 // withAda is a store that knows Ada and a session of hers.
@@ -34,7 +36,8 @@ func withAda(t *testing.T, s *store.Store) context.Context {
 }
 
 var identityCases = cases{
-	"a person comes back as they were saved, by id and by what the provider calls them": func(t *testing.T, s *store.Store) {
+	"a person comes back as they were saved, by id and by what the provider calls them": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		want := Person("p-ada")
 		filled(t, want, "Disabled")
@@ -65,7 +68,8 @@ var identityCases = cases{
 		must(t, s.SetDisabled(ctx, "p-ada", false))
 		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
 	},
-	"a session comes back as it was saved; the end of one reaches its children, codes and followers": func(t *testing.T, s *store.Store) {
+	"a session comes back as it was saved; the end of one reaches its children, codes and followers": func(t *testing.T,
+		s *store.Store) {
 		ctx := withAda(t, s)
 		child := session("s-2", "s-1")
 		filled(t, child)
@@ -82,9 +86,11 @@ var identityCases = cases{
 		equal(t, session("s-3", ""), got(s.Session(ctx, "s-3"))(t))
 		_, _, err := s.TakeCode(ctx, "hash", later(1))
 		fails(t, fault.NotFound, err)
-		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-2", Person: "p-ada"}},
+		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-2",
+			Person: "p-ada"}},
 			got(s.ChangesAfter(ctx, 0, 10))(t))
-		equal(t, "store.session_over", fails(t, fault.Unauthenticated, s.CreateSession(ctx, session("s-4", "s-1"))).Sentence.ID)
+		equal(t, "store.session_over", fails(t, fault.Unauthenticated,
+			s.CreateSession(ctx, session("s-4", "s-1"))).Sentence.ID)
 		fails(t, fault.Unauthenticated, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
 	},
 	"no child outlives its parent, however they race": func(t *testing.T, s *store.Store) {
@@ -139,7 +145,8 @@ var identityCases = cases{
 		equal(t, true, claim(1, 70, 40)) // the one before was never heard of again
 		equal(t, false, got(s.ClaimRenewal(ctx, "s-9", later(1), later(80), later(80)))(t))
 	},
-	"a renewal is saved by who claimed it, with the person's groups; open pages hear of other groups only": func(t *testing.T, s *store.Store) {
+	"a renewal is saved by who claimed it, with the person's groups; open pages hear of other groups only": func(
+		t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		want := session("s-1", "")
 		want.RefreshToken, want.IDToken, want.GroupsAt = "sealed again", "jwt again", later(50)
@@ -184,7 +191,8 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 1, len(events))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1",
+			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
 		must(t, s.SetDisabled(ctx, "p-ada", true))
@@ -198,7 +206,8 @@ var identityCases = cases{
 		fresh.LastUsedAt = time.Time{}
 		must(t, s.CreateToken(ctx, token("t-1", 0), Event(0)))
 		must(t, s.CreateToken(ctx, fresh, Event(0)))
-		for _, c := range []struct{ at, session, token int }{{30, 1, 2}, {61, 61, 2}, {62, 61, 62}, {10, 61, 62}, {121, 121, 62}} {
+		for _, c := range []struct{ at, session, token int }{{30, 1, 2}, {61, 61, 2}, {62, 61, 62}, {10, 61, 62},
+			{121, 121, 62}} {
 			must(t, s.TouchSession(ctx, "s-1", later(c.at)))
 			must(t, s.TouchToken(ctx, "t-1", later(c.at)))
 			must(t, s.TouchToken(ctx, "t-2", later(c.at)))

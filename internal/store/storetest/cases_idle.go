@@ -13,12 +13,15 @@ import (
 )
 
 func idleMark(id string) idle.Mark {
-	return idle.Mark{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2), StopsAt: later(3), KeptUntil: later(4), KeptBy: "Ada Lovelace"}
+	return idle.Mark{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2),
+		StopsAt: later(3), KeptUntil: later(4), KeptBy: "Ada Lovelace"}
 }
 
 func idleSettings(version int64) idle.Revision {
-	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(4 * time.Hour), Below: 5, Keep: catalog.Duration(8 * time.Hour)}
-	return idle.Revision{Version: version, Settings: idle.Settings{All: &of, Sizes: map[string]idle.Setting{"h100": of}, Teams: map[string]idle.Setting{"vision": {Action: idle.Off}}},
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(4 * time.Hour), Below: 5,
+		Keep: catalog.Duration(8 * time.Hour)}
+	return idle.Revision{Version: version, Settings: idle.Settings{All: &of, Sizes: map[string]idle.Setting{"h100": of},
+		Teams: map[string]idle.Setting{"vision": {Action: idle.Off}}},
 		Author: "p-ada", Name: "Ada Lovelace", At: later(5)}
 }
 

@@ -20,26 +20,31 @@ import (
 
 // Entitlement is one with every field set.
 func Entitlement(id string) license.Entitlement {
-	return license.Entitlement{ID: id, Pool: "rtx", Reference: "PO-" + id, Seats: 4, From: later(0), Until: later(3600), Origin: license.ByHand, Author: "p-ada",
+	return license.Entitlement{ID: id, Pool: "rtx", Reference: "PO-" + id, Seats: 4, From: later(0), Until: later(3600),
+		Origin: license.ByHand, Author: "p-ada",
 		Name: "Ada Lovelace", At: later(1)}
 }
 
 // LicenceAnswer is one with every field set.
 func LicenceAnswer(source string, tried int) license.Answer {
-	return license.Answer{Source: source, At: later(1), LeasesKnown: true, TriedAt: later(tried), Failed: i18n.T("licences.why_away"), Since: later(2),
-		Features: []license.Feature{{Name: "vCS", Product: "NVAIE", Reference: "r", Total: 4, InUse: 2, From: later(0), Until: later(9)}},
-		Leases:   []license.Lease{{ID: "l", Feature: "vCS", Client: "vm-1", Count: 2, Until: later(9)}}}
+	return license.Answer{Source: source, At: later(1), LeasesKnown: true, TriedAt: later(tried),
+		Failed: i18n.T("licences.why_away"), Since: later(2),
+		Features: []license.Feature{{Name: "vCS", Product: "NVAIE", Reference: "r", Total: 4, InUse: 2, From: later(0),
+			Until: later(9)}},
+		Leases: []license.Lease{{ID: "l", Feature: "vCS", Client: "vm-1", Count: 2, Until: later(9)}}}
 }
 
 // LicenceDevice is one with every field set.
 func LicenceDevice(node, uuid string, state license.State, seen int) license.Device {
-	return license.Device{Cluster: "west", Node: node, UUID: uuid, Index: "0", Model: "NVIDIA A40-12Q", State: state, Since: later(0), SeenAt: later(seen), Expires: later(99)}
+	return license.Device{Cluster: "west", Node: node, UUID: uuid, Index: "0", Model: "NVIDIA A40-12Q", State: state,
+		Since: later(0), SeenAt: later(seen), Expires: later(99)}
 }
 
 func anything([]license.Entitlement) error { return nil }
 
 var licenceCases = cases{
-	"entitlements come back as they were entered, without bounds too, and can be taken out once": func(t *testing.T, s *store.Store) {
+	"entitlements come back as they were entered, without bounds too, and can be taken out once": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		endless := license.Entitlement{ID: "e-2", Pool: "rtx", Seats: 1, Origin: license.Imported, At: later(2)}
 		filled(t, Entitlement("e-1"))
@@ -51,13 +56,17 @@ var licenceCases = cases{
 		fails(t, fault.NotFound, s.DeleteEntitlement(ctx, "\x00"))
 		equal(t, []license.Entitlement{endless}, got(s.Entitlements(ctx))(t))
 	},
-	"who waits for seats stands in the order in which they came to the line, and leaves it with the decision": func(t *testing.T, s *store.Store) {
+	"who waits for seats stands in the order in which they came to the line, and leaves it with the decision": func(
+		t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		waits := func(id string, since int) request.Request {
-			return request.Request{ID: request.ID(id), State: request.Pending, CreatedAt: later(0), Decision: request.Decision{Seat: &request.SeatWait{Pool: "rtx", Title: "RTX", Since: later(since)}}}
+			return request.Request{ID: request.ID(id), State: request.Pending, CreatedAt: later(0),
+				Decision: request.Decision{Seat: &request.SeatWait{Pool: "rtx", Title: "RTX", Since: later(since)}}}
 		}
-		saveRequest(t, s, waits("r-1", 9), waits("r-3", 5), waits("r-2", 5), request.Request{ID: "r-4", State: request.Pending, CreatedAt: later(0)})
-		equal(t, []request.Waiting{{ID: "r-2", Pool: "rtx"}, {ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}}, got(s.SeatLine(ctx))(t))
+		saveRequest(t, s, waits("r-1", 9), waits("r-3", 5), waits("r-2", 5),
+			request.Request{ID: "r-4", State: request.Pending, CreatedAt: later(0)})
+		equal(t, []request.Waiting{{ID: "r-2", Pool: "rtx"}, {ID: "r-3", Pool: "rtx"}, {ID: "r-1", Pool: "rtx"}},
+			got(s.SeatLine(ctx))(t))
 		list, _, err := s.Requests(ctx, request.Filter{Seat: true, Limit: 10})
 		must(t, err)
 		equal(t, "r-3 r-2 r-1", idsOf(list, func(r request.Request) string { return string(r.ID) }))
@@ -72,7 +81,8 @@ var licenceCases = cases{
 		equal(t, request.Waiting{ID: "r-5", Pool: "rtx", Workload: "w-1"}, got(s.SeatLine(ctx))(t)[1])
 	},
 	"what was resumed counts as no start of the past": func(t *testing.T, s *store.Store) {
-		again := request.Request{ID: "r-1", Kind: request.ResumeKind, Asker: "p-ada", State: request.Approved, CreatedAt: later(0)}
+		again := request.Request{ID: "r-1", Kind: request.ResumeKind, Asker: "p-ada", State: request.Approved,
+			CreatedAt: later(0)}
 		saveRequest(t, s, again)
 		equal(t, request.Past{}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
 	},
@@ -83,7 +93,8 @@ var licenceCases = cases{
 		more.Seats++
 		must(t, s.SaveEntitlements(ctx, []license.Entitlement{more}, anything))
 		kept := got(s.Entitlements(ctx))(t)
-		if i := slices.IndexFunc(kept, func(e license.Entitlement) bool { return e.ID == "e-1" }); len(kept) != 2 || i < 0 || kept[i].Seats != more.Seats {
+		if i := slices.IndexFunc(kept, func(e license.Entitlement) bool { return e.ID == "e-1" }); len(kept) != 2 || i < 0 ||
+			kept[i].Seats != more.Seats {
 			t.Errorf("want two, one of them with a seat more, got %+v", kept)
 		}
 	},
@@ -107,7 +118,8 @@ var licenceCases = cases{
 			t.Error("no seats at all were taken")
 		}
 		no := errors.New("no")
-		if err := s.SaveEntitlements(ctx, []license.Entitlement{Entitlement("e-1")}, func([]license.Entitlement) error { return no }); !errors.Is(err, no) {
+		if err := s.SaveEntitlements(ctx, []license.Entitlement{Entitlement("e-1")},
+			func([]license.Entitlement) error { return no }); !errors.Is(err, no) {
 			t.Errorf("want the check's own word, got %v", err)
 		}
 		equal(t, 0, len(got(s.Entitlements(ctx))(t)))
@@ -148,31 +160,39 @@ var licenceCases = cases{
 	"devices are followed, forgotten in time, and tell of a change": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		filled(t, LicenceDevice("vm-1", "a", license.Licensed, 1))
-		must(t, s.SaveLicenceDevices(ctx, []license.Device{LicenceDevice("vm-1", "a", license.Licensed, 1), LicenceDevice("vm-0", "b", license.Unlicensed, 5)}, later(0), false))
+		must(t, s.SaveLicenceDevices(ctx, []license.Device{LicenceDevice("vm-1", "a", license.Licensed, 1),
+			LicenceDevice("vm-0", "b", license.Unlicensed, 5)}, later(0), false))
 		equal(t, 0, len(got(s.ChangesAfter(ctx, 0, 10))(t)))
-		must(t, s.SaveLicenceDevices(ctx, []license.Device{LicenceDevice("vm-0", "b", license.Licensed, 3)}, later(0), true)) // overtaken
+		// overtaken
+		must(t, s.SaveLicenceDevices(ctx, []license.Device{LicenceDevice("vm-0", "b", license.Licensed, 3)}, later(0), true))
 		equal(t, 1, len(got(s.ChangesAfter(ctx, 0, 10))(t)))
-		equal(t, []license.Device{LicenceDevice("vm-0", "b", license.Unlicensed, 5), LicenceDevice("vm-1", "a", license.Licensed, 1)}, got(s.LicenceDevices(ctx))(t))
-		must(t, s.SaveLicenceDevices(ctx, nil, later(2), false, audit.Event{At: later(3), Kind: audit.LicenceLost, Detail: i18n.Literal("vm-0")}))
+		equal(t, []license.Device{LicenceDevice("vm-0", "b", license.Unlicensed, 5),
+			LicenceDevice("vm-1", "a", license.Licensed, 1)}, got(s.LicenceDevices(ctx))(t))
+		must(t, s.SaveLicenceDevices(ctx, nil, later(2), false, audit.Event{At: later(3), Kind: audit.LicenceLost,
+			Detail: i18n.Literal("vm-0")}))
 		told, _, err := s.Events(ctx, audit.Filter{Kinds: []audit.Kind{audit.LicenceLost}})
 		must(t, err)
 		equal(t, 1, len(told))
 		equal(t, []license.Device{LicenceDevice("vm-0", "b", license.Unlicensed, 5)}, got(s.LicenceDevices(ctx))(t))
 	},
 	"takings are the workloads that hold seats, with their node": func(t *testing.T, s *store.Store) {
-		waiting, none, over := named("w-2", "b", workload.Queued), named("w-3", "c", workload.Running), named("w-4", "d", workload.Stopped)
+		waiting, none, over := named("w-2", "b", workload.Queued), named("w-3", "c", workload.Running),
+			named("w-4", "d", workload.Stopped)
 		waiting.Observed, waiting.CreatedAt, none.Size.LicencePool = workload.Observation{}, later(5), ""
 		saveWorkload(t, s, named("w-1", "a", workload.Running), waiting, none, over)
 		taking := func(id, name, node string, at int) license.Taking {
-			return license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2, Since: later(at)}
+			return license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
+				Since: later(at)}
 		}
-		equal(t, []license.Taking{taking("w-1", "a", "node-1", 0), taking("w-2", "b", "", 5)}, got(s.Takings(context.Background()))(t))
+		equal(t, []license.Taking{taking("w-1", "a", "node-1", 0), taking("w-2", "b", "", 5)},
+			got(s.Takings(context.Background()))(t))
 	},
 	"spans are the metered past of seats, cut off where one asks from": func(t *testing.T, s *store.Store) {
 		ctx, w, none := context.Background(), named("w-1", "a", workload.Running), named("w-2", "b", workload.Running)
 		none.Size.LicencePool = ""
 		open := func(w workload.Workload) *usage.Interval {
-			return &usage.Interval{Workload: string(w.ID), Tenant: "vision", Size: w.Size.Name, PerHour: w.Size.PricePerHour, From: later(10)}
+			return &usage.Interval{Workload: string(w.ID), Tenant: "vision", Size: w.Size.Name, PerHour: w.Size.PricePerHour,
+				From: later(10)}
 		}
 		must(t, s.SaveObserved(ctx, w, nil, open(w)))
 		must(t, s.SaveObserved(ctx, none, nil, open(none)))

@@ -10,7 +10,8 @@ import (
 )
 
 func mark(kind health.Kind, name string) health.Mark {
-	return health.Mark{Place: health.Place{Cluster: "west", Kind: kind, Name: name}, Node: "node-1", Note: "XID 79 — fällt vom Bus", By: "p-ada", ByName: "Ada Lovelace", At: later(3)}
+	return health.Mark{Place: health.Place{Cluster: "west", Kind: kind, Name: name}, Node: "node-1",
+		Note: "XID 79 — fällt vom Bus", By: "p-ada", ByName: "Ada Lovelace", At: later(3)}
 }
 
 var markCases = cases{

@@ -18,9 +18,12 @@ import (
 
 // Delivery is one with every field set.
 func Delivery(id string, event int64) notify.Delivery {
-	return notify.Delivery{ID: id, Event: event, Kind: notify.Decided, Recipient: "p-ada", Person: "p-ada", Name: "Ada", Address: "na-1", Channel: notify.Webhook,
-		Notice: notify.Notice{Kind: notify.Decided, Language: "ko", Title: "제목", Body: "<b>", Link: "https://gpu.example.org", Open: "o", Footer: "f", Tenant: "vision", Request: "r-1", Workload: "w-1"},
-		State:  notify.Due, Attempts: 2, NextAt: later(5), Problem: i18n.T("notify.failed.status", "Code", "418"), Error: "none", CreatedAt: later(1), UpdatedAt: later(2)}
+	return notify.Delivery{ID: id, Event: event, Kind: notify.Decided, Recipient: "p-ada", Person: "p-ada", Name: "Ada",
+		Address: "na-1", Channel: notify.Webhook,
+		Notice: notify.Notice{Kind: notify.Decided, Language: "ko", Title: "제목", Body: "<b>", Link: "https://gpu.example.org",
+			Open: "o", Footer: "f", Tenant: "vision", Request: "r-1", Workload: "w-1"},
+		State: notify.Due, Attempts: 2, NextAt: later(5), Problem: i18n.T("notify.failed.status", "Code", "418"),
+		Error: "none", CreatedAt: later(1), UpdatedAt: later(2)}
 }
 
 var notifyCases = cases{
@@ -144,12 +147,14 @@ var notifyCases = cases{
 		equal(t, 1, len(everybody))
 		equal(t, notify.Preferences{}, got(s.PreferencesOf(ctx, "p-ada"))(t))
 		for _, language := range []string{"zh", "ko"} {
-			wishes := notify.Preferences{Language: language, Channels: map[notify.Kind][]notify.Channel{notify.Lease: {notify.Mail, notify.Chat}}}
+			wishes := notify.Preferences{Language: language,
+				Channels: map[notify.Kind][]notify.Channel{notify.Lease: {notify.Mail, notify.Chat}}}
 			must(t, s.SavePreferences(ctx, "p-ada", wishes))
 			equal(t, wishes, got(s.PreferencesOf(ctx, "p-ada"))(t))
 			equal(t, map[identity.PersonID]notify.Preferences{"p-ada": wishes}, got(s.Preferences(ctx))(t))
 		}
-		a := notify.Address{ID: "na-1", Channel: notify.Chat, Person: "p-ada", Tenant: "vision", Host: "chat.example.org", Sealed: "x", Kinds: []notify.Kind{notify.Lease}, CreatedAt: later(1)}
+		a := notify.Address{ID: "na-1", Channel: notify.Chat, Person: "p-ada", Tenant: "vision", Host: "chat.example.org",
+			Sealed: "x", Kinds: []notify.Kind{notify.Lease}, CreatedAt: later(1)}
 		filled(t, a)
 		must(t, s.SaveAddress(ctx, a, Event(1)))
 		a.Host = "other.example.org"

@@ -23,7 +23,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Service is the real service over a store, for a site with one tenant "vision" that may hold so many of the size "mig-10gb", and one person in it.
+// Service is the real service over a store, for a site with one tenant "vision" that may hold so many of the size
+// "mig-10gb", and one person in it.
 func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
 	rules, _ := policy.Compile(policy.Defaults())
 	size, image := Size("mig-10gb"), Workload("w").Image
@@ -36,33 +37,44 @@ func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
 	var ids atomic.Int64
 	service := &request.Service{Store: s, Snapshots: s, Site: func() request.Site { return site }, Now: time.Now,
 		NewID: func(prefix string) string { n := ids.Add(1); return fmt.Sprintf("%s%04d%08d", prefix, n%10_000, n) }}
-	ada := identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Developer}}, Via: identity.ViaSession}
+	ada := identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Developer}},
+		Via: identity.ViaSession}
 	return service, ada
 }
 
 // Draft is a draft that the Service grants at once.
 func Draft(name string) request.Draft {
-	return request.Draft{Kind: catalog.Notebook, Tenant: "vision", Name: name, Size: "mig-10gb", Image: "torch", Lease: "1h", Storage: "10Gi"}
+	return request.Draft{Kind: catalog.Notebook, Tenant: "vision", Name: name, Size: "mig-10gb", Image: "torch",
+		Lease: "1h", Storage: "10Gi"}
 }
 
-// Volumes is the real service over a store, for a team "vision" that may have so many GiB of the class "nfs" in all, and one of its owners.
+// Volumes is the real service over a store, for a team "vision" that may have so many GiB of the class "nfs" in all,
+// and one of its owners.
 func Volumes(s *store.Store, teamGiB int) (*workload.Service, identity.Actor) {
-	offered := []workload.Offered{{Cluster: "west", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: teamGiB}}}
+	offered := []workload.Offered{{Cluster: "west", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes,
+		TeamGiB: teamGiB}}}
 	service := &workload.Service{Store: s, Now: time.Now, Grace: time.Hour, Sharing: func() workload.Sharing {
-		return workload.Sharing{Offered: offered, MostGiB: 1000, Namespace: func(team string) (string, bool) { return "gpu-" + team, team == "vision" }}
+		return workload.Sharing{Offered: offered, MostGiB: 1000, Namespace: func(team string) (string, bool) {
+			return "gpu-" + team, team == "vision"
+		}}
 	}}
-	return service, identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Owner}}, Via: identity.ViaSession}
+	return service, identity.Actor{Person: Person("p-ada"),
+		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}, Via: identity.ViaSession}
 }
 
 var raceCases = cases{
-	"of many who want the last money of a month for storage, by a new volume or a larger one, one gets it": func(t *testing.T, s *store.Store) {
+	"of many who want the last money of a month for storage, by a new volume or a larger one, one gets it": func(
+		t *testing.T, s *store.Store) {
 		service, ada := Volumes(s, 1000)
-		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() } // the meter of storage goes by the clock of the database
-		prices := usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e9, From: now().Add(-time.Hour), At: now().Add(-time.Hour)}}
+		// the meter of storage goes by the clock of the database
+		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() }
+		prices := usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e9, From: now().Add(-time.Hour),
+			At: now().Add(-time.Hour)}}
 		service.Now, service.Budgets = now, Budgets(s, now)
 		service.Budgets.Prices = func() usage.PriceList { return prices }
 		month := usage.MonthOf(now(), time.UTC).Span(time.UTC)
-		ten := prices.Storage([]usage.Kept{{Volume: "v", Tenant: "vision", GiB: 10, From: now()}}, month, "EUR")[0].Cost().Minor
+		ten := prices.Storage([]usage.Kept{{Volume: "v", Tenant: "vision", GiB: 10, From: now()}}, month,
+			"EUR")[0].Cost().Minor
 		set(t, service.Budgets, ten*5/2, budget.Approval) // enough for ten GiB twice
 		draft := workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 10}
 		_, err := service.ShareVolume(ctx, ada, draft)
@@ -96,12 +108,14 @@ var raceCases = cases{
 			gib += v.GiB
 		}
 		equal(t, 20, gib)
-		balance := got(s.BudgetBalance(ctx, budget.Book{Tenant: "vision", Month: usage.MonthOf(now(), time.UTC), Unit: "EUR"}))(t)
+		balance := got(s.BudgetBalance(ctx, budget.Book{Tenant: "vision", Month: usage.MonthOf(now(), time.UTC),
+			Unit: "EUR"}))(t)
 		if balance.Left < 0 || balance.Held+balance.Spent <= ten {
 			t.Errorf("want twenty GiB put aside, got %+v", balance)
 		}
 	},
-	"of many who want the last of what a team may store at once, by a new volume or a larger one, one gets it": func(t *testing.T, s *store.Store) {
+	"of many who want the last of what a team may store at once, by a new volume or a larger one, one gets it": func(
+		t *testing.T, s *store.Store) {
 		service, ada := Volumes(s, 100)
 		ctx := context.Background()
 		draft := workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 90}
@@ -137,10 +151,12 @@ var raceCases = cases{
 		}
 		equal(t, 100, sum)
 	},
-	"of two owners who make the same volume larger at once the second is told what it is now": func(t *testing.T, s *store.Store) {
+	"of two owners who make the same volume larger at once the second is told what it is now": func(t *testing.T,
+		s *store.Store) {
 		service, ada := Volumes(s, 0)
 		ctx := context.Background()
-		_, err := service.ShareVolume(ctx, ada, workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west", Class: "nfs", GiB: 10})
+		_, err := service.ShareVolume(ctx, ada, workload.ShareDraft{Team: "vision", Name: "data", Cluster: "west",
+			Class: "nfs", GiB: 10})
 		must(t, err)
 		var group sync.WaitGroup
 		var lost atomic.Int32
@@ -178,7 +194,8 @@ var raceCases = cases{
 		equal(t, int32(slots), granted.Load())
 		equal(t, slots, held(t, s))
 		equal(t, slots, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
-		for kind, want := range map[audit.Kind]int{audit.RequestRefused: people - slots, audit.RequestApproved: slots, audit.WorkloadCreated: slots} {
+		for kind, want := range map[audit.Kind]int{audit.RequestRefused: people - slots, audit.RequestApproved: slots,
+			audit.WorkloadCreated: slots} {
 			events, _, err := s.Events(ctx, audit.Filter{Kinds: []audit.Kind{kind}, Limit: 500})
 			must(t, err)
 			equal(t, want, len(events))
@@ -281,8 +298,10 @@ var raceCases = cases{
 
 // words are texts that have broken other programs.
 var words = map[string]string{
-	"right to left": "שלום עולם ‫مرحبا‬", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" + `; DROP TABLE workloads; -- \' \\ %s %_ $1 ? :name @p`,
-	"lines": "a\r\nb\tc\x1b[31m\x7f", "blank": "   ", "noncharacter": "\uffff\ufffd\u2028", "markup": "<script>&amp;</script>{{.}}",
+	"right to left": "שלום עולם ‫مرحبا‬", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" +
+		`; DROP TABLE workloads; -- \' \\ %s %_ $1 ? :name @p`,
+	"lines": "a\r\nb\tc\x1b[31m\x7f", "blank": "   ", "noncharacter": "\uffff\ufffd\u2028",
+	"markup": "<script>&amp;</script>{{.}}",
 }
 
 var textCases = cases{
@@ -304,7 +323,8 @@ var textCases = cases{
 			equal(t, i18n.Literal(text), got(s.History(ctx, w.ID, 1))(t)[0].Detail)
 		}
 	},
-	"text that no database can keep is refused as a person's mistake, and leaves nothing": func(t *testing.T, s *store.Store) {
+	"text that no database can keep is refused as a person's mistake, and leaves nothing": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		for _, text := range []string{"a\x00b", "\xff\xfe", "\xed\xa0\x80"} {
 			w := Workload("w-1")

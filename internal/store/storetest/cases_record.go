@@ -77,7 +77,8 @@ var auditCases = cases{
 		must(t, err)
 		equal(t, []audit.Event{e}, events)
 	},
-	"the record is narrowed by a part of a name or address, by time, and by any of its words": func(t *testing.T, s *store.Store) {
+	"the record is narrowed by a part of a name or address, by time, and by any of its words": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		ada, eve := Person("p-ada"), Person("p-eve")
 		eve.Name, eve.Email = "Eve_Ärger 100%", "eve@example.org"
@@ -95,11 +96,17 @@ var auditCases = cases{
 			want int
 			f    audit.Filter
 		}{
-			"by id": {15, audit.Filter{Person: "p-ada"}}, "by name": {15, audit.Filter{Person: "LOVELACE"}}, "by address": {5, audit.Filter{Person: "eve@"}}, "both": {20, audit.Filter{Person: "example.org"}},
-			"a sign that means something to the database": {0, audit.Filter{Person: "L_velace"}}, "the sign itself": {5, audit.Filter{Person: "E_Är"}}, "nobody": {0, audit.Filter{Person: "mallory"}},
-			"what no database holds": {0, audit.Filter{Person: "\x00"}}, "from": {5, audit.Filter{From: later(15)}}, "until": {15, audit.Filter{Until: later(15)}}, "between": {3, audit.Filter{From: later(2), Until: later(5)}},
-			"a change": {5, audit.Filter{Text: "QUOTA.h100"}}, "a workload": {1, audit.Filter{Text: "w-13"}}, "a token": {20, audit.Filter{Text: "nightly"}}, "per cent": {5, audit.Filter{Text: "100%"}}, "no word": {0, audit.Filter{Text: "10%0"}},
-			"no text": {0, audit.Filter{Text: "\x00"}}, "together": {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
+			"by id": {15, audit.Filter{Person: "p-ada"}}, "by name": {15, audit.Filter{Person: "LOVELACE"}},
+			"by address": {5, audit.Filter{Person: "eve@"}}, "both": {20, audit.Filter{Person: "example.org"}},
+			"a sign that means something to the database": {0, audit.Filter{Person: "L_velace"}},
+			"the sign itself": {5, audit.Filter{Person: "E_Är"}}, "nobody": {0, audit.Filter{Person: "mallory"}},
+			"what no database holds": {0, audit.Filter{Person: "\x00"}}, "from": {5, audit.Filter{From: later(15)}},
+			"until": {15, audit.Filter{Until: later(15)}}, "between": {3, audit.Filter{From: later(2), Until: later(5)}},
+			"a change": {5, audit.Filter{Text: "QUOTA.h100"}}, "a workload": {1, audit.Filter{Text: "w-13"}},
+			"a token": {20, audit.Filter{Text: "nightly"}}, "per cent": {5, audit.Filter{Text: "100%"}},
+			"no word":  {0, audit.Filter{Text: "10%0"}},
+			"no text":  {0, audit.Filter{Text: "\x00"}},
+			"together": {2, audit.Filter{Text: "quota", Person: "Eve", From: later(5), Until: later(16), Tenant: "vision"}},
 		} {
 			events, next, err := s.Events(ctx, c.f)
 			must(t, err)
@@ -114,8 +121,10 @@ var auditCases = cases{
 			must(t, s.SavePerson(ctx, Person(id)))
 		}
 		for i, e := range []audit.Event{
-			{Kind: audit.RequestApproved, Actor: "p-eve", Behalf: "p-ada"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-ada"},
-			{Kind: audit.RequestApproved, Actor: "p-eve"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-eve"}, {Kind: audit.SignedIn, Actor: "p-ada"},
+			{Kind: audit.RequestApproved, Actor: "p-eve", Behalf: "p-ada"}, {Kind: audit.ActingBegun, Actor: "p-pat",
+				Behalf: "p-ada"},
+			{Kind: audit.RequestApproved, Actor: "p-eve"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-eve"},
+			{Kind: audit.SignedIn, Actor: "p-ada"},
 		} {
 			e.At = later(i)
 			must(t, s.Append(ctx, e))
@@ -129,7 +138,8 @@ var auditCases = cases{
 			return list
 		}
 		equal(t, []int64{5, 2}, seqs("p-ada"))
-		must(t, s.CreateStandIn(ctx, standin.Period{ID: "i-1", Person: "p-ada", StandIn: "p-eve", From: later(0), Until: later(60), CreatedAt: later(0)}, Event(9)))
+		must(t, s.CreateStandIn(ctx, standin.Period{ID: "i-1", Person: "p-ada", StandIn: "p-eve", From: later(0),
+			Until: later(60), CreatedAt: later(0)}, Event(9)))
 		equal(t, []int64{6, 5, 2, 1}, seqs("p-ada"))
 		equal(t, []int64{4, 3, 1}, seqs("p-eve"))
 	},
@@ -148,7 +158,8 @@ var auditCases = cases{
 		equal(t, 0, len(got(s.History(context.Background(), "", 10))(t)))
 	},
 	"appending nothing does nothing": func(t *testing.T, s *store.Store) { must(t, s.Append(context.Background())) },
-	"the record is narrowed by kind, tenant, person, workload and request, and read in pages": func(t *testing.T, s *store.Store) {
+	"the record is narrowed by kind, tenant, person, workload and request, and read in pages": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		for i := range 250 {
 			e := Event(i)
@@ -158,8 +169,10 @@ var auditCases = cases{
 		for _, c := range []struct {
 			want int
 			f    audit.Filter
-		}{{250, audit.Filter{}}, {125, audit.Filter{Tenant: "t1"}}, {62, audit.Filter{Kinds: audit.Kinds()[3:4]}}, {25, audit.Filter{Workload: "w-3"}},
-			{250, audit.Filter{Person: "p-ada", Request: "r-1"}}, {0, audit.Filter{Person: "p-eve"}}, {0, audit.Filter{Request: "r-2"}}} {
+		}{{250, audit.Filter{}}, {125, audit.Filter{Tenant: "t1"}}, {62, audit.Filter{Kinds: audit.Kinds()[3:4]}},
+			{25, audit.Filter{Workload: "w-3"}},
+			{250, audit.Filter{Person: "p-ada", Request: "r-1"}}, {0, audit.Filter{Person: "p-eve"}},
+			{0, audit.Filter{Request: "r-2"}}} {
 			var seqs []int64
 			for f := c.f; ; {
 				f.Limit = 40
@@ -181,7 +194,8 @@ var auditCases = cases{
 }
 
 var outboxCases = cases{
-	"each change has a row, one for a thing and transaction, and wakes after the commit": func(t *testing.T, s *store.Store) {
+	"each change has a row, one for a thing and transaction, and wakes after the commit": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		var woken atomic.Int32
 		s.OnCommit(func() { woken.Add(1) })
@@ -269,10 +283,14 @@ func outboxNeverSkips(t *testing.T, s *store.Store) {
 func picture(at int, nodes ...string) inventory.Snapshot {
 	snapshot := inventory.Snapshot{Cluster: "west", TakenAt: later(at), Nodes: []inventory.Node{}}
 	for _, name := range nodes {
-		snapshot.Nodes = append(snapshot.Nodes, inventory.Node{Name: name, Ready: true, Cordoned: true, Model: "NVIDIA-H100", Labels: map[string]string{"a": "b"},
-			Taints: []inventory.Taint{{Key: "k", Value: "v", Effect: "NoSchedule"}}, CPU: inventory.Amount{Allocatable: 8000, Requested: 10},
-			Memory: inventory.Amount{Allocatable: 1 << 40, Requested: 1}, Odd: []i18n.Text{i18n.T("inventory.odd", "Node", name)},
-			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8, Holders: []inventory.Holder{{Namespace: "n", Pod: "p", Workload: "w", Count: 2}}}}})
+		snapshot.Nodes = append(snapshot.Nodes, inventory.Node{Name: name, Ready: true, Cordoned: true, Model: "NVIDIA-H100",
+			Labels: map[string]string{"a": "b"},
+			Taints: []inventory.Taint{{Key: "k", Value: "v", Effect: "NoSchedule"}}, CPU: inventory.Amount{Allocatable: 8000,
+				Requested: 10},
+			Memory: inventory.Amount{Allocatable: 1 << 40, Requested: 1},
+			Odd:    []i18n.Text{i18n.T("inventory.odd", "Node", name)},
+			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8,
+				Holders: []inventory.Holder{{Namespace: "n", Pod: "p", Workload: "w", Count: 2}}}}})
 	}
 	return snapshot
 }
@@ -315,7 +333,8 @@ var otherCases = cases{
 		equal(t, 1, len(slices.Compact(values)))
 		equal(t, values[0], got(s.Setting(ctx, "key"))(t))
 	},
-	"a month is told once, with all of its events or none, however many tell it at once": func(t *testing.T, s *store.Store) {
+	"a month is told once, with all of its events or none, however many tell it at once": func(t *testing.T,
+		s *store.Store) {
 		ctx, march := context.Background(), usage.Month{Year: 2026, Month: time.March}
 		equal(t, false, got(s.MonthTold(ctx, march))(t))
 		bad := Event(1)

@@ -53,7 +53,10 @@ var requestCases = cases{
 	},
 	"a request that is there is not made again": func(t *testing.T, s *store.Store) {
 		saveRequest(t, s, Request("r-1"))
-		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), Request("r-1")) }))
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error {
+			return tx.SaveRequest(context.Background(),
+				Request("r-1"))
+		}))
 	},
 	"an idempotency key belongs to one request of one person": func(t *testing.T, s *store.Store) {
 		first, other, same := Request("r-1"), Request("r-2"), Request("r-3")
@@ -100,7 +103,8 @@ var requestCases = cases{
 		list, _, err := s.Refusals(ctx, later(2), "", 10)
 		must(t, err)
 		want := Request("r-3")
-		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Wish: want.Wish, Decision: want.Decision, CreatedAt: later(2)}, list[0])
+		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Wish: want.Wish,
+			Decision: want.Decision, CreatedAt: later(2)}, list[0])
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 3, len(events))
@@ -115,14 +119,17 @@ var requestCases = cases{
 			asker  identity.PersonID
 			tenant string
 			state  request.State
-		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Approved}, {"p-ada", "speech", request.Rejected}} {
+		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Approved},
+			{"p-ada", "speech", request.Rejected}} {
 			r := Request(fmt.Sprintf("r-%d", i))
 			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = who.asker, who.tenant, who.state, later(i)
 			saveRequest(t, s, r)
 		}
 		for want, f := range map[string]request.Filter{
-			"r-2 r-1 r-0": {}, "r-2 r-0": {Asker: "p-ada"}, "r-1 r-0": {Tenants: []string{"vision", "nobody"}}, "": {Tenants: []string{}},
-			"r-2": {Asker: "p-ada", Tenants: []string{"speech"}}, "r-2 r-1": {States: []request.State{request.Approved, request.Rejected}},
+			"r-2 r-1 r-0": {}, "r-2 r-0": {Asker: "p-ada"}, "r-1 r-0": {Tenants: []string{"vision", "nobody"}},
+			"":        {Tenants: []string{}},
+			"r-2":     {Asker: "p-ada", Tenants: []string{"speech"}},
+			"r-2 r-1": {States: []request.State{request.Approved, request.Rejected}},
 		} {
 			items, next, err := s.Requests(context.Background(), f)
 			must(t, err)
@@ -153,7 +160,8 @@ var requestCases = cases{
 	"a page holds at most 500, and 100 where nothing is said": func(t *testing.T, s *store.Store) {
 		must(t, decide(s, func(tx request.Tx) error {
 			for i := range 502 {
-				if err := tx.SaveRequest(context.Background(), request.Request{ID: request.ID(fmt.Sprint(i)), State: request.Pending, CreatedAt: later(i)}); err != nil {
+				if err := tx.SaveRequest(context.Background(), request.Request{ID: request.ID(fmt.Sprint(i)),
+					State: request.Pending, CreatedAt: later(i)}); err != nil {
 					return err
 				}
 			}
@@ -179,10 +187,12 @@ var requestCases = cases{
 		equal(t, 0, len(got(s.History(context.Background(), "w-1", 10))(t)))
 		equal(t, int64(0), got(s.LastChange(context.Background()))(t))
 	},
-	"an inbox holds what asks one of its voices now, without what is one's own or has been spoken on, oldest first": func(t *testing.T, s *store.Store) {
+	"an inbox holds what asks one of its voices now, without what is one's own or has been spoken on, oldest first": func(
+		t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		owners, security := identity.Party{Role: identity.Owner}, identity.Party{Group: "größe's security_%"}
-		both := []policy.Step{{From: []identity.Party{owners}, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{security}}}
+		both := []policy.Step{{From: []identity.Party{owners}, After: catalog.Duration(time.Hour),
+			Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{security}}}
 		all := []request.Request{}
 		for i, c := range []struct {
 			asker  identity.PersonID
@@ -191,8 +201,10 @@ var requestCases = cases{
 			steps  []policy.Step
 			said   []policy.Consent
 		}{
-			{"p-ada", "vision", request.Pending, nil, nil}, {"p-eve", "vision", request.Pending, nil, nil}, {"p-eve", "speech", request.Pending, nil, nil}, {"p-eve", "speech", request.Approved, nil, nil},
-			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both, []policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Party{owners}}}},
+			{"p-ada", "vision", request.Pending, nil, nil}, {"p-eve", "vision", request.Pending, nil, nil},
+			{"p-eve", "speech", request.Pending, nil, nil}, {"p-eve", "speech", request.Approved, nil, nil},
+			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both,
+				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Party{owners}}}},
 		} {
 			r := Request(fmt.Sprintf("r-%d", i))
 			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)
@@ -207,18 +219,23 @@ var requestCases = cases{
 			after  int
 			want   string
 		}{
-			"an approver of all":                {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
-			"an administrator":                  {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
-			"one's own":                         {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
-			"of one team":                       {"p-bob", []request.Voice{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
-			"an owner":                          {"p-bob", []request.Voice{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
-			"it escalates":                      {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 3700, "r-0 r-1 r-2 r-4"},
-			"the second step":                   {"p-cat", []request.Voice{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
-			"who spoke in the first":            {"p-bob", []request.Voice{voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"for whom somebody spoke":           {"p-zoe", []request.Voice{voice("p-zoe", "group:"+security.Group)}, 9, ""},
-			"standing in":                       {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "role:owner@vision")}, 9, "r-4"},
-			"standing in for one who spoke":     {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"standing in for the asker":         {"p-cat", []request.Voice{voice("p-cat"), voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"an approver of all": {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
+			"an administrator":   {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":          {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"of one team": {"p-bob",
+				[]request.Voice{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
+			"an owner": {"p-bob", []request.Voice{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
+			"it escalates": {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 3700,
+				"r-0 r-1 r-2 r-4"},
+			"the second step":         {"p-cat", []request.Voice{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
+			"who spoke in the first":  {"p-bob", []request.Voice{voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"for whom somebody spoke": {"p-zoe", []request.Voice{voice("p-zoe", "group:"+security.Group)}, 9, ""},
+			"standing in": {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "role:owner@vision")},
+				9, "r-4"},
+			"standing in for one who spoke": {"p-cat",
+				[]request.Voice{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"standing in for the asker": {"p-cat", []request.Voice{voice("p-cat"), voice("p-ada", "role:approver")}, 9,
+				"r-1 r-2"},
 			"a key that no database can hold":   {"p-cat", []request.Voice{voice("p-cat", "group:a\x00b", "group:\xff")}, 9, ""},
 			"nobody":                            {"", nil, 9, ""},
 			"no key, which is not an open door": {"p-cat", []request.Voice{voice("p-cat")}, 9, ""},
@@ -239,10 +256,12 @@ var requestCases = cases{
 	},
 	"what somebody gave away is in the inbox of the others": func(t *testing.T, s *store.Store) {
 		r := Request("r-0")
-		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver, Handed: []request.HandOver{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
+		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver,
+			Handed: []request.HandOver{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
 		saveRequest(t, s, r)
 		for who, want := range map[identity.PersonID]int{"p-bob": 0, "p-cat": 1, "p-dan": 1} {
-			in := request.Inbox{Self: who, Voices: []request.Voice{{Person: who, Keys: []string{"role:approver"}}}, Now: later(9)}
+			in := request.Inbox{Self: who, Voices: []request.Voice{{Person: who, Keys: []string{"role:approver"}}},
+				Now: later(9)}
 			equal(t, want, got(s.Waiting(context.Background(), in))(t))
 			equal(t, want == 1, in.Holds(r))
 		}
@@ -273,7 +292,8 @@ var requestCases = cases{
 		for i, c := range []struct {
 			asker identity.PersonID
 			state request.State
-		}{{"p-ada", request.Approved}, {"p-ada", request.Approved}, {"p-ada", request.Rejected}, {"p-eve", request.Approved}} {
+		}{{"p-ada", request.Approved}, {"p-ada", request.Approved}, {"p-ada", request.Rejected},
+			{"p-eve", request.Approved}} {
 			r := Request(fmt.Sprintf("r-%d", i))
 			r.Asker, r.State, r.CreatedAt = c.asker, c.state, later(i)
 			saveRequest(t, s, r)
@@ -304,7 +324,8 @@ var requestCases = cases{
 	},
 }
 
-// pages saves 25 rows, some at the same moment, reads them page by page while newer ones arrive, and asks for each of the 25 once and in order.
+// pages saves 25 rows, some at the same moment, reads them page by page while newer ones arrive, and asks for each of
+// the 25 once and in order.
 func pages(t *testing.T, save func(i, second int), page func(cursor string) ([]string, string)) {
 	t.Helper()
 	for i := range 25 {

@@ -18,11 +18,13 @@ import (
 
 // RulesRevision is one with every field set.
 func RulesRevision(version int64) policy.Revision {
-	return policy.Revision{Version: version, Text: "- name: größer\n", Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("policy.reverted", "Version", "1"), At: later(int(version))}
+	return policy.Revision{Version: version, Text: "- name: größer\n", Author: "p-ada", Name: "Ada Lovelace",
+		Note: i18n.T("policy.reverted", "Version", "1"), At: later(int(version))}
 }
 
 var rulesCases = cases{
-	"rules come back as they were written, the highest counts, lists are without texts": func(t *testing.T, s *store.Store) {
+	"rules come back as they were written, the highest counts, lists are without texts": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		_, err := s.LatestRules(ctx)
 		fails(t, fault.NotFound, err)
@@ -65,7 +67,8 @@ var rulesCases = cases{
 		}
 		equal(t, 1, won)
 	},
-	"requests are found by time, by size, and by whether their workload holds something": func(t *testing.T, s *store.Store) {
+	"requests are found by time, by size, and by whether their workload holds something": func(t *testing.T,
+		s *store.Store) {
 		for i, size := range []string{"a", "b", "a"} {
 			r, w := Request(fmt.Sprintf("r-%d", i)), Workload(fmt.Sprintf("w-%d", i))
 			r.Wish.Size.Name, r.CreatedAt, w.Request = size, later(i), string(r.ID)
@@ -75,7 +78,8 @@ var rulesCases = cases{
 			saveRequest(t, s, r)
 			saveWorkload(t, s, w)
 		}
-		for want, f := range map[string]request.Filter{"r-2 r-1": {Since: later(1)}, "r-2 r-0": {Size: "a"}, "r-2 r-0 ": {Holding: true}, "r-2": {Holding: true, Since: later(1)}} {
+		for want, f := range map[string]request.Filter{"r-2 r-1": {Since: later(1)}, "r-2 r-0": {Size: "a"},
+			"r-2 r-0 ": {Holding: true}, "r-2": {Holding: true, Since: later(1)}} {
 			items, _, err := s.Requests(context.Background(), f)
 			must(t, err)
 			if want == "r-2 r-0 " {

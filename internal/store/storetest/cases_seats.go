@@ -32,10 +32,12 @@ var seatCases = cases{
 			f.Span = usage.Span{From: later(from), Until: later(until)}
 			return got(s.Seated(ctx, f, since))(t)
 		}
-		first := usage.Seated{Workload: "w-1", Name: "name-of-w-1", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Seats: rtx, From: later(0), Until: later(100)}
+		first := usage.Seated{Workload: "w-1", Name: "name-of-w-1", Tenant: "vision", Owner: "p-ada",
+			OwnerName: "Ada Lovelace", Seats: rtx, From: later(0), Until: later(100)}
 		again, bob := first, first
 		again.From, again.Until = later(700), later(800)
-		bob.Workload, bob.Name, bob.Tenant, bob.Owner, bob.From, bob.Until = "w-2", "name-of-w-2", "speech", "p-bob", again.From, again.Until
+		bob.Workload, bob.Name, bob.Tenant, bob.Owner, bob.From, bob.Until = "w-2", "name-of-w-2", "speech", "p-bob",
+			again.From, again.Until
 		equal(t, []usage.Seated{first}, ask(0, 50, time.Time{}, usage.Filter{}))
 		equal(t, []usage.Seated{first, again, bob}, ask(750, 1000, time.Time{}, usage.Filter{}))
 		equal(t, []usage.Seated{again, bob}, ask(750, 1000, later(100), usage.Filter{}))
@@ -45,7 +47,8 @@ var seatCases = cases{
 		equal(t, 0, len(ask(0, 1000, time.Time{}, usage.Filter{Tenants: []string{}})))
 	},
 	"a seat may have a price": func(t *testing.T, s *store.Store) {
-		p := usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "rtx", Rate: 4_000_000, From: later(0), Author: "p-ada", Name: "Ada", At: later(0)}
+		p := usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "rtx", Rate: 4_000_000, From: later(0), Author: "p-ada",
+			Name: "Ada", At: later(0)}
 		must(t, s.SavePrice(context.Background(), p))
 		equal(t, usage.PriceList{p}, got(s.Prices(context.Background()))(t))
 	},

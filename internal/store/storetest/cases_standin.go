@@ -13,7 +13,8 @@ import (
 
 // Period is one with every field set.
 func Period(id string) standin.Period {
-	return standin.Period{ID: id, Person: "p-ada", Name: "Ada Lovelace", StandIn: "p-eve", StandName: "Eve Größe", From: later(10), Until: later(20), CreatedAt: later(0)}
+	return standin.Period{ID: id, Person: "p-ada", Name: "Ada Lovelace", StandIn: "p-eve", StandName: "Eve Größe",
+		From: later(10), Until: later(20), CreatedAt: later(0)}
 }
 
 // couple are Ada and Eve.
@@ -34,7 +35,8 @@ var standInCases = cases{
 		equal(t, []standin.Period{Period("i-1")}, got(s.StandIns(ctx, later(19)))(t))
 		equal(t, []standin.Period{}, got(s.StandIns(ctx, later(20)))(t))
 		equal(t, 1, len(got(events(s))(t)))
-		equal(t, []live.Change{{Seq: 1, Topic: "standin", ID: "i-1", Person: "p-eve"}, {Seq: 2, Topic: "session", Person: "p-eve"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "standin", ID: "i-1", Person: "p-eve"},
+			{Seq: 2, Topic: "session", Person: "p-eve"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 	},
 	"a period is ended by whose it is, once, and one that has not begun goes": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

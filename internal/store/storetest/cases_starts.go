@@ -16,9 +16,11 @@ import (
 
 // start is one with every field set.
 func start(id string) forecast.Start {
-	return forecast.Start{Workload: workload.ID(id), Generation: 3, Size: "mig-10gb", Kind: catalog.Notebook, Cluster: "west", Waited: true, Told: later(0),
+	return forecast.Start{Workload: workload.ID(id), Generation: 3, Size: "mig-10gb", Kind: catalog.Notebook,
+		Cluster: "west", Waited: true, Told: later(0),
 		First:  forecast.Estimate{At: later(1), From: later(10), Until: later(20), Basis: forecast.Leases},
-		Placed: later(12), Second: forecast.Estimate{At: later(12), From: later(13), Until: later(18), Basis: forecast.Placed}, Ready: later(15)}
+		Placed: later(12), Second: forecast.Estimate{At: later(12), From: later(13), Until: later(18),
+			Basis: forecast.Placed}, Ready: later(15)}
 }
 
 // saveStart saves a workload with the record of its start.
@@ -41,7 +43,9 @@ var startCases = cases{
 		w := saveStart(t, s, Workload("w-1"), told)
 		equal(t, told, got(s.Start(ctx, "w-1", 3))(t))
 		later := whole
-		later.Told, later.Waited, later.First = whole.Told.Add(time.Hour), false, forecast.Estimate{At: whole.First.At.Add(time.Hour)} // what was given at first stays as it was given
+		// what was given at first stays as it was given
+		later.Told, later.Waited, later.First = whole.Told.Add(time.Hour), false,
+			forecast.Estimate{At: whole.First.At.Add(time.Hour)}
 		saveStart(t, s, w, later)
 		equal(t, whole, got(s.Start(ctx, "w-1", 3))(t))
 		_, err = s.Start(ctx, "w-1", 4)
@@ -71,14 +75,16 @@ var startCases = cases{
 			change(&f)
 			saveStart(t, s, Workload(id), f)
 		}
-		equal(t, []forecast.Took{{Whole: 40 * time.Second, Placed: 28 * time.Second}, {Whole: 15 * time.Second, Placed: 3 * time.Second, Waited: true}},
+		equal(t, []forecast.Took{{Whole: 40 * time.Second, Placed: 28 * time.Second},
+			{Whole: 15 * time.Second, Placed: 3 * time.Second, Waited: true}},
 			got(s.Took(ctx, "mig-10gb", catalog.Notebook, later(0)))(t))
 	},
 	"how long a team's requests waited for people leaves out what rules decided": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for id, change := range map[string]func(*request.Request){
 			"r-1": func(r *request.Request) { r.State, r.Decision.Consents = request.Rejected, nil },
-			"r-2": func(r *request.Request) { r.State, r.DecidedAt = request.Approved, later(50) }, // consented at 6, then waited for a seat
+			// consented at 6, then waited for a seat
+			"r-2": func(r *request.Request) { r.State, r.DecidedAt = request.Approved, later(50) },
 			"r-3": func(r *request.Request) { r.State, r.Decision.By = request.Approved, "" },
 			"r-4": func(r *request.Request) { r.State = request.Withdrawn },
 			"r-5": func(r *request.Request) { r.Kind, r.State = request.ExtendKind, request.Approved },
@@ -109,7 +115,8 @@ var startCases = cases{
 		equal(t, []time.Duration{10 * time.Minute}, got(s.GivenBack(ctx, "mig-10gb", later(0)))(t))
 		equal(t, []time.Duration{}, got(s.GivenBack(ctx, "mig-10gb", later(3001)))(t))
 	},
-	"holders are told with the end of their leases, and those that wait with when they were told to run": func(t *testing.T, s *store.Store) {
+	"holders are told with the end of their leases, and those that wait with when they were told to run": func(
+		t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		queued := Workload("w-2")
 		queued.State, queued.Lease = workload.Queued, workload.Lease{}
@@ -122,7 +129,8 @@ var startCases = cases{
 		saveStart(t, s, queued, f)
 		saveWorkload(t, s, stopped)
 		saveWorkload(t, s, gone)
-		held := forecast.Held{Workload: "w-1", Tenant: "vision", Cluster: "west", Size: Size("mig-10gb"), Pool: "rtx", Seats: 2, Until: later(3600), Told: later(7)}
+		held := forecast.Held{Workload: "w-1", Tenant: "vision", Cluster: "west", Size: Size("mig-10gb"), Pool: "rtx",
+			Seats: 2, Until: later(3600), Told: later(7)}
 		second, fourth := held, held
 		second.Workload, second.Until, second.Queued, second.Told = "w-2", time.Time{}, true, later(100)
 		fourth.Workload = "w-4"

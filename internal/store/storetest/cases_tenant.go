@@ -19,9 +19,12 @@ import (
 // TenantRevision is one with every field set.
 func TenantRevision(name string, version int64) tenant.Revision {
 	title, disabled := "Größe", true
-	return tenant.Revision{Tenant: name, Version: version, Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(int(version)),
-		Saved: tenant.Saved{Title: &title, Namespace: "gpu-x", Disabled: &disabled, Defaults: &tenant.Defaults{Size: "cpu", Image: "jupyterlab", Lease: "8h"},
-			Groups: map[identity.Role][]string{identity.Owner: {"a", "b-*"}}, Quota: map[string]int{"cpu": 3, tenant.EverySize: 0}}}
+	return tenant.Revision{Tenant: name, Version: version, Author: "p-ada", Name: "Ada Lovelace",
+		Note: i18n.T("tenant.defaults_saved"), At: later(int(version)),
+		Saved: tenant.Saved{Title: &title, Namespace: "gpu-x", Disabled: &disabled, Defaults: &tenant.Defaults{Size: "cpu",
+			Image: "jupyterlab", Lease: "8h"},
+			Groups: map[identity.Role][]string{identity.Owner: {"a", "b-*"}},
+			Quota:  map[string]int{"cpu": 3, tenant.EverySize: 0}}}
 }
 
 var tenantCases = cases{
@@ -68,11 +71,14 @@ var tenantCases = cases{
 		ctx := context.Background()
 		raise := func(size string, to int) {
 			must(t, decide(s, func(tx request.Tx) error {
-				return tx.RaiseQuota(ctx, request.Raise{Tenant: "a", Size: size, To: to, By: identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada Lovelace"}}, Note: i18n.T("tenant.defaults_saved"), At: later(9)})
+				return tx.RaiseQuota(ctx, request.Raise{Tenant: "a", Size: size, To: to,
+					By:   identity.Actor{Person: identity.Person{ID: "p-ada", Name: "Ada Lovelace"}},
+					Note: i18n.T("tenant.defaults_saved"), At: later(9)})
 			}))
 		}
 		raise("gpu", 2) // of a team about which nothing was saved
-		want := tenant.Revision{Tenant: "a", Version: 1, Saved: tenant.Saved{Quota: map[string]int{"gpu": 2}}, Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(9)}
+		want := tenant.Revision{Tenant: "a", Version: 1, Saved: tenant.Saved{Quota: map[string]int{"gpu": 2}},
+			Author: "p-ada", Name: "Ada Lovelace", Note: i18n.T("tenant.defaults_saved"), At: later(9)}
 		equal(t, []tenant.Revision{want}, got(s.LatestTenants(ctx))(t))
 		must(t, s.SaveTenant(ctx, TenantRevision("a", 2)))
 		raise("gpu", 4)
@@ -90,9 +96,11 @@ var tenantCases = cases{
 		filled(t, m)
 		must(t, s.AddMember(ctx, m, Event(1)))
 		fails(t, fault.Conflict, s.AddMember(ctx, m, Event(2)))
-		fails(t, fault.Conflict, s.AddMember(ctx, tenant.Member{Tenant: "a", Person: "p-none", Role: identity.Owner, At: later(1)}, Event(2)))
+		fails(t, fault.Conflict, s.AddMember(ctx, tenant.Member{Tenant: "a", Person: "p-none", Role: identity.Owner,
+			At: later(1)}, Event(2)))
 		equal(t, []tenant.Member{m}, got(s.Members(ctx))(t))
-		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a", Tenant: "a", Person: string(p.ID)}, {Seq: 2, Topic: "session", Person: string(p.ID)}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "tenant", ID: "a", Tenant: "a", Person: string(p.ID)},
+			{Seq: 2, Topic: "session", Person: string(p.ID)}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		other := m
 		other.Role = identity.Developer
 		fails(t, fault.NotFound, s.RemoveMember(ctx, other, Event(3)))
@@ -103,14 +111,16 @@ var tenantCases = cases{
 		must(t, err)
 		equal(t, 2, len(events))
 	},
-	"people are found by a part of their name or address, and what they type is no pattern": func(t *testing.T, s *store.Store) {
+	"people are found by a part of their name or address, and what they type is no pattern": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		for id, name := range map[identity.PersonID]string{"p-2": "Bob 100% Builder", "p-1": "Ada", "p-3": "Zoe_X"} {
 			p := Person(string(id))
 			p.Name, p.Email, p.Subject = name, string(id)+"@example.org", string(id)
 			must(t, s.SavePerson(ctx, p))
 		}
-		for search, want := range map[string]string{"": "Ada Bob 100% Builder Zoe_X ", "ADA": "Ada ", "p-3@": "Zoe_X ", "%": "Bob 100% Builder ", "_": "Zoe_X ", "!": "", "\x00": "", "nobody": ""} {
+		for search, want := range map[string]string{"": "Ada Bob 100% Builder Zoe_X ", "ADA": "Ada ", "p-3@": "Zoe_X ",
+			"%": "Bob 100% Builder ", "_": "Zoe_X ", "!": "", "\x00": "", "nobody": ""} {
 			names := ""
 			for _, p := range got(s.People(ctx, search, 10))(t) {
 				names += p.Name + " "
@@ -135,7 +145,8 @@ var tenantCases = cases{
 		must(t, s.EndActing(ctx, "s-1", Event(3)))
 		must(t, s.EndActing(ctx, "s-1", Event(4)))
 		equal(t, n, got(s.Session(ctx, "s-1"))(t))
-		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1"}, {Seq: 2, Topic: "session", ID: "s-1"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1"}, {Seq: 2, Topic: "session", ID: "s-1"}},
+			got(s.ChangesAfter(ctx, 0, 10))(t))
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 2, len(events))
@@ -158,7 +169,8 @@ var tenantCases = cases{
 			p := Person(string(id))
 			p.Subject = string(id)
 			must(t, s.SavePerson(ctx, p))
-			must(t, s.CreateToken(ctx, identity.Token{ID: "t-" + string(id), Person: id, SecretHash: "x", CreatedAt: later(i), ExpiresAt: later(i + 9)}, Event(i)))
+			must(t, s.CreateToken(ctx, identity.Token{ID: "t-" + string(id), Person: id, SecretHash: "x", CreatedAt: later(i),
+				ExpiresAt: later(i + 9)}, Event(i)))
 		}
 		list := got(s.TokensOfAll(ctx, []identity.PersonID{"p-1", "p-3", "p-none"}))(t)
 		equal(t, 2, len(list))

@@ -31,12 +31,15 @@ func meter(t *testing.T, s *store.Store, w workload.Workload, intervals []usage.
 	}
 }
 
-// metered draws the meter of a workload: stretches of minutes, sometimes at another price, sometimes lost from sight; the last one may be open.
+// metered draws the meter of a workload: stretches of minutes, sometimes at another price, sometimes lost from sight;
+// the last one may be open.
 func metered(r *rand.Rand, w workload.Workload) []usage.Interval {
 	var list []usage.Interval
 	at := later(r.IntN(3600))
 	for n := range 8 {
-		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name, PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, Parts: []int64{0, 120, usage.Parts}[r.IntN(3)], From: at}
+		i := usage.Interval{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size.Name,
+			PerHour: usage.Money{Minor: int64(70 + r.IntN(2)), Currency: "EUR"}, Parts: []int64{0, 120, usage.Parts}[r.IntN(3)],
+			From: at}
 		at = at.Add(time.Duration(1+r.IntN(1e9)) * time.Microsecond)
 		if n < 7 || r.IntN(2) == 0 {
 			i.Until = at
@@ -74,7 +77,8 @@ var usageCases = cases{
 			equal(t, usage.Uses(all, span), uses(got(s.Statement(context.Background(), usage.Filter{Span: span}))(t)))
 		}
 	},
-	"a statement is the same whatever sheets there are, however late the meter changes": func(t *testing.T, s *store.Store) {
+	"a statement is the same whatever sheets there are, however late the meter changes": func(t *testing.T,
+		s *store.Store) {
 		ctx, r := context.Background(), rand.New(rand.NewPCG(13, 8))
 		all := map[string][]usage.Interval{}
 		borders := []time.Time{later(-3000), later(4000), later(9000), later(14_000)}
@@ -107,7 +111,8 @@ var usageCases = cases{
 				if r.IntN(2) == 0 { // the sheet takes up what is open, which then turns out to have ended earlier
 					k := r.IntN(3)
 					span := usage.Span{From: borders[k], Until: borders[k+1]}
-					span.Until = span.From.Add(time.Duration(1+r.Int64N(int64(span.Length()))).Truncate(time.Microsecond) + time.Microsecond)
+					span.Until = span.From.Add(time.Duration(1+r.Int64N(int64(span.Length()))).Truncate(time.Microsecond) +
+						time.Microsecond)
 					if r.IntN(2) == 0 {
 						span.Until = borders[k+1]
 					}
@@ -157,9 +162,11 @@ var usageCases = cases{
 		i.UnknownUntil = later(4000)
 		meter(t, s, w, []usage.Interval{i})
 		span := usage.Span{From: later(1800), Until: later(5000)}
-		line := usage.Line{Use: usage.Use{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: i.PerHour, Before: 30 * time.Minute, Held: 30 * time.Minute, Unknown: 400 * time.Second},
-			Name: "name-of-w-1", Owner: "p-ada", OwnerName: "Ada Lovelace", SizeTitle: "MIG slice 10 GB", Devices: 1, Cards: 1.0 / 7,
-			Kind: usage.Kind{Technology: "mig", Model: "H100 80GB", Profile: "1g.10gb", Known: true}}
+		line := usage.Line{Use: usage.Use{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: i.PerHour,
+			Before: 30 * time.Minute, Held: 30 * time.Minute, Unknown: 400 * time.Second},
+			Name: "name-of-w-1", Owner: "p-ada", OwnerName: "Ada Lovelace", SizeTitle: "MIG slice 10 GB", Devices: 1,
+			Cards: 1.0 / 7,
+			Kind:  usage.Kind{Technology: "mig", Model: "H100 80GB", Profile: "1g.10gb", Known: true}}
 		equal(t, usage.Statement{Span: span, Lines: []usage.Line{line}}, got(s.Statement(ctx, usage.Filter{Span: span}))(t))
 		equal(t, 0, len(got(s.Statement(ctx, usage.Filter{Span: usage.Span{From: span.Until, Until: span.Until}}))(t).Lines))
 
@@ -169,7 +176,8 @@ var usageCases = cases{
 		line.SizeTitle, line.Kind, line.Cards = "mig-10gb", usage.Kind{}, 0
 		equal(t, []usage.Line{line}, got(s.Statement(ctx, usage.Filter{Span: span}))(t).Lines)
 	},
-	"storage is metered from when it is written down until it is gone, and anew when it grows": func(t *testing.T, s *store.Store) {
+	"storage is metered from when it is written down until it is gone, and anew when it grows": func(t *testing.T,
+		s *store.Store) {
 		ctx, before := context.Background(), time.Now().Add(-time.Hour).UTC()
 		kept := func(f usage.Filter) []usage.Kept {
 			f.Span = usage.Span{From: before, Until: time.Now().Add(time.Hour)}
@@ -186,7 +194,8 @@ var usageCases = cases{
 		list := kept(usage.Filter{})
 		equal(t, 1, len(list))
 		first := list[0]
-		equal(t, usage.Kept{Volume: "home", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", GiB: 10, From: first.From}, first)
+		equal(t, usage.Kept{Volume: "home", Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", GiB: 10,
+			From: first.From}, first)
 		v.GiB = 25
 		saveVolume(t, s, v)
 		v.Version++
@@ -195,7 +204,8 @@ var usageCases = cases{
 		list = kept(usage.Filter{})
 		equal(t, 2, len(list))
 		equal(t, list[0].Until, list[1].From)
-		equal(t, []any{int64(10), int64(25), true}, []any{list[0].GiB, list[1].GiB, list[1].Until.IsZero()}) // it is deleted, and its claim is not gone yet
+		// it is deleted, and its claim is not gone yet
+		equal(t, []any{int64(10), int64(25), true}, []any{list[0].GiB, list[1].GiB, list[1].Until.IsZero()})
 		must(t, s.PurgeVolume(ctx, "home"))
 		list = kept(usage.Filter{})
 		equal(t, false, list[1].Until.IsZero())
@@ -221,7 +231,8 @@ var usageCases = cases{
 		}
 		span := usage.Span{From: later(0), Until: later(60)}
 		for want, f := range map[string]usage.Filter{
-			"[w-0 w-1 w-2]": {}, "[w-0 w-1]": {Tenants: []string{"vision"}}, "[w-2]": {Owner: "p-2"}, "[]": {Tenants: []string{}}, "[w-1]": {Owner: "p-1", Tenants: []string{"vision", "speech"}},
+			"[w-0 w-1 w-2]": {}, "[w-0 w-1]": {Tenants: []string{"vision"}}, "[w-2]": {Owner: "p-2"},
+			"[]": {Tenants: []string{}}, "[w-1]": {Owner: "p-1", Tenants: []string{"vision", "speech"}},
 		} {
 			f.Span = span
 			ids := []string{}

@@ -50,10 +50,12 @@ var workloadCases = cases{
 		must(t, err)
 		equal(t, []workload.Workload{want}, items)
 	},
-	"times keep their microseconds and come back in UTC, whatever zone they were written in": func(t *testing.T, s *store.Store) {
+	"times keep their microseconds and come back in UTC, whatever zone they were written in": func(t *testing.T,
+		s *store.Store) {
 		want := Workload("w-1")
 		for i, at := range []time.Time{
-			noon, time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(2026, 10, 25, 2, 30, 0, 1000, time.FixedZone("CEST", 7200)),
+			noon, time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC), time.Date(2026, 10, 25, 2, 30, 0, 1000,
+				time.FixedZone("CEST", 7200)),
 			time.Date(2100, 2, 28, 0, 0, 0, 1000, time.UTC), time.Unix(0, 0),
 		} {
 			want.Version, want.Lease.Until, want.Observed.At = int64(i), at, at.Add(999) // nanoseconds fall away
@@ -74,7 +76,8 @@ var workloadCases = cases{
 	},
 	"a change names every column, also those that became empty": func(t *testing.T, s *store.Store) {
 		saveWorkload(t, s, Workload("w-1"))
-		want := workload.Workload{ID: "w-1", Desired: workload.WantStopped, State: workload.Stopped, CreatedAt: later(0), UpdatedAt: later(0), Version: 1}
+		want := workload.Workload{ID: "w-1", Desired: workload.WantStopped, State: workload.Stopped, CreatedAt: later(0),
+			UpdatedAt: later(0), Version: 1}
 		saveWorkload(t, s, want)
 		want.Version = 2
 		equal(t, want, got(s.Workload(context.Background(), "w-1"))(t))
@@ -122,7 +125,8 @@ var workloadCases = cases{
 		decided.State, longer.Kind = request.Rejected, request.ExtendKind
 		saveRequest(t, s, pending, decided, longer)
 		must(t, decide(s, func(tx request.Tx) error {
-			for name, want := range map[string]bool{"living": true, "ended": false, "kept": true, "kept-home": false, "pending": true, "decided": false,
+			for name, want := range map[string]bool{"living": true, "ended": false, "kept": true, "kept-home": false,
+				"pending": true, "decided": false,
 				"longer": false, "free": false, "": false} {
 				if taken := got(tx.NameTaken(context.Background(), name))(t); taken != want {
 					t.Errorf("%q: want taken %v", name, want)
@@ -139,14 +143,17 @@ var workloadCases = cases{
 		deleting.Desired = workload.WantDeleted
 		others, unseated := named("w-7", "g", workload.Running), named("w-8", "h", workload.Running)
 		others.Tenant, unseated.Tenant, unseated.Size.LicencePool = "speech", "speech", ""
-		saveWorkload(t, s, onNode, waiting, named("w-3", "c", workload.Stopping), named("w-4", "d", workload.Stopped), deleting, named("w-6", "f", workload.Ended), others, unseated)
+		saveWorkload(t, s, onNode, waiting, named("w-3", "c", workload.Stopping), named("w-4", "d", workload.Stopped),
+			deleting, named("w-6", "f", workload.Ended), others, unseated)
 		byPool := func(a, b workload.Holding) int {
 			return cmp.Or(strings.Compare(a.LicencePool, b.LicencePool), strings.Compare(b.Tenant, a.Tenant))
 		}
 		for tenant, want := range map[string][]workload.Holding{
-			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: 3, Seats: 6}, {LicencePool: "rtx", Count: 1, Seats: 2}},
-			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "speech", Size: "mig-10gb", LicencePool: "rtx", Count: 1, Seats: 2}, {LicencePool: "rtx", Count: 3, Seats: 6}},
-			"":       {{LicencePool: "rtx", Count: 4, Seats: 8}},
+			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "vision", Size: "mig-10gb",
+				LicencePool: "rtx", Count: 3, Seats: 6}, {LicencePool: "rtx", Count: 1, Seats: 2}},
+			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "speech", Size: "mig-10gb",
+				LicencePool: "rtx", Count: 1, Seats: 2}, {LicencePool: "rtx", Count: 3, Seats: 6}},
+			"": {{LicencePool: "rtx", Count: 4, Seats: 8}},
 		} {
 			holdings := got(s.Holdings(context.Background(), tenant))(t)
 			slices.SortFunc(holdings, byPool)
@@ -165,23 +172,28 @@ var workloadCases = cases{
 				}
 			}
 		}
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want, Seats: 2 * want}}, got(s.Holdings(context.Background(), "vision"))(t))
-		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want, Seats: 2 * want}}, got(s.Holdings(context.Background(), "speech"))(t))
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want, Seats: 2 * want}},
+			got(s.Holdings(context.Background(), "vision"))(t))
+		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want, Seats: 2 * want}},
+			got(s.Holdings(context.Background(), "speech"))(t))
 	},
 	"who waits for a place is counted by cluster and size": func(t *testing.T, s *store.Store) {
 		for i, c := range []struct {
 			cluster string
 			state   workload.State
 			wish    workload.Desired
-		}{{"a", workload.Queued, workload.WantRunning}, {"a", workload.Queued, workload.WantRunning}, {"b", workload.Queued, workload.WantRunning},
-			{"a", workload.Queued, workload.WantStopped}, {"a", workload.Starting, workload.WantRunning}, {"a", workload.Ended, workload.WantDeleted}} {
+		}{{"a", workload.Queued, workload.WantRunning}, {"a", workload.Queued, workload.WantRunning},
+			{"b", workload.Queued, workload.WantRunning},
+			{"a", workload.Queued, workload.WantStopped}, {"a", workload.Starting, workload.WantRunning},
+			{"a", workload.Ended, workload.WantDeleted}} {
 			w := named(fmt.Sprintf("w-%d", i), fmt.Sprintf("n-%d", i), c.state)
 			w.Cluster, w.Desired = c.cluster, c.wish
 			saveWorkload(t, s, w)
 		}
 		lines := got(s.Queued(context.Background()))(t)
 		slices.SortFunc(lines, func(a, b request.Line) int { return strings.Compare(a.Cluster, b.Cluster) })
-		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2}, {Cluster: "b", Size: "mig-10gb", Count: 1}}, lines)
+		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2}, {Cluster: "b", Size: "mig-10gb", Count: 1}},
+			lines)
 	},
 	"a list is narrowed by owner, tenants, states and end": func(t *testing.T, s *store.Store) {
 		for i, who := range []struct {
@@ -197,10 +209,14 @@ var workloadCases = cases{
 			want string
 			f    workload.Filter
 		}{
-			{"w-1 w-0", workload.Filter{}}, {"w-2 w-1 w-0", workload.Filter{Ended: true}}, {"w-0", workload.Filter{Owner: "p-ada"}},
-			{"w-2 w-0", workload.Filter{Owner: "p-ada", Ended: true}}, {"", workload.Filter{Tenants: []string{}}}, {"", workload.Filter{Tenants: []string{"speech"}}},
-			{"w-1 w-0", workload.Filter{Tenants: []string{"vision"}, Ended: true}}, {"w-1", workload.Filter{States: []workload.State{workload.Stopped}}},
-			{"w-2", workload.Filter{States: []workload.State{workload.Ended}}}, {"", workload.Filter{Owner: "p-nobody", Tenants: []string{"vision"}}},
+			{"w-1 w-0", workload.Filter{}}, {"w-2 w-1 w-0", workload.Filter{Ended: true}},
+			{"w-0", workload.Filter{Owner: "p-ada"}},
+			{"w-2 w-0", workload.Filter{Owner: "p-ada", Ended: true}}, {"", workload.Filter{Tenants: []string{}}},
+			{"", workload.Filter{Tenants: []string{"speech"}}},
+			{"w-1 w-0", workload.Filter{Tenants: []string{"vision"}, Ended: true}},
+			{"w-1", workload.Filter{States: []workload.State{workload.Stopped}}},
+			{"w-2", workload.Filter{States: []workload.State{workload.Ended}}},
+			{"", workload.Filter{Owner: "p-nobody", Tenants: []string{"vision"}}},
 		} {
 			items, next, err := s.Workloads(context.Background(), c.f)
 			must(t, err)
@@ -262,8 +278,10 @@ var volumeCases = cases{
 		for _, c := range []struct {
 			want string
 			f    workload.VolumeFilter
-		}{{"v-1 v-2", workload.VolumeFilter{}}, {"v-2", workload.VolumeFilter{Owner: "p-eve"}}, {"v-1", workload.VolumeFilter{Tenants: []string{"vision"}}},
-			{"v-1", workload.VolumeFilter{Shared: true}}, {"v-2", workload.VolumeFilter{Cluster: "east"}}, {"", workload.VolumeFilter{Cluster: "east", Shared: true}},
+		}{{"v-1 v-2", workload.VolumeFilter{}}, {"v-2", workload.VolumeFilter{Owner: "p-eve"}},
+			{"v-1", workload.VolumeFilter{Tenants: []string{"vision"}}},
+			{"v-1", workload.VolumeFilter{Shared: true}}, {"v-2", workload.VolumeFilter{Cluster: "east"}},
+			{"", workload.VolumeFilter{Cluster: "east", Shared: true}},
 			{"", workload.VolumeFilter{Tenants: []string{}}}} {
 			items := got(s.Volumes(context.Background(), c.f))(t)
 			equal(t, c.want, idsOf(items, func(v workload.Volume) string { return v.Name }))
@@ -272,8 +290,13 @@ var volumeCases = cases{
 	"who has a volume of the team is told by its claim, until they have ended": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for id, change := range map[string]func(*workload.Workload){
-			"w-1": func(*workload.Workload) {}, "w-2": func(w *workload.Workload) { w.State, w.Desired = workload.Stopped, workload.WantStopped },
-			"w-3": func(w *workload.Workload) { w.State = workload.Ended }, "w-4": func(w *workload.Workload) { w.Mounts[0].Claim = "vision.data2" },
+			"w-1": func(*workload.Workload) {}, "w-2": func(w *workload.Workload) {
+				w.State, w.Desired = workload.Stopped,
+					workload.WantStopped
+			},
+			"w-3": func(w *workload.Workload) { w.State = workload.Ended }, "w-4": func(w *workload.Workload) {
+				w.Mounts[0].Claim = "vision.data2"
+			},
 			"w-5": func(w *workload.Workload) { w.Mounts = nil }, "w-6": func(w *workload.Workload) { w.Tenant = "speech" },
 		} {
 			w := Workload(id)
@@ -283,9 +306,11 @@ var volumeCases = cases{
 		v := Volume("vision.data")
 		equal(t, "w-1 w-2", idsOf(got(s.Mounting(ctx, v))(t), func(w workload.Workload) string { return string(w.ID) }))
 	},
-	"what a cluster says of a claim is kept whole, nothing older replaces it, and it goes with its volume": func(t *testing.T, s *store.Store) {
+	"what a cluster says of a claim is kept whole, nothing older replaces it, and it goes with its volume": func(
+		t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		seen := workload.ClaimState{Phase: workload.ClaimPending, Asked: 20 << 30, Has: 10 << 30, Reason: i18n.T("explain.disk_first"), Detail: "waits", At: later(3)}
+		seen := workload.ClaimState{Phase: workload.ClaimPending, Asked: 20 << 30, Has: 10 << 30,
+			Reason: i18n.T("explain.disk_first"), Detail: "waits", At: later(3)}
 		filled(t, seen)
 		must(t, s.SaveClaim(ctx, "vision.data", seen)) // there is no such volume: nothing happens
 		equal(t, 0, len(got(s.Claims(ctx, "vision.data"))(t)))
@@ -326,7 +351,8 @@ var volumeCases = cases{
 }
 
 func interval(from, until int) *usage.Interval {
-	i := &usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(from)}
+	i := &usage.Interval{Workload: "w-1", Tenant: "vision", Size: "mig-10gb",
+		PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(from)}
 	if until > 0 {
 		i.Until = later(until)
 	}
@@ -337,7 +363,8 @@ var meterCases = cases{
 	"the meter opens once, closes, and opens again": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		w := Workload("w-1")
-		for _, meter := range []*usage.Interval{nil, interval(1, 0), interval(2, 0), nil, interval(1, 10), interval(1, 11), interval(20, 0)} {
+		for _, meter := range []*usage.Interval{nil, interval(1, 0), interval(2, 0), nil, interval(1, 10), interval(1, 11),
+			interval(20, 0)} {
 			must(t, s.SaveObserved(ctx, w, nil, meter))
 			w.Version++
 		}
@@ -345,7 +372,8 @@ var meterCases = cases{
 		equal(t, map[workload.ID]usage.Interval{"w-1": open}, got(s.OpenIntervals(ctx))(t))
 		equal(t, &open, got(s.OpenInterval(ctx, "w-1"))(t))
 		equal(t, nil, got(s.OpenInterval(ctx, "w-2"))(t))
-		equal(t, map[workload.ID][]usage.Interval{"w-1": {closed, open}}, got(s.Intervals(ctx, []workload.ID{"w-1", "w-2"}))(t))
+		equal(t, map[workload.ID][]usage.Interval{"w-1": {closed, open}},
+			got(s.Intervals(ctx, []workload.ID{"w-1", "w-2"}))(t))
 		equal(t, 0, len(got(s.Intervals(ctx, nil))(t)))
 	},
 	"a clock that was set back makes no negative interval": func(t *testing.T, s *store.Store) {

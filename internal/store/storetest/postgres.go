@@ -27,9 +27,10 @@ import (
 // template is the migrated database that each test gets a copy of: copying takes a fraction of migrating.
 const template = "portal_template"
 
-// Postgres gives the address of a fresh, migrated database on a PostgreSQL server that the test program starts from the programs on this machine, once, with a clock
-// of Asia/Kolkata. The database is dropped with the test, the server ends with the program. Without PostgreSQL on the machine the test is skipped. A
-// benchmark's server syncs its disk, a test's does not.
+// Postgres gives the address of a fresh, migrated database on a PostgreSQL server that the test program starts from the
+// programs on this machine, once, with a clock of Asia/Kolkata. The database is dropped with the test, the server ends
+// with the program. Without PostgreSQL on the machine the test is skipped. A benchmark's server syncs its disk, a
+// test's does not.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	s := running(t)
@@ -75,7 +76,8 @@ func running(t testing.TB) *server {
 // programs is the folder with initdb and postgres.
 func programs() (string, bool) {
 	folders := filepath.SplitList(os.Getenv("PATH"))
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin"} {
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin",
+		"/opt/homebrew/opt/postgresql*/bin"} {
 		found, _ := filepath.Glob(pattern)
 		folders = append(folders, found...)
 	}
@@ -130,7 +132,8 @@ func ordinaryUser(folder string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-// script makes the cluster, serves until its input ends, and cleans up after itself, so that no way of ending the tests leaves a server behind.
+// script makes the cluster, serves until its input ends, and cleans up after itself, so that no way of ending the tests
+// leaves a server behind.
 const script = `
 "$1/initdb" -D "$2/data" -U portal -A trust -E UTF8 --locale=C --no-sync >"$2/log" 2>&1 || exit 1
 "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c timezone=Asia/Kolkata -c log_timezone=Asia/Kolkata -c max_connections=300 \
@@ -208,7 +211,8 @@ func (s *server) database(t testing.TB, from string) string {
 		t.Fatalf("copy the template database: %v", err)
 	}
 	t.Cleanup(func() {
-		if _, err := s.admin.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil && !strings.Contains(err.Error(), "does not exist") {
+		if _, err := s.admin.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil &&
+			!strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})

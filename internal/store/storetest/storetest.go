@@ -27,7 +27,10 @@ type cases map[string]func(t *testing.T, s *store.Store)
 
 // Run asks everything of a store. open gives a migrated, empty one that is closed when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
-	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases, identityCases, otherCases, raceCases, textCases, catalogueCases, rulesCases, usageCases, priceCases, demandCases, budgetCases, licenceCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases, backlogCases, startCases, idleCases, adviceCases} {
+	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
+		identityCases, otherCases, raceCases, textCases, catalogueCases, rulesCases, usageCases, priceCases, demandCases,
+		budgetCases, licenceCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
+		backlogCases, startCases, idleCases, adviceCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
 				t.Parallel()
@@ -37,7 +40,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	}
 }
 
-// noon is where time begins in the tests: with microseconds, and written down in a zone that is neither UTC nor the server's.
+// noon is where time begins in the tests: with microseconds, and written down in a zone that is neither UTC nor the
+// server's.
 var noon = time.Date(2026, 3, 29, 12, 0, 0, 123456000, time.FixedZone("NPT", 5*3600+45*60))
 
 // later is noon and so many seconds, in UTC, as a store gives it back.
@@ -48,31 +52,45 @@ func Workload(id string) workload.Workload {
 	user := int64(1000)
 	at := later(0)
 	return workload.Workload{
-		ID: workload.ID(id), Name: "name-of-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace",
-		Size: Size("mig-10gb"), Image: catalog.Image{Name: "torch", Title: "PyTorch", Kind: catalog.Notebook, Reference: "example.org/torch@sha256:00",
-			Command: []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN", Auth: "token", Port: 8888,
-			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user, Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
-		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10, Desired: workload.WantRunning, Generation: 3,
+		ID: workload.ID(id), Name: "name-of-" + id, Kind: catalog.Notebook, Tenant: "vision", Owner: "p-ada",
+		OwnerName: "Ada Lovelace",
+		Size:      Size("mig-10gb"), Image: catalog.Image{Name: "torch", Title: "PyTorch", Kind: catalog.Notebook,
+			Reference: "example.org/torch@sha256:00",
+			Command:   []string{"start"}, Args: []string{"--all"}, Env: map[string]string{"A": "b"}, TokenEnv: "JUPYTER_TOKEN",
+			Auth: "token", Port: 8888,
+			HealthPath: "/api", OpenPath: "/lab", Home: "/home/jovyan", RunAsUser: &user, FSGroup: &user,
+			Tenants: []string{"vision"}, Order: 2, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"}},
+		Cluster: "west", Namespace: "gpu-vision", Volume: "name-of-" + id + "-home", StorageGiB: 10,
+		Desired: workload.WantRunning, Generation: 3,
 		State: workload.Running, Reason: i18n.T("workload.stopped_by", "Name", "Ada", "Why", i18n.T("state.running")),
-		Lease: workload.Lease{From: at, Until: later(3600)}, PlacedAt: later(1), WarnedAt: later(2), Shared: true, Request: "r-1", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-		Observed: workload.Observation{At: later(3), Generation: 3, PodPresent: true, Pod: "pod-0", PodIP: "10.64.0.1", Node: "node-1", Ready: true, Failed: true,
-			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail", Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
+		Lease: workload.Lease{From: at, Until: later(3600)}, PlacedAt: later(1), WarnedAt: later(2), Shared: true,
+		Request: "r-1", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		Observed: workload.Observation{At: later(3), Generation: 3, PodPresent: true, Pod: "pod-0", PodIP: "10.64.0.1",
+			Node: "node-1", Ready: true, Failed: true,
+			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail",
+			Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}}},
-		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"}, Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
+		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
+		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }
 
 // Size is a size with every field set.
 func Size(name string) catalog.Size {
 	return catalog.Size{
-		Name: name, Title: "MIG slice 10 GB", Clusters: []string{"west"}, Technology: catalog.MIG, Isolation: catalog.IsolationHard,
-		Accelerator: catalog.Accelerator{Vendor: "nvidia", Model: "H100 80GB", Profile: "1g.10gb", Resource: "nvidia.com/mig-1g.10gb", Count: 1, MemoryGiB: 9.75, Share: 1.0 / 7},
-		CPU:         "4", Memory: "16Gi", SharedMem: "1Gi",
-		Placement: catalog.Placement{NodeSelector: map[string]string{"a": "b"}, Tolerations: []catalog.Toleration{{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"}},
+		Name: name, Title: "MIG slice 10 GB", Clusters: []string{"west"}, Technology: catalog.MIG,
+		Isolation: catalog.IsolationHard,
+		Accelerator: catalog.Accelerator{Vendor: "nvidia", Model: "H100 80GB", Profile: "1g.10gb",
+			Resource: "nvidia.com/mig-1g.10gb", Count: 1, MemoryGiB: 9.75, Share: 1.0 / 7},
+		CPU: "4", Memory: "16Gi", SharedMem: "1Gi",
+		Placement: catalog.Placement{NodeSelector: map[string]string{"a": "b"},
+			Tolerations:  []catalog.Toleration{{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"}},
 			RuntimeClass: "nvidia", SchedulerName: "kai", PriorityClass: "low", PodAnnotations: map[string]string{"c": "d"}},
-		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicencePool: "rtx", DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
-		Tenants: []string{"vision"}, Order: 1, AutoExtend: true, Preemptible: true, Hidden: true, Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},
+		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicencePool: "rtx",
+		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
+		Tenants: []string{"vision"}, Order: 1, AutoExtend: true, Preemptible: true, Hidden: true,
+		Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},
 	}
 }
 
@@ -80,37 +98,50 @@ func Size(name string) catalog.Size {
 func Request(id string) request.Request {
 	return request.Request{
 		ID: request.ID(id), Kind: request.StartKind, Asker: "p-ada", AskerName: "Ada Lovelace", State: request.Pending,
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "wish-of-" + id, Size: Size("mig-10gb"), Image: Workload("w").Image, Cluster: "west",
+		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "wish-of-" + id, Size: Size("mig-10gb"),
+			Image: Workload("w").Image, Cluster: "west",
 			Lease: catalog.Duration(8 * time.Hour), StorageGiB: 10, Volume: "kept", Reason: "because", Workload: "w-1"},
-		Decision: request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")), Needs: identity.Approver, By: "p-eve",
-			ByName: "Eve", Note: "fine", Since: later(5), Facts: &policy.Facts{Kind: "start", Tenant: "vision", Roles: []string{"developer"}, Hours: 8, Share: 1.0 / 7},
-			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "größe"}}, All: true, After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}},
-			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob", Parties: []identity.Party{{Role: identity.Owner}}, Note: "yes", At: later(6),
+		Decision: request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
+			Needs: identity.Approver, By: "p-eve",
+			ByName: "Eve", Note: "fine", Since: later(5), Facts: &policy.Facts{Kind: "start", Tenant: "vision",
+				Roles: []string{"developer"}, Hours: 8, Share: 1.0 / 7},
+			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "größe"}}, All: true,
+				After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}},
+			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob",
+				Parties: []identity.Party{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
-		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" + id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
+		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" +
+			id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
 	}
 }
 
 // Volume is one with every field set, but for Deleted.
 func Volume(name string) workload.Volume {
-	return workload.Volume{Name: name, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Cluster: "west", Namespace: "gpu-vision", GiB: 10,
-		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3), WarnedFor: 24 * time.Hour, Share: share,
+	return workload.Volume{Name: name, Tenant: "vision", Owner: "p-ada", OwnerName: "Ada Lovelace", Cluster: "west",
+		Namespace: "gpu-vision", GiB: 10,
+		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3),
+		WarnedFor: 24 * time.Hour, Share: share,
 		GoesAt: later(4), Refused: workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
 }
 
-var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true, Note: "All of it."}
+var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,
+	Note: "All of it."}
 
 // Person is one with every field set, but for Disabled.
 func Person(id string) identity.Person {
-	return identity.Person{ID: identity.PersonID(id), Issuer: "https://id.example.org", Subject: "subject-of-" + id, Name: "Ada Lovelace", Email: "ada@example.org",
+	return identity.Person{ID: identity.PersonID(id), Issuer: "https://id.example.org", Subject: "subject-of-" + id,
+		Name: "Ada Lovelace", Email: "ada@example.org",
 		Groups: []string{"vision-devs", "Größe/ß"}, SeenAt: later(0)}
 }
 
 // Event is one with every field set.
 func Event(at int) audit.Event {
-	return audit.Event{At: later(at), Kind: audit.WorkloadStopped, Actor: "p-ada", Name: "Ada Lovelace", Address: "192.0.2.1", Tenant: "vision", Request: "r-1",
-		Workload: "w-1", Volume: "v-1", Rule: "rule", Detail: i18n.T("audit.detail", "Name", "Ada"), Via: identity.ViaToken, Credential: "gpp_abc", CredentialName: "nightly",
-		Behalf: "p-eve", BehalfName: "Eve", Changes: []audit.Change{{Field: "shared", Old: "false", New: "true"}, {Field: "größe", New: "<h100>"}}}
+	return audit.Event{At: later(at), Kind: audit.WorkloadStopped, Actor: "p-ada", Name: "Ada Lovelace",
+		Address: "192.0.2.1", Tenant: "vision", Request: "r-1",
+		Workload: "w-1", Volume: "v-1", Rule: "rule", Detail: i18n.T("audit.detail", "Name", "Ada"), Via: identity.ViaToken,
+		Credential: "gpp_abc", CredentialName: "nightly",
+		Behalf: "p-eve", BehalfName: "Eve", Changes: []audit.Change{{Field: "shared", Old: "false", New: "true"},
+			{Field: "größe", New: "<h100>"}}}
 }
 
 // filled fails when a field of a sample was left zero: then the round trip would prove nothing about it.

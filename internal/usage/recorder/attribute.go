@@ -32,8 +32,9 @@ type holder struct {
 	unclear bool // several lines, or what it held is not on record or not its own
 }
 
-// Attribute says how busy the devices of each line were in a span, from what was seen of pods. A name that stands for more than one line, because two workloads had it or
-// because size or price changed in the span, says nothing: nobody can tell which of them a sample is of.
+// Attribute says how busy the devices of each line were in a span, from what was seen of pods. A name that stands for
+// more than one line, because two workloads had it or because size or price changed in the span, says nothing: nobody
+// can tell which of them a sample is of.
 func Attribute(metered []Metered, seen []gpumetrics.Stretch, s usage.Span) []usage.EngineLine {
 	holders, order := holdersOf(metered, s)
 	for _, stretch := range seen {
@@ -43,7 +44,8 @@ func Attribute(metered []Metered, seen []gpumetrics.Stretch, s usage.Span) []usa
 				continue
 			}
 			measured := stretch.Engine
-			h.line.EngineUse = h.line.Add(usage.EngineUse{Measured: measured, Busy: time.Duration(stretch.EngineMean.Value / 100 * float64(measured)), Idle: min(stretch.Idle, measured)})
+			h.line.EngineUse = h.line.Add(usage.EngineUse{Measured: measured,
+				Busy: time.Duration(stretch.EngineMean.Value / 100 * float64(measured)), Idle: min(stretch.Idle, measured)})
 		}
 	}
 	var lines []usage.EngineLine
@@ -53,7 +55,8 @@ func Attribute(metered []Metered, seen []gpumetrics.Stretch, s usage.Span) []usa
 			continue
 		}
 		n := time.Duration(h.devices)
-		h.line.EngineUse = usage.EngineUse{Measured: h.line.Measured / n, Busy: h.line.Busy / n, Idle: h.line.Idle / n}.Within(h.held)
+		h.line.EngineUse = usage.EngineUse{Measured: h.line.Measured / n, Busy: h.line.Busy / n,
+			Idle: h.line.Idle / n}.Within(h.held)
 		lines = append(lines, h.line)
 	}
 	return lines
@@ -67,7 +70,8 @@ func holdersOf(metered []Metered, s usage.Span) (map[name]*holder, []name) {
 		h := holders[key]
 		if h == nil {
 			devices := m.Size.Devices()
-			h = &holder{line: line, devices: devices, unclear: devices == 0 || m.Size.SharesDevice() || m.Size.Name != m.Interval.Size}
+			h = &holder{line: line, devices: devices, unclear: devices == 0 || m.Size.SharesDevice() ||
+				m.Size.Name != m.Interval.Size}
 			holders[key], order = h, append(order, key)
 		}
 		h.unclear = h.unclear || h.line != line

@@ -1,10 +1,13 @@
-// Package recorder writes down how busy the GPUs of each line of the ledger were, so that a month's statement can say what idle ones cost when the samples are long gone.
+// Package recorder writes down how busy the GPUs of each line of the ledger were, so that a month's statement can say
+// what idle ones cost when the samples are long gone.
 //
-// The way of the data: Recorder asks each cluster's metrics once for each period that is over, an hour, with one call (gpumetrics) -> Attribute finds the line of the ledger that
-// each pod's devices belong to (attribute.go, pure) -> the store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
+// The way of the data: Recorder asks each cluster's metrics once for each period that is over, an hour, with one call
+// (gpumetrics) -> Attribute finds the line of the ledger that each pod's devices belong to (attribute.go, pure) -> the
+// store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
 // where the last one stopped, and of two that run at once only one counts.
 //
-// What cannot be told stays unknown: hours without samples, devices that several pods share, names that two workloads had in one hour.
+// What cannot be told stays unknown: hours without samples, devices that several pods share, names that two workloads
+// had in one hour.
 package recorder
 
 import (
@@ -16,9 +19,11 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Source asks one cluster's metrics how busy the pods of some namespaces were in a stretch of time, with one call. Any error means that nothing is known.
+// Source asks one cluster's metrics how busy the pods of some namespaces were in a stretch of time, with one call. Any
+// error means that nothing is known.
 type Source interface {
-	Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration, below float64) ([]gpumetrics.Stretch, error)
+	Idling(ctx context.Context, namespaces []string, from, until time.Time, step time.Duration,
+		below float64) ([]gpumetrics.Stretch, error)
 }
 
 // Store keeps what was told. Faults: Unavailable when the database is away.
@@ -44,10 +49,12 @@ type Recorder struct{ o Options }
 
 const (
 	usualPeriod = time.Hour
-	// samplesOf is in how many steps a period is looked at, and settledAfter the part of it for which samples may still come: a scrape, and a write to another store, take time.
+	// samplesOf is in how many steps a period is looked at, and settledAfter the part of it for which samples may still
+	// come: a scrape, and a write to another store, take time.
 	samplesOf    = 60
 	settledAfter = 6
-	// reach is how far back is asked after a silence of the portal or of Prometheus; what is older stays unknown. Prometheus keeps 15 days unless told otherwise.
+	// reach is how far back is asked after a silence of the portal or of Prometheus; what is older stays unknown.
+	// Prometheus keeps 15 days unless told otherwise.
 	reach = 7 * 24 * time.Hour
 	// atOnce is how many periods are asked for in one go, so that a long silence is caught up without pressing Prometheus.
 	atOnce = 24
@@ -78,7 +85,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Record asks each cluster for the periods that are over and not recorded. What cannot be had now is asked for again the next time.
+// Record asks each cluster for the periods that are over and not recorded. What cannot be had now is asked for again
+// the next time.
 func (r *Recorder) Record(ctx context.Context) {
 	for cluster, source := range r.o.Sources {
 		if err := r.record(ctx, cluster, source); err != nil && ctx.Err() == nil {
@@ -100,7 +108,8 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 		if !over {
 			return nil
 		}
-		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: span.Until}
+		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark,
+			From: span.From, Until: span.Until}
 		if record.Lines, err = r.ask(ctx, cluster, source, span); err != nil {
 			return err
 		}
@@ -112,7 +121,8 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 	return nil
 }
 
-// skip moves the mark over what nobody held anything in, at one go: a new portal would else be busy with the week before it began for an hour, and tell nothing of today.
+// skip moves the mark over what nobody held anything in, at one go: a new portal would else be busy with the week
+// before it began for an hour, and tell nothing of today.
 func (r *Recorder) skip(ctx context.Context, cluster string, mark time.Time) (time.Time, error) {
 	span, over := r.next(mark)
 	last := r.o.Now().Add(-r.o.Period / settledAfter).Truncate(r.o.Period)
@@ -131,7 +141,8 @@ func (r *Recorder) skip(ctx context.Context, cluster string, mark time.Time) (ti
 	if !last.After(span.Until) {
 		return mark, nil
 	}
-	return last, r.o.Store.RecordEngine(ctx, usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: last})
+	return last, r.o.Store.RecordEngine(ctx, usage.EngineRecord{Cluster: cluster,
+		Month: usage.MonthOf(span.From, r.o.Zone), Before: mark, From: span.From, Until: last})
 }
 
 // next is the period after a mark, cut where a month ends, and whether it is over and settled.

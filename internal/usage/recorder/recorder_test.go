@@ -27,7 +27,8 @@ func card(devices int) catalog.Size {
 }
 
 func metered(id string, size catalog.Size, from, until int) Metered {
-	m := Metered{Interval: usage.Interval{Workload: id, Tenant: "vision", Size: "card", PerHour: price, From: ten.Add(minutes(from))}, Namespace: "gpu-vision", Name: "nb", Kind: catalog.Notebook, Size: size}
+	m := Metered{Interval: usage.Interval{Workload: id, Tenant: "vision", Size: "card", PerHour: price,
+		From: ten.Add(minutes(from))}, Namespace: "gpu-vision", Name: "nb", Kind: catalog.Notebook, Size: size}
 	if until > 0 {
 		m.Until = ten.Add(minutes(until))
 	}
@@ -35,13 +36,15 @@ func metered(id string, size catalog.Size, from, until int) Metered {
 }
 
 func stretch(pod string, mean float64, measured, idle int) gpumetrics.Stretch {
-	return gpumetrics.Stretch{Namespace: "gpu-vision", Pod: pod, EngineMean: gpumetrics.Reading{Value: mean, Unit: gpumetrics.Percent, Source: gpumetrics.Measured}, Engine: minutes(measured), Idle: minutes(idle)}
+	return gpumetrics.Stretch{Namespace: "gpu-vision", Pod: pod, EngineMean: gpumetrics.Reading{Value: mean,
+		Unit: gpumetrics.Percent, Source: gpumetrics.Measured}, Engine: minutes(measured), Idle: minutes(idle)}
 }
 
 func TestAttribute(t *testing.T) {
 	hour := usage.Span{From: ten, Until: ten.Add(time.Hour)}
 	line := func(measured, busy, idle int) []usage.EngineLine {
-		return []usage.EngineLine{{Workload: "w-1", Tenant: "vision", Size: "card", PerHour: price, EngineUse: usage.EngineUse{Measured: minutes(measured), Busy: minutes(busy), Idle: minutes(idle)}}}
+		return []usage.EngineLine{{Workload: "w-1", Tenant: "vision", Size: "card", PerHour: price,
+			EngineUse: usage.EngineUse{Measured: minutes(measured), Busy: minutes(busy), Idle: minutes(idle)}}}
 	}
 	shared := card(1)
 	shared.Technology = catalog.TimeSlicing
@@ -56,17 +59,27 @@ func TestAttribute(t *testing.T) {
 		seen    []gpumetrics.Stretch
 		want    []usage.EngineLine
 	}{
-		"an hour of one card":                               {[]Metered{metered("w-1", card(1), -90, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 6)}, line(60, 30, 6)},
-		"of two cards one is idle":                          {[]Metered{metered("w-1", card(2), -90, 0)}, []gpumetrics.Stretch{stretch("nb-0", 100, 60, 0), stretch("nb-0", 0, 60, 60)}, line(60, 30, 30)},
-		"stopped and resumed within the hour":               {[]Metered{metered("w-1", card(1), 0, 20), metered("w-1", card(1), 40, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 40, 20)}, line(40, 20, 20)},
-		"more samples than time: no more than was held":     {[]Metered{metered("w-1", card(1), 0, 30)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 30)}, line(30, 15, 15)},
-		"other pods are others":                             {[]Metered{metered("w-1", card(1), 0, 0)}, []gpumetrics.Stretch{stretch("nb2-0", 50, 60, 0), stretch("nb-0-0", 50, 60, 0), stretch("nb", 50, 60, 0)}, nil},
-		"nothing was seen":                                  {[]Metered{metered("w-1", card(1), 0, 0)}, nil, nil},
-		"a mark for no value":                               {[]Metered{metered("w-1", card(1), 0, 0)}, []gpumetrics.Stretch{blank}, nil},
-		"a card that others have too":                       {[]Metered{metered("w-1", shared, 0, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
-		"two workloads had the name":                        {[]Metered{metered("w-1", card(1), 0, 20), metered("w-2", card(1), 30, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
-		"the price changed: which of the samples are which": {[]Metered{metered("w-1", card(1), 0, 30), dearer}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
-		"it has another size now":                           {[]Metered{metered("w-1", resized, 0, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+		"an hour of one card": {[]Metered{metered("w-1", card(1), -90, 0)},
+			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 6)}, line(60, 30, 6)},
+		"of two cards one is idle": {[]Metered{metered("w-1", card(2), -90, 0)},
+			[]gpumetrics.Stretch{stretch("nb-0", 100, 60, 0), stretch("nb-0", 0, 60, 60)}, line(60, 30, 30)},
+		"stopped and resumed within the hour": {[]Metered{metered("w-1", card(1), 0, 20),
+			metered("w-1", card(1), 40, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 40, 20)}, line(40, 20, 20)},
+		"more samples than time: no more than was held": {[]Metered{metered("w-1", card(1), 0, 30)},
+			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 30)}, line(30, 15, 15)},
+		"other pods are others": {[]Metered{metered("w-1", card(1), 0, 0)},
+			[]gpumetrics.Stretch{stretch("nb2-0", 50, 60, 0), stretch("nb-0-0", 50, 60, 0), stretch("nb", 50, 60, 0)}, nil},
+		"nothing was seen": {[]Metered{metered("w-1", card(1), 0, 0)}, nil, nil},
+		"a mark for no value": {[]Metered{metered("w-1", card(1), 0, 0)},
+			[]gpumetrics.Stretch{blank}, nil},
+		"a card that others have too": {[]Metered{metered("w-1", shared, 0, 0)},
+			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+		"two workloads had the name": {[]Metered{metered("w-1", card(1), 0, 20),
+			metered("w-2", card(1), 30, 0)}, []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+		"the price changed: which of the samples are which": {[]Metered{metered("w-1", card(1), 0, 30), dearer},
+			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
+		"it has another size now": {[]Metered{metered("w-1", resized, 0, 0)},
+			[]gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,17 +114,20 @@ func (s *site) RecordEngine(_ context.Context, r usage.EngineRecord) error {
 	return nil
 }
 
-func (s *site) Idling(_ context.Context, _ []string, from, until time.Time, step time.Duration, below float64) ([]gpumetrics.Stretch, error) {
+func (s *site) Idling(_ context.Context, _ []string, from, until time.Time, step time.Duration,
+	below float64) ([]gpumetrics.Stretch, error) {
 	s.asked = append(s.asked, fmt.Sprintf("%s + %s by %s below %g", from.Format("02 15:04"), until.Sub(from), step, below))
 	return []gpumetrics.Stretch{stretch("nb-0", 50, 60, 0)}, s.down
 }
 
 func (s *site) recorder(zone *time.Location) *Recorder {
-	return New(Options{Sources: map[string]Source{"west": s}, Store: s, Namespaces: func() []string { return []string{"gpu-vision"} }, Zone: zone, Now: func() time.Time { return s.now }})
+	return New(Options{Sources: map[string]Source{"west": s}, Store: s,
+		Namespaces: func() []string { return []string{"gpu-vision"} }, Zone: zone, Now: func() time.Time { return s.now }})
 }
 
 func TestRecord(t *testing.T) {
-	s := &site{now: ten.Add(5 * time.Minute), mark: ten.Add(-time.Hour), metered: []Metered{metered("w-1", card(1), -2000, 0)}}
+	s := &site{now: ten.Add(5 * time.Minute), mark: ten.Add(-time.Hour),
+		metered: []Metered{metered("w-1", card(1), -2000, 0)}}
 	r := s.recorder(time.UTC)
 	want := func(asked ...string) {
 		t.Helper()
@@ -158,11 +174,13 @@ func TestRecordAfterALongSilence(t *testing.T) {
 	}
 }
 
-// TestRecordSkipsWhatNobodyHeld: of a portal that has just begun, today is told at once and not after the week before it; what was held is not skipped.
+// TestRecordSkipsWhatNobodyHeld: of a portal that has just begun, today is told at once and not after the week before
+// it; what was held is not skipped.
 func TestRecordSkipsWhatNobodyHeld(t *testing.T) {
 	s := &site{now: ten.Add(10 * time.Minute), metered: []Metered{metered("w-1", card(1), -90, 0)}}
 	s.recorder(time.UTC).Record(t.Context())
-	if diff := cmp.Diff([]string{"20 08:00 + 1h0m0s by 1m0s below 5", "20 09:00 + 1h0m0s by 1m0s below 5"}, s.asked); diff != "" || !s.mark.Equal(ten) {
+	if diff := cmp.Diff([]string{"20 08:00 + 1h0m0s by 1m0s below 5", "20 09:00 + 1h0m0s by 1m0s below 5"},
+		s.asked); diff != "" || !s.mark.Equal(ten) {
 		t.Errorf("up to %s (-want +got):\n%s", s.mark, diff)
 	}
 	empty := &site{now: ten.Add(10 * time.Minute)}
@@ -176,9 +194,11 @@ func TestRecordSkipsWhatNobodyHeld(t *testing.T) {
 func TestRecordCutsMonths(t *testing.T) {
 	zone := time.FixedZone("NPT", 5*3600+45*60)
 	begin := usage.Month{Year: 2026, Month: time.December}.Span(zone).From
-	s := &site{now: begin.Add(3 * time.Hour), mark: begin.Truncate(time.Hour), metered: []Metered{metered("w-1", card(1), 0, 0)}}
+	s := &site{now: begin.Add(3 * time.Hour), mark: begin.Truncate(time.Hour),
+		metered: []Metered{metered("w-1", card(1), 0, 0)}}
 	s.recorder(zone).Record(t.Context())
-	if len(s.records) < 2 || !s.records[0].Until.Equal(begin) || s.records[0].Month.String() != "2026-11" || s.records[1].Month.String() != "2026-12" || !s.records[1].From.Equal(begin) {
+	if len(s.records) < 2 || !s.records[0].Until.Equal(begin) || s.records[0].Month.String() != "2026-11" ||
+		s.records[1].Month.String() != "2026-12" || !s.records[1].From.Equal(begin) {
 		t.Errorf("want a cut at %s, got %+v", begin, s.records)
 	}
 }

@@ -51,7 +51,8 @@ func (p *Earlier) Holders(context.Context) ([]forecast.Held, error) {
 	var list []forecast.Held
 	for _, w := range p.Works {
 		if w.Holds() && w.State != workload.Ended {
-			list = append(list, forecast.Held{Workload: w.ID, Tenant: w.Tenant, Cluster: w.Cluster, Size: w.Size, Pool: w.Size.LicencePool, Seats: w.LicenceSeats,
+			list = append(list, forecast.Held{Workload: w.ID, Tenant: w.Tenant, Cluster: w.Cluster, Size: w.Size,
+				Pool: w.Size.LicencePool, Seats: w.LicenceSeats,
 				Until: w.Lease.Until, Queued: w.State == workload.Queued, Told: w.CreatedAt})
 		}
 	}

@@ -37,20 +37,26 @@ func (f *Fleet) Charges(_ context.Context, s usage.Span) (list []usage.Charge, _
 	return list, nil
 }
 
-// Counted fills three weeks of a fleet of two models: busier from day to day, with a day on which nobody looked, and a card that is ill. What was held is charged, but for an hour in which a
-// workload went while the cluster was away; while nobody looked, it was charged all the same.
+// Counted fills three weeks of a fleet of two models: busier from day to day, with a day on which nobody looked, and a
+// card that is ill. What was held is charged, but for an hour in which a workload went while the cluster was away;
+// while nobody looked, it was charged all the same.
 func (f *Fleet) Counted() {
 	f.Metered = map[string][]usage.Interval{}
 	for n := range int64(21) {
 		day := Now.AddDate(0, 0, int(n)-20).Format(time.DateOnly)
-		h100 := usage.FleetTime{Physical: usage.CardHours(16 * 24), Ours: usage.CardHours(90 + 9*n), Others: usage.CardHours(24), Broken: usage.CardHours(24), Free: usage.CardHours(16*24 - 138 - 9*n)}
-		l40 := usage.FleetTime{Physical: usage.CardHours(4 * 24), Ours: usage.CardHours(3 * n), Free: usage.CardHours(72 - 3*n)} // one card is offered by nobody
+		h100 := usage.FleetTime{Physical: usage.CardHours(16 * 24), Ours: usage.CardHours(90 + 9*n),
+			Others: usage.CardHours(24), Broken: usage.CardHours(24), Free: usage.CardHours(16*24 - 138 - 9*n)}
+		// one card is offered by nobody
+		l40 := usage.FleetTime{Physical: usage.CardHours(4 * 24), Ours: usage.CardHours(3 * n),
+			Free: usage.CardHours(72 - 3*n)}
 		if n == 9 {
-			h100, l40 = usage.FleetTime{Physical: h100.Physical, Unknown: h100.Physical}, usage.FleetTime{Physical: l40.Physical, Unknown: l40.Physical}
+			h100, l40 = usage.FleetTime{Physical: h100.Physical, Unknown: h100.Physical}, usage.FleetTime{Physical: l40.Physical,
+				Unknown: l40.Physical}
 		}
 		begin := time.Date(Now.Year(), Now.Month(), Now.Day()+int(n)-20, 0, 0, 0, 0, time.UTC)
 		hold := func(cluster string, hours int64) {
-			f.Metered[cluster] = append(f.Metered[cluster], usage.Interval{Parts: hours * usage.Parts / 4, From: begin.Add(8 * time.Hour), Until: begin.Add(12 * time.Hour)})
+			f.Metered[cluster] = append(f.Metered[cluster], usage.Interval{Parts: hours * usage.Parts / 4,
+				From: begin.Add(8 * time.Hour), Until: begin.Add(12 * time.Hour)})
 		}
 		hold("west", 90+9*n)
 		hold("east", 3*n)
@@ -58,6 +64,7 @@ func (f *Fleet) Counted() {
 			gone := &f.Metered["west"][len(f.Metered["west"])-1]
 			gone.Until, gone.UnknownUntil = gone.Until.Add(-time.Hour), gone.Until
 		}
-		f.Days = append(f.Days, usage.FleetDay{Day: day, Cluster: "west", Model: "NVIDIA-H100-80GB-HBM3", FleetTime: h100}, usage.FleetDay{Day: day, Cluster: "east", Model: "NVIDIA-L40S", FleetTime: l40})
+		f.Days = append(f.Days, usage.FleetDay{Day: day, Cluster: "west", Model: "NVIDIA-H100-80GB-HBM3", FleetTime: h100},
+			usage.FleetDay{Day: day, Cluster: "east", Model: "NVIDIA-L40S", FleetTime: l40})
 	}
 }

@@ -8,26 +8,33 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 )
 
-// works fills in what the devices of the fleet do: slices at work and idle ones, a whole card, a guest that is idle, a free card, and one that nobody measures.
-// gpu-05 and gpu-06 have no metrics at all.
+// works fills in what the devices of the fleet do: slices at work and idle ones, a whole card, a guest that is idle, a
+// free card, and one that nobody measures. gpu-05 and gpu-06 have no metrics at all.
 func (w *World) works() {
 	at := Now.Add(-4 * time.Second)
 	cell := func(use, gib, of float64, pods ...gpumetrics.Pod) gpumetrics.Cell {
-		return gpumetrics.Cell{Part: 1, Engine: known(use, gpumetrics.Percent), Memory: known(gib*1024, gpumetrics.MiB), Total: known(of*1024, gpumetrics.MiB), Pods: pods}
+		return gpumetrics.Cell{Part: 1, Engine: known(use, gpumetrics.Percent), Memory: known(gib*1024, gpumetrics.MiB),
+			Total: known(of*1024, gpumetrics.MiB), Pods: pods}
 	}
 	slice := func(i int, c gpumetrics.Cell) gpumetrics.Cell {
 		c.Instance, c.Profile, c.Part = fmt.Sprint(7+i), "1g.10gb", 1.0/7
 		return c
 	}
 	cut := gpumetrics.CardUse{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{
-		slice(0, cell(63, 7.1, 10, gpumetrics.Pod{Namespace: "gpu-vision", Name: "train-resnet-0"})), slice(1, cell(2, 0.4, 10, gpumetrics.Pod{Namespace: "batch", Name: "job-7"})),
+		slice(0, cell(63, 7.1, 10, gpumetrics.Pod{Namespace: "gpu-vision", Name: "train-resnet-0"})),
+		slice(1, cell(2, 0.4, 10, gpumetrics.Pod{Namespace: "batch", Name: "job-7"})),
 		slice(2, cell(0, 0, 10)), slice(3, cell(31, 2, 10, gpumetrics.Pod{Namespace: "batch", Name: "job-8"}))}}
-	blank := gpumetrics.Cell{Part: 1, Engine: gpumetrics.Reading{Unit: gpumetrics.Percent, Why: gpumetrics.TooOld, At: Now.Add(-9 * time.Minute)}, Pods: []gpumetrics.Pod{{Namespace: "gpu-speech", Name: "asr-train-0"}}}
+	blank := gpumetrics.Cell{Part: 1, Engine: gpumetrics.Reading{Unit: gpumetrics.Percent, Why: gpumetrics.TooOld,
+		At: Now.Add(-9 * time.Minute)}, Pods: []gpumetrics.Pod{{Namespace: "gpu-speech", Name: "asr-train-0"}}}
 	w.Fleets = map[string]*gpumetrics.Fleet{"local": {At: at, Nodes: []gpumetrics.Node{
-		{Name: "gpu-01", Cards: []gpumetrics.CardUse{cut, {UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{cell(0, 0, 80)}}}},
-		{Name: "gpu-02", Cards: []gpumetrics.CardUse{{UUID: "GPU-3", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{cell(88, 61, 80, gpumetrics.Pod{Namespace: "gpu-vision", Name: "llm-chat-0"})}}}},
-		{Name: "gpu-03", Cards: []gpumetrics.CardUse{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3", Cells: []gpumetrics.Cell{blank}}}},
-		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q", Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
+		{Name: "gpu-01", Cards: []gpumetrics.CardUse{cut, {UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3",
+			Cells: []gpumetrics.Cell{cell(0, 0, 80)}}}},
+		{Name: "gpu-02", Cards: []gpumetrics.CardUse{{UUID: "GPU-3", Model: "NVIDIA H100 80GB HBM3",
+			Cells: []gpumetrics.Cell{cell(88, 61, 80, gpumetrics.Pod{Namespace: "gpu-vision", Name: "llm-chat-0"})}}}},
+		{Name: "gpu-03", Cards: []gpumetrics.CardUse{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3",
+			Cells: []gpumetrics.Cell{blank}}}},
+		{Name: "gpu-04", Cards: []gpumetrics.CardUse{{UUID: "GPU-4", Model: "NVIDIA A40-12Q",
+			Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
 	}}}
 	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), gpumetrics.PodsOf("llm-chat"): {At: Now}}
 	w.Used = gpumetrics.NewUses(at, map[gpumetrics.Pod]gpumetrics.Use{
@@ -37,7 +44,8 @@ func (w *World) works() {
 	})
 }
 
-// Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an error.
+// Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an
+// error.
 func Past() gpumetrics.Ranges {
 	span := gpumetrics.SpanOf("1h")
 	r := gpumetrics.Ranges{At: Now.Add(-5 * time.Second), Span: span, Devices: 1}
@@ -74,6 +82,7 @@ func Past() gpumetrics.Ranges {
 		}
 		r.Lines = append(r.Lines, line)
 	}
-	r.Lines = append(r.Lines, gpumetrics.Line{Name: "tensor", Unit: gpumetrics.Percent, Points: make([]gpumetrics.Point, n)})
+	r.Lines = append(r.Lines, gpumetrics.Line{Name: "tensor", Unit: gpumetrics.Percent,
+		Points: make([]gpumetrics.Point, n)})
 	return r
 }

@@ -22,9 +22,10 @@ type Idle struct {
 	Set   idle.Revision
 	Marks map[workload.ID]idle.Mark
 	Looks map[string]time.Time
-	Did   func(until time.Time) float64 // what Prometheus tells of everything that runs: the highest use of a stretch; nil: nothing
-	Away  bool                          // it does not answer
-	Saved int                           // how often anything was written
+	// what Prometheus tells of everything that runs: the highest use of a stretch; nil: nothing
+	Did   func(until time.Time) float64
+	Away  bool // it does not answer
+	Saved int  // how often anything was written
 }
 
 func newIdle(s *Store) *Idle {
@@ -106,7 +107,8 @@ type idleSource struct{ *Idle }
 func (s idleSource) Clock(context.Context) (time.Time, error) { return Now, nil }
 
 // Works tells of everything that runs.
-func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, slot, _ time.Duration) ([]gpumetrics.Work, error) {
+func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, slot,
+	_ time.Duration) ([]gpumetrics.Work, error) {
 	if s.Away || s.Did == nil {
 		return nil, fault.New(fault.Unavailable, i18n.T("gpumetrics.unavailable"))
 	}
@@ -117,7 +119,8 @@ func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, 
 		one := gpumetrics.Work{Namespace: w.Namespace, Pod: w.Name + "-0", UUID: "GPU-" + w.Name}
 		for end := from.Add(slot); !end.After(until); end = end.Add(slot) {
 			if w.PlacedAt.Before(end) {
-				one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: slot, High: gpumetrics.Reading{Value: s.Did(end), Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: end}})
+				one.Slots = append(one.Slots, gpumetrics.WorkSlot{Until: end, Known: slot,
+					High: gpumetrics.Reading{Value: s.Did(end), Unit: gpumetrics.Percent, Source: gpumetrics.Measured, At: end}})
 			}
 		}
 		list = append(list, one)
@@ -127,7 +130,9 @@ func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, 
 
 // EndsWhenIdle has what nobody uses stopped after a time, for everybody.
 func (w *World) EndsWhenIdle(after time.Duration) {
-	w.Idle.Set = idle.Revision{Version: 1, Name: "Pat", At: Now.Add(-48 * time.Hour), Settings: idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(after), Below: idle.UsualBelow, Keep: catalog.Duration(8 * time.Hour)}}}
+	w.Idle.Set = idle.Revision{Version: 1, Name: "Pat", At: Now.Add(-48 * time.Hour),
+		Settings: idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(after), Below: idle.UsualBelow,
+			Keep: catalog.Duration(8 * time.Hour)}}}
 }
 
 // IsIdle says since when a workload's GPU does nothing, and when its owner was warned; zero for not.
@@ -143,14 +148,18 @@ func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
 }
 
 // idleTried is a form that stops sooner.
-var idleTried = url.Values{"base": {"1"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"}, "keep-0": {"8h"}, "for-1": {"teams.vision"}, "action-1": {"warn"}, "after-1": {"2h"}, "below-1": {"10"}, "keep-1": {""}}
+var idleTried = url.Values{"base": {"1"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"},
+	"keep-0": {"8h"}, "for-1": {"teams.vision"}, "action-1": {"warn"}, "after-1": {"2h"}, "below-1": {"10"},
+	"keep-1": {""}}
 
 // idling is a world in which one workload is idle and its owner was told, and another one is kept.
 func idling() *World {
 	w := Busy()
 	w.EndsWhenIdle(6 * time.Hour)
 	w.IsIdle("w-train-resnet", Now.Add(-5*time.Hour-10*time.Minute), Now.Add(-8*time.Minute))
-	w.Warned("w-train-resnet", audit.WorkloadIdle, Now.Add(-8*time.Minute), notify.Delivery{ID: "n-1", Kind: notify.Idle, Person: Anna.ID, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1, UpdatedAt: Now.Add(-7 * time.Minute)})
+	w.Warned("w-train-resnet", audit.WorkloadIdle, Now.Add(-8*time.Minute), notify.Delivery{ID: "n-1", Kind: notify.Idle,
+		Person: Anna.ID, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1,
+		UpdatedAt: Now.Add(-7 * time.Minute)})
 	w.Idle.Did = func(time.Time) float64 { return 1.2 }
 	return w
 }

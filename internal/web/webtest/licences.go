@@ -38,7 +38,8 @@ func (l *Licences) Entitlements(context.Context) ([]license.Entitlement, error) 
 }
 
 // SaveEntitlements keeps all or none.
-func (l *Licences) SaveEntitlements(_ context.Context, list []license.Entitlement, check func([]license.Entitlement) error, _ ...audit.Event) error {
+func (l *Licences) SaveEntitlements(_ context.Context, list []license.Entitlement,
+	check func([]license.Entitlement) error, _ ...audit.Event) error {
 	if err := check(l.Entered); err != nil {
 		return err
 	}
@@ -81,7 +82,8 @@ func (l *Licences) Takings(context.Context) ([]license.Taking, error) {
 	var list []license.Taking
 	for _, w := range l.store.Works {
 		if w.Size.LicencePool != "" && w.Holds() {
-			list = append(list, license.Taking{Pool: w.Size.LicencePool, Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant, Node: w.Observed.Node, Seats: max(1, w.LicenceSeats), Since: w.CreatedAt})
+			list = append(list, license.Taking{Pool: w.Size.LicencePool, Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant,
+				Node: w.Observed.Node, Seats: max(1, w.LicenceSeats), Since: w.CreatedAt})
 		}
 	}
 	return list, nil

@@ -15,22 +15,28 @@ func Troubled() *World {
 		Status: gpumetrics.Status{Since: Now.Add(-4 * time.Minute), Err: errors.New("ask Prometheus: connection refused")},
 		Cards:  8, Slices: 14, Pods: 9, Rows: 1234, Bytes: 3 << 20, Took: 41 * time.Millisecond,
 		Series: []gpumetrics.SeriesReport{
-			{Name: "engine", Title: i18n.T("gpumetrics.series.engine"), Found: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE"}, Devices: 20, Expected: 22, Odd: 2},
+			{Name: "engine", Title: i18n.T("gpumetrics.series.engine"), Found: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE"},
+				Devices: 20, Expected: 22, Odd: 2},
 			{Name: "power", Title: i18n.T("gpumetrics.series.power"), Expected: 8},
 		},
 		Views: []gpumetrics.ViewReport{
 			{Name: "work", Title: i18n.T("gpumetrics.view.work"), State: gpumetrics.Partly, Missing: []string{"engine"}},
 			{Name: "memory", Title: i18n.T("gpumetrics.view.memory"), State: gpumetrics.Whole},
-			{Name: "card", Title: i18n.T("gpumetrics.view.card"), State: gpumetrics.Nothing, Missing: []string{"power", "temperature"}},
+			{Name: "card", Title: i18n.T("gpumetrics.view.card"), State: gpumetrics.Nothing,
+				Missing: []string{"power", "temperature"}},
 			{Name: "licences", Title: i18n.T("gpumetrics.view.licences"), State: gpumetrics.Idle},
 		},
 		Findings: []gpumetrics.Finding{
-			{ID: "odd", Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.finding.odd", "Number", 2), Todo: i18n.T("gpumetrics.finding_todo.odd")},
+			{ID: "odd", Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.finding.odd", "Number", 2),
+				Todo: i18n.T("gpumetrics.finding_todo.odd")},
 			{ID: "exported", Severity: gpumetrics.Info, What: i18n.T("gpumetrics.finding.exported")},
 		},
 		Health: []gpumetrics.Card{
-			{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01", At: Now, Troubles: []gpumetrics.Trouble{
-				{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_since", "Code", 79, "Class", i18n.T("gpumetrics.xid.bus"), "Time", Now.Add(-3*time.Hour).UTC().Format("2006-01-02 15:04")), Todo: i18n.T("gpumetrics.todo.bus")}}},
+			{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA H100 80GB HBM3", Node: "gpu-01", At: Now,
+				Troubles: []gpumetrics.Trouble{
+					{Severity: gpumetrics.Danger, What: i18n.T("gpumetrics.xid_since", "Code", 79, "Class",
+						i18n.T("gpumetrics.xid.bus"), "Time", Now.Add(-3*time.Hour).UTC().Format("2006-01-02 15:04")),
+						Todo: i18n.T("gpumetrics.todo.bus")}}},
 			{UUID: "GPU-well", Model: "NVIDIA L4", Node: "gpu-02", At: Now},
 		},
 	}}

@@ -57,7 +57,10 @@ func (n *Notices) SaveDelivery(_ context.Context, d notify.Delivery) error {
 
 // RetryDelivery makes a failed one due.
 func (n *Notices) RetryDelivery(ctx context.Context, id string, _ time.Time, event audit.Event) error {
-	i := slices.IndexFunc(n.Sent, func(d notify.Delivery) bool { return d.ID == id && d.State == notify.GaveUp && d.Kind != notify.Test })
+	i := slices.IndexFunc(n.Sent, func(d notify.Delivery) bool {
+		return d.ID == id && d.State == notify.GaveUp &&
+			d.Kind != notify.Test
+	})
 	if i < 0 {
 		return fault.New(fault.NotFound, i18n.T("notify.not_failed"))
 	}
@@ -66,7 +69,8 @@ func (n *Notices) RetryDelivery(ctx context.Context, id string, _ time.Time, eve
 }
 
 // Deliveries are those in a state, newest first.
-func (n *Notices) Deliveries(_ context.Context, state notify.State, _ string, _ int) ([]notify.Delivery, string, error) {
+func (n *Notices) Deliveries(_ context.Context, state notify.State, _ string,
+	_ int) ([]notify.Delivery, string, error) {
 	var list []notify.Delivery
 	for _, d := range slices.Backward(n.Sent) {
 		if state == "" || d.State == state {
@@ -116,17 +120,24 @@ func newNotices(w *World, now func() time.Time) (*Notices, *notify.Service) {
 	}
 	n := &Notices{Chosen: map[identity.PersonID]notify.Preferences{}, world: w}
 	same := func(_, text string) (string, error) { return text, nil }
-	return n, notify.New(notify.Options{Store: n, Actor: w.Site.Directory.Actor, Words: words, URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same})
+	return n, notify.New(notify.Options{Store: n, Actor: w.Site.Directory.Actor, Words: words,
+		URL: "http://localhost:8080", Language: "en", Now: now, NewID: w.newID, Seal: same, Open: same})
 }
 
 // noticed is a world where somebody chose, a team hears too, and a message did not get through.
 func noticed() *World {
 	w := Busy()
-	w.Notices.Chosen[Anna.ID] = notify.Preferences{Language: "ko", Channels: map[notify.Kind][]notify.Channel{notify.Ready: {notify.Mail, notify.Webhook}}}
-	w.Notices.Entered = []notify.Address{{ID: "na-1", Channel: notify.Webhook, Person: Dora.ID, Host: "hooks.example.org", CreatedAt: Now},
-		{ID: "na-2", Channel: notify.Chat, Person: Anna.ID, Tenant: "vision", Host: "mattermost: chat.example.org", Kinds: []notify.Kind{notify.Waiting, notify.Failed}, CreatedAt: Now}}
-	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Decided, Name: Anna.Name, Channel: notify.Mail, State: notify.Sent, Attempts: 1, CreatedAt: Now.Add(-time.Hour)},
-		{ID: "n-2", Kind: notify.Lease, Name: Anna.Name, Channel: notify.Webhook, State: notify.Due, Attempts: 2, Problem: i18n.T("notify.failed.status_ill", "Code", 503), CreatedAt: Now.Add(-2 * time.Minute)},
-		{ID: "n-3", Kind: notify.Waiting, Name: Dora.Name, Channel: notify.Mail, State: notify.GaveUp, Attempts: 8, Problem: i18n.T("notify.failed.mailbox"), Error: "550 5.1.1 no such user here", CreatedAt: Now.Add(-time.Minute)}}
+	w.Notices.Chosen[Anna.ID] = notify.Preferences{Language: "ko",
+		Channels: map[notify.Kind][]notify.Channel{notify.Ready: {notify.Mail, notify.Webhook}}}
+	w.Notices.Entered = []notify.Address{{ID: "na-1", Channel: notify.Webhook, Person: Dora.ID, Host: "hooks.example.org",
+		CreatedAt: Now},
+		{ID: "na-2", Channel: notify.Chat, Person: Anna.ID, Tenant: "vision", Host: "mattermost: chat.example.org",
+			Kinds: []notify.Kind{notify.Waiting, notify.Failed}, CreatedAt: Now}}
+	w.Notices.Sent = []notify.Delivery{{ID: "n-1", Kind: notify.Decided, Name: Anna.Name, Channel: notify.Mail,
+		State: notify.Sent, Attempts: 1, CreatedAt: Now.Add(-time.Hour)},
+		{ID: "n-2", Kind: notify.Lease, Name: Anna.Name, Channel: notify.Webhook, State: notify.Due, Attempts: 2,
+			Problem: i18n.T("notify.failed.status_ill", "Code", 503), CreatedAt: Now.Add(-2 * time.Minute)},
+		{ID: "n-3", Kind: notify.Waiting, Name: Dora.Name, Channel: notify.Mail, State: notify.GaveUp, Attempts: 8,
+			Problem: i18n.T("notify.failed.mailbox"), Error: "550 5.1.1 no such user here", CreatedAt: Now.Add(-time.Minute)}}
 	return w
 }

@@ -20,22 +20,32 @@ func Busy() *World {
 	w := Empty()
 	w.fleet()
 	w.Add(w.Workload("train-resnet", Anna, "mig-1g.10gb").Running("gpu-01", 3*time.Hour, 5*time.Hour).Volume(50))
-	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute, 38*time.Minute).Shared().Ending())
-	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size", "H100 80 GB", "Count", 2)))
+	w.Add(w.Workload("llm-chat", Anna, "mig-3g.40gb").Endpoint().Running("gpu-02", 23*time.Hour+22*time.Minute,
+		38*time.Minute).Shared().Ending())
+	w.Add(w.Workload("sweep-lr", Anna, "h100").Queued("", 12*time.Minute).Because(i18n.T("explain.in_use", "Size",
+		"H100 80 GB", "Count", 2)))
 	w.Earlier.Usual("h100", 20*time.Second, 25*time.Second, 25*time.Second, 40*time.Second, 95*time.Second)
-	w.Earlier.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second, 14*time.Second, 40*time.Second)
-	w.Earlier.Decided = []time.Duration{10 * time.Minute, 20 * time.Minute, 25 * time.Minute, 40 * time.Minute, 3 * time.Hour}
-	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour), Until: Now.Add(6 * time.Hour)}).Volume(10))
-	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose another image."))
+	w.Earlier.Usual("mig-1g.10gb", 9*time.Second, 11*time.Second, 12*time.Second, 12*time.Second, 12*time.Second,
+		14*time.Second, 40*time.Second)
+	w.Earlier.Decided = []time.Duration{10 * time.Minute, 20 * time.Minute, 25 * time.Minute, 40 * time.Minute,
+		3 * time.Hour}
+	w.Add(w.Workload("old-notes", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-2 * time.Hour),
+		Until: Now.Add(6 * time.Hour)}).Volume(10))
+	w.Add(w.Workload("vlm-test", Anna, "gpu-shared").Failed("The image needs a newer driver than the node has. Choose " +
+		"another image."))
 	w.Add(w.Workload("render-farm", Ben, "vgpu-12q").Running("gpu-04", 30*time.Minute, 7*time.Hour+30*time.Minute))
 	w.Add(w.Workload("asr-train", Olaf, "h100").Running("gpu-03", time.Hour, 3*time.Hour))
-	w.Ask("r-anna1", Anna, "vision", "h100", "4h", "Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
+	w.Ask("r-anna1", Anna, "vision", "h100", "4h",
+		"Fine-tuning the detector on the new street scenes; a slice runs out of memory.", 12*time.Minute)
 	w.Ask("r-olaf1", Olaf, "speech", "h100", "2h", "Comparing two decoders for the demo on Friday.", 50*time.Minute)
 	w.Decided("r-anna0", Anna, "h100", request.Rejected, "Try the 40 GB slice first, please: it was free all week.")
 	w.Decided("r-anna2", Anna, "h100", request.Approved, "For the deadline.")
-	w.Vols["datasets-kept"] = workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID, OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 200, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+	w.Vols["datasets-kept"] = workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID,
+		OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 200, CreatedAt: Now.Add(-40 * 24 * time.Hour),
 		UnusedFrom: Now.Add(-24 * 24 * time.Hour), WarnedAt: Now.Add(-24 * time.Hour), WarnedFor: 7 * 24 * time.Hour}
-	w.TokenList = []identity.Token{{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID, CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour), LastUsedAt: Now.Add(-9 * time.Hour)}}
+	w.TokenList = []identity.Token{{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
+		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
+		LastUsedAt: Now.Add(-9 * time.Hour)}}
 	return w
 }
 
@@ -54,8 +64,10 @@ func (w *World) Workload(name string, owner identity.Person, size string) *Work 
 	image, _ := w.Site.Catalog.Image("jupyterlab")
 	team := w.Actor(owner).TenantNames()[0]
 	return &Work{world: w, Workload: workload.Workload{
-		ID: workload.ID("w-" + name), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: owner.ID, OwnerName: owner.Name, Size: s, Image: image, Cluster: "local", Namespace: "gpu-" + team,
-		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Request: "r-" + name, CreatedAt: Now.Add(-time.Hour), Lease: workload.Lease{From: Now, Until: Now.Add(8 * time.Hour)}, Version: 1}}
+		ID: workload.ID("w-" + name), Name: name, Kind: catalog.Notebook, Tenant: team, Owner: owner.ID,
+		OwnerName: owner.Name, Size: s, Image: image, Cluster: "local", Namespace: "gpu-" + team,
+		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Request: "r-" + name,
+		CreatedAt: Now.Add(-time.Hour), Lease: workload.Lease{From: Now, Until: Now.Add(8 * time.Hour)}, Version: 1}}
 }
 
 // Endpoint makes it one.
@@ -74,12 +86,16 @@ func (b *Work) Endpoint() *Work {
 func (b *Work) Running(node string, since, left time.Duration) *Work {
 	b.State, b.CreatedAt, b.PlacedAt = workload.Running, Now.Add(-since-time.Minute), Now.Add(-since)
 	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(left)}
-	b.Observed = workload.Observation{At: Now.Add(-3 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0", PodIP: "10.64.0.9", Node: node, Ready: true,
-		Activity: &workload.Activity{At: Now, LastActivity: Now.Add(-2 * time.Minute), Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: Now.Add(-time.Minute), Connections: 1}, {Name: "python3", State: "idle", LastActivity: Now.Add(-40 * time.Minute)}}}}
+	b.Observed = workload.Observation{At: Now.Add(-3 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0",
+		PodIP: "10.64.0.9", Node: node, Ready: true,
+		Activity: &workload.Activity{At: Now, LastActivity: Now.Add(-2 * time.Minute),
+			Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: Now.Add(-time.Minute), Connections: 1},
+				{Name: "python3", State: "idle", LastActivity: Now.Add(-40 * time.Minute)}}}}
 	if b.Kind == catalog.Endpoint {
 		b.Observed.Activity = nil
 	}
-	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name, PerHour: b.Size.PricePerHour, From: Now.Add(-since)}}
+	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
+		PerHour: b.Size.PricePerHour, From: Now.Add(-since)}}
 	if b.Size.Devices() > 0 {
 		b.world.Readings[b.Observed.Pod] = reading(node, b.Size)
 	}
@@ -92,16 +108,20 @@ func known(v float64, unit gpumetrics.Unit) gpumetrics.Reading {
 
 // reading is a device that works in waves; the hour has a gap in it.
 func reading(node string, size catalog.Size) Reading {
-	engine, memory, power := known(63, gpumetrics.Percent), known(size.Accelerator.MemoryGiB*1024*0.71, gpumetrics.MiB), known(312, gpumetrics.Watt)
-	d := gpumetrics.Device{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model, Profile: size.Accelerator.Profile, Node: node,
-		Engine: engine, MemoryUsed: memory, MemoryTotal: known(size.Accelerator.MemoryGiB*1024, gpumetrics.MiB), Power: power, Temperature: known(58, gpumetrics.Celsius),
-		OwnEngine: engine, OwnMemory: memory, OwnPower: power, CardShared: size.Accelerator.Share < 1, Pods: 1}
+	engine, memory, power := known(63, gpumetrics.Percent), known(size.Accelerator.MemoryGiB*1024*0.71, gpumetrics.MiB),
+		known(312, gpumetrics.Watt)
+	d := gpumetrics.Device{UUID: "GPU-5f0f7a41-8f0c-4f5c-9b5f-0c1a2b3c4d5e", Model: "NVIDIA " + size.Accelerator.Model,
+		Profile: size.Accelerator.Profile, Node: node,
+		Engine: engine, MemoryUsed: memory, MemoryTotal: known(size.Accelerator.MemoryGiB*1024, gpumetrics.MiB), Power: power,
+		Temperature: known(58, gpumetrics.Celsius),
+		OwnEngine:   engine, OwnMemory: memory, OwnPower: power, CardShared: size.Accelerator.Share < 1, Pods: 1}
 	if d.CardShared {
 		d.OwnPower.Value, d.OwnPower.Source = power.Value*size.Accelerator.Share, gpumetrics.Apportioned
 	}
 	r := Reading{Live: gpumetrics.Live{At: Now.Add(-2 * time.Second), Devices: []gpumetrics.Device{d}}}
 	for i := range 60 {
-		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute), Value: 45 + 30*math.Sin(float64(i)/5), Known: i < 20 || i > 26})
+		r.History = append(r.History, gpumetrics.Point{At: Now.Add(time.Duration(i-60) * time.Minute),
+			Value: 45 + 30*math.Sin(float64(i)/5), Known: i < 20 || i > 26})
 	}
 	return r
 }
@@ -110,8 +130,12 @@ func reading(node string, size catalog.Size) Reading {
 func (b *Work) Queued(reason string, since time.Duration) *Work {
 	b.State, b.CreatedAt, b.Reason = workload.Queued, Now.Add(-since), i18n.Literal(reason)
 	b.Lease = workload.Lease{From: Now.Add(-since), Until: Now.Add(-since + 8*time.Hour)}
-	b.Observed = workload.Observation{At: Now.Add(-2 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0", Reason: b.Reason, Detail: "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match Pod's node affinity/selector.",
-		Steps: []workload.Step{{Name: workload.StepDecided, At: Now.Add(-since)}, {Name: workload.StepCreated, At: Now.Add(-since + 2*time.Second)}, {Name: workload.StepPlaced}, {Name: workload.StepImage}, {Name: workload.StepReady}}}
+	b.Observed = workload.Observation{At: Now.Add(-2 * time.Second), Generation: 1, PodPresent: true, Pod: b.Name + "-0",
+		Reason: b.Reason, Detail: "0/12 nodes are available: 4 Insufficient nvidia.com/gpu, 8 node(s) didn't match Pod's " +
+			"node affinity/selector.",
+		Steps: []workload.Step{{Name: workload.StepDecided, At: Now.Add(-since)},
+			{Name: workload.StepCreated, At: Now.Add(-since + 2*time.Second)}, {Name: workload.StepPlaced},
+			{Name: workload.StepImage}, {Name: workload.StepReady}}}
 	return b
 }
 
@@ -133,9 +157,11 @@ func (b *Work) Failed(reason string) *Work {
 
 // Stopped gave its GPU back.
 func (b *Work) Stopped(lease workload.Lease) *Work {
-	b.State, b.Desired, b.Lease, b.PlacedAt, b.CreatedAt = workload.Stopped, workload.WantStopped, lease, lease.From, lease.From
+	b.State, b.Desired, b.Lease, b.PlacedAt, b.CreatedAt = workload.Stopped, workload.WantStopped, lease, lease.From,
+		lease.From
 	b.Reason = i18n.T("workload.stopped_by", "Name", b.OwnerName)
-	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name, PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
+	b.world.Held[b.ID] = []usage.Interval{{Workload: string(b.ID), Tenant: b.Tenant, Size: b.Size.Name,
+		PerHour: b.Size.PricePerHour, From: lease.From, Until: lease.From.Add(time.Hour)}}
 	return b
 }
 
@@ -148,7 +174,8 @@ func (b *Work) Shared() *Work { b.Workload.Shared = true; return b }
 // Volume gives it storage.
 func (b *Work) Volume(gib int) *Work {
 	b.StorageGiB, b.Workload.Volume = gib, b.Name+"-home"
-	b.world.Vols[b.Workload.Volume] = workload.Volume{Name: b.Workload.Volume, Tenant: b.Tenant, Owner: b.Owner, OwnerName: b.OwnerName, Cluster: b.Cluster, Namespace: b.Namespace, GiB: gib, Workload: b.ID, CreatedAt: b.CreatedAt}
+	b.world.Vols[b.Workload.Volume] = workload.Volume{Name: b.Workload.Volume, Tenant: b.Tenant, Owner: b.Owner,
+		OwnerName: b.OwnerName, Cluster: b.Cluster, Namespace: b.Namespace, GiB: gib, Workload: b.ID, CreatedAt: b.CreatedAt}
 	return b
 }
 
@@ -156,7 +183,9 @@ func (b *Work) Volume(gib int) *Work {
 func (w *World) Add(b *Work) {
 	w.Works[b.ID] = b.Workload
 	for _, kind := range []audit.Kind{audit.RequestSubmitted, audit.WorkloadCreated} {
-		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner, Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID), Rule: "shares-and-slices", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"})
+		w.Record = append(w.Record, audit.Event{Seq: int64(len(w.Record) + 1), At: b.CreatedAt, Kind: kind, Actor: b.Owner,
+			Name: b.OwnerName, Address: "192.0.2.7", Tenant: b.Tenant, Request: b.Request, Workload: string(b.ID),
+			Rule: "shares-and-slices", Via: identity.ViaToken, Credential: "gpp_q7", CredentialName: "nightly training"})
 	}
 }
 
@@ -168,18 +197,24 @@ func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason 
 	if err != nil {
 		panic(err)
 	}
-	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending, CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()), Version: 1,
-		Wish:     request.Wish{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s, Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
-		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}}
+	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending,
+		CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()),
+		Version: 1,
+		Wish: request.Wish{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
+			Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
+		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By",
+			i18n.T("role.approver"))}}
 }
 
 // Decided is one of last week.
 func (w *World) Decided(id request.ID, p identity.Person, size string, state request.State, note string) {
 	w.Ask(id, p, w.Actor(p).TenantNames()[0], size, "4h", "Last week's experiment.", 6*24*time.Hour)
 	r := w.Reqs[id]
-	sentence := map[request.State]string{request.Approved: "request.approved_by", request.Rejected: "request.rejected_by"}[state]
+	sentence := map[request.State]string{request.Approved: "request.approved_by",
+		request.Rejected: "request.rejected_by"}[state]
 	r.State, r.DecidedAt = state, Now.Add(-6*24*time.Hour+20*time.Minute)
-	r.Decision.By, r.Decision.ByName, r.Decision.Note, r.Decision.Sentence = Carla.ID, Carla.Name, note, i18n.T(sentence, "Name", Carla.Name)
+	r.Decision.By, r.Decision.ByName, r.Decision.Note, r.Decision.Sentence = Carla.ID, Carla.Name, note,
+		i18n.T(sentence, "Name", Carla.Name)
 	w.Reqs[id] = r
 }
 
@@ -193,20 +228,32 @@ func (w *World) fleet() {
 		return out
 	}
 	node := func(name, model string, labels map[string]string, resources ...inventory.Resource) inventory.Node {
-		return inventory.Node{Name: name, Ready: true, Model: model, Labels: labels, Resources: resources, CPU: inventory.Amount{Allocatable: 128000}, Memory: inventory.Amount{Allocatable: 1 << 40}}
+		return inventory.Node{Name: name, Ready: true, Model: model, Labels: labels, Resources: resources,
+			CPU: inventory.Amount{Allocatable: 128000}, Memory: inventory.Amount{Allocatable: 1 << 40}}
 	}
 	held := func(namespace, pod, id string) inventory.Holder {
 		return inventory.Holder{Namespace: namespace, Pod: pod, Workload: id, Count: 1}
 	}
-	closed := node("gpu-06", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"), inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 3})
-	closed.Cordoned, closed.Odd = true, []i18n.Text{i18n.T("inventory.cordoned"), i18n.T("inventory.unhealthy", "Count", 1, "Resource", "nvidia.com/gpu")}
+	closed := node("gpu-06", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"),
+		inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 3})
+	closed.Cordoned, closed.Odd = true, []i18n.Text{i18n.T("inventory.cordoned"), i18n.T("inventory.unhealthy", "Count", 1,
+		"Resource", "nvidia.com/gpu")}
 	w.Snaps["local"] = inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
 		node("cpu-01", "", nil),
-		node("gpu-01", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-1g.10gb", Capacity: 14, Allocatable: 14, Holders: []inventory.Holder{held("gpu-vision", "train-resnet-0", "w-train-resnet"), held("batch", "job-7", "")}}),
-		node("gpu-02", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-3g.40gb", Capacity: 4, Allocatable: 4, Holders: []inventory.Holder{held("gpu-vision", "llm-chat-0", "w-llm-chat")}}),
-		node("gpu-03", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"), inventory.Resource{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2, Holders: []inventory.Holder{held("gpu-speech", "asr-train-0", "w-asr-train")}}),
-		node("gpu-04", "NVIDIA-A40-12Q", map[string]string{"nvidia.com/gpu.product": "NVIDIA-A40-12Q", "nvidia.com/vgpu.present": "true"}, inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 4, Holders: []inventory.Holder{held("gpu-vision", "render-farm-0", "w-render-farm")}}),
-		node("gpu-05", "NVIDIA-L40S", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, inventory.Resource{Name: "nvidia.com/gpu.shared", Capacity: 8, Allocatable: 8, Holders: []inventory.Holder{held("gpu-vision", "vlm-test-0", "w-vlm-test")}}),
+		node("gpu-01", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-1g.10gb", Capacity: 14,
+			Allocatable: 14, Holders: []inventory.Holder{held("gpu-vision", "train-resnet-0", "w-train-resnet"),
+				held("batch", "job-7", "")}}),
+		node("gpu-02", "NVIDIA-H100-80GB-HBM3", h100, inventory.Resource{Name: "nvidia.com/mig-3g.40gb", Capacity: 4,
+			Allocatable: 4, Holders: []inventory.Holder{held("gpu-vision", "llm-chat-0", "w-llm-chat")}}),
+		node("gpu-03", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"),
+			inventory.Resource{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2,
+				Holders: []inventory.Holder{held("gpu-speech", "asr-train-0", "w-asr-train")}}),
+		node("gpu-04", "NVIDIA-A40-12Q", map[string]string{"nvidia.com/gpu.product": "NVIDIA-A40-12Q",
+			"nvidia.com/vgpu.present": "true"}, inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 4,
+			Holders: []inventory.Holder{held("gpu-vision", "render-farm-0", "w-render-farm")}}),
+		node("gpu-05", "NVIDIA-L40S", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S",
+			"nvidia.com/gpu.sharing-strategy": "time-slicing"}, inventory.Resource{Name: "nvidia.com/gpu.shared", Capacity: 8,
+			Allocatable: 8, Holders: []inventory.Holder{held("gpu-vision", "vlm-test-0", "w-vlm-test")}}),
 		closed,
 	}}
 	w.layouts()
@@ -218,9 +265,12 @@ func (w *World) layouts() {
 	for i, n := range w.Snaps["local"].Nodes {
 		switch n.Name {
 		case "gpu-01":
-			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3", Axis: 8,
-				Slices: []inventory.Placement{{UUID: "MIG-0", Profile: "1g.10gb", Start: 0, Size: 1}, {UUID: "MIG-1", Profile: "3g.40gb", Start: 4, Size: 4}},
-				Fits:   []inventory.Fitting{{Profile: "1g.10gb", Size: 1, Starts: []int{1, 2, 3}}, {Profile: "2g.20gb", Size: 2, Starts: []int{2}}}},
+			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-0", Model: "NVIDIA H100 80GB HBM3",
+				Axis: 8,
+				Slices: []inventory.Placement{{UUID: "MIG-0", Profile: "1g.10gb", Start: 0, Size: 1},
+					{UUID: "MIG-1", Profile: "3g.40gb", Start: 4, Size: 4}},
+				Fits: []inventory.Fitting{{Profile: "1g.10gb", Size: 1, Starts: []int{1, 2, 3}},
+					{Profile: "2g.20gb", Size: 2, Starts: []int{2}}}},
 				{Index: 1, UUID: "GPU-1", Model: "NVIDIA H100 80GB HBM3", Axis: 8}, {Index: 2, Lost: true}}
 		case "gpu-03":
 			w.Snaps["local"].Nodes[i].Cards.Each = []inventory.PhysicalCard{{UUID: "GPU-2", Model: "NVIDIA H100 80GB HBM3"}}

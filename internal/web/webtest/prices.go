@@ -38,7 +38,10 @@ func (p *Prices) SavePrice(_ context.Context, price usage.Price, events ...audit
 func (p *Prices) EndPrice(_ context.Context, id string, until time.Time, events ...audit.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := slices.IndexFunc(p.List, func(q usage.Price) bool { return q.ID == id && (q.Until.IsZero() || q.Until.After(until)) })
+	at := slices.IndexFunc(p.List, func(q usage.Price) bool {
+		return q.ID == id &&
+			(q.Until.IsZero() || q.Until.After(until))
+	})
 	if at < 0 {
 		return fault.New(fault.NotFound, i18n.T("prices.not_found"))
 	}

@@ -61,7 +61,8 @@ func (s *Store) CreateStandIn(ctx context.Context, p standin.Period, event audit
 }
 
 // EndStandIn forgets one.
-func (s *Store) EndStandIn(ctx context.Context, person identity.PersonID, id string, _ time.Time, event audit.Event) error {
+func (s *Store) EndStandIn(ctx context.Context, person identity.PersonID, id string, _ time.Time,
+	event audit.Event) error {
 	s.mu.Lock()
 	i := slices.IndexFunc(s.Periods, func(p standin.Period) bool { return p.ID == id && p.Person == person })
 	if i < 0 {
@@ -75,7 +76,8 @@ func (s *Store) EndStandIn(ctx context.Context, person identity.PersonID, id str
 
 // Away lets somebody decide in another's place for a day.
 func (w *World) Away(person, stand identity.Person) {
-	w.Periods = append(w.Periods, standin.Period{ID: "i-" + string(person.ID) + string(stand.ID), Person: person.ID, Name: person.Name, StandIn: stand.ID, StandName: stand.Name,
+	w.Periods = append(w.Periods, standin.Period{ID: "i-" + string(person.ID) + string(stand.ID), Person: person.ID,
+		Name: person.Name, StandIn: stand.ID, StandName: stand.Name,
 		From: w.Clock.Add(-time.Hour), Until: w.Clock.Add(23 * time.Hour), CreatedAt: w.Clock})
 	if err := w.StandIns.Refresh(context.Background()); err != nil {
 		panic(err)

@@ -45,7 +45,8 @@ type Store struct {
 }
 
 func newStore() *Store {
-	s := &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{}, Vols: map[string]workload.Volume{},
+	s := &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{},
+		Vols: map[string]workload.Volume{},
 		Held: map[workload.ID][]usage.Interval{}, Snaps: map[string]inventory.Snapshot{}}
 	s.Books = budgettest.NewBooks(s.claims)
 	return s
@@ -73,7 +74,8 @@ func (s *Store) claims() []budget.Claim {
 		list = append(list, w.Claim(s.Held[id]))
 	}
 	for _, v := range s.Vols {
-		list = append(list, budget.Claim{Workload: budget.VolumeID(v.Tenant, v.Name), Tenant: v.Tenant, Holds: true, Wanted: !v.Deleted, Kept: []usage.Kept{kept(v)}})
+		list = append(list, budget.Claim{Workload: budget.VolumeID(v.Tenant, v.Name), Tenant: v.Tenant, Holds: true,
+			Wanted: !v.Deleted, Kept: []usage.Kept{kept(v)}})
 	}
 	return list
 }
@@ -114,8 +116,10 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	defer s.mu.Unlock()
 	var list []request.Request
 	for _, r := range s.Reqs {
-		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
-			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Wish.Size.Name) && !r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) &&
+			(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
+			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Wish.Size.Name) &&
+			!r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
 			list = append(list, r)
 		}
 	}
@@ -160,7 +164,8 @@ func (s *Store) Workloads(_ context.Context, f workload.Filter) ([]workload.Work
 	defer s.mu.Unlock()
 	var list []workload.Workload
 	for _, w := range s.Works {
-		if (f.Owner == "" || w.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, w.State)) &&
+		if (f.Owner == "" || w.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) &&
+			(len(f.States) == 0 || slices.Contains(f.States, w.State)) &&
 			(f.Ended || w.State != workload.Ended) {
 			list = append(list, w)
 		}
@@ -189,14 +194,16 @@ func (s *Store) Statement(_ context.Context, f usage.Filter) (usage.Statement, e
 	st := usage.Statement{Span: f.Span}
 	var all []usage.Interval
 	for id, held := range s.Held {
-		if w := s.Works[id]; (f.Owner == "" || string(w.Owner) == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) {
+		if w := s.Works[id]; (f.Owner == "" || string(w.Owner) == f.Owner) &&
+			(f.Tenants == nil || slices.Contains(f.Tenants, w.Tenant)) {
 			all = append(all, held...)
 		}
 	}
 	for _, u := range usage.Uses(all, f.Span) {
 		w := s.Works[workload.ID(u.Workload)]
 		a := w.Size.Accelerator
-		st.Lines = append(st.Lines, usage.Line{Use: u, Name: w.Name, Owner: string(w.Owner), OwnerName: w.OwnerName, SizeTitle: w.Size.Title, Devices: w.Size.Devices(),
+		st.Lines = append(st.Lines, usage.Line{Use: u, Name: w.Name, Owner: string(w.Owner), OwnerName: w.OwnerName,
+			SizeTitle: w.Size.Title, Devices: w.Size.Devices(),
 			Cards: a.Share * float64(w.Size.Devices()), Engine: s.Engine[w.ID].Within(u.Held),
 			Kind: usage.Kind{Technology: string(w.Size.Technology), Model: a.Model, Profile: a.Profile, Known: true}})
 	}
@@ -208,7 +215,8 @@ func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
-		if v := s.Vols[name]; (f.Owner == "" || string(v.Owner) == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
+		if v := s.Vols[name]; (f.Owner == "" || string(v.Owner) == f.Owner) &&
+			(f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) {
 			list = append(list, kept(v))
 		}
 	}
@@ -216,7 +224,8 @@ func (s *Store) Kept(_ context.Context, f usage.Filter) (list []usage.Kept, _ er
 }
 
 func kept(v workload.Volume) usage.Kept {
-	return usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB), From: Now.Add(-7 * 24 * time.Hour)}
+	return usage.Kept{Volume: v.Name, Tenant: v.Tenant, Owner: string(v.Owner), OwnerName: v.OwnerName, GiB: int64(v.GiB),
+		From: Now.Add(-7 * 24 * time.Hour)}
 }
 
 // Seated are the licence seats of what has a meter.
@@ -225,12 +234,14 @@ func (s *Store) Seated(_ context.Context, f usage.Filter, since time.Time) (list
 	defer s.mu.Unlock()
 	for id, held := range s.Held {
 		w := s.Works[id]
-		if (f.Owner != "" && string(w.Owner) != f.Owner) || (f.Tenants != nil && !slices.Contains(f.Tenants, w.Tenant)) || w.Seats().Pool == "" {
+		if (f.Owner != "" && string(w.Owner) != f.Owner) || (f.Tenants != nil && !slices.Contains(f.Tenants, w.Tenant)) ||
+			w.Seats().Pool == "" {
 			continue
 		}
 		for _, i := range held {
 			if i.Until.IsZero() || i.Until.After(since) {
-				list = append(list, usage.Seated{Workload: string(id), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner), OwnerName: w.OwnerName, Seats: w.Seats(), From: i.From, Until: i.Until})
+				list = append(list, usage.Seated{Workload: string(id), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
+					OwnerName: w.OwnerName, Seats: w.Seats(), From: i.From, Until: i.Until})
 			}
 		}
 	}
@@ -244,7 +255,8 @@ func (s *Store) Volumes(_ context.Context, f workload.VolumeFilter) ([]workload.
 	var list []workload.Volume
 	for _, name := range slices.Sorted(maps.Keys(s.Vols)) {
 		v := s.Vols[name]
-		if (f.Owner == "" || v.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) && (!f.Shared || v.OfTeam()) && (f.Cluster == "" || v.Cluster == f.Cluster) {
+		if (f.Owner == "" || v.Owner == f.Owner) && (f.Tenants == nil || slices.Contains(f.Tenants, v.Tenant)) &&
+			(!f.Shared || v.OfTeam()) && (f.Cluster == "" || v.Cluster == f.Cluster) {
 			list = append(list, v)
 		}
 	}
@@ -304,7 +316,8 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	var list []workload.Holding
 	for _, w := range s.Works {
 		if w.Holds() {
-			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1, Seats: max(1, w.LicenceSeats)})
+			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1,
+				Seats: max(1, w.LicenceSeats)})
 		}
 	}
 	return list, nil
@@ -422,7 +435,8 @@ func (s *Store) Mounting(_ context.Context, v workload.Volume) ([]workload.Workl
 	var list []workload.Workload
 	for _, id := range slices.Sorted(maps.Keys(s.Works)) {
 		w := s.Works[id]
-		if w.State != workload.Ended && slices.ContainsFunc(w.Mounts, func(m workload.Mount) bool { return m.Claim == v.Name }) {
+		if w.State != workload.Ended && slices.ContainsFunc(w.Mounts,
+			func(m workload.Mount) bool { return m.Claim == v.Name }) {
 			list = append(list, w)
 		}
 	}
@@ -458,8 +472,10 @@ func (s *Store) Events(_ context.Context, f audit.Filter) ([]audit.Event, string
 	defer s.mu.Unlock()
 	var list []audit.Event
 	for _, e := range slices.Backward(s.Record) {
-		if (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Person == "" || string(e.Actor) == f.Person || strings.Contains(e.Name, f.Person)) && (f.Text == "" || strings.Contains(fmt.Sprint(e), f.Text)) &&
-			(f.Workload == "" || e.Workload == f.Workload) && (f.From.IsZero() || !e.At.Before(f.From)) && (f.Until.IsZero() || e.At.Before(f.Until)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) {
+		if (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Person == "" || string(e.Actor) == f.Person ||
+			strings.Contains(e.Name, f.Person)) && (f.Text == "" || strings.Contains(fmt.Sprint(e), f.Text)) &&
+			(f.Workload == "" || e.Workload == f.Workload) && (f.From.IsZero() || !e.At.Before(f.From)) &&
+			(f.Until.IsZero() || e.At.Before(f.Until)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) {
 			list = append(list, e)
 		}
 	}
@@ -473,7 +489,8 @@ func (s *Store) Records(_ context.Context, after int64, limit int) ([]audit.Reco
 	var list []audit.Record
 	head := ""
 	for _, e := range s.Record {
-		r := audit.Record{Seq: e.Seq, At: e.At.UnixMicro(), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name, Address: e.Address, Tenant: e.Tenant, Request: e.Request,
+		r := audit.Record{Seq: e.Seq, At: e.At.UnixMicro(), Kind: string(e.Kind), Actor: string(e.Actor), Name: e.Name,
+			Address: e.Address, Tenant: e.Tenant, Request: e.Request,
 			Workload: e.Workload, Volume: e.Volume, Rule: e.Rule, Detail: e.Detail.ID}
 		r.Link = r.Next(head)
 		head = r.Link

@@ -40,7 +40,8 @@ type Scene struct {
 func Scenes() []Scene {
 	away := func() *World {
 		w := Busy()
-		w.SetAway(web.Outage{Part: web.ClusterPart, Name: "local", Since: Now.Add(-25 * time.Minute)}, web.Outage{Part: web.PrometheusPart, Since: Now.Add(-4 * time.Minute)})
+		w.SetAway(web.Outage{Part: web.ClusterPart, Name: "local", Since: Now.Add(-25 * time.Minute)},
+			web.Outage{Part: web.PrometheusPart, Since: Now.Add(-4 * time.Minute)})
 		w.Readings = Readings{}
 		s := w.Snaps["local"]
 		s.TakenAt = Now.Add(-25 * time.Minute)
@@ -76,8 +77,11 @@ func Scenes() []Scene {
 	unmet := func() *World {
 		w := Busy()
 		w.Unmet.List = []usage.Miss{
-			{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota}, {At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
-			{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.MissQuota}, {At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.MissWithdrawn, Waited: 95 * time.Minute},
+			{At: Now.Add(-50 * time.Hour), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+			{At: Now.Add(-50*time.Hour + 10*time.Minute), Person: "p-1", Size: "h100", Reason: usage.MissQuota},
+			{At: Now.Add(-49 * time.Hour), Person: "p-2", Size: "h100", Reason: usage.MissQuota},
+			{At: Now.Add(-2 * time.Hour), Person: "p-2", Size: "mig-3g.40gb", Reason: usage.MissWithdrawn,
+				Waited: 95 * time.Minute},
 			{At: Now.Add(-time.Hour), Person: "p-3", Size: "a-size-of-last-year", Reason: usage.MissRule},
 		}
 		return w
@@ -90,9 +94,12 @@ func Scenes() []Scene {
 	priced := func() *World {
 		w := Busy()
 		w.PriceList.List = usage.PriceList{
-			{ID: "p-1", Kind: usage.PriceCard, Subject: "H100 80GB", Rate: 250_000, From: Now.Add(-90 * 24 * time.Hour), Name: "Dora Dahl"},
-			{ID: "p-2", Kind: usage.PriceMemory, Rate: 420, From: Now.Add(-90 * 24 * time.Hour), Until: Now.Add(-24 * time.Hour), Name: "Dora Dahl"},
-			{ID: "p-3", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Tenant: "vision", Rate: 60_000, From: Now.Add(10 * 24 * time.Hour), Name: "Dora Dahl"},
+			{ID: "p-1", Kind: usage.PriceCard, Subject: "H100 80GB", Rate: 250_000, From: Now.Add(-90 * 24 * time.Hour),
+				Name: "Dora Dahl"},
+			{ID: "p-2", Kind: usage.PriceMemory, Rate: 420, From: Now.Add(-90 * 24 * time.Hour), Until: Now.Add(-24 * time.Hour),
+				Name: "Dora Dahl"},
+			{ID: "p-3", Kind: usage.PriceSize, Subject: "mig-1g.10gb", Tenant: "vision", Rate: 60_000,
+				From: Now.Add(10 * 24 * time.Hour), Name: "Dora Dahl"},
 			{ID: "p-4", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-time.Hour), Name: "Dora Dahl"},
 		}
 		return w
@@ -100,28 +107,37 @@ func Scenes() []Scene {
 	imaged := func() *World { // a team with images of its own
 		digest := "@sha256:" + strings.Repeat("8d15e7a2", 8)
 		return Busy().OwnImages(
-			tenant.Image{Name: "train", Title: "Training, PyTorch 2.9", Reference: "registry.example.org/vision/train:1.4" + digest, Like: "jupyterlab", Note: "With our data loaders. Take it for the street scenes."},
-			tenant.Image{Name: "serve", Title: "Detector", Reference: "registry.example.org/vision/detector:0.9" + digest, Like: "vllm"},
-			tenant.Image{Name: "train-old", Title: "Training, PyTorch 2.7", Reference: "registry.example.org/vision/train:1.2" + digest, Like: "jupyterlab", Retired: true},
-			tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest, Like: "jupyterlab"})
+			tenant.Image{Name: "train", Title: "Training, PyTorch 2.9", Reference: "registry.example.org/vision/train:1.4" +
+				digest, Like: "jupyterlab", Note: "With our data loaders. Take it for the street scenes."},
+			tenant.Image{Name: "serve", Title: "Detector", Reference: "registry.example.org/vision/detector:0.9" + digest,
+				Like: "vllm"},
+			tenant.Image{Name: "train-old", Title: "Training, PyTorch 2.7", Reference: "registry.example.org/vision/train:1.2" +
+				digest, Like: "jupyterlab", Retired: true},
+			tenant.Image{Name: "tried", Title: "Tried once", Reference: "ghcr.io/somebody/notebook:2" + digest,
+				Like: "jupyterlab"})
 	}
 	sharing := func() *World { // a team with storage of its own, one volume of which is in a workload
 		w := Busy()
-		data := workload.Volume{Name: "vision.data", Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 2048, CreatedAt: Now.Add(-40 * 24 * time.Hour),
-			Share: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true, Note: "Street scenes, all years."}}
+		data := workload.Volume{Name: "vision.data", Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local",
+			Namespace: "gpu-vision", GiB: 2048, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+			Share: workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,
+				Note: "Street scenes, all years."}}
 		scratch := data
-		scratch.Name, scratch.GiB, scratch.Share = "vision.scratch", 500, workload.TeamShare{Name: "scratch", Class: "fast", Access: workload.OneNode}
+		scratch.Name, scratch.GiB, scratch.Share = "vision.scratch", 500, workload.TeamShare{Name: "scratch", Class: "fast",
+			Access: workload.OneNode}
 		w.Vols[data.Name], w.Vols[scratch.Name] = data, scratch
 		b := w.Workload("segment", Anna, "mig-1g.10gb").Running("gpu-01", time.Hour, 2*time.Hour)
 		b.Mounts = []workload.Mount{data.Mounted()}
 		w.Add(b)
-		w.VolClaims = map[string]workload.ClaimState{data.Name: {Phase: workload.ClaimBound, Asked: 2 << 40, Has: 2 << 40, At: Now.Add(-20 * time.Second)}, scratch.Name: {At: Now.Add(-20 * time.Second)}}
+		w.VolClaims = map[string]workload.ClaimState{data.Name: {Phase: workload.ClaimBound, Asked: 2 << 40, Has: 2 << 40,
+			At: Now.Add(-20 * time.Second)}, scratch.Name: {At: Now.Add(-20 * time.Second)}}
 		return w
 	}
 	states := func() *World { // shared storage in every state that it can be in
 		w := sharing()
 		add := func(name string, gib int, c workload.ClaimState, change func(*workload.Volume)) {
-			v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name, Cluster: "local", Namespace: "gpu-vision", GiB: gib, CreatedAt: Now.Add(-40 * 24 * time.Hour),
+			v := workload.Volume{Name: workload.ClaimOf("vision", name), Tenant: "vision", Owner: Ben.ID, OwnerName: Ben.Name,
+				Cluster: "local", Namespace: "gpu-vision", GiB: gib, CreatedAt: Now.Add(-40 * 24 * time.Hour),
 				Share: workload.TeamShare{Name: name, Class: "nfs", Access: workload.ManyNodes}}
 			if change != nil {
 				change(&v)
@@ -135,27 +151,35 @@ func Scenes() []Scene {
 		bound := func(gib int64) workload.ClaimState {
 			return workload.ClaimState{Phase: workload.ClaimBound, Asked: gib << 30, Has: gib << 30}
 		}
-		add("growing", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 100 << 30, Reason: i18n.T("explain.grow_pod")}, nil)
+		add("growing", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 100 << 30,
+			Reason: i18n.T("explain.grow_pod")}, nil)
 		add("going", 50, bound(50), func(v *workload.Volume) { v.GoesAt = Now.Add(6 * 24 * time.Hour) })
-		add("lost", 50, workload.ClaimState{Phase: workload.ClaimLost, Asked: 50 << 30, Reason: i18n.T("explain.disk_lost")}, nil)
+		add("lost", 50, workload.ClaimState{Phase: workload.ClaimLost, Asked: 50 << 30, Reason: i18n.T("explain.disk_lost")},
+			nil)
 		add("stale", 50, func() workload.ClaimState { c := bound(50); c.At = Now.Add(-2 * time.Hour); return c }(), nil)
 		add("stiff", 10, bound(10), func(v *workload.Volume) {
-			v.Refused = workload.Refusal{GiB: 100, Cause: "volume.refused_class", At: Now.Add(-time.Hour), Words: `persistentvolumeclaims "vision.stiff" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize`}
+			v.Refused = workload.Refusal{GiB: 100, Cause: "volume.refused_class", At: Now.Add(-time.Hour),
+				Words: `persistentvolumeclaims "vision.stiff" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize`}
 		})
-		add("waiting", 50, workload.ClaimState{Phase: workload.ClaimPending, Asked: 50 << 30, Reason: i18n.T("explain.storage_full")}, nil)
+		add("waiting", 50, workload.ClaimState{Phase: workload.ClaimPending, Asked: 50 << 30,
+			Reason: i18n.T("explain.storage_full")}, nil)
 		return w
 	}
 	many := func() *World {
 		w := Busy()
 		for i := range 40 {
-			w.Add(w.Workload(fmt.Sprintf("sweep-%02d", i), Anna, "mig-1g.10gb").Running("gpu-01", time.Duration(i+1)*time.Hour, time.Duration(i+1)*time.Hour))
+			w.Add(w.Workload(fmt.Sprintf("sweep-%02d", i), Anna, "mig-1g.10gb").Running("gpu-01", time.Duration(i+1)*time.Hour,
+				time.Duration(i+1)*time.Hour))
 		}
 		return w
 	}
 	long := func() *World {
 		w := Busy()
-		w.Add(w.Workload("a-name-as-long-as-names-may-be-at-the-mo", Anna, "gpu-shared").Queued(strings.Repeat("No node has a free share of an L40S, and the next one is not known. ", 4), 3*time.Hour))
-		w.Ask("r-long", Olaf, "speech", "h100", "3d", strings.Repeat("We need this for the evaluation of the multilingual model before the review. ", 6), 5*time.Hour)
+		w.Add(w.Workload("a-name-as-long-as-names-may-be-at-the-mo", Anna,
+			"gpu-shared").Queued(strings.Repeat("No node has a free share of an L40S, and the next one is not known. ", 4),
+			3*time.Hour))
+		w.Ask("r-long", Olaf, "speech", "h100", "3d",
+			strings.Repeat("We need this for the evaluation of the multilingual model before the review. ", 6), 5*time.Hour)
 		return w
 	}
 	lost := func() *World { // the cluster was silent for a while, and then a pod was gone
@@ -164,10 +188,13 @@ func Scenes() []Scene {
 		i.UnknownUntil = i.Until.Add(50 * time.Minute)
 		return w
 	}
-	charged := func() *World { // of some GPUs it is known how busy they were, of others not; seats and storage have a price
+	// of some GPUs it is known how busy they were, of others not; seats and storage have a price
+	charged := func() *World {
 		w := Busy()
-		w.Engine = map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour, Idle: 90 * time.Minute}, "w-llm-chat": {Measured: 20 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}}
-		w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 4_000_000, From: Now.Add(-100 * time.Hour)}, {ID: "p-2", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-100 * time.Hour)}}
+		w.Engine = map[workload.ID]usage.EngineUse{"w-train-resnet": {Measured: 3 * time.Hour, Busy: time.Hour,
+			Idle: 90 * time.Minute}, "w-llm-chat": {Measured: 20 * time.Hour, Busy: 14 * time.Hour, Idle: 2 * time.Hour}}
+		w.PriceList.List = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "nvidia-vws", Rate: 4_000_000,
+			From: Now.Add(-100 * time.Hour)}, {ID: "p-2", Kind: usage.PriceStorage, Rate: 8000, From: Now.Add(-100 * time.Hour)}}
 		if err := w.Prices.Refresh(context.Background()); err != nil {
 			panic(err)
 		}
@@ -191,14 +218,16 @@ func Scenes() []Scene {
 	}
 	ended := func() *World {
 		w := Busy()
-		b := w.Workload("gone", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-9 * time.Hour), Until: Now.Add(-time.Hour)})
+		b := w.Workload("gone", Anna, "cpu").Stopped(workload.Lease{From: Now.Add(-9 * time.Hour),
+			Until: Now.Add(-time.Hour)})
 		b.State, b.Desired = workload.Ended, workload.WantDeleted
 		w.Add(b)
 		return w
 	}
 	given := func() *World { // one request, from an approver to the administrator
 		w := Busy()
-		if _, err := w.RequestService.Hand(context.Background(), w.Actor(Carla), "r-anna1", request.Given{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
+		if _, err := w.RequestService.Hand(context.Background(), w.Actor(Carla), "r-anna1",
+			request.Given{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
 			panic(err)
 		}
 		return w
@@ -214,15 +243,19 @@ func Scenes() []Scene {
 			w.Clock = w.Clock.Add(time.Hour)
 		}
 		ctx := context.Background()
-		save(w.Offer.Save(ctx, dora, offer.Draft{Text: strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60", 1), Note: "Power has become dearer."}))
+		save(w.Offer.Save(ctx, dora, offer.Draft{Text: strings.Replace(string(catalog.DefaultYAML()), "minor: 55",
+			"minor: 60", 1), Note: "Power has become dearer."}))
 		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "gpu-shared"}, 1))
-		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q", Message: "The A40 leave in May; a slice does the same work.", Successor: "mig-1g.10gb"}, 2))
+		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+			Message: "The A40 leave in May; a slice does the same work.", Successor: "mig-1g.10gb"}, 2))
 		w.Clock = Now
 		return w
 	}
 	unreadable := func() *World { // after an upgrade
 		w := edited()
-		w.Catalogues.Revisions = append(w.Catalogues.Revisions, offer.Revision{Version: 4, Text: "sizes:\n- name: cpu\n  colour: red\n", Name: "Dora Dahl", At: Now.Add(-time.Minute)})
+		w.Catalogues.Revisions = append(w.Catalogues.Revisions,
+			offer.Revision{Version: 4, Text: "sizes:\n- name: cpu\n  colour: red\n", Name: "Dora Dahl",
+				At: Now.Add(-time.Minute)})
 		if err := w.Offer.Refresh(context.Background()); err != nil {
 			panic(err)
 		}
@@ -235,10 +268,14 @@ func Scenes() []Scene {
 		w.Away(Carla, Anna)
 		return w
 	}
-	broken := url.Values{"base": {"3"}, "do": {"save"}, "text": {strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi", "memory: lots").Replace(string(catalog.DefaultYAML()))}}
-	dearer := url.Values{"do": {"check"}, "text": {strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60", 1)}}
+	broken := url.Values{"base": {"3"}, "do": {"save"},
+		"text": {strings.NewReplacer("isolation: hard", "isolation: steel", "memory: 8Gi",
+			"memory: lots").Replace(string(catalog.DefaultYAML()))}}
+	dearer := url.Values{"do": {"check"}, "text": {strings.Replace(string(catalog.DefaultYAML()), "minor: 55", "minor: 60",
+		1)}}
 	stale := url.Values{"base": {"1"}, "do": {"save"}, "text": {string(catalog.DefaultYAML())}}
-	wrong := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"}, "lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}
+	wrong := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"h100"}, "image": {"jupyterlab"},
+		"lease": {"10 years"}, "storage": {"lots"}, "name": {"train-resnet"}, "key": {"k"}}
 	return []Scene{
 		{"home", "busy", Anna, Busy, "/", nil},
 		{"home", "team, as its owner", Ben, Busy, "/?scope=team", nil},
@@ -255,9 +292,12 @@ func Scenes() []Scene {
 		{"start", "nothing known of the cluster", Anna, vanished, "/start", nil},
 		{"start", "narrowed", Anna, Busy, "/start?at_least=20&free_only=on", nil},
 		{"start", "sizing, questions", Anna, Busy, "/start/size?tenant=vision&reason=kept", nil},
-		{"start", "sizing, answered", Anna, Busy, "/start/size?tenant=vision&work=inference&model=Llama+3.1+8B&precision=fp16&sharing=tenants&lease=8h", nil},
-		{"start", "sizing, nothing will do", Anna, Busy, "/start/size?tenant=vision&work=train&billions=70&sharing=alone&lease=7d", nil},
-		{"start", "sizing, came back with problems", Anna, Busy, "/start/size?tenant=vision&work=train&billions=many&memory=-1", nil},
+		{"start", "sizing, answered", Anna, Busy,
+			"/start/size?tenant=vision&work=inference&model=Llama+3.1+8B&precision=fp16&sharing=tenants&lease=8h", nil},
+		{"start", "sizing, nothing will do", Anna, Busy,
+			"/start/size?tenant=vision&work=train&billions=70&sharing=alone&lease=7d", nil},
+		{"start", "sizing, came back with problems", Anna, Busy,
+			"/start/size?tenant=vision&work=train&billions=many&memory=-1", nil},
 		{"start", "not allowed", Nemo, Busy, "/start", nil},
 		{"workload", "running", Anna, Busy, "/workloads/w-train-resnet", nil},
 		{"workload", "endpoint, shared, ending", Anna, Busy, "/workloads/w-llm-chat", nil},
@@ -275,7 +315,8 @@ func Scenes() []Scene {
 		{"workload", "metrics, still being read", Anna, slow, "/workloads/w-train-resnet/metrics?range=90d", nil},
 		{"workload", "history", Anna, Busy, "/workloads/w-train-resnet/history", nil},
 		{"workload", "extend", Anna, Busy, "/workloads/w-train-resnet/extend", nil},
-		{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend", url.Values{"lease": {"90d"}, "reason": {"why not"}}},
+		{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend",
+			url.Values{"lease": {"90d"}, "reason": {"why not"}}},
 		{"workload", "delete", Anna, Busy, "/workloads/w-train-resnet/delete", nil},
 		{"requests", "mine", Anna, Busy, "/requests", nil},
 		{"requests", "none", Anna, fresh, "/requests", nil},
@@ -291,17 +332,22 @@ func Scenes() []Scene {
 		{"requests", "stand-ins, nobody found", Carla, Busy, "/approvals/stand-ins?find=zz", nil},
 		{"requests", "stand-ins, both ways", Carla, covered, "/approvals/stand-ins", nil},
 		{"requests", "stand-ins, decides nothing", Anna, covered, "/approvals/stand-ins", nil},
-		{"requests", "stand-ins, came back", Carla, Busy, "/approvals/stand-ins", url.Values{"find": {"anna"}, "from": {"soon"}, "until": {"2026-11-30"}}},
+		{"requests", "stand-ins, came back", Carla, Busy, "/approvals/stand-ins",
+			url.Values{"find": {"anna"}, "from": {"soon"}, "until": {"2026-11-30"}}},
 		{"requests", "change", Anna, Busy, "/requests/r-anna1/edit", nil},
-		{"requests", "change, came back", Anna, Busy, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"soon"}, "reason": {"why not"}}},
+		{"requests", "change, came back", Anna, Busy, "/requests/r-anna1/edit",
+			url.Values{"size": {"h100"}, "lease": {"soon"}, "reason": {"why not"}}},
 		{"requests", "give to another approver", Carla, Busy, "/approvals/r-anna1/hand", nil},
-		{"requests", "give to another approver, came back", Carla, Busy, "/approvals/r-anna1/hand", url.Values{"person": {"p-anna"}, "seen": {"1"}}},
+		{"requests", "give to another approver, came back", Carla, Busy, "/approvals/r-anna1/hand",
+			url.Values{"person": {"p-anna"}, "seen": {"1"}}},
 		{"requests", "approvals, given away", Carla, given, "/approvals/r-anna1", nil},
 		{"requests", "approvals, given to me", Dora, given, "/approvals/r-anna1", nil},
 		{"requests", "approvals, all ticked", Carla, Busy, "/approvals?tick=all", nil},
 		{"requests", "approvals, changed while it was read", Carla, Busy, "/approvals/r-anna1?seen=7", nil},
-		{"requests", "approvals, more than was asked", Carla, Busy, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "seen": {"1"}}},
-		{"requests", "approvals, several decided", Carla, Busy, "/approvals/bulk", url.Values{"verb": {"approve"}, "request": {"r-anna1@1", "r-olaf1@1"}}},
+		{"requests", "approvals, more than was asked", Carla, Busy, "/approvals/r-anna1/approve",
+			url.Values{"lease": {"9h"}, "seen": {"1"}}},
+		{"requests", "approvals, several decided", Carla, Busy, "/approvals/bulk",
+			url.Values{"verb": {"approve"}, "request": {"r-anna1@1", "r-olaf1@1"}}},
 		{"requests", "approvals, decided already", Carla, Busy, "/approvals/r-anna0", nil},
 		{"storage", "mine", Anna, Busy, "/storage", nil},
 		{"storage", "none", Anna, fresh, "/storage", nil},
@@ -319,7 +365,8 @@ func Scenes() []Scene {
 		{"budgets", "every team, one overdrawn", Dora, overdrawn, "/admin/budgets", nil},
 		{"budgets", "one, in GPU-hours", Dora, counting, "/admin/budgets/vision", nil},
 		{"budgets", "one, not set", Dora, Busy, "/admin/budgets/vision", nil},
-		{"budgets", "one, came back", Dora, Busy, "/admin/budgets/vision", url.Values{"amount": {"1,2,3"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}},
+		{"budgets", "one, came back", Dora, Busy, "/admin/budgets/vision", url.Values{"amount": {"1,2,3"}, "unit": {"EUR"},
+			"atLimit": {"stop"}, "version": {"0"}}},
 		{"fleet", "a developer's look", Anna, Busy, "/fleet", nil},
 		{"fleet", "an administrator's look", Dora, Busy, "/fleet", nil},
 		{"fleet", "old", Anna, away, "/fleet", nil},
@@ -334,7 +381,8 @@ func Scenes() []Scene {
 		{"fleet", "health, nobody speaks", Dora, unanswered, "/fleet/health", nil},
 		{"fleet", "mark a node", Dora, Ill, "/fleet/health/mark?cluster=local&kind=node&name=gpu-01", nil},
 		{"fleet", "mark a card", Dora, Ill, "/fleet/health/mark?cluster=local&kind=card&name=GPU-2", nil},
-		{"fleet", "mark a node, came back", Dora, Ill, "/fleet/health/mark", url.Values{"cluster": {"local"}, "kind": {"node"}, "name": {"gpu-01"}, "note": {" "}}},
+		{"fleet", "mark a node, came back", Dora, Ill, "/fleet/health/mark",
+			url.Values{"cluster": {"local"}, "kind": {"node"}, "name": {"gpu-01"}, "note": {" "}}},
 		{"workload", "on a bad node", Anna, Ill, "/workloads/w-llm-chat", nil},
 		{"fleet", "nothing known", Anna, vanished, "/fleet", nil},
 		{"advice", "sizes that do not suit", Anna, advised, "/usage/advice", nil},
@@ -347,23 +395,31 @@ func Scenes() []Scene {
 		{"idle", "an auditor's look", Eli, idling, "/admin/idle", nil},
 		{"idle", "what another setting would do", Dora, idling, "/admin/idle/preview", idleTried},
 		{"idle", "what it would do is not known", Dora, untold, "/admin/idle/preview", idleTried},
-		{"idle", "with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"soon"}, "below-0": {"99"}, "keep-0": {""}}},
+		{"idle", "with problems", Dora, idling, "/admin/idle", url.Values{"base": {"1"}, "for-0": {"all"},
+			"action-0": {"stop"}, "after-0": {"soon"}, "below-0": {"99"}, "keep-0": {""}}},
 		{"idle", "a workload is stopped soon", Anna, idling, "/workloads/w-train-resnet", nil},
 		{"idle", "a workload that is kept", Anna, needed, "/workloads/w-train-resnet", nil},
 		{"demand", "nothing is missing", Dora, Busy, "/usage/demand", nil},
 		{"demand", "what was not to be had", Dora, unmet, "/usage/demand", nil},
 		{"reconciliation", "nothing was counted", Dora, Busy, "/usage/reconciliation", nil},
 		{"reconciliation", "three weeks", Dora, counted, "/usage/reconciliation", nil},
-		{"reconciliation", "three weeks of one model", Eli, counted, "/usage/reconciliation?cluster=west&model=NVIDIA-H100-80GB-HBM3", nil},
+		{"reconciliation", "three weeks of one model", Eli, counted,
+			"/usage/reconciliation?cluster=west&model=NVIDIA-H100-80GB-HBM3", nil},
 		{"prices", "what the catalogue says counts", Dora, Busy, "/admin/prices", nil},
 		{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
 		{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},
-		{"prices", "with problems", Dora, priced, "/admin/prices", url.Values{"subject": {"cpu:"}, "amount": {"much"}, "from": {"2020-01-01"}}},
+		{"prices", "with problems", Dora, priced, "/admin/prices", url.Values{"subject": {"cpu:"}, "amount": {"much"},
+			"from": {"2020-01-01"}}},
 		{"licences", "a developer's look", Anna, Busy, "/licences", nil},
 		{"licences", "an administrator's look", Dora, Busy, "/licences", nil},
 		{"licences", "paused", Dora, Busy, "/licences?pause=1", nil},
-		{"licences", "import, to be kept", Dora, Busy, "/licences/import", url.Values{"csv": {"feature;quantity;until;reference;colour\nnvidia-vws;7;2027-11-30;PO-2026-0117;red\n"}}},
-		{"licences", "import, refused", Dora, Busy, "/licences/import", url.Values{"csv": {"feature,quantity,until,reference\nnvidia-vws,7,2027-11-30,PO-2026-0117\nnvidia-vws,-4,,PO-2026-0118\nunknown product,2,,PO-2026-0119\n"}}},
+		{"licences", "import, to be kept", Dora, Busy, "/licences/import",
+			url.Values{"csv": {"feature;quantity;until;reference;colour\nnvidia-vws;7;2027-11-30;PO-2026-0117;red\n"}}},
+		{"licences", "import, refused", Dora, Busy, "/licences/import",
+			url.Values{
+				"csv": {
+					"feature,quantity,until,reference\nnvidia-vws,7,2027-11-30,PO-2026-0117\nnvidia-vws,-4,,PO-2026-0118\nunknown " +
+						"product,2,,PO-2026-0119\n"}}},
 		{"team", "mine", Ben, Busy, "/team", nil},
 		{"team", "none", Nemo, Busy, "/team", nil},
 		{"team", "one, an owner's look", Ben, budgeted, "/team/vision", nil},
@@ -371,17 +427,21 @@ func Scenes() []Scene {
 		{"team", "images, an owner's look", Ben, imaged, "/team/vision/images", nil},
 		{"team", "images, one is edited", Ben, imaged, "/team/vision/images?edit=train", nil},
 		{"team", "images, none", Ben, Busy, "/team/vision/images", nil},
-		{"team", "images, came back", Ben, imaged, "/team/vision/images", url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
+		{"team", "images, came back", Ben, imaged, "/team/vision/images",
+			url.Values{"title": {"Our own"}, "reference": {"quay.io/somebody/train:latest"}, "like": {"pytorch"}}},
 		{"team", "images, a member's look", Anna, imaged, "/team/vision/images", nil},
 		{"team", "shared storage, an owner's look", Ben, sharing, "/team/vision/volumes", nil},
-		{"team", "shared storage, came back", Ben, sharing, "/team/vision/volumes", url.Values{"name": {"Data Sets"}, "class": {"local/nfs"}, "gib": {"9000"}}},
+		{"team", "shared storage, came back", Ben, sharing, "/team/vision/volumes", url.Values{"name": {"Data Sets"},
+			"class": {"local/nfs"}, "gib": {"9000"}}},
 		{"team", "shared storage, a member's look", Anna, sharing, "/team/vision/volumes", nil},
 		{"team", "shared storage, none", Ben, Busy, "/team/vision/volumes", nil},
 		{"team", "shared storage, every state", Ben, states, "/team/vision/volumes", nil},
 		{"team", "shared storage, make larger", Ben, states, "/team/vision/volumes/data/grow", nil},
-		{"team", "shared storage, make larger, came back", Ben, states, "/team/vision/volumes/growing/grow", url.Values{"from": {"100"}, "gib": {"9000"}}},
+		{"team", "shared storage, make larger, came back", Ben, states, "/team/vision/volumes/growing/grow",
+			url.Values{"from": {"100"}, "gib": {"9000"}}},
 		{"team", "shared storage, delete", Ben, sharing, "/team/vision/volumes/scratch/delete", nil},
-		{"team", "shared storage, delete what is in use", Ben, sharing, "/team/vision/volumes/data/delete", url.Values{"confirm": {"data"}}},
+		{"team", "shared storage, delete what is in use", Ben, sharing, "/team/vision/volumes/data/delete",
+			url.Values{"confirm": {"data"}}},
 		{"start", "with shared storage", Anna, sharing, "/start?size=mig-1g.10gb&mounts=data", nil},
 		{"storage", "with the team's", Ben, sharing, "/storage?scope=team", nil},
 		{"team", "more quota", Anna, Busy, "/team/vision/quota?size=h100", nil},
@@ -389,14 +449,17 @@ func Scenes() []Scene {
 		{"tenants", "every team", Dora, Busy, "/admin/tenants", nil},
 		{"tenants", "an auditor's look", Eli, Busy, "/admin/tenants", nil},
 		{"tenants", "a new one", Dora, Busy, "/admin/tenants/edit", nil},
-		{"tenants", "a new one, came back", Dora, Busy, "/admin/tenants/edit", url.Values{"name": {"Kube System"}, "groups.owner": {"*"}, "quota": {"h100: many"}}},
+		{"tenants", "a new one, came back", Dora, Busy, "/admin/tenants/edit", url.Values{"name": {"Kube System"},
+			"groups.owner": {"*"}, "quota": {"h100: many"}}},
 		{"tenants", "one", Dora, Busy, "/admin/tenants/edit?name=vision", nil},
-		{"tenants", "one, another quota tried", Dora, Busy, "/admin/tenants/check", url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"h100: 0"}}},
+		{"tenants", "one, another quota tried", Dora, Busy, "/admin/tenants/check",
+			url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"h100: 0"}}},
 		{"tenants", "people", Dora, Busy, "/admin/people", nil},
 		{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
 		{"account", "with a token", Anna, Busy, "/account", nil},
 		{"account", "without", Carla, Busy, "/account", nil},
-		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"}, "lasts": {"30d"}}},
+		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"},
+			"lasts": {"30d"}}},
 		{"account", "token without a name", Anna, Busy, "/account/tokens", url.Values{"lasts": {"30d"}}},
 		{"metrics", "with troubles", Dora, Troubled, "/admin/metrics", nil},
 		{"metrics", "away", Eli, unanswered, "/admin/metrics", nil},

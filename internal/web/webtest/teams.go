@@ -8,7 +8,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// teams keeps what a world begins with: else every team is the configuration's, and everybody of the world has signed in.
+// teams keeps what a world begins with: else every team is the configuration's, and everybody of the world has signed
+// in.
 type teams struct {
 	tenant.Store
 	world *World
@@ -18,7 +19,8 @@ func (t teams) LatestTenants(context.Context) ([]tenant.Revision, error) { retur
 
 // OwnImages gives team vision images of its own.
 func (w *World) OwnImages(images ...tenant.Image) *World {
-	w.Teams = []tenant.Revision{{Tenant: "vision", Version: 1, Name: Ben.Name, At: Now, Saved: tenant.Saved{Images: images}}}
+	w.Teams = []tenant.Revision{{Tenant: "vision", Version: 1, Name: Ben.Name, At: Now,
+		Saved: tenant.Saved{Images: images}}}
 	if err := w.Tenants.Refresh(context.Background()); err != nil {
 		panic(err)
 	}

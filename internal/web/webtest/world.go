@@ -1,5 +1,5 @@
-// Package webtest is a small world for the pages: people, teams, workloads and requests in memory, at a fixed time. The tests of web render its
-// pages, and the storybook shows them.
+// Package webtest is a small world for the pages: people, teams, workloads and requests in memory, at a fixed time. The
+// tests of web render its pages, and the storybook shows them.
 package webtest
 
 import (
@@ -54,7 +54,8 @@ var (
 )
 
 func person(short, name string, groups ...string) identity.Person {
-	return identity.Person{ID: identity.NewPersonID("https://id.example.org", short), Issuer: "https://id.example.org", Subject: short, Name: name,
+	return identity.Person{ID: identity.NewPersonID("https://id.example.org", short), Issuer: "https://id.example.org",
+		Subject: short, Name: name,
 		Email: short + "@example.org", Groups: groups}
 }
 
@@ -142,13 +143,17 @@ func Empty() *World {
 	}
 	everything["h100"] = 2
 	w := &World{Store: newStore(), Readings: Readings{}, Clock: Now, bundle: i18n.MustLoad()}
-	w.Site = request.Site{Catalog: sizes, Policy: rules, Clusters: []string{"local"}, Limits: request.DefaultLimits(), Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 4}},
+	w.Site = request.Site{Catalog: sizes, Policy: rules, Clusters: []string{"local"}, Limits: request.DefaultLimits(),
+		Pools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation", Seats: 4}},
 		Directory: tenant.Directory{
 			ImagesFrom: []string{"registry.example.org/{team}/*", "quay.io/jupyter/*"},
-			Platform:   tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"}, identity.Auditor: {"auditors"}},
+			Platform: tenant.Roles{identity.Approver: {"gpu-approvers"}, identity.Admin: {"gpu-admins"},
+				identity.Auditor: {"auditors"}},
 			Tenants: []tenant.Tenant{
-				{Name: "vision", Title: "Vision", Groups: map[identity.Role][]string{identity.Developer: {"vision-dev"}, identity.Owner: {"vision-lead"}}, Quota: everything},
-				{Name: "speech", Title: "Speech", Groups: map[identity.Role][]string{identity.Developer: {"speech-dev"}}, Quota: map[string]int{"h100": 1, "cpu": 2}},
+				{Name: "vision", Title: "Vision", Groups: map[identity.Role][]string{identity.Developer: {"vision-dev"},
+					identity.Owner: {"vision-lead"}}, Quota: everything},
+				{Name: "speech", Title: "Speech", Groups: map[identity.Role][]string{identity.Developer: {"speech-dev"}},
+					Quota: map[string]int{"h100": 1, "cpu": 2}},
 			}}}
 	w.Hub = live.NewHub(nil, time.Hour)
 	w.publish = w.Hub.Publish
@@ -166,34 +171,61 @@ func Empty() *World {
 		panic(wrong)
 	}
 	w.Catalogues = &offertest.Store{Uses: w.uses}
-	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first, Now: now})
-	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID, Money: func() budget.Unit { return "EUR" },
+	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first,
+		Now: now})
+	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID,
+		Money:  func() budget.Unit { return "EUR" },
 		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
-	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site, Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID}
-	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour, Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour}, Sharing: func() workload.Sharing {
-		return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local", Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}}, {Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
-			Namespace: func(team string) (string, bool) { t, ok := w.Site.Directory.ByName(team); return t.NamespaceName(), ok }}
-	}}
+	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site,
+		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID}
+	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour,
+		Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour},
+		Sharing: func() workload.Sharing {
+			return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local",
+				Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
+				{Cluster: "local", Class: workload.Class{Name: "fast", Access: workload.OneNode}}},
+				Namespace: func(team string) (string, bool) {
+					t, ok := w.Site.Directory.ByName(team)
+					return t.NamespaceName(),
+						ok
+				}}
+		}}
 	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &Misses{}, &Fleet{}
-	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR", Now: now, NewID: w.newID})
+	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR",
+		Now: now, NewID: w.newID})
 	w.Licences = &Licences{store: w.Store}
 	w.LicenceService = license.New(license.Options{Store: w.Licences, Pools: w.Site.Pools, Now: now, NewID: w.newID,
 		Virtual: func(context.Context) map[string][]string { return w.Licences.Virtual }})
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
-	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor, Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
-	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory, Catalog: func() catalog.Catalog { return w.Site.Catalog }, Known: func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
-	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now, Days: func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
+	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
+		Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
+	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory,
+		Catalog: func() catalog.Catalog { return w.Site.Catalog },
+		Known:   func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
+	w.Advice = advice.New(advice.Options{Store: newAdviceStore(w), Rule: advice.DefaultRule(), Now: now,
+		Days:  func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
 		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
 	w.Marks = health.New(health.Options{Store: &marks{w}, Sources: map[string]health.Source{"local": dcgm{w}}, Now: now})
 	w.Idle = newIdle(w.Store)
 	w.Earlier = &Earlier{Store: w.Store}
-	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats, Now: now})
-	w.IdleService = idle.New(idle.Options{Store: w.Idle, Sources: map[string]idle.Source{"local": idleSource{w.Idle}}, Namespaces: func() []string { return nil }, Now: now,
-		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok }, Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
-	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants, Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService, Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices, Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours, Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now, Focus: usage.FocusSite{Provider: "Example Corp", Account: "default", Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w}, Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
-		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store, Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
+	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats,
+		Now: now})
+	w.IdleService = idle.New(idle.Options{Store: w.Idle, Sources: map[string]idle.Source{"local": idleSource{w.Idle}},
+		Namespaces: func() []string { return nil }, Now: now,
+		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
+		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
+	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants,
+		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService,
+		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
+		Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,
+			Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
+			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
+				Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w},
+		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
+		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store,
+		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w
 }
@@ -245,7 +277,8 @@ func (w *World) newID(prefix string) string {
 type renderer struct{}
 
 func (renderer) Manifest(w workload.Workload, t tenant.Tenant) (string, error) {
-	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: kube.Site{Cluster: w.Cluster, Instance: "default"}, Token: "unused"})
+	objects, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: kube.Site{Cluster: w.Cluster,
+		Instance: "default"}, Token: "unused"})
 	if err != nil {
 		return "", err
 	}
@@ -263,7 +296,8 @@ func (w *World) Actor(p identity.Person) identity.Actor {
 	return a
 }
 
-// Handler answers as the edge would, with a plain text instead of an error page: the kind of the fault and its sentence.
+// Handler answers as the edge would, with a plain text instead of an error page: the kind of the fault and its
+// sentence.
 func (w *World) Handler(p identity.Person, lang string) http.Handler {
 	w.edgeOnce.Do(func() { w.edge = newEdge(w.Web) })
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -276,7 +310,8 @@ func newEdge(pages *web.Web) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		f := fault.As(err)
-		status := map[fault.Kind]int{fault.NotFound: 404, fault.Forbidden: 403, fault.Conflict: 409, fault.Invalid: 422, fault.TooMany: 429, fault.Unavailable: 503}[f.Kind]
+		status := map[fault.Kind]int{fault.NotFound: 404, fault.Forbidden: 403, fault.Conflict: 409, fault.Invalid: 422,
+			fault.TooMany: 429, fault.Unavailable: 503}[f.Kind]
 		if status == 0 {
 			status = http.StatusInternalServerError
 		}

@@ -66,7 +66,8 @@ func (w *devstack) run(ctx context.Context) error {
 	if err := w.writeReady(); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "devstack: ready after %.1f s, %d nodes; kubeconfig %s\n", time.Since(begin).Seconds(), w.nodes, w.Kubeconfig())
+	fmt.Fprintf(os.Stderr, "devstack: ready after %.1f s, %d nodes; kubeconfig %s\n", time.Since(begin).Seconds(), w.nodes,
+		w.Kubeconfig())
 	return w.watch(ctx)
 }
 

@@ -51,7 +51,8 @@ func (w *devstack) simulate(ctx context.Context, client kubernetes.Interface) er
 		return fmt.Errorf("SOCKS: %w", err)
 	}
 	context.AfterFunc(ctx, port.Stop)
-	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Network: network, SOCKS: port, Context: ctx}
+	api := &control.Control{Group: w.group, Cluster: cluster, Hardware: hardware, Network: network, SOCKS: port,
+		Context: ctx}
 	if err := serve(ctx, w.Ports.Addr("control"), api.Handler(w.Secrets.ControlPath)); err != nil {
 		return fmt.Errorf("control API: %w", err)
 	}

@@ -32,13 +32,16 @@ const Kubernetes = "v1.36.3"
 func programs() []program {
 	version := "k8s.io/component-base/version."
 	return []program{
-		{name: "controlplane", pkg: "./cmd/controlplane", tags: "controlplane", first: "5 minutes", sources: []string{"cmd/controlplane"},
-			ldflags: fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=36 -X %[1]sgitTreeState=clean",
+		{name: "controlplane", pkg: "./cmd/controlplane", tags: "controlplane", first: "5 minutes",
+			sources: []string{"cmd/controlplane"},
+			ldflags: fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=36 -X "+
+				"%[1]sgitTreeState=clean",
 				version, Kubernetes)},
 		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", first: "a minute", ldflags: "-s -w"},
 		{name: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus", first: "2 minutes", ldflags: "-s -w",
 			tags: "remove_all_sd,enable_kubernetes_sd,netgo"},
-		{name: "devstack", pkg: "./cmd/devstack", first: "a minute", sources: []string{"cmd/devstack", "internal"}, ldflags: "-s -w"},
+		{name: "devstack", pkg: "./cmd/devstack", first: "a minute", sources: []string{"cmd/devstack", "internal"},
+			ldflags: "-s -w"},
 	}
 }
 

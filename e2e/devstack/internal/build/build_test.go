@@ -20,7 +20,8 @@ func write(t *testing.T, dir, name, text string) {
 
 func TestStampFollowsWhatMatters(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "cmd/controlplane/main.go", "internal/x/x.go", "internal/x/x_test.go"} {
+	for _, name := range []string{"go.mod", "go.sum", "cmd/controlplane/main.go", "internal/x/x.go",
+		"internal/x/x_test.go"} {
 		write(t, dir, name, "one")
 	}
 	p := program{name: "controlplane", sources: []string{"cmd/controlplane"}}

@@ -33,7 +33,8 @@ func checkDisk(ctx context.Context, out string) error {
 		return err
 	}
 	need := uint64(needCold)
-	if _, err := os.Stat(filepath.Join(modules, "k8s.io", "kubernetes@"+Kubernetes)); err == nil && atLeast(cache, warmCache) {
+	if _, err := os.Stat(filepath.Join(modules, "k8s.io", "kubernetes@"+Kubernetes)); err == nil &&
+		atLeast(cache, warmCache) {
 		need = needWarm
 	}
 	return checkFree(need, cache, out)
@@ -47,7 +48,8 @@ func checkFree(need uint64, dirs ...string) error {
 			return err
 		}
 		if free < need {
-			return fmt.Errorf("the build needs %.1f GB of disk and %s has %.1f GB free: make room, or move the cache with GOCACHE",
+			return fmt.Errorf("the build needs %.1f GB of disk and %s has %.1f GB free: make room, or move the cache with "+
+				"GOCACHE",
 				gigabytes(need), dir, gigabytes(free))
 		}
 		need = min(need, needWarm)

@@ -1,5 +1,5 @@
-// Package control is the API with which tests make things go wrong: parts stop or hang, nodes are lost, pods fail, GPUs are
-// busy or idle. It listens on loopback under a path that cannot be guessed.
+// Package control is the API with which tests make things go wrong: parts stop or hang, nodes are lost, pods fail, GPUs
+// are busy or idle. It listens on loopback under a path that cannot be guessed.
 //
 //	GET  /status                                   parts, routes, loads, lost nodes
 //	GET  /holders/{node}                           which pod holds which device
@@ -14,8 +14,8 @@
 //	POST /nodes/{name}/unlicense     POST /nodes/{name}/license   (the licences of its vGPUs)
 //	POST /pods/fail?pod=NS/NAME&reason=OOMKilled&code=137
 //
-// Parts: etcd, apiserver, controller-manager, scheduler, kwok, prometheus, signin, socks. Answers are JSON; an error has
-// the status 400 or 404 and {"error": "..."}.
+// Parts: etcd, apiserver, controller-manager, scheduler, kwok, prometheus, signin, socks. Answers are JSON; an error
+// has the status 400 or 404 and {"error": "..."}.
 package control
 
 import (

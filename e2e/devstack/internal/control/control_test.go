@@ -29,7 +29,8 @@ func start(t *testing.T) (*httptest.Server, kubernetes.Interface, *part.Group) {
 	running := corev1.ContainerStatus{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	client := fake.NewClientset(
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}},
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: "nb"}, Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main"}}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: "nb"}, Spec: corev1.PodSpec{NodeName: "n1",
+			Containers: []corev1.Container{{Name: "main"}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{running}}},
 	)
 	cluster, err := world.New(client)
@@ -72,21 +73,22 @@ func TestAnswers(t *testing.T) {
 		method, path string
 		want         int
 	}{
-		"the state of everything":      {"GET", "/secret/status", 200},
-		"without the secret":           {"GET", "/status", 404},
-		"with another secret":          {"GET", "/other/status", 404},
-		"a part that is not there":     {"POST", "/secret/stop/nothing", 404},
-		"a route":                      {"PUT", "/secret/routes?pod=red/nb&port=8888&to=127.0.0.1:1", 200},
-		"a route to another machine":   {"PUT", "/secret/routes?pod=red/nb&port=8888&to=192.0.2.1:1", 400},
-		"a route without a pod":        {"PUT", "/secret/routes?port=8888&to=127.0.0.1:1", 400},
-		"a load":                       {"PUT", "/secret/load?pod=red/nb&value=0.5", 200},
-		"a load of a pod yet to come":  {"PUT", "/secret/load?pod=red/soon&value=0", 200},
-		"a load that is too much":      {"PUT", "/secret/load?pod=red/nb&value=2", 400},
-		"a load that is no number":     {"PUT", "/secret/load?pod=red/nb&value=NaN", 400},
-		"a memory to fill":             {"PUT", "/secret/memory?pod=red/nb&value=0.1", 200},
-		"a memory that is too much":    {"PUT", "/secret/memory?pod=red/nb&value=1.1", 400},
-		"a memory as it was":           {"DELETE", "/secret/memory?pod=red/nb", 200},
-		"a notebook's past":            {"PUT", "/secret/notebook?pod=red/nb&last_activity=2026-01-02T03:04:05Z&kernels=1", 200},
+		"the state of everything":     {"GET", "/secret/status", 200},
+		"without the secret":          {"GET", "/status", 404},
+		"with another secret":         {"GET", "/other/status", 404},
+		"a part that is not there":    {"POST", "/secret/stop/nothing", 404},
+		"a route":                     {"PUT", "/secret/routes?pod=red/nb&port=8888&to=127.0.0.1:1", 200},
+		"a route to another machine":  {"PUT", "/secret/routes?pod=red/nb&port=8888&to=192.0.2.1:1", 400},
+		"a route without a pod":       {"PUT", "/secret/routes?port=8888&to=127.0.0.1:1", 400},
+		"a load":                      {"PUT", "/secret/load?pod=red/nb&value=0.5", 200},
+		"a load of a pod yet to come": {"PUT", "/secret/load?pod=red/soon&value=0", 200},
+		"a load that is too much":     {"PUT", "/secret/load?pod=red/nb&value=2", 400},
+		"a load that is no number":    {"PUT", "/secret/load?pod=red/nb&value=NaN", 400},
+		"a memory to fill":            {"PUT", "/secret/memory?pod=red/nb&value=0.1", 200},
+		"a memory that is too much":   {"PUT", "/secret/memory?pod=red/nb&value=1.1", 400},
+		"a memory as it was":          {"DELETE", "/secret/memory?pod=red/nb", 200},
+		"a notebook's past": {"PUT", "/secret/notebook?pod=red/nb&last_activity=2026-01-02T03:04:05Z&kernels=1",
+			200},
 		"a notebook's past, unclear":   {"PUT", "/secret/notebook?pod=red/nb&last_activity=yesterday", 400},
 		"a node that is not there":     {"POST", "/secret/nodes/none/fail", 404},
 		"a pod that is not there":      {"POST", "/secret/pods/fail?pod=red/none", 404},
@@ -127,7 +129,8 @@ func TestLostNode(t *testing.T) {
 		return n
 	}
 	call(t, server, "POST", "/secret/nodes/n1/fail")
-	if n := get(); n.Annotations[nodes.FailedAnnotation] != "true" || n.Status.Conditions[0].Status != corev1.ConditionUnknown {
+	if n := get(); n.Annotations[nodes.FailedAnnotation] != "true" ||
+		n.Status.Conditions[0].Status != corev1.ConditionUnknown {
 		t.Errorf("want the node lost, got %v %v", n.Annotations, n.Status.Conditions)
 	}
 	call(t, server, "POST", "/secret/nodes/n1/restore")
@@ -146,7 +149,8 @@ func TestFailedPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := p.Status.ContainerStatuses[0].State.Terminated
-	if p.Status.Phase != corev1.PodFailed || ended == nil || ended.ExitCode != 137 || !strings.Contains(ended.Reason, "OOM") {
+	if p.Status.Phase != corev1.PodFailed || ended == nil || ended.ExitCode != 137 ||
+		!strings.Contains(ended.Reason, "OOM") {
 		t.Errorf("want the pod out of memory, got %+v", p.Status)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 )
 
-// failNode makes a node look as if its kubelet had stopped: its conditions are unknown, the real node controller taints it,
-// its exporter does not answer and its pods cannot be reached.
+// failNode makes a node look as if its kubelet had stopped: its conditions are unknown, the real node controller taints
+// it, its exporter does not answer and its pods cannot be reached.
 func (c *Control) failNode(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if c.Cluster.Node(name) == nil {
@@ -38,7 +38,8 @@ func (c *Control) restoreNode(r *http.Request) (any, error) {
 	if err := c.markFailed(r.Context(), name, nil); err != nil {
 		return nil, err
 	}
-	if err := c.setReady(r.Context(), name, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"); err != nil {
+	if err := c.setReady(r.Context(), name, corev1.ConditionTrue, "KubeletReady",
+		"kubelet is posting ready status"); err != nil {
 		return nil, err
 	}
 	for _, pod := range c.Cluster.PodsOn(name) {
@@ -65,7 +66,8 @@ func readyNow() map[string]any {
 	return map[string]any{"type": "Ready", "status": "True", "reason": nil, "lastTransitionTime": metav1.Now()}
 }
 
-// unlicenseNode takes the licences of a node's vGPUs away: DCGM and the node's agent say so, and the licence server has its leases back.
+// unlicenseNode takes the licences of a node's vGPUs away: DCGM and the node's agent say so, and the licence server has
+// its leases back.
 func (c *Control) unlicenseNode(r *http.Request) (any, error) { return c.licence(r, "true") }
 
 func (c *Control) licenseNode(r *http.Request) (any, error) { return c.licence(r, nil) }
@@ -83,7 +85,8 @@ func (c *Control) markFailed(ctx context.Context, name string, value any) error 
 }
 
 func (c *Control) annotate(ctx context.Context, name, annotation string, value any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: value}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{annotation: value}}})
 	if err != nil {
 		return err
 	}
@@ -91,15 +94,18 @@ func (c *Control) annotate(ctx context.Context, name, annotation string, value a
 	return err
 }
 
-func (c *Control) setReady(ctx context.Context, name string, status corev1.ConditionStatus, reason, message string) error {
+func (c *Control) setReady(ctx context.Context, name string, status corev1.ConditionStatus, reason,
+	message string) error {
 	now := metav1.Now()
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
-		Type: corev1.NodeReady, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now,
+		Type: corev1.NodeReady, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now,
+		LastTransitionTime: now,
 	}}}})
 	if err != nil {
 		return err
 	}
-	_, err = c.Cluster.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.Cluster.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{}, "status")
 	return err
 }
 

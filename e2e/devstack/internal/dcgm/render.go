@@ -65,9 +65,9 @@ func Render(w io.Writer, host, driver string, entities []Entity) error {
 	return nil
 }
 
-// rows of one field for one entity. An entity that nobody holds has one row without pod labels. A shared one repeats the
-// value of the device for every pod with the number of its replica; fields that the driver knows per process have a row
-// for the device and, but for MPS (whose processes all belong to the MPS server), one per pod.
+// rows of one field for one entity. An entity that nobody holds has one row without pod labels. A shared one repeats
+// the value of the device for every pod with the number of its replica; fields that the driver knows per process have a
+// row for the device and, but for MPS (whose processes all belong to the MPS server), one per pod.
 func (f field) rows(host, driver string, e Entity) []string {
 	if e.Guest && !f.guest || e.Profile != "" && f.noMIG {
 		return nil
@@ -111,7 +111,8 @@ func podLabels(s Share) map[string]string {
 // row: the fixed labels in the exporter's order, then those of the pod sorted by name.
 func (f field) row(host, driver string, e Entity, s Share, labels map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s{gpu=\"%d\",UUID=%q,pci_bus_id=%q,device=\"nvidia%d\",modelName=%q", f.name, e.GPU, e.UUID, e.Bus, e.GPU, e.Model)
+	fmt.Fprintf(&b, "%s{gpu=\"%d\",UUID=%q,pci_bus_id=%q,device=\"nvidia%d\",modelName=%q", f.name, e.GPU, e.UUID, e.Bus,
+		e.GPU, e.Model)
 	if e.Profile != "" {
 		fmt.Fprintf(&b, ",GPU_I_PROFILE=%q,GPU_I_ID=\"%d\"", e.Profile, e.InstanceID)
 	}

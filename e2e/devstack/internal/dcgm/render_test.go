@@ -50,14 +50,18 @@ func TestWhichRowsThereAre(t *testing.T) {
 		entity Entity
 		rows   map[string]int // 0: the metric is missing
 	}{
-		"a whole GPU has everything": {whole, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 1, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1, "DCGM_FI_DEV_FB_USED": 1}},
+		"a whole GPU has everything": {whole, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 1, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1,
+			"DCGM_FI_DEV_FB_USED": 1}},
 		"a MIG instance has no utilization": {slice, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 0, "DCGM_FI_DEV_MEM_COPY_UTIL": 0,
 			"DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1, "DCGM_FI_DEV_FB_USED": 1}},
-		"a vGPU shows no power and no profiling": {guest, map[string]int{"DCGM_FI_DEV_POWER_USAGE": 0, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0,
-			"DCGM_FI_DEV_GPU_UTIL": 1, "DCGM_FI_DEV_VGPU_LICENSE_STATUS": 1}},
-		"shared in time: the device and each pod, or each pod": {timed, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 3, "DCGM_FI_DEV_FB_USED": 3,
+		"a vGPU shows no power and no profiling": {guest, map[string]int{"DCGM_FI_DEV_POWER_USAGE": 0,
+			"DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0,
+			"DCGM_FI_DEV_GPU_UTIL":          1, "DCGM_FI_DEV_VGPU_LICENSE_STATUS": 1}},
+		"shared in time: the device and each pod, or each pod": {timed, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 3,
+			"DCGM_FI_DEV_FB_USED": 3,
 			"DCGM_FI_DEV_FB_FREE": 2, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 2}},
-		"MPS has no value per process": {mps, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 1, "DCGM_FI_DEV_FB_USED": 1, "DCGM_FI_DEV_FB_FREE": 2}},
+		"MPS has no value per process": {mps, map[string]int{"DCGM_FI_DEV_GPU_UTIL": 1, "DCGM_FI_DEV_FB_USED": 1,
+			"DCGM_FI_DEV_FB_FREE": 2}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +76,8 @@ func TestWhichRowsThereAre(t *testing.T) {
 }
 
 func TestRowsNameTheirPod(t *testing.T) {
-	families := parse(t, Entity{UUID: "GPU-1", Profile: "1g.10gb", InstanceID: 9, Shares: []Share{anna}}, Entity{GPU: 1, UUID: "GPU-2"})
+	families := parse(t, Entity{UUID: "GPU-1", Profile: "1g.10gb", InstanceID: 9, Shares: []Share{anna}},
+		Entity{GPU: 1, UUID: "GPU-2"})
 	rows := families["DCGM_FI_DEV_FB_USED"].GetMetric()
 	want := []string{"red", "anna", "main", "1g.10gb", "9", "node"}
 	var got []string
@@ -90,7 +95,8 @@ func TestRowsNameTheirPod(t *testing.T) {
 // The exporter writes the blocks in the order of the field ids and the fixed labels in an order of their own.
 func TestFormat(t *testing.T) {
 	var page bytes.Buffer
-	e := Entity{UUID: "GPU-1", Bus: "00000000:1B:00.0", Model: "NVIDIA H100 80GB HBM3", Shares: []Share{anna}, Board: Board{Watts: 71.5}}
+	e := Entity{UUID: "GPU-1", Bus: "00000000:1B:00.0", Model: "NVIDIA H100 80GB HBM3", Shares: []Share{anna},
+		Board: Board{Watts: 71.5}}
 	if err := Render(&page, "node", "580", []Entity{e}); err != nil {
 		t.Fatal(err)
 	}

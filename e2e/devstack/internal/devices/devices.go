@@ -1,5 +1,5 @@
-// Package devices says which pod holds which device of a node, as the kubelet and the device plugin would have decided. A
-// pod keeps what it holds; new pods take free devices in the order in which they were made. Pure.
+// Package devices says which pod holds which device of a node, as the kubelet and the device plugin would have decided.
+// A pod keeps what it holds; new pods take free devices in the order in which they were made. Pure.
 package devices
 
 import (
@@ -28,8 +28,8 @@ type Ask struct {
 // Held maps device ids to who holds them.
 type Held map[string]Holder
 
-// Assign gives every container its devices. What before says is kept for containers that still ask for it; a device that
-// is no longer there is replaced.
+// Assign gives every container its devices. What before says is kept for containers that still ask for it; a device
+// that is no longer there is replaced.
 func Assign(all []nodes.Device, asks []Ask, before Held) Held {
 	held := Held{}
 	left := map[Holder]map[string]int64{}

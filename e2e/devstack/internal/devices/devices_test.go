@@ -20,7 +20,8 @@ func shared(gpus, replicas int) []nodes.Device {
 }
 
 func ask(pod string, order, count int64) Ask {
-	return Ask{Holder: Holder{Namespace: "ns", Pod: pod, UID: pod, Container: "main"}, Order: order, Units: map[string]int64{"r": count}}
+	return Ask{Holder: Holder{Namespace: "ns", Pod: pod, UID: pod, Container: "main"}, Order: order,
+		Units: map[string]int64{"r": count}}
 }
 
 func ids(h Held, pod string) []string {
@@ -69,7 +70,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNoDevice: a container asks for 24 GiB of memory beside its GPU. Handing memory out byte by byte kept every exporter busy for good.
+// TestMemoryIsNoDevice: a container asks for 24 GiB of memory beside its GPU. Handing memory out byte by byte kept
+// every exporter busy for good.
 func TestMemoryIsNoDevice(t *testing.T) {
 	a := ask("p", 1, 1)
 	a.Units["memory"] = 24 << 30

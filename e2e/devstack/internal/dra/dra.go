@@ -1,5 +1,5 @@
-// Package dra plays the publishing half of NVIDIA's DRA driver: device classes, and a ResourceSlice for each node of a DRA
-// pool. Which claim gets which device is decided by the real scheduler.
+// Package dra plays the publishing half of NVIDIA's DRA driver: device classes, and a ResourceSlice for each node of a
+// DRA pool. Which claim gets which device is decided by the real scheduler.
 package dra
 
 import (
@@ -19,7 +19,8 @@ import (
 // cluster has device plugins too.
 func Publish(ctx context.Context, cluster *world.Cluster) error {
 	for name, kind := range map[string]string{"gpu.nvidia.com": "gpu", "mig.nvidia.com": "mig"} {
-		expression := fmt.Sprintf("device.driver == '%s' && device.attributes['%s'].type == '%s'", nodes.DRADriver, nodes.DRADriver, kind)
+		expression := fmt.Sprintf("device.driver == '%s' && device.attributes['%s'].type == '%s'", nodes.DRADriver,
+			nodes.DRADriver, kind)
 		class := &resourcev1.DeviceClass{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{

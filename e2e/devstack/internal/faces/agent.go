@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/world"
 )
 
-// Agent answers as the portal's agent on a node, from the same facts as the exporter. It says what the devstack knows; the rest is missing from its report,
-// which is unknown to whoever reads it.
+// Agent answers as the portal's agent on a node, from the same facts as the exporter. It says what the devstack knows;
+// the rest is missing from its report, which is unknown to whoever reads it.
 func Agent(cluster *world.Cluster) func(node string) http.Handler {
 	return func(name string) http.Handler {
 		mux := http.NewServeMux()
@@ -41,7 +41,8 @@ func known(value any) object { return object{"value": value} }
 func agentReport(node *corev1.Node, kind nodes.Kind, layout nodes.Layout, now time.Time) object {
 	cards := []object{}
 	for gpu := range kind.GPUs {
-		c := object{"index": gpu, "uuid": known(nodes.GPUUUID(node.Name, gpu)), "name": known(kind.Model.Name), "virtualization": known("none")}
+		c := object{"index": gpu, "uuid": known(nodes.GPUUUID(node.Name, gpu)), "name": known(kind.Model.Name),
+			"virtualization": known("none")}
 		switch {
 		case kind.VGPU:
 			c["virtualization"] = known("vgpu_guest")
@@ -51,13 +52,15 @@ func agentReport(node *corev1.Node, kind nodes.Kind, layout nodes.Layout, now ti
 		}
 		cards = append(cards, c)
 	}
-	return object{"schema": "gpu-portal.agent/v1", "node": node.Name, "agent_version": "devstack", "taken_at": now.UTC(), "interval_seconds": 10,
-		"driver": object{"state": "ready", "version": known(nodes.Driver)}, "gpus": known(cards)}
+	return object{"schema": "gpu-portal.agent/v1", "node": node.Name, "agent_version": "devstack", "taken_at": now.UTC(),
+		"interval_seconds": 10,
+		"driver":           object{"state": "ready", "version": known(nodes.Driver)}, "gpus": known(cards)}
 }
 
 // feature is a lease for a day, or none.
 func feature(licensed bool, now time.Time) object {
-	f := object{"feature": "rtx", "product": "NVIDIA RTX Virtual Workstation", "enabled": true, "licensed": licensed, "expiry_status": "not_available"}
+	f := object{"feature": "rtx", "product": "NVIDIA RTX Virtual Workstation", "enabled": true, "licensed": licensed,
+		"expiry_status": "not_available"}
 	if licensed {
 		f["expiry"], f["expiry_status"] = known(now.UTC().Truncate(24*time.Hour).Add(48*time.Hour)), "valid"
 	}
@@ -71,7 +74,8 @@ func cut(node string, gpu int, model *nodes.Model, instances []nodes.Instance) o
 		p, _ := model.Profile(in.Profile)
 		id := nodes.InstanceID(p.Size, in.Start)
 		counts[in.Profile]++
-		gis = append(gis, object{"id": id, "profile_id": p.ID, "profile": known(in.Profile), "placement": placement(p, in.Start)})
+		gis = append(gis, object{"id": id, "profile_id": p.ID, "profile": known(in.Profile),
+			"placement": placement(p, in.Start)})
 		devices = append(devices, object{"uuid": known(nodes.MIGUUID(node, gpu, in)), "gpu_instance_id": known(id)})
 	}
 	for _, p := range model.Profiles {
@@ -82,7 +86,8 @@ func cut(node string, gpu int, model *nodes.Model, instances []nodes.Instance) o
 				free = append(free, placement(p, start))
 			}
 		}
-		profiles = append(profiles, object{"id": p.ID, "name": known(p.Name), "slices": p.Slices, "max_instances": p.Max, "placements": known(all), "free": known(free)})
+		profiles = append(profiles, object{"id": p.ID, "name": known(p.Name), "slices": p.Slices, "max_instances": p.Max,
+			"placements": known(all), "free": known(free)})
 	}
 	return object{"enabled": known(true), "profiles": known(profiles), "instances": known(gis), "devices": known(devices)}
 }

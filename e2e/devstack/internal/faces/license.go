@@ -21,9 +21,10 @@ const (
 	smallOrg    = "lic-small"    // bought two seats of each only
 )
 
-// license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups in pages, and the licence
-// servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it is the
-// virtual machine that takes it, not the pod; the nodes' vGPUs are of the Q series, which NVIDIA licenses as workstations.
+// license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups in pages, and
+// the licence servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it
+// is the virtual machine that takes it, not the pod; the nodes' vGPUs are of the Q series, which NVIDIA licenses as
+// workstations.
 func license(cluster *world.Cluster) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/org/{org}/virtual-groups", func(w http.ResponseWriter, r *http.Request) {
@@ -47,21 +48,24 @@ func license(cluster *world.Cluster) http.Handler {
 		if org == smallOrg {
 			seats = 2
 		}
-		groups := []any{virtualGroup(1, org, "NVIDIA Virtual Compute Server", end, seats, 0), virtualGroup(2, org, "NVIDIA RTX Virtual Workstation", end, seats, min(seats, leases(cluster)))}
+		groups := []any{virtualGroup(1, org, "NVIDIA Virtual Compute Server", end, seats, 0),
+			virtualGroup(2, org, "NVIDIA RTX Virtual Workstation", end, seats, min(seats, leases(cluster)))}
 		number, _ := strconv.Atoi(r.URL.Query().Get("page-number"))
 		const size = 1 // one group a page, whatever is asked for: whoever asks has to turn it
 		from, until := min(max(number, 0)*size, len(groups)), min((max(number, 0)+1)*size, len(groups))
 		sendJSON(w, map[string]any{"virtualGroups": groups[from:until],
-			"paginationInfo": map[string]int{"totalPages": len(groups), "totalElements": len(groups), "pageNumber": number, "pageSize": size}})
+			"paginationInfo": map[string]int{"totalPages": len(groups), "totalElements": len(groups), "pageNumber": number,
+				"pageSize": size}})
 	})
-	mux.HandleFunc("GET /v1/org/{org}/virtual-groups/{group}/license-servers", func(w http.ResponseWriter, _ *http.Request) {
-		sendJSON(w, map[string]any{"licenseServers": []any{map[string]any{
-			"id": "devstack-dls", "name": "devstack", "status": "ENABLED", "virtualGroupId": 1, "virtualGroupName": "devstack",
-			"deployedOn": "DLS", "leasingMode": "STANDARD_NETWORKED_LICENSING", "serviceInstanceId": "devstack",
-			"licenseServerFeatures": []any{map[string]any{"id": "vcs", "featureName": "NVIDIA Virtual Compute Server",
-				"productName": "NVIDIA AI Enterprise", "licenseType": "CONCURRENT_COUNTED_SINGLE", "totalQuantity": LicenseSeats}},
-		}}})
-	})
+	mux.HandleFunc("GET /v1/org/{org}/virtual-groups/{group}/license-servers",
+		func(w http.ResponseWriter, _ *http.Request) {
+			sendJSON(w, map[string]any{"licenseServers": []any{map[string]any{
+				"id": "devstack-dls", "name": "devstack", "status": "ENABLED", "virtualGroupId": 1, "virtualGroupName": "devstack",
+				"deployedOn": "DLS", "leasingMode": "STANDARD_NETWORKED_LICENSING", "serviceInstanceId": "devstack",
+				"licenseServerFeatures": []any{map[string]any{"id": "vcs", "featureName": "NVIDIA Virtual Compute Server",
+					"productName": "NVIDIA AI Enterprise", "licenseType": "CONCURRENT_COUNTED_SINGLE", "totalQuantity": LicenseSeats}},
+			}}})
+		})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-API-KEY") == "" {
 			http.Error(w, `{"message":"Unauthorized"}`, http.StatusUnauthorized)
@@ -74,10 +78,12 @@ func license(cluster *world.Cluster) http.Handler {
 // virtualGroup is one with one entitlement.
 func virtualGroup(id int, org, feature, end string, total, used int) map[string]any {
 	return map[string]any{"id": id, "name": "devstack-" + strconv.Itoa(id), "orgName": org,
-		"entitlements": []any{map[string]any{"entitlementProductKeys": []any{map[string]any{"entitlementFeatures": []any{map[string]any{
-			"featureName": feature, "featureVersion": "10.0", "productFamily": "vGPU", "productName": feature, "licenseType": "CONCURRENT_COUNTED_SINGLE",
-			"startDate": "2026-01-01T00:00:00Z", "endDate": end, "totalQuantity": total, "inUseQuantity": used,
-			"unassignedQuantity": max(0, total-used), "overagePercent": 0}}}}}}}
+		"entitlements": []any{map[string]any{"entitlementProductKeys": []any{
+			map[string]any{"entitlementFeatures": []any{map[string]any{
+				"featureName": feature, "featureVersion": "10.0", "productFamily": "vGPU", "productName": feature,
+				"licenseType": "CONCURRENT_COUNTED_SINGLE",
+				"startDate":   "2026-01-01T00:00:00Z", "endDate": end, "totalQuantity": total, "inUseQuantity": used,
+				"unassignedQuantity": max(0, total-used), "overagePercent": 0}}}}}}}
 }
 
 func leases(cluster *world.Cluster) int {

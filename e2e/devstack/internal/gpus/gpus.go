@@ -1,5 +1,5 @@
-// Package gpus plays the hardware and its exporter: which pod holds which device of a node, how busy each is now, and the
-// page that dcgm-exporter would serve for the node.
+// Package gpus plays the hardware and its exporter: which pod holds which device of a node, how busy each is now, and
+// the page that dcgm-exporter would serve for the node.
 //
 // The path of data: world (pods, nodes, claims) -> devices.Assign -> entities with loads -> dcgm.Render.
 package gpus
@@ -40,7 +40,8 @@ type meter struct {
 
 // New reads who held what from file, so that a pod keeps its device over a restart.
 func New(cluster *world.Cluster, file string) *Hardware {
-	h := &Hardware{cluster: cluster, file: file, held: map[string]devices.Held{}, meters: map[string]*meter{}, xids: map[string]int{}}
+	h := &Hardware{cluster: cluster, file: file, held: map[string]devices.Held{}, meters: map[string]*meter{},
+		xids: map[string]int{}}
 	if text, err := os.ReadFile(file); err == nil {
 		_ = json.Unmarshal(text, &h.held) // a file that cannot be read costs only the memory
 	}

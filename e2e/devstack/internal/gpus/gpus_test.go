@@ -34,8 +34,9 @@ func pod(name, node, resourceName string) *corev1.Pod {
 	started := metav1.NewTime(time.Now().Add(-time.Hour))
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: name, UID: types.UID("uid-" + name)},
-		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
-			Limits: corev1.ResourceList{corev1.ResourceName(resourceName): resource.MustParse("1")}}}}},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main",
+			Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceName(resourceName): resource.MustParse("1")}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &started},
 	}
 }
@@ -88,7 +89,8 @@ func TestLoadIsWhatTheExporterShows(t *testing.T) {
 			t.Errorf("want memory held, busy or not, got %g of %g", e.UsedMiB, e.MemoryMiB)
 		}
 	}
-	again := hardware(t, file, n, pod("an-older-one", n.Name, "nvidia.com/mig-1g.10gb"), pod("nb", n.Name, "nvidia.com/mig-1g.10gb"))
+	again := hardware(t, file, n, pod("an-older-one", n.Name, "nvidia.com/mig-1g.10gb"),
+		pod("nb", n.Name, "nvidia.com/mig-1g.10gb"))
 	before, _ := h.Entities(n, now)
 	after, err := again.Entities(n, now)
 	if err != nil || on(before, "nb").InstanceID != on(after, "nb").InstanceID {

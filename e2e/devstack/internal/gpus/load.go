@@ -13,7 +13,8 @@ import (
 // LoadAnnotation on a pod says how busy it keeps its GPU, 0 to 1.
 const LoadAnnotation = "devstack.gpu-portal.example/load"
 
-// Loads are the loads that the control API has set, or the parts of their memory that pods are to fill, by namespace/name of the pod.
+// Loads are the loads that the control API has set, or the parts of their memory that pods are to fill, by
+// namespace/name of the pod.
 type Loads struct {
 	mu  sync.Mutex
 	set map[string]float64
@@ -51,8 +52,8 @@ func (l *Loads) setFor(pod *corev1.Pod) (float64, bool) {
 	return value, ok
 }
 
-// of says how busy a pod keeps its GPU now: as set, as annotated, or a wave of its own with some noise. A pod that does not
-// run keeps nothing busy; a load of 0 is exactly 0.
+// of says how busy a pod keeps its GPU now: as set, as annotated, or a wave of its own with some noise. A pod that does
+// not run keeps nothing busy; a load of 0 is exactly 0.
 func (l *Loads) of(pod *corev1.Pod, now time.Time) float64 {
 	if pod.Status.Phase != corev1.PodRunning {
 		return 0

@@ -9,9 +9,10 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 )
 
-// read turns holdings into readings: first what each container does on its device, then what that makes of the card. A card
-// in MIG mode without instances has no rows.
-func (h *Hardware) read(node string, licensed bool, kind nodes.Kind, layout nodes.Layout, all []holding, pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
+// read turns holdings into readings: first what each container does on its device, then what that makes of the card. A
+// card in MIG mode without instances has no rows.
+func (h *Hardware) read(node string, licensed bool, kind nodes.Kind, layout nodes.Layout, all []holding,
+	pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
 	var entities []dcgm.Entity
 	for gpu := range kind.GPUs {
 		base := dcgm.Entity{
@@ -38,7 +39,8 @@ func (h *Hardware) read(node string, licensed bool, kind nodes.Kind, layout node
 	return entities
 }
 
-func (h *Hardware) instances(base dcgm.Entity, kind nodes.Kind, instances []nodes.Instance, all []holding, pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
+func (h *Hardware) instances(base dcgm.Entity, kind nodes.Kind, instances []nodes.Instance, all []holding,
+	pods map[string]*corev1.Pod, now time.Time) []dcgm.Entity {
 	var entities []dcgm.Entity
 	busy := 0.0
 	for _, in := range instances {
@@ -57,7 +59,8 @@ func (h *Hardware) instances(base dcgm.Entity, kind nodes.Kind, instances []node
 }
 
 // fill adds up what the containers on an entity do.
-func (h *Hardware) fill(e *dcgm.Entity, instance *nodes.Instance, all []holding, pods map[string]*corev1.Pod, now time.Time) {
+func (h *Hardware) fill(e *dcgm.Entity, instance *nodes.Instance, all []holding, pods map[string]*corev1.Pod,
+	now time.Time) {
 	var mine []holding
 	for _, x := range all {
 		if x.on(e.GPU, instance) {
@@ -74,7 +77,8 @@ func (h *Hardware) fill(e *dcgm.Entity, instance *nodes.Instance, all []holding,
 			part = 1 / float64(len(mine))
 		}
 		s := dcgm.Share{
-			Namespace: x.holder.Namespace, Pod: x.holder.Pod, UID: x.holder.UID, Container: x.holder.Container, Replica: x.replica,
+			Namespace: x.holder.Namespace, Pod: x.holder.Pod, UID: x.holder.UID, Container: x.holder.Container,
+			Replica: x.replica,
 			Busy:    h.Loads.of(pod, now) * part,
 			UsedMiB: float64(int(h.Memory.memoryOf(pod, now) * (e.MemoryMiB - e.ReservedMiB) * part)), More: x.more,
 		}

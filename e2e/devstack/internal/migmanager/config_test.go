@@ -47,10 +47,12 @@ func TestLayoutOf(t *testing.T) {
 		text, name string
 		ok         bool
 	}{
-		"cards of their own":     {"mig-configs:\n  a:\n  - {devices: [0, 1], mig-enabled: true, mig-devices: {3g.20gb: 2}}\n  - {devices: [2], mig-enabled: false}\n", "a", true},
-		"a name not there":       {"mig-configs: {}\n", "a", false},
-		"more than a card takes": {"mig-configs:\n  a:\n  - {devices: all, mig-enabled: true, mig-devices: {4g.20gb: 2}}\n", "a", false},
-		"no YAML":                {"\t", "a", false},
+		"cards of their own": {"mig-configs:\n  a:\n  - {devices: [0, 1], mig-enabled: true, mig-devices: {3g.20gb: 2}}\n " +
+			" - {devices: [2], mig-enabled: false}\n", "a", true},
+		"a name not there": {"mig-configs: {}\n", "a", false},
+		"more than a card takes": {"mig-configs:\n  a:\n  - {devices: all, mig-enabled: true, mig-devices: {4g.20gb: 2}}\n",
+			"a", false},
+		"no YAML": {"\t", "a", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package migmanager plays NVIDIA's MIG manager: it follows the node label nvidia.com/mig.config, and after it the device
-// plugin and GPU feature discovery, which come back with new resources and labels.
+// Package migmanager plays NVIDIA's MIG manager: it follows the node label nvidia.com/mig.config, and after it the
+// device plugin and GPU feature discovery, which come back with new resources and labels.
 //
-// The order of what can be seen is that of NVIDIA/mig-parted v0.15.0 (pkg/mig/reconfigure): an unknown name fails at once;
-// a layout that is there already succeeds at once; else the state is pending, the operands are paused, the node has no GPU
-// to give, and after some seconds the new resources and the state success appear. Pods are not sent away: a GPU in use
-// whose layout would change makes the change fail, and the node comes back as it was.
+// The order of what can be seen is that of NVIDIA/mig-parted v0.15.0 (pkg/mig/reconfigure): an unknown name fails at
+// once; a layout that is there already succeeds at once; else the state is pending, the operands are paused, the node
+// has no GPU to give, and after some seconds the new resources and the state success appear. Pods are not sent away: a
+// GPU in use whose layout would change makes the change fail, and the node comes back as it was.
 package migmanager
 
 import (
@@ -123,7 +123,8 @@ func (m *Manager) change(ctx context.Context, name string) error {
 	return m.write(ctx, node.Name, wanted, "success", after)
 }
 
-func (m *Manager) wantedLayout(ctx context.Context, node *corev1.Node, kind nodes.Kind, name string) (nodes.Layout, error) {
+func (m *Manager) wantedLayout(ctx context.Context, node *corev1.Node, kind nodes.Kind,
+	name string) (nodes.Layout, error) {
 	configs := m.Cluster.Client.CoreV1().ConfigMaps(seed.OperatorNamespace)
 	own, err := configs.Get(ctx, OwnConfig, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -223,7 +224,8 @@ func layoutLabel(key string) bool {
 // update changes the status first and then the labels, for labels announce what the status has.
 func (m *Manager) update(ctx context.Context, name string, meta, status func(*corev1.Node)) error {
 	api := m.Cluster.Client.CoreV1().Nodes()
-	change := func(f func(*corev1.Node), put func(context.Context, *corev1.Node, metav1.UpdateOptions) (*corev1.Node, error)) error {
+	change := func(f func(*corev1.Node), put func(context.Context, *corev1.Node,
+		metav1.UpdateOptions) (*corev1.Node, error)) error {
 		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			node, err := api.Get(ctx, name, metav1.GetOptions{})
 			if err != nil {

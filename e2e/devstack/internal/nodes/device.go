@@ -26,7 +26,8 @@ func (k Kind) Devices(node string, layout Layout) []Device {
 			if k.Strategy == Mixed {
 				resource = "nvidia.com/" + resourceOf(in.Profile)
 			}
-			devices = append(devices, k.replicas(Device{Resource: resource, GPU: gpu, Instance: &in, ID: MIGUUID(node, gpu, in)})...)
+			devices = append(devices, k.replicas(Device{Resource: resource, GPU: gpu, Instance: &in,
+				ID: MIGUUID(node, gpu, in)})...)
 		}
 	}
 	return devices

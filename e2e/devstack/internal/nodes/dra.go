@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DRADriver is the name of NVIDIA's driver for dynamic resource allocation (kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1).
+// DRADriver is the name of NVIDIA's driver for dynamic resource allocation (kubernetes-sigs/dra-driver-nvidia-gpu
+// v0.4.1).
 const DRADriver = "gpu.nvidia.com"
 
 // DRADevice is a device of a ResourceSlice.

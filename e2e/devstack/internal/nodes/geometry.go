@@ -68,8 +68,8 @@ func occupy(taken [memorySlices]bool, start, size int) ([memorySlices]bool, bool
 }
 
 // InstanceID is the GPU instance id that the driver gives: the instances are the nodes of a binary tree over the eight
-// memory slices, numbered from the top (0 the whole card, 1 and 2 the halves, 3 to 6 the quarters, 7 to 14 the eighths).
-// Guessed from published nvidia-smi outputs (3g at 0 and 4: ids 1 and 2; 1g at 0: id 7), not from a document.
+// memory slices, numbered from the top (0 the whole card, 1 and 2 the halves, 3 to 6 the quarters, 7 to 14 the
+// eighths). Guessed from published nvidia-smi outputs (3g at 0 and 4: ids 1 and 2; 1g at 0: id 7), not from a document.
 func InstanceID(size, start int) int {
 	return memorySlices/size - 1 + start/size
 }

@@ -12,8 +12,10 @@ func TestPlace(t *testing.T) {
 		profiles string
 		fits     bool
 	}{
-		"seven of the smallest":                               {H100, "1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb", true},
-		"eight of the smallest":                               {H100, "1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb", false},
+		"seven of the smallest": {H100,
+			"1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb", true},
+		"eight of the smallest": {H100,
+			"1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb", false},
 		"balanced, whatever the order":                        {H100, "1g.10gb 3g.40gb 1g.10gb 2g.20gb", true},
 		"four and three":                                      {H100, "3g.40gb 4g.40gb", true},
 		"two fours":                                           {H100, "4g.40gb 4g.40gb", false},
@@ -37,8 +39,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// The driver's rule leaves exactly twelve sets of plain profiles to which nothing can be added, on every card with seven
-// compute slices.
+// The driver's rule leaves exactly twelve sets of plain profiles to which nothing can be added, on every card with
+// seven compute slices.
 func TestMaximalLayouts(t *testing.T) {
 	for _, m := range []*Model{A100, H100, H200} {
 		var plain []string
@@ -76,7 +78,8 @@ func fitting(m *Model, profiles, set []string) [][]string {
 }
 
 func TestInstanceID(t *testing.T) {
-	for _, c := range []struct{ size, start, want int }{{8, 0, 0}, {4, 0, 1}, {4, 4, 2}, {2, 0, 3}, {2, 4, 5}, {1, 0, 7}, {1, 6, 13}} {
+	for _, c := range []struct{ size, start, want int }{{8, 0, 0}, {4, 0, 1}, {4, 4, 2}, {2, 0, 3}, {2, 4, 5}, {1, 0, 7},
+		{1, 6, 13}} {
 		if got := InstanceID(c.size, c.start); got != c.want {
 			t.Errorf("size %d at %d: want %d, got %d", c.size, c.start, c.want, got)
 		}

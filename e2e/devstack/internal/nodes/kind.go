@@ -60,12 +60,14 @@ func firstTwelve() []Kind {
 		{Pool: "a40-vgpu", Model: A40Q, GPUs: 4, CPU: 32, MemGiB: 256, Machine: "VMware7-1", VGPU: true},
 		{Pool: "h100-nvlink", Model: H100, GPUs: 8, CPU: 192, MemGiB: 2048, Machine: "DGXH100",
 			Strategy: Mixed, MIGConfig: "all-disabled", Reserved: true},
-		{Pool: "h100-rdma", Model: H100, GPUs: 8, CPU: 192, MemGiB: 2048, Machine: "DGXH100", Strategy: Mixed, MIGConfig: "all-disabled",
-			Reserved: true, Labels: map[string]string{
+		{Pool: "h100-rdma", Model: H100, GPUs: 8, CPU: 192, MemGiB: 2048, Machine: "DGXH100", Strategy: Mixed,
+			MIGConfig: "all-disabled",
+			Reserved:  true, Labels: map[string]string{
 				"feature.node.kubernetes.io/pci-15b3.present": "true", "feature.node.kubernetes.io/rdma.available": "true",
 				"feature.node.kubernetes.io/rdma.capable": "true", "network.nvidia.com/operator.mofed.wait": "false",
 			}, Extra: map[string]int64{"rdma/hca_shared_devices_a": 63}},
-		{Pool: "l40s-mps", Model: L40S, GPUs: 4, CPU: 64, MemGiB: 512, Machine: "PowerEdge-R760xa", Sharing: MPS, Replicas: 4},
+		{Pool: "l40s-mps", Model: L40S, GPUs: 4, CPU: 64, MemGiB: 512, Machine: "PowerEdge-R760xa", Sharing: MPS,
+			Replicas: 4},
 		{Pool: "h100-dra", Model: H100, GPUs: 4, CPU: 96, MemGiB: 1024, DRA: true,
 			Cut: [][]string{nil, nil, Balanced(H100), {"3g.40gb", "3g.40gb"}}},
 		{Pool: "cpu", CPU: 64, MemGiB: 256},
@@ -89,7 +91,8 @@ func firstTwelve() []Kind {
 	}
 }
 
-// notebooksAndTraining is a site's own layout: four cards for notebooks, one of them with the media engines on a slice, three for bigger work, one left whole.
+// notebooksAndTraining is a site's own layout: four cards for notebooks, one of them with the media engines on a slice,
+// three for bigger work, one left whole.
 func notebooksAndTraining() [][]string {
 	return slices.Concat(
 		repeat(3, times(7, "1g.10gb")),
@@ -127,7 +130,8 @@ func FindKind(pool string) (Kind, bool) {
 	return kinds[i], true
 }
 
-// Layout places what the table cuts the GPUs into; the table is checked by a test, so an illegal row is a mistake of ours.
+// Layout places what the table cuts the GPUs into; the table is checked by a test, so an illegal row is a mistake of
+// ours.
 func (k Kind) Layout() (Layout, error) {
 	layout := make(Layout, k.GPUs)
 	for i, profiles := range k.Cut {

@@ -57,16 +57,19 @@ func TestWhatNodesLookLike(t *testing.T) {
 		labels    map[string]string
 	}{
 		"balanced H100 under the mixed strategy": {"h100-mig",
-			map[string]int64{"nvidia.com/mig-1g.10gb": 16, "nvidia.com/mig-2g.20gb": 8, "nvidia.com/mig-3g.40gb": 8, "nvidia.com/gpu": 0},
+			map[string]int64{"nvidia.com/mig-1g.10gb": 16, "nvidia.com/mig-2g.20gb": 8, "nvidia.com/mig-3g.40gb": 8,
+				"nvidia.com/gpu": 0},
 			map[string]string{"nvidia.com/mig.strategy": "mixed", "nvidia.com/gpu.count": "8", "nvidia.com/gpu.replicas": "0",
 				"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/mig-1g.10gb.count": "16",
 				"nvidia.com/mig-1g.10gb.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "nvidia.com/mig.config.state": "success"}},
 		"one card left whole beside slices": {"h100-mig-custom",
-			map[string]int64{"nvidia.com/mig-1g.10gb": 27, "nvidia.com/mig-1g.10gb.me": 1, "nvidia.com/mig-3g.40gb": 5, "nvidia.com/mig-4g.40gb": 1, "nvidia.com/gpu": 1}, nil},
+			map[string]int64{"nvidia.com/mig-1g.10gb": 27, "nvidia.com/mig-1g.10gb.me": 1, "nvidia.com/mig-3g.40gb": 5,
+				"nvidia.com/mig-4g.40gb": 1, "nvidia.com/gpu": 1}, nil},
 		"A100 under the single strategy": {"a100-mig-single", map[string]int64{"nvidia.com/gpu": 56},
 			map[string]string{"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count": "56",
 				"nvidia.com/gpu.memory": "4864", "nvidia.com/gpu.slices.gi": "1"}},
-		"shared in time under another name": {"l40s-shared", map[string]int64{"nvidia.com/gpu.shared": 16, "nvidia.com/gpu": 0},
+		"shared in time under another name": {"l40s-shared", map[string]int64{"nvidia.com/gpu.shared": 16,
+			"nvidia.com/gpu": 0},
 			map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S", "nvidia.com/gpu.replicas": "4",
 				"nvidia.com/gpu.sharing-strategy": "time-slicing", "nvidia.com/gpu.count": "4"}},
 		"shared in time under the same name": {"t4-shared", map[string]int64{"nvidia.com/gpu": 16},
@@ -76,9 +79,11 @@ func TestWhatNodesLookLike(t *testing.T) {
 		"slices shared in time": {"a100-mig-shared", map[string]int64{"nvidia.com/mig-3g.20gb.shared": 32},
 			map[string]string{"nvidia.com/mig-3g.20gb.replicas": "2", "nvidia.com/gpu.replicas": "0"}},
 		"vGPU": {"a40-vgpu", map[string]int64{"nvidia.com/gpu": 4},
-			map[string]string{"nvidia.com/vgpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-A40-12Q", "nvidia.com/mig.capable": "false"}},
-		"DRA": {"h100-dra", map[string]int64{"nvidia.com/gpu": 0}, map[string]string{"feature.node.kubernetes.io/pci-10de.present": "true",
-			"nvidia.com/gpu.product": ""}},
+			map[string]string{"nvidia.com/vgpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-A40-12Q",
+				"nvidia.com/mig.capable": "false"}},
+		"DRA": {"h100-dra", map[string]int64{"nvidia.com/gpu": 0},
+			map[string]string{"feature.node.kubernetes.io/pci-10de.present": "true",
+				"nvidia.com/gpu.product": ""}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

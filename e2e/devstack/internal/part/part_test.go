@@ -11,7 +11,8 @@ import (
 )
 
 func shell(name, script string) Spec {
-	return Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, ReadyWithin: time.Minute, StopWithin: 500 * time.Millisecond}
+	return Spec{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, ReadyWithin: time.Minute,
+		StopWithin: 500 * time.Millisecond}
 }
 
 func state(p *Part) State {
@@ -73,7 +74,8 @@ func TestReadyIsWaitedFor(t *testing.T) {
 	}
 	never := shell("never", "exit 1")
 	never.Ready = func(context.Context) error { return errors.New("no") }
-	if err := g.Add(never).Start(context.Background()); err == nil || !strings.Contains(err.Error(), "ended while starting") {
+	if err := g.Add(never).Start(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "ended while starting") {
 		t.Errorf("want to be told that it ended, got %v", err)
 	}
 }

@@ -36,7 +36,8 @@ func TestTakenPortIsNamed(t *testing.T) {
 	defer l.Close()
 	_, err = Open(path, false, "prometheus")
 	var taken *Taken
-	if !errors.As(err, &taken) || !strings.Contains(err.Error(), "prometheus") || !strings.Contains(err.Error(), "demo-reset") {
+	if !errors.As(err, &taken) || !strings.Contains(err.Error(), "prometheus") ||
+		!strings.Contains(err.Error(), "demo-reset") {
 		t.Errorf("want to be told who needs the port and what to do, got %v", err)
 	}
 	if again, err := Open(path, true, "prometheus"); err != nil || again["prometheus"] == book["prometheus"] {

@@ -15,7 +15,8 @@ const (
 	AgentPort = 9410
 )
 
-// agents makes the DaemonSet of the node agents, on the nodes whose GPUs the operator keeps. What its pods answer is package faces' business.
+// agents makes the DaemonSet of the node agents, on the nodes whose GPUs the operator keeps. What its pods answer is
+// package faces' business.
 func agents(ctx context.Context, client kubernetes.Interface) error {
 	labels := map[string]string{"app.kubernetes.io/name": AgentName}
 	set := &appsv1.DaemonSet{
@@ -27,7 +28,8 @@ func agents(ctx context.Context, client kubernetes.Interface) error {
 				Spec: corev1.PodSpec{
 					NodeSelector: map[string]string{"nvidia.com/gpu.deploy.client": "true"},
 					Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-					Containers:   []corev1.Container{{Name: "agent", Image: "gpu-portal-agent:devstack", Ports: []corev1.ContainerPort{{ContainerPort: AgentPort}}}},
+					Containers: []corev1.Container{{Name: "agent", Image: "gpu-portal-agent:devstack",
+						Ports: []corev1.ContainerPort{{ContainerPort: AgentPort}}}},
 				},
 			},
 		},

@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 )
 
-// Nodes makes the n nodes of the table that are missing and removes those of ours that are too many. A node that is there
-// stays as it is: its MIG layout may have been changed since.
+// Nodes makes the n nodes of the table that are missing and removes those of ours that are too many. A node that is
+// there stays as it is: its MIG layout may have been changed since.
 func Nodes(ctx context.Context, client kubernetes.Interface, n int) error {
 	there, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {

@@ -50,8 +50,8 @@ func runtimeClass(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// storage makes two classes: the default one waits for the pod, as on most sites, so that the disk is made where the GPU
-// is; the shared one is made at once and may be mounted by many.
+// storage makes two classes: the default one waits for the pod, as on most sites, so that the disk is made where the
+// GPU is; the shared one is made at once and may be mounted by many.
 func storage(ctx context.Context, client kubernetes.Interface) error {
 	attach := false
 	driver := &storagev1.CSIDriver{

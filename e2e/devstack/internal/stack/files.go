@@ -102,8 +102,8 @@ rules:
 - level: Metadata
 `
 
-// schedulerConfig runs one kube-scheduler under the names of the other schedulers too, so that pods of HAMi, Volcano, KAI,
-// OrionX and Run:ai are bound as well. HAMi's memory and cores are not on the node: its own scheduler counts them.
+// schedulerConfig runs one kube-scheduler under the names of the other schedulers too, so that pods of HAMi, Volcano,
+// KAI, OrionX and Run:ai are bound as well. HAMi's memory and cores are not on the node: its own scheduler counts them.
 func (s Settings) schedulerConfig() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `apiVersion: kubescheduler.config.k8s.io/v1

@@ -15,7 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/part"
 )
 
-// PodNetwork is where the pods' addresses lie. Nothing routes it; addresses on loopback would be refused in EndpointSlices.
+// PodNetwork is where the pods' addresses lie. Nothing routes it; addresses on loopback would be refused in
+// EndpointSlices.
 const PodNetwork = "10.64.0.0/16"
 
 // Programs adds all programs to the group in the order in which they start.

@@ -1,5 +1,5 @@
-// Package stages holds what KWOK plays for nodes and pods: ready nodes, pods that run after a second, jobs that end, images
-// that cannot be pulled and programs that crash.
+// Package stages holds what KWOK plays for nodes and pods: ready nodes, pods that run after a second, jobs that end,
+// images that cannot be pulled and programs that crash.
 package stages
 
 import _ "embed"

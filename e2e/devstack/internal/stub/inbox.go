@@ -66,7 +66,10 @@ func (i *inbox) serve(ctx context.Context, memory *Memory) {
 	server := &http.Server{
 		Handler:           faces(memory),
 		ReadHeaderTimeout: 30 * time.Second,
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{},
+				c)
+		},
 	}
 	go func() {
 		<-ctx.Done()

@@ -87,7 +87,8 @@ func chat(w http.ResponseWriter, r *http.Request) {
 		stream(w, r, id, load.Model, words, legacy)
 	} else {
 		answer := strings.Join(words, " ")
-		choice := map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": answer}}
+		choice := map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant",
+			"content": answer}}
 		if legacy {
 			choice = map[string]any{"index": 0, "finish_reason": "stop", "text": answer}
 		}
@@ -140,7 +141,8 @@ func object(legacy bool, suffix string) string {
 }
 
 func reply(id, object, model string, choice, usage any) map[string]any {
-	answer := map[string]any{"id": id, "object": object, "created": time.Now().Unix(), "model": model, "choices": []any{choice}}
+	answer := map[string]any{"id": id, "object": object, "created": time.Now().Unix(), "model": model,
+		"choices": []any{choice}}
 	if usage != nil {
 		answer["usage"] = usage
 	}
@@ -182,6 +184,7 @@ func modelMetrics(w http.ResponseWriter, r *http.Request) {
 		{"vllm:generation_tokens_total", "counter", "", c.generated},
 		{"vllm:request_success_total", "counter", `,finished_reason="stop"`, c.ok},
 	} {
-		fmt.Fprintf(w, "# TYPE %s %s\n%s{engine=\"0\",model_name=%q%s} %g\n", m.name, m.kind, m.name, load.Model, m.more, m.value)
+		fmt.Fprintf(w, "# TYPE %s %s\n%s{engine=\"0\",model_name=%q%s} %g\n", m.name, m.kind, m.name, load.Model, m.more,
+			m.value)
 	}
 }

@@ -41,12 +41,14 @@ type Target struct {
 
 // NewNetwork starts the faces; they end with ctx.
 func NewNetwork(ctx context.Context, cluster *world.Cluster, memory *Memory) *Network {
-	n := &Network{cluster: cluster, memory: memory, inbox: newInbox(), routes: map[Target]string{}, open: map[*podConn]bool{}}
+	n := &Network{cluster: cluster, memory: memory, inbox: newInbox(), routes: map[Target]string{},
+		open: map[*podConn]bool{}}
 	go n.inbox.serve(ctx, memory)
 	return n
 }
 
-// Route sends connections for a pod's port to a real server; an empty address ends that. Connections to the port from before end.
+// Route sends connections for a pod's port to a real server; an empty address ends that. Connections to the port from
+// before end.
 func (n *Network) Route(t Target, addr string) {
 	n.end(func(c *podConn) bool { return c.target == t })
 	n.mu.Lock()
@@ -106,7 +108,8 @@ func (n *Network) connect(pod *corev1.Pod, port int, w *Workload, face http.Hand
 		return now == nil || now.UID != c.uid
 	})
 	return func(conn net.Conn) {
-		c := &podConn{Conn: conn, workload: w, face: face, port: port, target: Target{pod.Namespace, pod.Name, port}, ip: pod.Status.PodIP, uid: pod.UID, ended: n.forget}
+		c := &podConn{Conn: conn, workload: w, face: face, port: port, target: Target{pod.Namespace, pod.Name, port},
+			ip: pod.Status.PodIP, uid: pod.UID, ended: n.forget}
 		n.mu.Lock()
 		n.open[c] = true
 		n.mu.Unlock()

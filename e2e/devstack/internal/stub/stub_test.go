@@ -29,8 +29,9 @@ import (
 func pod(name, ip string, change func(*corev1.Pod)) *corev1.Pod {
 	started := metav1.Now()
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": name}},
-		Spec:       corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main"}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: name, UID: types.UID("uid-" + name),
+			Labels: map[string]string{"app": name}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "main"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, StartTime: &started,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
@@ -122,9 +123,14 @@ func TestWhoIsLetIn(t *testing.T) {
 		pod("pending", "10.64.0.4", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }),
 		pod("crashing", "10.64.0.5", func(p *corev1.Pod) { p.Status.Conditions = nil }),
 		pod("on-lost-node", "10.64.0.6", func(p *corev1.Pod) { p.Spec.NodeName = "lost" }),
-		pod("model", "10.64.0.7", func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8000}} }),
-		pod("prefixed", "10.64.0.8", func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--ServerApp.base_url=/nb/x/"} }),
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: "nb"}, Data: map[string][]byte{"token": []byte("hush")}},
+		pod("model", "10.64.0.7", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8000}}
+		}),
+		pod("prefixed", "10.64.0.8", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Args = []string{"--ServerApp.base_url=/nb/x/"}
+		}),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: "nb"},
+			Data: map[string][]byte{"token": []byte("hush")}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "red", Name: "svc"}, Spec: corev1.ServiceSpec{
 			ClusterIP: "10.96.0.9", Selector: map[string]string{"app": "open"},
 			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8888)}}}},
@@ -134,10 +140,11 @@ func TestWhoIsLetIn(t *testing.T) {
 		header http.Header
 		want   int
 	}{
-		"with the token from the environment":   {"http://10.64.0.1:8888/api/status", authorized, 200},
-		"with the token from a Secret":          {"http://10.64.0.2:8888/api/status", authorized, 200},
-		"without the token":                     {"http://10.64.0.2:8888/api/status", nil, 403},
-		"with a wrong token":                    {"http://10.64.0.2:8888/lab", http.Header{"Authorization": {"token x"}}, 403},
+		"with the token from the environment": {"http://10.64.0.1:8888/api/status", authorized, 200},
+		"with the token from a Secret":        {"http://10.64.0.2:8888/api/status", authorized, 200},
+		"without the token":                   {"http://10.64.0.2:8888/api/status", nil, 403},
+		"with a wrong token": {"http://10.64.0.2:8888/lab", http.Header{"Authorization": {"token x"}},
+			403},
 		"the version needs none":                {"http://10.64.0.2:8888/api", nil, 200},
 		"a server without a token is open":      {"http://10.64.0.3:8888/lab", nil, 200},
 		"through a Service's address":           {"http://10.96.0.9/api/status", nil, 200},
@@ -164,7 +171,8 @@ func TestWhoIsLetIn(t *testing.T) {
 
 func TestKernelsAndTheirChannels(t *testing.T) {
 	s := start(t, pod("nb", "10.64.0.1", tokenFrom(false)))
-	req, _ := http.NewRequest(http.MethodPost, "http://10.64.0.1:8888/api/kernels", strings.NewReader(`{"name":"python3"}`))
+	req, _ := http.NewRequest(http.MethodPost, "http://10.64.0.1:8888/api/kernels",
+		strings.NewReader(`{"name":"python3"}`))
 	req.Header = authorized.Clone()
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -192,7 +200,8 @@ func TestKernelsAndTheirChannels(t *testing.T) {
 	if _, _, err := dialer.Dial("ws://10.64.0.1:8888/api/kernels/"+k.ID+"/channels", foreign); err == nil {
 		t.Error("want a foreign Origin refused")
 	}
-	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", authorized); !strings.Contains(body, `"kernels":1`) || !strings.Contains(body, `"connections":1`) {
+	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", authorized); !strings.Contains(body, `"kernels":1`) ||
+		!strings.Contains(body, `"connections":1`) {
 		t.Errorf("want one kernel and one connection, got %s", body)
 	}
 }
@@ -204,21 +213,26 @@ func TestPretend(t *testing.T) {
 	if err := s.network.Pretend(context.Background(), nb, last, 2, "busy"); err != nil {
 		t.Fatal(err)
 	}
-	if _, body := s.get(t, "http://10.64.0.1:8888/api/kernels?no_track_activity=1", nil); strings.Count(body, `"busy"`) != 2 {
+	if _, body := s.get(t, "http://10.64.0.1:8888/api/kernels?no_track_activity=1", nil); strings.Count(body,
+		`"busy"`) != 2 {
 		t.Errorf("want two busy kernels, got %s", body)
 	}
-	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", nil); !strings.Contains(body, `"last_activity":"2026-01-02T03:04:05Z"`) {
+	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", nil); !strings.Contains(body,
+		`"last_activity":"2026-01-02T03:04:05Z"`) {
 		t.Errorf("want the pretended time, got %s", body)
 	}
 	s.get(t, "http://10.64.0.1:8888/api/kernels", nil)
-	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", nil); strings.Contains(body, `"last_activity":"2026-01-02T03:04:05Z"`) {
+	if _, body := s.get(t, "http://10.64.0.1:8888/api/status", nil); strings.Contains(body,
+		`"last_activity":"2026-01-02T03:04:05Z"`) {
 		t.Errorf("listing kernels counts as activity, got %s", body)
 	}
 }
 
 func TestRoute(t *testing.T) {
 	s := start(t, pod("nb", "10.64.0.1", nil))
-	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "real "+r.Host) }))
+	real := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "real "+r.Host)
+	}))
 	defer real.Close()
 	target := Target{Namespace: "red", Pod: "nb", Port: 8888}
 	s.network.Route(target, real.Listener.Addr().String())
@@ -237,7 +251,10 @@ func TestRoute(t *testing.T) {
 }
 
 func TestChat(t *testing.T) {
-	s := start(t, pod("m", "10.64.0.1", func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"--model", "acme/chat", "--api-key=k"} }))
+	s := start(t, pod("m", "10.64.0.1", func(p *corev1.Pod) {
+		p.Spec.Containers[0].Args = []string{"--model", "acme/chat",
+			"--api-key=k"}
+	}))
 	ask := func(key, body string) (int, string) {
 		req, _ := http.NewRequest(http.MethodPost, "http://10.64.0.1:8000/v1/chat/completions", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -250,10 +267,12 @@ func TestChat(t *testing.T) {
 		return resp.StatusCode, string(text)
 	}
 	const hello = `"messages":[{"role":"user","content":"hello there"}]`
-	if code, text := ask("k", `{"model":"acme/chat",`+hello+`}`); code != 200 || !strings.Contains(text, "You said: hello there") {
+	if code, text := ask("k", `{"model":"acme/chat",`+hello+`}`); code != 200 ||
+		!strings.Contains(text, "You said: hello there") {
 		t.Errorf("want an answer, got %d %s", code, text)
 	}
-	if _, text := ask("k", `{"stream":true,`+hello+`}`); strings.Count(text, "data: ") != 5 || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+	if _, text := ask("k", `{"stream":true,`+hello+`}`); strings.Count(text, "data: ") != 5 ||
+		!strings.HasSuffix(text, "data: [DONE]\n\n") {
 		t.Errorf("want four words and the end, got %s", text)
 	}
 	if code, _ := ask("k", `{"model":"other",`+hello+`}`); code != 404 {
@@ -262,7 +281,8 @@ func TestChat(t *testing.T) {
 	if code, _ := ask("wrong", `{`+hello+`}`); code != 401 {
 		t.Errorf("want a wrong key refused, got %d", code)
 	}
-	if _, text := s.get(t, "http://10.64.0.1:8000/metrics", nil); !strings.Contains(text, `vllm:request_success_total{engine="0",model_name="acme/chat",finished_reason="stop"} 2`) {
+	if _, text := s.get(t, "http://10.64.0.1:8000/metrics", nil); !strings.Contains(text,
+		`vllm:request_success_total{engine="0",model_name="acme/chat",finished_reason="stop"} 2`) {
 		t.Errorf("want two successes, got %s", text)
 	}
 }

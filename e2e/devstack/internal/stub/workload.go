@@ -37,7 +37,8 @@ type Memory struct {
 // NewMemory is empty.
 func NewMemory() *Memory { return &Memory{all: map[string]*Workload{}} }
 
-func (m *Memory) workload(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, port int) (*Workload, error) {
+func (m *Memory) workload(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod,
+	port int) (*Workload, error) {
 	m.mu.Lock()
 	w := m.all[string(pod.UID)]
 	m.mu.Unlock()
@@ -103,7 +104,8 @@ func containerFor(pod *corev1.Pod, port int) corev1.Container {
 }
 
 // environment is what the kubelet would give the container, as far as it comes from values, Secrets and ConfigMaps.
-func environment(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, c corev1.Container) (map[string]string, error) {
+func environment(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod,
+	c corev1.Container) (map[string]string, error) {
 	env := map[string]string{}
 	for _, from := range c.EnvFrom {
 		values, err := source(ctx, client, pod.Namespace, from.SecretRef != nil, nameOf(from))
@@ -144,7 +146,8 @@ func nameOf(from corev1.EnvFromSource) string {
 	return from.ConfigMapRef.Name
 }
 
-func source(ctx context.Context, client kubernetes.Interface, namespace string, secret bool, name string) (map[string]string, error) {
+func source(ctx context.Context, client kubernetes.Interface, namespace string, secret bool,
+	name string) (map[string]string, error) {
 	if !secret {
 		m, err := client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

@@ -1,6 +1,6 @@
-// Package volumes plays the controller of a storage driver: it makes a volume for a claim when the scheduler has chosen a
-// node (or at once, for classes that do not wait), lets claims grow, and removes volumes whose claim is gone. The binding
-// itself is done by the real controller-manager and scheduler.
+// Package volumes plays the controller of a storage driver: it makes a volume for a claim when the scheduler has chosen
+// a node (or at once, for classes that do not wait), lets claims grow, and removes volumes whose claim is gone. The
+// binding itself is done by the real controller-manager and scheduler.
 package volumes
 
 import (
@@ -78,8 +78,10 @@ func (d *Driver) pass(ctx context.Context) error {
 		return err
 	}
 	for _, volume := range volumes {
-		if volume.Status.Phase == corev1.VolumeReleased && volume.Spec.CSI != nil && volume.Spec.CSI.Driver == seed.Provisioner &&
-			volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && volume.DeletionTimestamp == nil {
+		if volume.Status.Phase == corev1.VolumeReleased && volume.Spec.CSI != nil &&
+			volume.Spec.CSI.Driver == seed.Provisioner &&
+			volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete &&
+			volume.DeletionTimestamp == nil {
 			err := d.client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
 			if err != nil && !apierrors.IsNotFound(err) {
 				return err

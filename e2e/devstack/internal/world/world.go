@@ -1,5 +1,5 @@
-// Package world is what our simulators see of the cluster: caches of its objects, found by what a simulator asks for. The
-// caches go on answering while the API server is stopped.
+// Package world is what our simulators see of the cluster: caches of its objects, found by what a simulator asks for.
+// The caches go on answering while the API server is stopped.
 package world
 
 import (

@@ -42,7 +42,7 @@ test: needs build node_modules ## every test: unit, store on SQLite and PostgreS
 
 # The stories wait more than they compute, so the other tests run beside them; those in PATIENT wait for minutes (metrics gather, seats are counted), and run beside the others.
 # Each group needs a world of its own: the stories stop the API server. A story is in exactly one group: the one runs what the other skips.
-PATIENT := TestALoadShowsOnItsOwnPageAndNoOther|TestLicenceCockpit|TestASmallerSizeWouldDo|TestABudgetThatIsUsedUp|TestATeamFromItsFirstDayToItsLast|TestTheMainJobOverREST|TestAnIdleGPUIsGivenBack
+PATIENT := TestALoadShowsOnItsOwnPageAndNoOther|TestLicenseCockpit|TestASmallerSizeWouldDo|TestABudgetThatIsUsedUp|TestATeamFromItsFirstDayToItsLast|TestTheMainJobOverREST|TestAnIdleGPUIsGivenBack
 
 .PHONY: test-rooms
 test-rooms:

@@ -200,11 +200,11 @@ gpu_portal_time_to_ready_seconds_bucket{cluster="main",size="s",le="+Inf"} %[1]d
 gpu_portal_inventory_timestamp_seconds{cluster="main"} %[2]d
 gpu_portal_readings_timestamp_seconds{cluster="main"} %[2]d
 gpu_portal_readings_up{cluster="main"} 1
-gpu_portal_licence_seats{pool="vws"} 10
-gpu_portal_licence_seats_taken{pool="vws"} 8
-gpu_portal_licence_seats{pool="none"} 0
-gpu_portal_licence_seats_taken{pool="none"} 0
-gpu_portal_licence_lost_nodes{cluster="main"} 0
+gpu_portal_license_seats{pool="vws"} 10
+gpu_portal_license_seats_taken{pool="vws"} 8
+gpu_portal_license_seats{pool="none"} 0
+gpu_portal_license_seats_taken{pool="none"} 0
+gpu_portal_license_lost_nodes{cluster="main"} 0
 gpu_portal_agent_build_info{version="1"} 1
 gpu_portal_agent_driver_ready 1
 gpu_portal_agent_gpu_lost{uuid="GPU-1"} 0

@@ -371,7 +371,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		needed + "web: {replicas: 0}\n":                       "replicas",
 		needed + "agent: {enabled: true}\n":                   "agent.tokenSecret.existingSecret",
 		needed + "database: {existingSecret: x}\n":            "secrets.key.existingSecret",
-		needed + "metrics: {rules: {licencePoolRatio: 90}}\n": "licencePoolRatio",
+		needed + "metrics: {rules: {licensePoolRatio: 90}}\n": "licensePoolRatio",
 		needed + "gateway: {enabled: true}\n":                 "parentRefs",
 		needed + "  database: sqlite:here.db\n":               "database",
 	} {

@@ -99,7 +99,7 @@ func TestABudgetThatIsUsedUp(t *testing.T) {
 	admin.reads("main", "100 %")
 }
 
-// TestSeatsAndStorageTakeOfTheBudget: a licence seat that costs more than is left stops a start, on the page and over
+// TestSeatsAndStorageTakeOfTheBudget: a license seat that costs more than is left stops a start, on the page and over
 // the API, with what it would take; at a lower price it starts, and its seat and its storage are held with it, each
 // where the book shows it, and given back when they are gone.
 func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
@@ -134,7 +134,7 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 	p := signIn(t, "dana", look{})
 	p.open("/start?size=vgpu-12q&image=jupyterlab")
 	p.reads("[data-test=summary]", "left of this month's budget")
-	p.reads("[data-test=summary]", "Licence seats")
+	p.reads("[data-test=summary]", "License seats")
 	p.accessible()
 	p.shot("dear-seat")
 
@@ -168,7 +168,7 @@ func TestSeatsAndStorageTakeOfTheBudget(t *testing.T) {
 
 	dana.reaches(id, "running")
 	p.open("/workloads/" + id)
-	p.reads("[data-test=workload-lease], #workload-lease", "1.00/h for licence seats")
+	p.reads("[data-test=workload-lease], #workload-lease", "1.00/h for license seats")
 	p.accessible()
 	p.shot("running")
 	dana.remove(id)

@@ -22,7 +22,7 @@ func TestWhenWillItStart(t *testing.T) {
 	own := ownPortal(t, "when", func(o *stack.PortalOptions) {
 		o.Change = func(c map[string]any) {
 			c["metricsListen"] = address
-			c["licencePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+			c["licensePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
 				"feature": "NVIDIA RTX Virtual Workstation", "seats": 50}}
 			c["tenants"].([]any)[0].(map[string]any)["quota"].(map[string]int)[size] = 20
 		}

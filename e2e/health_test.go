@@ -130,7 +130,7 @@ func TestNothingElseHasRoom(t *testing.T) {
 	pat.marksNode(node, "Card 2 is replaced.")
 	id := str(api.start("gpu-shared", map[string]any{"name": "waits-for-it"})["workload"])
 	t.Cleanup(func() { api.remove(id) })
-	api.until("/workloads/"+id, "waiting for the marked node", licencePatience,
+	api.until("/workloads/"+id, "waiting for the marked node", licensePatience,
 		func(w map[string]any) bool { return strings.Contains(str(w["reason"]), node) })
 	dana := signIn(t, "dana", look{})
 	dana.open("/workloads/" + id)
@@ -141,7 +141,7 @@ func TestNothingElseHasRoom(t *testing.T) {
 	pat.open("/fleet/health")
 	pat.click(nodeRow(node) + " [data-test=unmark]")
 	pat.sees("[data-test=flash]")
-	if w := api.reachesWithin(licencePatience, id, "running"); nodeOf(t, w) != node {
+	if w := api.reachesWithin(licensePatience, id, "running"); nodeOf(t, w) != node {
 		t.Errorf("want it on %s, got %s", node, nodeOf(t, w))
 	}
 }
@@ -186,7 +186,7 @@ func scheduled(t *testing.T, pod *corev1.Pod) string {
 		t.Fatal(err)
 	}
 	device, said := "", ""
-	eventually(t, "the scheduler answers for "+pod.Name, licencePatience, func() bool {
+	eventually(t, "the scheduler answers for "+pod.Name, licensePatience, func() bool {
 		now, err := pods.Get(t.Context(), pod.Name, metav1.GetOptions{})
 		if err != nil {
 			return false

@@ -232,11 +232,11 @@ func TestEverySizeRunsOnItsKindOfNode(t *testing.T) {
 	}
 }
 
-// TestAVGPUTakesALicenceSeat: a seat is reserved with the decision, used while it runs, and free again afterwards.
-func TestAVGPUTakesALicenceSeat(t *testing.T) {
+// TestAVGPUTakesALicenseSeat: a seat is reserved with the decision, used while it runs, and free again afterwards.
+func TestAVGPUTakesALicenseSeat(t *testing.T) {
 	dana := as(t, "dana")
 	seats := func() (used, taken float64) {
-		pool := find(t, items(dana.ok(http.StatusOK, http.MethodGet, "/licences", nil)), "pool", "nvidia-vws")
+		pool := find(t, items(dana.ok(http.StatusOK, http.MethodGet, "/licenses", nil)), "pool", "nvidia-vws")
 		used = pool["used"].(float64)
 		return used, used + pool["reserved"].(float64)
 	}

@@ -30,11 +30,11 @@ func TestEveryPageInEveryLook(t *testing.T) {
 	w, r := "/workloads/"+str(running["id"]), "/requests/"+str(pending["id"])
 	pages := map[string][]string{
 		"dana": {"/", "/start", w, w + "/objects", w + "/history", w + "/metrics", w + "/extend", w + "/delete", "/requests",
-			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licences", "/usage", "/start/size", "/team", "/team/vision",
+			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licenses", "/usage", "/start/size", "/team", "/team/vision",
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
 		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/stand-ins", "/"},
-		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licences",
+		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licenses",
 			"/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images",
 			"/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants",
 			"/admin/tenants/edit",

@@ -80,7 +80,7 @@ CREATE TABLE requests (
   version           BIGINT NOT NULL CHECK (version > 0),
   size_name         TEXT   NOT NULL DEFAULT '',
   fingerprint       TEXT   NOT NULL DEFAULT '',
-  -- A pending request that waits for nothing but seats of a licence pool: which pool, and since when. "" for all others.
+  -- A pending request that waits for nothing but seats of a license pool: which pool, and since when. "" for all others.
   seat_pool         TEXT   NOT NULL DEFAULT '',
   seat_since        BIGINT
 );
@@ -128,7 +128,7 @@ CREATE TABLE workloads (
   owner        TEXT    NOT NULL,
   owner_name   TEXT    NOT NULL,
   size_name    TEXT    NOT NULL,
-  licence_pool TEXT    NOT NULL,
+  license_pool TEXT    NOT NULL,
   size         TEXT    NOT NULL,
   image        TEXT    NOT NULL,
   cluster      TEXT    NOT NULL,
@@ -150,7 +150,7 @@ CREATE TABLE workloads (
   created_at   BIGINT  NOT NULL,
   updated_at   BIGINT  NOT NULL,
   version      BIGINT  NOT NULL CHECK (version > 0),
-  licence_seats BIGINT NOT NULL DEFAULT 1,
+  license_seats BIGINT NOT NULL DEFAULT 1,
   avoid_nodes  TEXT    NOT NULL DEFAULT 'null',
   trace        TEXT    NOT NULL DEFAULT '',
   mounts       TEXT    NOT NULL DEFAULT ''
@@ -162,8 +162,8 @@ CREATE INDEX workloads_living ON workloads (created_at, id) WHERE state <> 'ende
 CREATE INDEX workloads_newest ON workloads (created_at, id);
 CREATE INDEX workloads_owner ON workloads (owner, created_at, id);
 CREATE INDEX workloads_tenant ON workloads (tenant, created_at, id);
-CREATE INDEX workloads_holding ON workloads (tenant, size_name, licence_pool, desired, state, licence_seats) WHERE desired = 'running' OR state = 'stopping';
-CREATE INDEX workloads_seats ON workloads (licence_pool, tenant, desired, state, licence_seats) WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping');
+CREATE INDEX workloads_holding ON workloads (tenant, size_name, license_pool, desired, state, license_seats) WHERE desired = 'running' OR state = 'stopping';
+CREATE INDEX workloads_seats ON workloads (license_pool, tenant, desired, state, license_seats) WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping');
 
 CREATE TABLE volumes (
   name       TEXT    NOT NULL PRIMARY KEY,
@@ -343,7 +343,7 @@ CREATE TABLE leadership (
 );
 
 -- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
-CREATE TABLE catalogues (
+CREATE TABLE catalogs (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
   text        TEXT   NOT NULL,
   author      TEXT   NOT NULL,
@@ -408,8 +408,8 @@ CREATE TABLE settings (
   set_at BIGINT NOT NULL
 );
 
--- Licences that were bought, as an administrator entered or imported them.
-CREATE TABLE licence_entitlements (
+-- Licenses that were bought, as an administrator entered or imported them.
+CREATE TABLE license_entitlements (
   id          TEXT   NOT NULL PRIMARY KEY,
   pool        TEXT   NOT NULL,
   reference   TEXT   NOT NULL,
@@ -422,8 +422,8 @@ CREATE TABLE licence_entitlements (
   created_at  BIGINT NOT NULL
 );
 
--- What an administrator decided about a licence pool in the portal, in place of the settings.
-CREATE TABLE licence_pools (
+-- What an administrator decided about a license pool in the portal, in place of the settings.
+CREATE TABLE license_pools (
   name        TEXT   NOT NULL PRIMARY KEY,
   when_full   TEXT   NOT NULL CHECK (when_full IN ('refuse', 'queue')),
   author      TEXT   NOT NULL,
@@ -431,15 +431,15 @@ CREATE TABLE licence_pools (
   changed_at  BIGINT NOT NULL
 );
 
--- What each licence server said last, and since when it says nothing.
-CREATE TABLE licence_answers (
+-- What each license server said last, and since when it says nothing.
+CREATE TABLE license_answers (
   source   TEXT   NOT NULL PRIMARY KEY,
   answer   TEXT   NOT NULL,
   tried_at BIGINT NOT NULL
 );
 
--- What each vGPU was last known to say of its licence, and since when.
-CREATE TABLE licence_devices (
+-- What each vGPU was last known to say of its license, and since when.
+CREATE TABLE license_devices (
   cluster    TEXT   NOT NULL,
   node       TEXT   NOT NULL,
   uuid       TEXT   NOT NULL,
@@ -677,17 +677,17 @@ DROP TABLE budget_transactions;
 DROP TABLE budgets;
 DROP TABLE tenant_members;
 DROP TABLE tenant_revisions;
-DROP TABLE licence_devices;
-DROP TABLE licence_answers;
-DROP TABLE licence_pools;
-DROP TABLE licence_entitlements;
+DROP TABLE license_devices;
+DROP TABLE license_answers;
+DROP TABLE license_pools;
+DROP TABLE license_entitlements;
 DROP TABLE settings;
 DROP TABLE fleet_samples;
 DROP TABLE fleet_days;
 DROP TABLE snapshots;
 DROP TABLE stand_ins;
 DROP TABLE rules;
-DROP TABLE catalogues;
+DROP TABLE catalogs;
 DROP TABLE leadership;
 DROP TABLE counters;
 DROP TABLE outbox;

@@ -4,5 +4,5 @@
 // refer to each other by relative paths, may be cached for good, and a new build is a new address.
 //
 // css/app.css does not exist as a file: it is the sheets of css/ in the order of cssOrder, put together at start.
-// vendor.json names each vendored library with version, licence and checksums; static_test.go checks them.
+// vendor.json names each vendored library with version, license and checksums; static_test.go checks them.
 package static

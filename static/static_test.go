@@ -16,7 +16,7 @@ import (
 type library struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
-	Licence string            `json:"licence"`
+	License string            `json:"license"`
 	Folder  string            `json:"folder"`
 	Source  string            `json:"source"`
 	Files   map[string]string `json:"files"`
@@ -29,8 +29,8 @@ func TestVendoredFilesAreTheOnesNamed(t *testing.T) {
 	}
 	named := map[string]bool{"vendor/vendor.json": true}
 	for _, lib := range libraries {
-		if lib.Name == "" || lib.Version == "" || lib.Licence == "" || lib.Source == "" {
-			t.Errorf("%s: name, version, licence and source must be said", lib.Folder)
+		if lib.Name == "" || lib.Version == "" || lib.License == "" || lib.Source == "" {
+			t.Errorf("%s: name, version, license and source must be said", lib.Folder)
 		}
 		if _, ok := lib.Files["LICENSE"]; !ok {
 			t.Errorf("%s: no LICENSE", lib.Folder)

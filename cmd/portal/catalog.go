@@ -10,9 +10,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// catalogue is what an administrator needs before a catalogue goes live: a file to begin with, and everything that is
+// catalog is what an administrator needs before a catalog goes live: a file to begin with, and everything that is
 // wrong with their own.
-func catalogue(s *settings) *cobra.Command {
+func catalogCommand(s *settings) *cobra.Command {
 	parent := &cobra.Command{Use: "catalog", Short: "Sizes and images on offer"}
 	parent.AddCommand(catalogCheck(s), catalogExample())
 	return parent
@@ -20,13 +20,13 @@ func catalogue(s *settings) *cobra.Command {
 
 func catalogCheck(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE", Short: "List everything that is wrong with a catalogue file", Args: cobra.ExactArgs(1),
-		Long: "List everything that is wrong with a catalogue file, with its lines. Licence pools are those of the " +
+		Use: "check FILE", Short: "List everything that is wrong with a catalog file", Args: cobra.ExactArgs(1),
+		Long: "List everything that is wrong with a catalog file, with its lines. License pools are those of the " +
 			"configuration, or without --config those of the examples.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
-				return fmt.Errorf("read the catalogue: %w", err)
+				return fmt.Errorf("read the catalog: %w", err)
 			}
 			pools := catalog.EveryPools()
 			if s.file != "" {
@@ -34,7 +34,7 @@ func catalogCheck(s *settings) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				pools = c.LicencePools
+				pools = c.LicensePools
 			}
 			c, found := catalog.Parse(data, pools...)
 			problems := make([]error, len(found))
@@ -51,7 +51,7 @@ func catalogCheck(s *settings) *cobra.Command {
 
 func catalogExample() *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{Use: "example", Short: "Print a catalogue to begin with", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "example", Short: "Print a catalog to begin with", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data := catalog.DefaultYAML()
 			if all {

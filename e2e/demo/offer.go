@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// offer writes the demo's catalogue and lets the configuration name it: a size for each way of sharing a GPU. Sizes
+// offer writes the demo's catalog and lets the configuration name it: a size for each way of sharing a GPU. Sizes
 // that need a scheduler which does not run here are hidden; an administrator sees them.
 func offer(dir string) (func(config map[string]any), error) {
 	c := catalog.EveryRow()
@@ -26,7 +26,7 @@ func offer(dir string) (func(config map[string]any), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, "catalogue.yaml")
+	file := filepath.Join(dir, "catalog.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func offer(dir string) (func(config map[string]any), error) {
 		pools = append(pools, map[string]any{"name": p.Name, "title": p.Title, "feature": p.Feature, "seats": 4})
 	}
 	return func(config map[string]any) {
-		config["catalogFile"], config["licencePools"] = file, pools
+		config["catalogFile"], config["licensePools"] = file, pools
 		for _, t := range config["tenants"].([]any) {
 			team := t.(map[string]any)
 			if team["quota"] = quota; team["name"] != "vision" {

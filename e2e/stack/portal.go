@@ -60,7 +60,7 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	}
 	p := &Portal{URL: fmt.Sprintf("http://localhost:%d", port), Dir: o.Dir, Tokens: map[string]string{}, root: o.Root,
 		out: o.Out, env: o.Env}
-	if err := os.WriteFile(o.licenceKey(), []byte("devstack\n"), 0o600); err != nil {
+	if err := os.WriteFile(o.licenseKey(), []byte("devstack\n"), 0o600); err != nil {
 		return nil, err
 	}
 	text, err := yaml.Marshal(configuration(o, port))
@@ -83,8 +83,8 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	return p, nil
 }
 
-// licenceKey is what the stub of the licence service wants to see; any key will do.
-func (o PortalOptions) licenceKey() string { return filepath.Join(o.Dir, "licence-key") }
+// licenseKey is what the stub of the license service wants to see; any key will do.
+func (o PortalOptions) licenseKey() string { return filepath.Join(o.Dir, "license-key") }
 
 func (p *Portal) config() string { return filepath.Join(p.Dir, "portal.yaml") }
 
@@ -137,12 +137,12 @@ func configuration(o PortalOptions, port int) map[string]any {
 				"mig-1g.10gb": 2, "gpu-shared": 2},
 				"groups": map[string]any{"developer": []string{"gpu-speech-developers"}}},
 		},
-		"licencePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
+		"licensePools": []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
 			"feature": "NVIDIA RTX Virtual Workstation", "seats": 4},
 			map[string]any{"name": "nvidia-vcs", "title": "NVIDIA vCS", "feature": "NVIDIA Virtual Compute Server",
 				"server": "devstack"}},
-		"licenceServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
-			"apiKeyFile": o.licenceKey()}},
+		"licenseServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
+			"apiKeyFile": o.licenseKey()}},
 		"limits":     map[string]any{"minLease": minLease},
 		"teamImages": []string{"registry.example.org/{team}/*"},
 	}

@@ -31,7 +31,7 @@ const (
 	Patchy    Why = "patchy"     // too little of the time was measured
 	NoMetrics Why = "unmeasured" // nothing was measured at all
 	Over      Why = "over"       // it does not hold anything now
-	Unsized   Why = "unsized"    // the catalogue does not say how much GPU memory its size has
+	Unsized   Why = "unsized"    // the catalog does not say how much GPU memory its size has
 )
 
 // Sign is what speaks for a larger size.

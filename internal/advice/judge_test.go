@@ -126,7 +126,7 @@ func TestJudge(t *testing.T) {
 			but(seen(0, 0, 0), func(e *Evidence) { e.Measured = 0 }), offer, answer{Why: NoMetrics}},
 		"a GPU that was measured and never used goes into the cheapest": {running(whole), seen(0, 0, 0), offer,
 			answer{Kind: Smaller, Size: "mig-1g.5gb", Saves: 170 * 730}},
-		"a size without its memory in the catalogue": {
+		"a size without its memory in the catalog": {
 			running(with(whole, func(s *catalog.Size) { s.Accelerator.MemoryGiB = 0 })), seen(6, 3, 10), offer,
 			answer{Why: Unsized}},
 		"no GPU": {running(catalog.Size{Name: "cpu", Technology: catalog.CPUOnly}), seen(6, 3, 10),

@@ -49,7 +49,7 @@ type Options struct {
 	Store Store
 	// Days are a cluster's, oldest first, and as of when; zero for never.
 	Days func(cluster string) ([]Day, time.Time)
-	// Offer are the sizes of the catalogue at the prices that a team pays now.
+	// Offer are the sizes of the catalog at the prices that a team pays now.
 	Offer func(tenant string) []catalog.Size
 	Rule  Rule
 	Now   func() time.Time

@@ -82,7 +82,7 @@ func (s sink) gpu(g GPU) {
 	s.mig(g.MIG)
 	s.processes(g)
 	s.health(g)
-	s.licences(g)
+	s.licenses(g)
 }
 
 func (s sink) memory(prefix, what string, m Memory, labels ...string) {
@@ -221,21 +221,21 @@ func (s sink) link(l NVLink) {
 	}
 }
 
-func (s sink) licences(g GPU) {
+func (s sink) licenses(g GPU) {
 	whenKnown(g.VGPUHost.Active, func(list []VGPUInstance) {
 		s.gauge("vgpu_instances", "vGPUs that run on the card.", float64(len(list)))
 		for _, v := range list {
 			whenKnown(v.Licensed, func(ok bool) {
-				s.gauge("vgpu_licensed", "1 when the vGPU has its licence.", bit(ok), "vgpu_uuid", v.UUID.Or(""), "type",
+				s.gauge("vgpu_licensed", "1 when the vGPU has its license.", bit(ok), "vgpu_uuid", v.UUID.Or(""), "type",
 					v.Type.Or(""))
 			})
 		}
 	})
 	for _, f := range g.License.Features.Or(nil) {
-		s.gauge("license_feature_licensed", "1 when the feature has its licence.", bit(f.Licensed), "feature", f.Feature,
+		s.gauge("license_feature_licensed", "1 when the feature has its license.", bit(f.Licensed), "feature", f.Feature,
 			"product", f.Product)
 		if until, ok := f.Expiry.Get(); ok {
-			s.gauge("license_expiry_timestamp_seconds", "When the licence ends.", float64(until.Unix()), "feature", f.Feature,
+			s.gauge("license_expiry_timestamp_seconds", "When the license ends.", float64(until.Unix()), "feature", f.Feature,
 				"product", f.Product)
 		}
 	}

@@ -230,7 +230,7 @@ type VGPUInstance struct {
 }
 
 // License is what a guest, or a card with workstation features, may be licensed for. On bare metal and in passthrough
-// Supported is usually false: no licence is missing there.
+// Supported is usually false: no license is missing there.
 type License struct {
 	Supported Value[bool]             `json:"supported"`
 	Features  Value[[]LicenseFeature] `json:"features"`

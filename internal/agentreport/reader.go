@@ -49,7 +49,7 @@ type Options struct {
 	URL       func(Pod) (string, error)
 	Transport http.RoundTripper
 	TokenFile string // of the bearer token that the agents ask for; "": none
-	Changed   func() // told when layouts or licences are not what they were
+	Changed   func() // told when layouts or licenses are not what they were
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
@@ -235,7 +235,7 @@ func (r *Reader) Cards() map[string][]inventory.PhysicalCard {
 	return all
 }
 
-// Devices are the vGPUs whose licence the agents know, by node and then as NVML counts them.
+// Devices are the vGPUs whose license the agents know, by node and then as NVML counts them.
 func (r *Reader) Devices() []license.Device {
 	var all []license.Device
 	r.each(func(_ string, n node) { all = append(all, n.devices...) })

@@ -100,7 +100,7 @@ func (s *site) round(t testing.TB) {
 
 var onNode = Pod{Name: "agent-a", Node: "node-1", IP: "10.0.0.1"}
 
-// TestTheAgentsOwnReport: what the agent reads from its mock driver arrives as layouts and licences.
+// TestTheAgentsOwnReport: what the agent reads from its mock driver arrives as layouts and licenses.
 func TestTheAgentsOwnReport(t *testing.T) {
 	s := newSite(t, serving(t, mocked(t), ""), onNode)
 	s.round(t)
@@ -152,8 +152,8 @@ func TestTheAgentsOwnReport(t *testing.T) {
 	}
 }
 
-// TestLicenceStates: each word of the driver, on the host's side and in the guest.
-func TestLicenceStates(t *testing.T) {
+// TestLicenseStates: each word of the driver, on the host's side and in the guest.
+func TestLicenseStates(t *testing.T) {
 	host := func(word string) func(*agent.GPU) {
 		return func(g *agent.GPU) {
 			g.VGPUHost.Active = agent.Known([]agent.VGPUInstance{{UUID: agent.Known("v-1"), LicenseState: agent.Known(word)}})
@@ -175,12 +175,12 @@ func TestLicenceStates(t *testing.T) {
 		"unlicensed":               {host("unlicensed"), license.Unlicensed},
 		"has not begun to ask":     {host("uninitialized"), license.StateUnknown},
 		"a word of a newer driver": {host("on loan"), license.StateUnknown},
-		"a guest with its licence": {inGuest(agent.LicenseFeature{Enabled: true, Licensed: true}),
+		"a guest with its license": {inGuest(agent.LicenseFeature{Enabled: true, Licensed: true}),
 			license.Licensed},
 		"a guest without":                  {inGuest(agent.LicenseFeature{Enabled: true}), license.Unlicensed},
 		"a guest with nothing switched on": {inGuest(agent.LicenseFeature{Licensed: true}), ""},
 		"a card that needs none":           {func(g *agent.GPU) { g.UUID = agent.Known("GPU-1") }, ""},
-		"a guest whose licence nobody knows": {func(g *agent.GPU) {
+		"a guest whose license nobody knows": {func(g *agent.GPU) {
 			g.UUID, g.Virtualization = agent.Known("GPU-1"),
 				agent.Known("vgpu_guest")
 		}, ""},

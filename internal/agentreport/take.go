@@ -141,7 +141,7 @@ func deviceOf(g agent.GPU, instance int) string {
 	return found
 }
 
-// states are NVML's words for the licence of a vGPU as its host sees it (nvml.h: NVML_GRID_LICENSE_STATE_*). One that
+// states are NVML's words for the license of a vGPU as its host sees it (nvml.h: NVML_GRID_LICENSE_STATE_*). One that
 // has not begun to ask is unknown.
 var states = map[string]license.State{
 	"licensed": license.Licensed, "unlicensed": license.Unlicensed, "unlicensed_unrestricted": license.Unrestricted,
@@ -149,7 +149,7 @@ var states = map[string]license.State{
 }
 
 // devices are the vGPUs of a card: in a guest the card itself, on a host those that it shares out. A card that needs no
-// licence is none.
+// license is none.
 func devices(g agent.GPU) []license.Device {
 	index := strconv.Itoa(g.Index)
 	var list []license.Device

@@ -54,7 +54,7 @@ type Deps struct {
 	Budgets   *budget.Service
 	Offer     *offer.Service
 	Forecasts *forecast.Service // nil: nothing is estimated
-	Licences  *license.Service
+	Licenses  *license.Service
 	Rules     *policy.Service
 	Tenants   *tenant.Service
 	StandIns  *standin.Service

@@ -14,7 +14,7 @@ import (
 type Forecast struct {
 	From    *time.Time `json:"from,omitempty" doc:"Absent, as until and basis, where there is no estimate"`
 	Until   *time.Time `json:"until,omitempty"`
-	Basis   string     `json:"basis,omitempty" enum:"starts,placed,leases,seats,decisions" doc:"How long starts of the size took, or took from their place on; the leases before it; those of licence seats; how long people took to decide"`
+	Basis   string     `json:"basis,omitempty" enum:"starts,placed,leases,seats,decisions" doc:"How long starts of the size took, or took from their place on; the leases before it; those of license seats; how long people took to decide"`
 	Missing string     `json:"missing,omitempty" enum:"few_starts,few_decisions,overdue,stuck,silent" doc:"Why there is no estimate"`
 	Rests   string     `json:"rests" doc:"What it rests on, or why there is none, in plain words"`
 	Place   int        `json:"place,omitempty" doc:"In the line, from 1 on; absent where it waits in none"`

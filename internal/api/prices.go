@@ -11,8 +11,8 @@ import (
 // Price is one entry of the price list.
 type Price struct {
 	ID       string     `json:"id"`
-	Kind     string     `json:"kind" enum:"size,card,cpu,memory,storage,seat" doc:"What it is for: a size or a whole card for an hour, a CPU or a GiB of memory for an hour, a GiB of storage or a seat of a licence pool for a month of 730 hours"`
-	Subject  string     `json:"subject,omitempty" doc:"Name of the size or of the licence pool, or model of the card"`
+	Kind     string     `json:"kind" enum:"size,card,cpu,memory,storage,seat" doc:"What it is for: a size or a whole card for an hour, a CPU or a GiB of memory for an hour, a GiB of storage or a seat of a license pool for a month of 730 hours"`
+	Subject  string     `json:"subject,omitempty" doc:"Name of the size or of the license pool, or model of the card"`
 	Tenant   string     `json:"tenant,omitempty" doc:"The team that pays this; everybody when absent"`
 	Amount   string     `json:"amount" example:"2.50" doc:"Of the currency's unit"`
 	Currency string     `json:"currency" example:"EUR"`
@@ -46,7 +46,7 @@ func (a *API) prices(ctx context.Context, actor identity.Actor, _ *struct{}) (*o
 type addPriceInput struct {
 	Body struct {
 		Kind    string `json:"kind" enum:"size,card,cpu,memory,storage,seat"`
-		Subject string `json:"subject,omitempty" maxLength:"100" doc:"Name of the size or of the licence pool, or model of the card"`
+		Subject string `json:"subject,omitempty" maxLength:"100" doc:"Name of the size or of the license pool, or model of the card"`
 		Tenant  string `json:"tenant,omitempty" maxLength:"100" doc:"A team; everybody when absent"`
 		Amount  string `json:"amount" maxLength:"20" example:"2.50" doc:"Of the currency's unit, with up to five digits after the point"`
 		From    string `json:"from,omitempty" maxLength:"10" example:"2026-12-01" doc:"A day by the clocks of the site, not in the past; at once when absent"`

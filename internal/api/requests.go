@@ -71,7 +71,7 @@ type Preview struct {
 	Problems  []problem.FieldProblem `json:"problems" doc:"What must be changed first"`
 	Price     Money                  `json:"price" doc:"Of the size for the whole time"`
 	Storage   Money                  `json:"storagePrice" doc:"Of new storage for the whole time; it costs on while it is kept"`
-	Seat      Money                  `json:"seatPrice" doc:"Of licence seats for the whole time"`
+	Seat      Money                  `json:"seatPrice" doc:"Of license seats for the whole time"`
 	Until     time.Time              `json:"until"`
 	Capacity  Capacity               `json:"capacity"`
 	Quota     Quota                  `json:"quota"`
@@ -109,7 +109,7 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 }
 
 type requestsInput struct {
-	Scope  string `query:"scope" enum:"mine,inbox,seat,all" default:"all" doc:"mine, those waiting for my decision, those approved that wait for a licence seat, or all that I may see"`
+	Scope  string `query:"scope" enum:"mine,inbox,seat,all" default:"all" doc:"mine, those waiting for my decision, those approved that wait for a license seat, or all that I may see"`
 	Tenant string `query:"tenant" maxLength:"63"`
 	State  string `query:"state" enum:"pending,approved,rejected,withdrawn,expired"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100"`

@@ -24,44 +24,44 @@ func (a *API) register() {
 		"Choose what I am told of, and how; replaces the whole choice", "People"), identity.ChangeNotices, a.chooseNotices)
 
 	add(a, op(http.MethodGet, "/sizes", "list-sizes", "Sizes on offer: what they are, what is free, what they need",
-		"Catalogue"), identity.ReadCatalog, a.sizes)
+		"Catalog"), identity.ReadCatalog, a.sizes)
 	add(a, op(http.MethodPost, "/sizing", "propose-sizes", "Sizes that would do for some work, with the reasons and the "+
-		"memory it needs; writes nothing", "Catalogue"), identity.ReadCatalog, a.sizing)
-	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalogue"), identity.ReadCatalog, a.images)
+		"memory it needs; writes nothing", "Catalog"), identity.ReadCatalog, a.sizing)
+	add(a, op(http.MethodGet, "/images", "list-images", "Images on offer", "Catalog"), identity.ReadCatalog, a.images)
 	add(a, op(http.MethodGet, "/inventory", "list-inventory", "What each cluster has, who holds it, what is free",
-		"Catalogue"), identity.ReadInventory, a.inventory)
+		"Catalog"), identity.ReadInventory, a.inventory)
 	add(a, op(http.MethodGet, "/fleet/holders", "list-holders", "Who holds GPUs now, how much of them is used, and what "+
 		"goes for nothing; of the teams that one may see", "Usage"), identity.ReadUsage, a.holders)
 
-	add(a, op(http.MethodGet, "/licences", "list-licences", "Licence pools: entitled, reserved, used, free, and on what "+
-		"not all agree", "Licences"), identity.ReadLicences, a.licences)
-	add(a, op(http.MethodGet, "/licences/nodes", "list-licence-nodes", "Nodes with vGPUs, and what each vGPU says of "+
-		"its licence", "Licences"), identity.ReadLicences, a.licenceNodes)
-	add(a, op(http.MethodGet, "/licences/forecast", "list-licence-forecasts",
-		"Seats by hour and weekday, the peak, and when a pool is exhausted or ends", "Licences"), identity.ReadLicences,
-		a.licenceForecast)
-	add(a, op(http.MethodGet, "/licences/entitlements", "list-entitlements",
-		"What was bought, and whether it counts; for admins and auditors", "Licences"), identity.ReadBought, a.entitlements)
-	add(a, created(op(http.MethodPost, "/licences/entitlements", "enter-entitlement", "Enter what was bought",
-		"Licences")), identity.ChangeLicences, a.enterLicence)
-	add(a, op(http.MethodDelete, "/licences/entitlements/{id}", "remove-entitlement",
-		"Take it out; what runs goes on. Answers with the list", "Licences"), identity.ChangeLicences, a.removeLicence)
-	add(a, fileSized(op(http.MethodPost, "/licences/import", "import-entitlements", "Read a file of comma-separated "+
-		"values, and keep all of it or nothing", "Licences")), identity.ChangeLicences, a.importLicences)
+	add(a, op(http.MethodGet, "/licenses", "list-licenses", "License pools: entitled, reserved, used, free, and on what "+
+		"not all agree", "Licenses"), identity.ReadLicenses, a.licenses)
+	add(a, op(http.MethodGet, "/licenses/nodes", "list-license-nodes", "Nodes with vGPUs, and what each vGPU says of "+
+		"its license", "Licenses"), identity.ReadLicenses, a.licenseNodes)
+	add(a, op(http.MethodGet, "/licenses/forecast", "list-license-forecasts",
+		"Seats by hour and weekday, the peak, and when a pool is exhausted or ends", "Licenses"), identity.ReadLicenses,
+		a.licenseForecast)
+	add(a, op(http.MethodGet, "/licenses/entitlements", "list-entitlements",
+		"What was bought, and whether it counts; for admins and auditors", "Licenses"), identity.ReadBought, a.entitlements)
+	add(a, created(op(http.MethodPost, "/licenses/entitlements", "enter-entitlement", "Enter what was bought",
+		"Licenses")), identity.ChangeLicenses, a.enterLicense)
+	add(a, op(http.MethodDelete, "/licenses/entitlements/{id}", "remove-entitlement",
+		"Take it out; what runs goes on. Answers with the list", "Licenses"), identity.ChangeLicenses, a.removeLicense)
+	add(a, fileSized(op(http.MethodPost, "/licenses/import", "import-entitlements", "Read a file of comma-separated "+
+		"values, and keep all of it or nothing", "Licenses")), identity.ChangeLicenses, a.importLicenses)
 
-	add(a, op(http.MethodGet, "/catalogue", "get-catalogue", "The catalogue as it is written; for admins and auditors",
-		"Catalogue"), identity.ReadOffer, a.catalogue)
-	add(a, long(op(http.MethodPut, "/catalogue", "save-catalogue", "Save it as the next version, and go by it at once",
-		"Catalogue")), identity.ChangeOffer, a.saveCatalogue)
-	add(a, long(op(http.MethodPost, "/catalogue/check", "check-catalogue", "What is wrong with a text, and what it "+
-		"would change; writes nothing", "Catalogue")), identity.ChangeOffer, a.checkCatalogue)
-	add(a, op(http.MethodGet, "/catalogue/versions", "list-catalogue-versions",
-		"Versions, newest first; 0 is the configuration's", "Catalogue"), identity.ReadOffer, a.catalogueVersions)
-	add(a, op(http.MethodGet, "/catalogue/versions/{version}", "get-catalogue-version", "One version with its text",
-		"Catalogue"), identity.ReadOffer, a.catalogueVersion)
-	add(a, op(http.MethodGet, "/catalogue/findings", "list-catalogue-findings",
-		"Where the catalogue and the nodes do not agree, and what to offer instead", "Catalogue"), identity.ReadOffer,
-		a.catalogueFindings)
+	add(a, op(http.MethodGet, "/catalog", "get-catalog", "The catalog as it is written; for admins and auditors",
+		"Catalog"), identity.ReadOffer, a.catalog)
+	add(a, long(op(http.MethodPut, "/catalog", "save-catalog", "Save it as the next version, and go by it at once",
+		"Catalog")), identity.ChangeOffer, a.saveCatalog)
+	add(a, long(op(http.MethodPost, "/catalog/check", "check-catalog", "What is wrong with a text, and what it "+
+		"would change; writes nothing", "Catalog")), identity.ChangeOffer, a.checkCatalog)
+	add(a, op(http.MethodGet, "/catalog/versions", "list-catalog-versions",
+		"Versions, newest first; 0 is the configuration's", "Catalog"), identity.ReadOffer, a.catalogVersions)
+	add(a, op(http.MethodGet, "/catalog/versions/{version}", "get-catalog-version", "One version with its text",
+		"Catalog"), identity.ReadOffer, a.catalogVersion)
+	add(a, op(http.MethodGet, "/catalog/findings", "list-catalog-findings",
+		"Where the catalog and the nodes do not agree, and what to offer instead", "Catalog"), identity.ReadOffer,
+		a.catalogFindings)
 
 	add(a, created(op(http.MethodPost, "/requests", "submit-request", "Ask for a notebook or an endpoint", "Requests")),
 		identity.SubmitRequest, a.submit)
@@ -185,7 +185,7 @@ func op(method, path, id, summary, tag string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag}}
 }
 
-// long lets a whole catalogue in.
+// long lets a whole catalog in.
 func long(o huma.Operation) huma.Operation {
 	o.MaxBodyBytes = offer.MaxText
 	return o

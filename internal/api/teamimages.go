@@ -15,9 +15,9 @@ type TeamImage struct {
 	Title     string `json:"title"`
 	Kind      string `json:"kind,omitempty" enum:"notebook,endpoint" doc:"Of the image that it is started like; absent where there is none any more"`
 	Reference string `json:"reference"`
-	Like      string `json:"like" doc:"The catalogue's image that it is started like"`
+	Like      string `json:"like" doc:"The catalog's image that it is started like"`
 	Note      string `json:"note,omitempty"`
-	State     string `json:"state" enum:"offered,retired,not_allowed,unlike" doc:"retired starts nothing new; not_allowed: the administrator does not allow the repository any more; unlike: the catalogue has nothing like it any more"`
+	State     string `json:"state" enum:"offered,retired,not_allowed,unlike" doc:"retired starts nothing new; not_allowed: the administrator does not allow the repository any more; unlike: the catalog has nothing like it any more"`
 }
 
 func teamImageView(o tenant.Own) TeamImage {
@@ -29,7 +29,7 @@ func teamImageView(o tenant.Own) TeamImage {
 type TeamImageBody struct {
 	Title     string `json:"title" maxLength:"80"`
 	Reference string `json:"reference" maxLength:"400" example:"registry.example.org/vision/train:1.4@sha256:…" doc:"With registry and digest, from a repository that the administrator allows"`
-	Like      string `json:"like" maxLength:"63" example:"jupyterlab" doc:"The catalogue's image that it is started like: command, variables, port, user"`
+	Like      string `json:"like" maxLength:"63" example:"jupyterlab" doc:"The catalog's image that it is started like: command, variables, port, user"`
 	Note      string `json:"note,omitempty" maxLength:"300"`
 }
 

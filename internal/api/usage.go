@@ -64,7 +64,7 @@ type StatementLine struct {
 	Volume            string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
 	GiB               int64   `json:"gib,omitempty"`
 	GiBMonths         float64 `json:"gibMonths,omitempty" doc:"GiB times months of 730 hours"`
-	LicencePool       string  `json:"licencePool,omitempty" doc:"For a line of licence seats, whose price per hour is empty: their pool"`
+	LicensePool       string  `json:"licensePool,omitempty" doc:"For a line of license seats, whose price per hour is empty: their pool"`
 	Seats             int64   `json:"seats,omitempty"`
 	SeatMonths        float64 `json:"seatMonths,omitempty" doc:"Seats times months of 730 hours"`
 	PricePerSeatMonth string  `json:"pricePerSeatMonth,omitempty" example:"40.00" doc:"In the unit of the cost's currency"`
@@ -152,7 +152,7 @@ func statementView(s usage.Statement) Statement {
 			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
 		}
 		if l.Seats.Pool != "" {
-			line.LicencePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
+			line.LicensePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
 				l.SeatTime().Hours()/usage.MonthHours, l.Rate.String()
 		}
 		v.Lines = append(v.Lines, line)

@@ -56,7 +56,7 @@ type Size struct {
 	PricePerHour  Money     `json:"pricePerHour"`
 	DefaultLease  string    `json:"defaultLease"`
 	MaxLease      string    `json:"maxLease"`
-	LicencePool   string    `json:"licencePool,omitempty"`
+	LicensePool   string    `json:"licensePool,omitempty"`
 	Seats         *Seats    `json:"seats,omitempty"`
 	Cluster       string    `json:"cluster,omitempty"`
 	Capacity      Capacity  `json:"capacity"`
@@ -68,7 +68,7 @@ type Size struct {
 	Deprecated *Deprecation `json:"deprecated,omitempty" doc:"It will go"`
 }
 
-// Deprecation says that an entry of the catalogue will go.
+// Deprecation says that an entry of the catalog will go.
 type Deprecation struct {
 	Message   string `json:"message"`
 	Successor string `json:"successor,omitempty" doc:"Name of the entry to take instead"`
@@ -94,7 +94,7 @@ type Quota struct {
 	Limit int `json:"limit"`
 }
 
-// Seats is a licence pool and its use.
+// Seats is a license pool and its use.
 type Seats struct {
 	Pool  string `json:"pool"`
 	Title string `json:"title"`
@@ -222,7 +222,7 @@ func sizeView(s catalog.Size, l *i18n.Localizer) Size {
 		Devices:   s.Devices(),
 		MemoryGiB: s.Accelerator.MemoryGiB, Share: s.Accelerator.Share, CPU: s.CPU, Memory: s.Memory,
 		PricePerHour: money(s.PricePerHour),
-		DefaultLease: s.DefaultLease.String(), MaxLease: s.MaxLease.String(), LicencePool: s.LicencePool,
+		DefaultLease: s.DefaultLease.String(), MaxLease: s.MaxLease.String(), LicensePool: s.LicensePool,
 		Deprecated: deprecationView(s.Deprecated),
 	}
 }
@@ -240,7 +240,7 @@ func offerView(o request.Offer, l *i18n.Localizer) Size {
 	return v
 }
 
-// Image is one entry of the image catalogue.
+// Image is one entry of the image catalog.
 type Image struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
@@ -295,13 +295,13 @@ type Request struct {
 	Storage   string     `json:"storage,omitempty"`
 	Reason    string     `json:"reason"`
 	Estimate  Money      `json:"estimate" doc:"Price of the whole lease"`
-	Forecast  *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a licence seat"`
+	Forecast  *Forecast  `json:"forecast,omitempty" doc:"When it will be ready, while it waits for people or for a license seat"`
 	Workload  string     `json:"workload,omitempty" doc:"Id of the workload, once approved"`
 	Replaces  string     `json:"replaces,omitempty" doc:"Id of the workload in whose place it is wanted"`
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
 	DecidedAt *time.Time `json:"decidedAt,omitempty"`
-	SeatOf    string     `json:"waitsForSeatOf,omitempty" doc:"The licence pool of which a seat is all that it waits for; it is decided, and holds nothing meanwhile"`
+	SeatOf    string     `json:"waitsForSeatOf,omitempty" doc:"The license pool of which a seat is all that it waits for; it is decided, and holds nothing meanwhile"`
 	SeatSince *time.Time `json:"waitsForSeatSince,omitempty"`
 	Version   int64      `json:"version" doc:"Counts the changes; send it back as seen to answer this one and no other"`
 }
@@ -353,7 +353,7 @@ type Workload struct {
 	Lease      Lease      `json:"lease"`
 	Cost       Money      `json:"cost" doc:"So far"`
 	Request    string     `json:"request"`
-	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a licence seat to be resumed; only where one workload is read"`
+	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
 	Activity   *Activity  `json:"activity,omitempty"`
 	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
 	CreatedAt  time.Time  `json:"createdAt"`
@@ -444,7 +444,7 @@ type Device struct {
 	OwnEngine   *Reading `json:"ownEnginePercent,omitempty" doc:"What this workload alone uses; source apportioned where one value stands for several"`
 	OwnMemory   *Reading `json:"ownMemoryMiB,omitempty"`
 	OwnPower    *Reading `json:"ownPowerWatts,omitempty"`
-	Licensed    *Reading `json:"vgpuLicensed,omitempty" doc:"1 while a vGPU guest has its licence"`
+	Licensed    *Reading `json:"vgpuLicensed,omitempty" doc:"1 while a vGPU guest has its license"`
 }
 
 // Reading is one value with its time.
@@ -460,7 +460,7 @@ func deviceView(d gpumetrics.Device) Device {
 		MemoryUsed: reading(d.MemoryUsed), MemoryTotal: reading(d.MemoryTotal), Power: reading(d.Power),
 		Temperature: reading(d.Temperature),
 		OwnEngine:   reading(d.OwnEngine), OwnMemory: reading(d.OwnMemory), OwnPower: reading(d.OwnPower),
-		Licensed: reading(d.Licence)}
+		Licensed: reading(d.License)}
 }
 
 func reading(r gpumetrics.Reading) *Reading {

@@ -24,7 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Node agents take a report every ten seconds; a third of them is enough to see a layout change or a licence go.
+// Node agents take a report every ten seconds; a third of them is enough to see a layout change or a license go.
 const askAgentsEvery = 30 * time.Second
 
 // agents are the readers of the clusters that have node agents.
@@ -38,8 +38,8 @@ func (a agents) cards(cluster string) map[string][]inventory.PhysicalCard {
 	return nil
 }
 
-// licences is what the agents say of the licences of vGPUs.
-func (a agents) licences() []license.Device {
+// licenses is what the agents say of the licenses of vGPUs.
+func (a agents) licenses() []license.Device {
 	var all []license.Device
 	for _, r := range a {
 		all = append(all, r.Devices()...)

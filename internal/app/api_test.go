@@ -194,7 +194,7 @@ func TestProblems(t *testing.T) {
 	if a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 		t.Errorf("nobody: %d %v", a.status, a.header)
 	}
-	lists := []string{"/tenants", "/sizes", "/images", "/inventory", "/licences", "/requests", "/workloads", "/volumes"}
+	lists := []string{"/tenants", "/sizes", "/images", "/inventory", "/licenses", "/requests", "/workloads", "/volumes"}
 	for _, path := range lists {
 		l := w.call(token, http.MethodGet, "/api/v1"+path, nil).json(t)
 		if _, ok := l["items"].([]any); !ok || l["next"] != "" {

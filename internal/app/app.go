@@ -60,10 +60,10 @@ type App struct {
 	store      *store.Store
 	hub        *live.Hub
 	standing   *live.Standing
-	site       request.Site // without the catalogue, which is the offer's
+	site       request.Site // without the catalog, which is the offer's
 	first      offer.First
 	offer      *offer.Service
-	licences   *license.Service
+	licenses   *license.Service
 	sources    []license.Source
 	agents     agents
 	rules      *policy.Service
@@ -142,13 +142,13 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if err := a.tenants.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	if err := a.takeUpCatalogue(ctx); err != nil {
+	if err := a.takeUpCatalog(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.prices.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	if err := a.licences.Refresh(ctx); err != nil {
+	if err := a.licenses.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.rules.Refresh(ctx); err != nil {
@@ -173,22 +173,22 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	return a, nil
 }
 
-// outside prepares what the settings name outside of the portal: catalogue, clusters, sign-in provider. It calls none
+// outside prepares what the settings name outside of the portal: catalog, clusters, sign-in provider. It calls none
 // of them.
 func (a *App) outside() error {
 	c := a.config
 	var site, first, clusters, agents, provider error
 	var servers []error
-	for _, s := range c.LicenceServers {
+	for _, s := range c.LicenseServers {
 		server, err := nls.New(s)
 		if err != nil {
-			servers = append(servers, fmt.Errorf("licenceServers %s: %w", s.Name, err))
+			servers = append(servers, fmt.Errorf("licenseServers %s: %w", s.Name, err))
 			continue
 		}
 		a.sources = append(a.sources, server)
 	}
 	a.site, site = newSite(c)
-	a.first, first = firstCatalogue(c)
+	a.first, first = firstCatalog(c)
 	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces)
 	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID,
@@ -214,11 +214,11 @@ func (a *App) namespaces() []string {
 // ServeHTTP answers as the portal and as its gateway.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
-// siteNow is what the services decide by, with the catalogue and the rules that count now.
+// siteNow is what the services decide by, with the catalog and the rules that count now.
 func (a *App) siteNow() request.Site {
 	site := a.site
 	site.Catalog, site.Policy, site.Directory = a.offer.Catalog(), a.rules.Policy(), a.tenants.Directory()
-	site.Pools, site.Unlicensed = a.licences.Pools(), a.licences.Unlicensed()
+	site.Pools, site.Unlicensed = a.licenses.Pools(), a.licenses.Unlicensed()
 	site.Prices = a.prices.List()
 	return site
 }
@@ -229,16 +229,16 @@ func (a *App) freshMetrics() {
 	}
 }
 
-// freshAgents passes on that the agents of a cluster say something new: a licence went, or a card was cut anew.
+// freshAgents passes on that the agents of a cluster say something new: a license went, or a card was cut anew.
 func (a *App) freshAgents(cluster string) {
 	a.controller.TakeStock(cluster)
-	a.licences.AskSoon()
+	a.licenses.AskSoon()
 }
 
 func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first,
 		Now: a.now, Logger: a.log})
-	a.licences = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
+	a.licenses = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
 		Seen: a.seen, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown,
@@ -252,7 +252,7 @@ func (a *App) services() {
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
 		Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
-		Avoid: func(cluster string) []string { return a.licences.Unlicensed()[cluster] }, Line: seatLine{a.requests},
+		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests},
 		Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
@@ -363,7 +363,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		return nil, mounts
 	}
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
-		StandIns: a.standIns, Notify: a.notify, Licences: a.licences, Workloads: a.workloads, Usage: a.usage,
+		StandIns: a.standIns, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads, Usage: a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log})
@@ -371,7 +371,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
 		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
-		Hub: a.hub, Site: a.siteNow, Licences: a.licences, Health: a.outages,
+		Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})

@@ -87,7 +87,7 @@ func (w *world) form(route string) url.Values {
 	case path == "/approvals/stand-ins": // later, so that it changes nobody's rights here
 		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
-	case path == "/licences/full":
+	case path == "/licenses/full":
 		return url.Values{"pool": {"nvidia-vws"}, "when_full": {"refuse"}}
 	case path == "/admin/prices":
 		return url.Values{"subject": {"cpu:"}, "amount": {"0.01"}}
@@ -107,7 +107,7 @@ func (w *world) form(route string) url.Values {
 func (w *world) body(route string) any {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
-	case strings.HasPrefix(path, "/api/v1/catalogue") && method != http.MethodGet:
+	case strings.HasPrefix(path, "/api/v1/catalog") && method != http.MethodGet:
 		return `{"sizes": []}`
 	case path == "/api/v1/rules" && method == http.MethodPut:
 		return map[string]any{"text": w.rulesText(), "base": w.rulesVersion()}
@@ -150,9 +150,9 @@ func (w *world) body(route string) any {
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
 	case strings.HasSuffix(path, "/refunds"):
 		return map[string]any{"workload": "w-none", "from": w.clock.now(), "until": w.clock.now(), "note": "a test"}
-	case path == "/api/v1/licences/entitlements":
+	case path == "/api/v1/licenses/entitlements":
 		return map[string]any{"pool": "nvidia-vws", "seats": 1000}
-	case path == "/api/v1/licences/import":
+	case path == "/api/v1/licenses/import":
 		return map[string]any{"csv": "feature,quantity\nnvidia-vws,7\n"}
 	case strings.HasSuffix(path, "/quota-check"):
 		return map[string]any{"quota": map[string]any{"cpu": 3}}

@@ -8,7 +8,7 @@ func (a *App) team(name string) (title string, ok bool) {
 	return t.Display(), ok
 }
 
-// currency is that of the catalogue's prices; a catalogue has one. A catalogue without a size has none, and then a
+// currency is that of the catalog's prices; a catalog has one. A catalog without a size has none, and then a
 // budget counts GPU-hours.
 func (a *App) currency() budget.Unit {
 	for _, size := range a.offer.Catalog().Sizes {

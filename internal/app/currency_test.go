@@ -7,12 +7,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 )
 
-func TestTheCatalogueIsInThePortalsCurrency(t *testing.T) {
+func TestTheCatalogIsInThePortalsCurrency(t *testing.T) {
 	t.Parallel()
-	if _, err := firstCatalogue(config.Config{Currency: "EUR"}); err != nil {
+	if _, err := firstCatalog(config.Config{Currency: "EUR"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := firstCatalogue(config.Config{Currency: "USD"}); err == nil || !strings.Contains(err.Error(), "currency") {
-		t.Errorf("the built-in catalogue is in euros, got %v", err)
+	if _, err := firstCatalog(config.Config{Currency: "USD"}); err == nil || !strings.Contains(err.Error(), "currency") {
+		t.Errorf("the built-in catalog is in euros, got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestNothingLeaks(t *testing.T) {
 		"database path": "canary-database", "key file": "canary-key-file", "cluster token": "canary-kubeconfig-token",
 		"session": secret(session), "token": secret(token),
 	}
-	for _, path := range []string{"/", "/start", "/account", "/requests", "/storage", "/fleet", "/team", "/licences",
+	for _, path := range []string{"/", "/start", "/account", "/requests", "/storage", "/fleet", "/team", "/licenses",
 		"/readyz", "/none", "/api/v1/openapi.json", "/api/docs"} {
 		keep(b.get(path))
 	}

@@ -24,7 +24,7 @@ func (a *App) marksChanged() {
 	}
 }
 
-// followMarks is followCatalogue for what is marked as bad.
+// followMarks is followCatalog for what is marked as bad.
 func (a *App) followMarks(ctx context.Context) error {
 	changed, done := a.told(ctx, "mark")
 	defer done()

@@ -165,9 +165,9 @@ var (
 	readingsUp = describe("readings_up", "1 while the Prometheus of a cluster answers.", "cluster")
 	readingsAt = describe("readings_timestamp_seconds", "When it last answered.", "cluster")
 	signInUp   = describe("signin_provider_up", "1 while people can sign in, as far as is known.")
-	seats      = describe("licence_seats", "Licence seats that count now; absent where nobody knows.", "pool")
-	seatsTaken = describe("licence_seats_taken", "Licence seats that workloads hold, by the portal's own count.", "pool")
-	unlicensed = describe("licence_lost_nodes", "Nodes on which a vGPU lacks its licence.", "cluster")
+	seats      = describe("license_seats", "License seats that count now; absent where nobody knows.", "pool")
+	seatsTaken = describe("license_seats_taken", "License seats that workloads hold, by the portal's own count.", "pool")
+	unlicensed = describe("license_lost_nodes", "Nodes on which a vGPU lacks its license.", "cluster")
 )
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
@@ -190,7 +190,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	g.controller()
 	g.readings()
-	g.set(databaseUp, bit(errors.Join(g.backlog(ctx), g.licences(ctx), g.stock(ctx)) == nil))
+	g.set(databaseUp, bit(errors.Join(g.backlog(ctx), g.licenses(ctx), g.stock(ctx)) == nil))
 }
 
 func (g gauges) set(name string, v float64, labels ...string) {
@@ -243,7 +243,7 @@ func (g gauges) since(t time.Time) float64 {
 	return max(0, g.app.now().Sub(t).Seconds())
 }
 
-func (g gauges) licences(ctx context.Context) error {
+func (g gauges) licenses(ctx context.Context) error {
 	takings, err := g.app.store.Takings(ctx)
 	if err != nil {
 		return err
@@ -252,13 +252,13 @@ func (g gauges) licences(ctx context.Context) error {
 	for _, t := range takings {
 		taken[t.Pool] += t.Seats
 	}
-	for _, p := range g.app.licences.Pools() {
+	for _, p := range g.app.licenses.Pools() {
 		if !p.Unknown {
 			g.set(seats, float64(p.Seats), p.Name)
 		}
 		g.set(seatsTaken, float64(taken[p.Name]), p.Name)
 	}
-	lost := g.app.licences.Unlicensed()
+	lost := g.app.licenses.Unlicensed()
 	for _, cluster := range g.app.site.Clusters {
 		g.set(unlicensed, float64(len(lost[cluster])), cluster)
 	}

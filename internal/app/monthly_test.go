@@ -21,7 +21,7 @@ import (
 )
 
 // TestTheMonthIsToldOnce: the portal as it is put together writes one event for the team, by its own prices and
-// catalogue, however often it looks and whoever else does.
+// catalog, however often it looks and whoever else does.
 func TestTheMonthIsToldOnce(t *testing.T) {
 	w := newWorld(t)
 	id, now := w.running(developer, "vision").ID, w.clock.now()

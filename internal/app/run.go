@@ -76,8 +76,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.serveMetrics(ctx) })
 	group.Go(func() error { return a.hub.Run(ctx) })
 	group.Go(func() error { return a.closeDoors(ctx) })
-	group.Go(func() error { return a.followCatalogue(ctx) })
-	group.Go(func() error { return a.followLicences(ctx) })
+	group.Go(func() error { return a.followCatalog(ctx) })
+	group.Go(func() error { return a.followLicenses(ctx) })
 	group.Go(func() error { return a.followRules(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followStandIns(ctx) })
@@ -133,7 +133,7 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
 	}()
 	var asking sync.WaitGroup
 	asking.Go(func() { a.agents.run(ctx) })
-	asking.Go(func() { _ = a.licences.Run(ctx, cmp.Or(a.config.LicenceEvery.Std(), askLicencesEvery), askLicencesFor) })
+	asking.Go(func() { _ = a.licenses.Run(ctx, cmp.Or(a.config.LicenseEvery.Std(), askLicensesEvery), askLicensesFor) })
 	asking.Go(func() { _ = a.recorder.Run(ctx) })
 	asking.Go(func() { a.tellMonths(ctx) })
 	defer func() {

@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// newSite puts together what the services decide by, apart from the catalogue, which can change. All problems are in
+// newSite puts together what the services decide by, apart from the catalog, which can change. All problems are in
 // one error.
 func newSite(c config.Config) (request.Site, error) {
 	rules, problems := policy.Compile(c.Rules)
@@ -30,14 +30,14 @@ func newSite(c config.Config) (request.Site, error) {
 	}
 	return request.Site{
 		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages},
-		Policy:    rules, Pools: c.LicencePools,
+		Policy:    rules, Pools: c.LicensePools,
 		Clusters: clusters, Limits: c.Limits,
 	}, errors.Join(problems...)
 }
 
-// firstCatalogue is version 0: the file, or the first set. That names a licence pool which a site need not have.
-func firstCatalogue(c config.Config) (offer.First, error) {
-	text, pools := catalog.DefaultYAML(), slices.Clone(c.LicencePools)
+// firstCatalog is version 0: the file, or the first set. That names a license pool which a site need not have.
+func firstCatalog(c config.Config) (offer.First, error) {
+	text, pools := catalog.DefaultYAML(), slices.Clone(c.LicensePools)
 	if c.CatalogFile != "" {
 		data, err := os.ReadFile(c.CatalogFile)
 		if err != nil {
@@ -57,16 +57,16 @@ func firstCatalogue(c config.Config) (offer.First, error) {
 		problems = append(problems, fmt.Errorf("%s: %s", c.CatalogFile, p))
 	}
 	if is := first.Currency(); is != "" && is != c.Currency {
-		problems = append(problems, fmt.Errorf("currency: the catalogue's prices are in %s, the configuration says %s; "+
+		problems = append(problems, fmt.Errorf("currency: the catalog's prices are in %s, the configuration says %s; "+
 			"amounts of different currencies are never added", is, c.Currency))
 	}
 	return first, errors.Join(problems...)
 }
 
-// takeUpCatalogue reads the newest revision, and looks whether quotas name sizes that there are. Once somebody has
-// edited the catalogue such a quota is only a warning: taking a size out on a page must not keep the portal from
+// takeUpCatalog reads the newest revision, and looks whether quotas name sizes that there are. Once somebody has
+// edited the catalog such a quota is only a warning: taking a size out on a page must not keep the portal from
 // starting.
-func (a *App) takeUpCatalogue(ctx context.Context) error {
+func (a *App) takeUpCatalog(ctx context.Context) error {
 	first := a.offer.Catalog()
 	if err := a.offer.Refresh(ctx); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *App) takeUpCatalogue(ctx context.Context) error {
 			if _, is := now.Size(size); is || was && edited {
 				continue
 			}
-			problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalogue does not have",
+			problems = append(problems, fmt.Errorf("tenants %s: quota names the size %q, which the catalog does not have",
 				t.Name, size))
 		}
 	}
@@ -95,14 +95,14 @@ func (a *App) takeUpCatalogue(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// followCatalogue takes up what other processes save as soon as the outbox tells of it.
-func (a *App) followCatalogue(ctx context.Context) error {
-	changed, done := a.told(ctx, "catalogue")
+// followCatalog takes up what other processes save as soon as the outbox tells of it.
+func (a *App) followCatalog(ctx context.Context) error {
+	changed, done := a.told(ctx, "catalog")
 	defer done()
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
-// followRules is followCatalogue for the rules.
+// followRules is followCatalog for the rules.
 func (a *App) followRules(ctx context.Context) error {
 	changed, done := a.told(ctx, "rules")
 	defer done()
@@ -116,31 +116,31 @@ func (a *App) followStandIns(ctx context.Context) error {
 	return a.standIns.Follow(ctx, changed, 30*time.Second)
 }
 
-// followPrices is followCatalogue for the price list.
+// followPrices is followCatalog for the price list.
 func (a *App) followPrices(ctx context.Context) error {
 	changed, done := a.told(ctx, "prices")
 	defer done()
 	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
 
-// A licence server is asked this often where the settings do not say, and has this long to answer.
+// A license server is asked this often where the settings do not say, and has this long to answer.
 const (
-	askLicencesEvery = time.Minute
-	askLicencesFor   = 20 * time.Second
+	askLicensesEvery = time.Minute
+	askLicensesFor   = 20 * time.Second
 )
 
-// followTenants is followCatalogue for the teams.
+// followTenants is followCatalog for the teams.
 func (a *App) followTenants(ctx context.Context) error {
 	changed, done := a.told(ctx, "tenant")
 	defer done()
 	return a.tenants.Follow(ctx, changed, 30*time.Second)
 }
 
-// followLicences is followCatalogue for what is known of licences.
-func (a *App) followLicences(ctx context.Context) error {
-	changed, done := a.told(ctx, "licence")
+// followLicenses is followCatalog for what is known of licenses.
+func (a *App) followLicenses(ctx context.Context) error {
+	changed, done := a.told(ctx, "license")
 	defer done()
-	return a.licences.Follow(ctx, changed, 30*time.Second)
+	return a.licenses.Follow(ctx, changed, 30*time.Second)
 }
 
 // told says that something of a topic changed, once for many changes.

@@ -117,7 +117,7 @@ func TestATeamsOwnImage(t *testing.T) {
 	if diff := cmp.Diff(want, [][]audit.Change{saved[0].Changes, saved[1].Changes}); diff != "" {
 		t.Error(diff)
 	}
-	// It was never in the catalogue, so that an administrator who saves that is not warned of losing it.
+	// It was never in the catalog, so that an administrator who saves that is not warned of losing it.
 	if c, err := w.offer.Check(t.Context(), w.actorOf(admin), string(catalog.DefaultYAML())); err != nil ||
 		len(c.Removals) > 0 || len(c.Problems) > 0 {
 		t.Error(c.Removals, c.Problems, err)
@@ -173,8 +173,8 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	}
 }
 
-// TestAnImageIsCheckedAsTheCatalogues: a wrong one comes back with what was typed and what is allowed.
-func TestAnImageIsCheckedAsTheCatalogues(t *testing.T) {
+// TestAnImageIsCheckedAsTheCatalogs: a wrong one comes back with what was typed and what is allowed.
+func TestAnImageIsCheckedAsTheCatalogs(t *testing.T) {
 	w := newWorld(t)
 	olga := w.signedIn(owner)
 	for name, c := range map[string]struct {
@@ -185,8 +185,8 @@ func TestAnImageIsCheckedAsTheCatalogues(t *testing.T) {
 			"registry.example.org/vision/*"},
 		"another registry": {"reference", "registry.example.org.evil.org/vision/train" + oneDigest,
 			"registry.example.org/vision/*"},
-		"like nothing":          {"like", "nothing", "Choose an image of the catalogue"},
-		"like a team's":         {"like", "vision.train", "Choose an image of the catalogue"},
+		"like nothing":          {"like", "nothing", "Choose an image of the catalog"},
+		"like a team's":         {"like", "vision.train", "Choose an image of the catalog"},
 		"no title":              {"title", " ", "Give it a title"},
 		"a title without name":  {"title", "…", "A name has at most"},
 		"a note of two lines":   {"note", "a\nb", "on one line"},

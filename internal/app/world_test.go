@@ -168,7 +168,7 @@ func (w *world) config(dir, listen string) config.Config {
 				Groups: map[identity.Role][]string{identity.Developer: {"closed-devs"}}},
 		},
 		TeamImages: []string{"registry.example.org/{team}/*"},
-		LicencePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
+		LicensePools: []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA vWS", Feature: "NVIDIA RTX Virtual Workstation",
 			Seats: 5}},
 	}
 }

@@ -18,7 +18,7 @@ const StandIn = "standIn"
 // HandedTo is the field of a Change in which an event names the approver to whom a request was given.
 const HandedTo = "handedTo"
 
-// SeatPool is the field of a Change in which an approval names the pool of licence seats that it has to wait for. The
+// SeatPool is the field of a Change in which an approval names the pool of license seats that it has to wait for. The
 // event that it was queued stands beside it.
 const SeatPool = "seatPool"
 

@@ -17,7 +17,7 @@ const (
 	RequestSubmitted Kind = "request.submitted"
 	RequestEdited    Kind = "request.edited"
 	RequestConsented Kind = "request.consented" // one of several approvals
-	RequestQueued    Kind = "request.queued"    // decided, and it waits for a licence seat
+	RequestQueued    Kind = "request.queued"    // decided, and it waits for a license seat
 	RequestEscalated Kind = "request.escalated" // others may speak in its open step as well
 	RequestHanded    Kind = "request.handed"    // from one approver to another
 	RequestTakenBack Kind = "request.taken_back"
@@ -59,13 +59,13 @@ const (
 	SessionClosed       Kind = "session.closed" // by the portal, because the provider does not vouch for it any more
 	TokenCreated        Kind = "token.created"
 	TokenRevoked        Kind = "token.revoked"
-	CatalogueSaved      Kind = "catalogue.saved"
-	LicenceEntered      Kind = "licence.entered"
-	LicenceRemoved      Kind = "licence.removed"
-	LicenceLost         Kind = "licence.lost"    // a node's, or that of a workload there
+	CatalogSaved        Kind = "catalog.saved"
+	LicenseEntered      Kind = "license.entered"
+	LicenseRemoved      Kind = "license.removed"
+	LicenseLost         Kind = "license.lost"    // a node's, or that of a workload there
 	HardwareMarked      Kind = "hardware.marked" // a node or card was called bad; also one for each workload there
 	HardwareUnmarked    Kind = "hardware.unmarked"
-	LicenceChosen       Kind = "licence.chosen" // what becomes of starts that find a pool full
+	LicenseChosen       Kind = "license.chosen" // what becomes of starts that find a pool full
 	PriceAdded          Kind = "price.added"
 	PriceEnded          Kind = "price.ended"
 	StatementSent       Kind = "statement.sent" // of a month that is over, to a team's owners
@@ -94,8 +94,8 @@ func Kinds() []Kind {
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
-		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogueSaved,
-		LicenceEntered, LicenceRemoved, LicenceChosen, LicenceLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
+		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogSaved,
+		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved,
 		DeliveryRetried, AdviceDismissed, AdviceRestored}

@@ -24,7 +24,7 @@ const GPUHours Unit = "gpu-hours"
 const perGPUHour = 1000
 
 // PerHour is what an hour of a size takes. A price in another currency than the budget's cannot be compared with it and
-// takes nothing; a catalogue has one currency.
+// takes nothing; a catalog has one currency.
 func (u Unit) PerHour(s catalog.Size) usage.Money {
 	switch {
 	case u == GPUHours:
@@ -103,7 +103,7 @@ type Claim struct {
 	From      time.Time
 	Until     time.Time
 	Intervals []usage.Interval // its meter
-	Seats     usage.Seats      // licence seats that it takes while it runs
+	Seats     usage.Seats      // license seats that it takes while it runs
 	Kept      []usage.Kept     // when the storage was there, and is
 }
 

@@ -66,7 +66,7 @@ type Service struct {
 	Now    func() time.Time
 	NewID  func(prefix string) string
 	Tenant func(name string) (title string, ok bool) // whether there is such a team
-	Money  func() Unit                               // the catalogue's currency
+	Money  func() Unit                               // the catalog's currency
 	Prices func() usage.PriceList                    // nil: everything costs what was agreed
 }
 

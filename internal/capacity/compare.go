@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// FindingKind is what is wrong between catalogue and nodes.
+// FindingKind is what is wrong between catalog and nodes.
 type FindingKind string
 
 // The kinds of finding.
@@ -21,7 +21,7 @@ const (
 	NeverRuns FindingKind = "never-runs" // a size asks for it, no node has it
 )
 
-// Finding is one place where the catalogue and the nodes do not agree.
+// Finding is one place where the catalog and the nodes do not agree.
 type Finding struct {
 	Kind     FindingKind `json:"kind"`
 	Cluster  string      `json:"cluster"`            // "" for a size that is offered everywhere and runs nowhere
@@ -34,7 +34,7 @@ type Finding struct {
 	Proposal *catalog.Size `json:"proposal,omitempty"`
 }
 
-// Compare holds the catalogue against what clusters have. A hidden size counts as an offer: an administrator has taken
+// Compare holds the catalog against what clusters have. A hidden size counts as an offer: an administrator has taken
 // it back on purpose. Devices that only virtual machines can take are no finding, and neither is a node that is being
 // changed.
 func Compare(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
@@ -174,7 +174,7 @@ func (g *group) finding(c catalog.Catalog) Finding {
 	return f
 }
 
-// name gives each proposal a name that neither the catalogue nor another proposal has. The same unit in two clusters is
+// name gives each proposal a name that neither the catalog nor another proposal has. The same unit in two clusters is
 // two sizes: each names its own.
 func name(c catalog.Catalog, findings []Finding) {
 	taken := map[string]bool{}

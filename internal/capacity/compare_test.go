@@ -103,7 +103,7 @@ func base() catalog.Catalog {
 	return c
 }
 
-// proposed writes everything that Compare proposes into the catalogue.
+// proposed writes everything that Compare proposes into the catalog.
 func proposed(c catalog.Catalog, findings []Finding) catalog.Catalog {
 	c.Sizes = slices.Clone(c.Sizes)
 	for _, f := range findings {
@@ -190,7 +190,7 @@ func TestEveryKindOfNodeIsProposed(t *testing.T) {
 	}
 }
 
-// checked asks the catalogue's own rules.
+// checked asks the catalog's own rules.
 func checked(t *testing.T, c catalog.Catalog) {
 	t.Helper()
 	data, err := json.Marshal(c) // JSON is YAML
@@ -199,7 +199,7 @@ func checked(t *testing.T, c catalog.Catalog) {
 	}
 	_, problems := catalog.Parse(data, append(catalog.DefaultPools(), license.Pool{Name: "other"})...)
 	for _, p := range problems {
-		t.Errorf("the proposal does not pass the catalogue's checks: %v", p)
+		t.Errorf("the proposal does not pass the catalog's checks: %v", p)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package capacity answers what fits where. Fit says how many workloads of a size exist and could start now on an
-// inventory; Compare holds catalogue and inventory against each other: what nodes have that nobody can ask for, and
+// inventory; Compare holds catalog and inventory against each other: what nodes have that nobody can ask for, and
 // what people can ask for that never starts. Pure.
 //
 // The path of data: a catalog.Size becomes a need (need.go); a need meets each inventory.Node (place.go: labels and

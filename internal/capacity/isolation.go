@@ -12,9 +12,9 @@ import (
 var byLabels = []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU, catalog.TimeSlicing,
 	catalog.MPS}
 
-// Isolation is what a person may be told of a size: what the catalogue says, unless some node that the size may run on
+// Isolation is what a person may be told of a size: what the catalog says, unless some node that the size may run on
 // says less, or contradicts itself. Then it is unknown, for nobody can tell on which node a pod will land; it is never
-// better than what the catalogue says. Nodes without any of the resource say nothing.
+// better than what the catalog says. Nodes without any of the resource say nothing.
 func Isolation(s inventory.Snapshot, size catalog.Size) catalog.Isolation {
 	resource := size.Accelerator.Resource
 	if size.Isolation == catalog.IsolationUnknown || !strings.HasPrefix(resource, "nvidia.com/") ||

@@ -44,9 +44,9 @@ func TestIsolationIsNeverBetterThanTheNodesSay(t *testing.T) {
 			s.Placement.NodeSelector = map[string]string{"nvidia.com/gpu.sharing-strategy": "none"}
 		}), catalog.IsolationHard},
 		"labels of an older version": {[]inventory.Node{bare}, whole, catalog.IsolationHard},
-		"the catalogue promises less": {[]inventory.Node{card(nil)},
+		"the catalog promises less": {[]inventory.Node{card(nil)},
 			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationNone }), catalog.IsolationNone},
-		"the catalogue does not know": {[]inventory.Node{card(nil)},
+		"the catalog does not know": {[]inventory.Node{card(nil)},
 			with(func(s *catalog.Size) { s.Isolation = catalog.IsolationUnknown }), catalog.IsolationUnknown},
 		"labels do not tell of claims": {[]inventory.Node{card(shared)},
 			with(func(s *catalog.Size) { s.Technology, s.Accelerator.Resource = catalog.DRA, "" }), catalog.IsolationHard},

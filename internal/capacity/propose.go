@@ -12,7 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// propose writes the size that offers a group: a draft that passes the catalogue's checks, for an administrator to look
+// propose writes the size that offers a group: a draft that passes the catalog's checks, for an administrator to look
 // over. Nil where a node has no whole share of CPU or memory left to go with it.
 func propose(c catalog.Catalog, g *group) *catalog.Size {
 	u := g.unit
@@ -26,7 +26,7 @@ func propose(c catalog.Catalog, g *group) *catalog.Size {
 		Accelerator: catalog.Accelerator{Vendor: u.vendor, Model: u.model, Profile: u.profile, MemoryGiB: u.memoryGiB,
 			Share: u.share, Extra: u.extra, Claim: u.claim},
 		CPU: cpu, Memory: memory, SharedMem: sharedMemory(g.room.bytes), PricePerHour: priceOf(c, u),
-		LicencePool: licenceOf(c, u), Preemptible: u.preemptible,
+		LicensePool: licenseOf(c, u), Preemptible: u.preemptible,
 		Placement:    catalog.Placement{NodeSelector: u.selector, SchedulerName: u.scheduler, Tolerations: tolerationsFor(g)},
 		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(7 * 24 * time.Hour), Order: lastOrder(c) +
 			10,
@@ -123,7 +123,7 @@ func slug(text string) string {
 
 func clip(text string, most int) string { return text[:min(len(text), most)] }
 
-// priceOf goes by what the catalogue asks for the same card, else for a GiB of GPU memory of any card; 0 in its
+// priceOf goes by what the catalog asks for the same card, else for a GiB of GPU memory of any card; 0 in its
 // currency where it asks for none.
 func priceOf(c catalog.Catalog, u unit) usage.Money {
 	var same, any rate
@@ -163,20 +163,20 @@ func (r rate) of(amount float64) float64 {
 	return r.money / r.amount * amount
 }
 
-// alike: catalogues say "H100 80GB" of what drivers call "H100 80GB HBM3".
+// alike: catalogs say "H100 80GB" of what drivers call "H100 80GB HBM3".
 func alike(ours, theirs string) bool {
 	a, b := slug(ours), slug(theirs)
 	return a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// licenceOf is the pool that the site's other vGPUs take a seat of.
-func licenceOf(c catalog.Catalog, u unit) string {
+// licenseOf is the pool that the site's other vGPUs take a seat of.
+func licenseOf(c catalog.Catalog, u unit) string {
 	if u.technology != catalog.VGPU {
 		return ""
 	}
 	for _, s := range c.Sizes {
-		if s.Technology == catalog.VGPU && s.LicencePool != "" {
-			return s.LicencePool
+		if s.Technology == catalog.VGPU && s.LicensePool != "" {
+			return s.LicensePool
 		}
 	}
 	return ""

@@ -21,7 +21,7 @@ type selector struct{ program cel.Program }
 // mostCost is what the scheduler lets one evaluation cost (k8s.io/api/resource/v1, CELSelectorExpressionMaxCost).
 const mostCost = 1_000_000
 
-// selectors remembers what was compiled: a catalogue has a few dozen expressions and each is asked of thousands of
+// selectors remembers what was compiled: a catalog has a few dozen expressions and each is asked of thousands of
 // devices.
 var selectors = struct {
 	sync.Mutex

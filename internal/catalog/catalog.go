@@ -51,7 +51,7 @@ type Size struct {
 	SharedMem    string      `json:"sharedMemory,omitempty"` // size of /dev/shm; counts against Memory
 	Placement    Placement   `json:"placement,omitempty"`
 	PricePerHour usage.Money `json:"pricePerHour"`
-	LicencePool  string      `json:"licencePool,omitempty"` // takes one seat of this pool while it runs
+	LicensePool  string      `json:"licensePool,omitempty"` // takes one seat of this pool while it runs
 	DefaultLease Duration    `json:"defaultLease"`
 	MaxLease     Duration    `json:"maxLease"`
 	// a lease becomes longer by itself, by DefaultLease up to MaxLease, while nobody waits for the size
@@ -204,7 +204,7 @@ const (
 	Endpoint WorkloadKind = "endpoint"
 )
 
-// Image is one entry of the image catalogue: what a container starts and where it answers.
+// Image is one entry of the image catalog: what a container starts and where it answers.
 type Image struct {
 	Name  string       `json:"name"`
 	Title string       `json:"title"`
@@ -236,15 +236,15 @@ func (i Image) OfferedTo(tenant string) bool {
 	return !i.Hidden && (len(i.Tenants) == 0 || slices.Contains(i.Tenants, tenant))
 }
 
-// TeamImage is the name of a team's own image among all images. Names in the catalogue are DNS labels and have no dot,
+// TeamImage is the name of a team's own image among all images. Names in the catalog are DNS labels and have no dot,
 // so that the two never meet.
 func TeamImage(team, name string) string { return team + "." + name }
 
-// OfTeam reports whether the image is a team's own, which the catalogue does not have.
+// OfTeam reports whether the image is a team's own, which the catalog does not have.
 func (i Image) OfTeam() bool { return strings.Contains(i.Name, ".") }
 
 // TechnologyRule says of a technology what its sizes must look like. The portal brings rules for what the field uses; a
-// catalogue adds its own, so that a technology which is "a resource name and annotations" needs no program.
+// catalog adds its own, so that a technology which is "a resource name and annotations" needs no program.
 type TechnologyRule struct {
 	Name      Technology  `json:"name"`
 	Title     string      `json:"title"`     // what people read: "HAMi"

@@ -17,12 +17,12 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// checker asks of a catalogue that has been read whether it makes sense. Problems go to the reader, which knows the
+// checker asks of a catalog that has been read whether it makes sense. Problems go to the reader, which knows the
 // lines.
 type checker struct {
 	*reader
 	pools []license.Pool
-	own   []TechnologyRule // technologies that the catalogue adds
+	own   []TechnologyRule // technologies that the catalog adds
 }
 
 // sizeName is a DNS label that may also hold dots, as slices are called: mig-1g.10gb. It is a label value too, so it
@@ -162,8 +162,8 @@ func (k *checker) size(at string, s Size) {
 	k.technology(at, s)
 	k.placement(at+".placement", s.Placement)
 	k.preemptible(at, s)
-	if s.LicencePool != "" && !slices.ContainsFunc(k.pools, func(p license.Pool) bool { return p.Name == s.LicencePool }) {
-		k.at(at+".licencePool", "there is no licence pool %q; known are: %s", s.LicencePool, poolNames(k.pools))
+	if s.LicensePool != "" && !slices.ContainsFunc(k.pools, func(p license.Pool) bool { return p.Name == s.LicensePool }) {
+		k.at(at+".licensePool", "there is no license pool %q; known are: %s", s.LicensePool, poolNames(k.pools))
 	}
 	k.labels(at+".clusters", s.Clusters)
 	k.labels(at+".tenants", s.Tenants)

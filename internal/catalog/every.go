@@ -11,7 +11,7 @@ import (
 //go:embed every.yaml
 var everyYAML []byte
 
-// EveryPools are the licence pools that EveryRow names.
+// EveryPools are the license pools that EveryRow names.
 func EveryPools() []license.Pool {
 	return append(DefaultPools(), license.Pool{Name: "nvidia-ai-enterprise", Title: "NVIDIA AI Enterprise",
 		Feature: "NVIDIA Virtual Compute Server"})

@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Problem is one thing that is wrong with a catalogue file, and where.
+// Problem is one thing that is wrong with a catalog file, and where.
 type Problem struct {
 	Line    int    // 1 and up; 0 where no line can be named
 	Path    string // "sizes[2].cpu"
@@ -28,8 +28,8 @@ func (p Problem) Error() string {
 	return text
 }
 
-// Parse reads a catalogue and lists everything that is wrong with it, in the order of the file. Pools are the licence
-// pools that the site has: a size may only name one of them. With problems the catalogue is not to be used.
+// Parse reads a catalog and lists everything that is wrong with it, in the order of the file. Pools are the license
+// pools that the site has: a size may only name one of them. With problems the catalog is not to be used.
 func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
 	var c Catalog
 	k := checker{reader: newReader(), pools: pools}
@@ -47,7 +47,7 @@ func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
 //go:embed default.yaml
 var defaultYAML []byte
 
-// DefaultPools are the licence pools that the first set names. Their seats are the site's to set.
+// DefaultPools are the license pools that the first set names. Their seats are the site's to set.
 func DefaultPools() []license.Pool {
 	return []license.Pool{{Name: "nvidia-vws", Title: "NVIDIA RTX Virtual Workstation",
 		Feature: "NVIDIA RTX Virtual Workstation"}}

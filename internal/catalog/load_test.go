@@ -107,7 +107,7 @@ func TestDefaultIsWhatItSays(t *testing.T) {
 	}
 }
 
-// A valid catalogue of one size and one image; a case replaces a line of it.
+// A valid catalog of one size and one image; a case replaces a line of it.
 const valid = `sizes:
 - name: slice
   title: A slice
@@ -130,7 +130,7 @@ images:
   healthPath: /api
 `
 
-func TestValidCatalogueParses(t *testing.T) {
+func TestValidCatalogParses(t *testing.T) {
 	c, problems := Parse([]byte(valid))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -183,8 +183,8 @@ func TestProblemsHaveLineAndPath(t *testing.T) {
 		"strategy single without selector": {"resource: nvidia.com/mig-1g.10gb", "resource: nvidia.com/gpu",
 			"ending in -MIG-1g.10gb"},
 		"foreign vendor": {"vendor: nvidia", "vendor: amd", "sizes[0].accelerator.vendor"},
-		"unknown licence pool": {"  cpu: 4", "  cpu: 4\n  licencePool: other",
-			`line 8: sizes[0].licencePool: there is no licence pool "other"; known are: vws`},
+		"unknown license pool": {"  cpu: 4", "  cpu: 4\n  licensePool: other",
+			`line 8: sizes[0].licensePool: there is no license pool "other"; known are: vws`},
 		"toleration of everything": {"  cpu: 4", "  cpu: 4\n  placement: {tolerations: [{operator: Exists}]}",
 			"line 8: sizes[0].placement.tolerations[0].key"},
 		"annotation of ours": {"  cpu: 4",
@@ -343,12 +343,12 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(valid))
 	f.Add(defaultYAML)
 	f.Add([]byte("a: &a [*a]\nsizes: *a"))
-	f.Add([]byte(claimCatalogue()))
-	f.Add([]byte(inventedCatalogue()))
+	f.Add([]byte(claimCatalog()))
+	f.Add([]byte(inventedCatalog()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, problems := Parse(data)
 		if len(problems) == 0 && len(c.Sizes) == 0 {
-			t.Error("an empty catalogue without a problem")
+			t.Error("an empty catalog without a problem")
 		}
 		for i, p := range problems {
 			if p.Line < 1 {

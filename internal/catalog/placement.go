@@ -52,7 +52,7 @@ func (k *checker) placement(at string, p Placement) {
 	}
 }
 
-// podLabel keeps a catalogue from the labels by which the portal, and everything that reads the recommended ones, tells
+// podLabel keeps a catalog from the labels by which the portal, and everything that reads the recommended ones, tells
 // whose a pod is.
 func (k *checker) podLabel(at, key, value string) {
 	switch {

@@ -24,7 +24,7 @@ type reader struct {
 	left     int            // how many more values are read
 }
 
-// Limits of what is read: an alias may hold itself, or ten of another that hold ten of a third. A catalogue has a few
+// Limits of what is read: an alias may hold itself, or ten of another that hold ten of a third. A catalog has a few
 // thousand values, eleven deep.
 const (
 	maxDepth  = 12
@@ -97,7 +97,7 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if r.depth == maxDepth {
-		r.problem(n.Line, path, "nested deeper than any catalogue")
+		r.problem(n.Line, path, "nested deeper than any catalog")
 		return
 	}
 	r.depth++

@@ -37,7 +37,7 @@ func Rules() []TechnologyRule { return slices.Clone(brought()) }
 // Rule finds a technology that the portal brings as data.
 func Rule(t Technology) (TechnologyRule, bool) { return ruleIn(brought(), t) }
 
-// Rule finds a technology that is data: one of the catalogue's own, or one that the portal brings.
+// Rule finds a technology that is data: one of the catalog's own, or one that the portal brings.
 func (c Catalog) Rule(t Technology) (TechnologyRule, bool) {
 	if rule, found := ruleIn(c.Technologies, t); found {
 		return rule, true
@@ -54,10 +54,10 @@ func ruleIn(rules []TechnologyRule, t Technology) (TechnologyRule, bool) {
 }
 
 // TechnologyWord is the name of a technology that people read. A technology that is data has a product name, the same
-// in every language; one that only a catalogue knows is called as the catalogue calls it: Catalog.TechnologyWord.
+// in every language; one that only a catalog knows is called as the catalog calls it: Catalog.TechnologyWord.
 func TechnologyWord(t Technology) i18n.Text { return Catalog{}.TechnologyWord(t) }
 
-// TechnologyWord is the name of a technology that people read, those of this catalogue among them.
+// TechnologyWord is the name of a technology that people read, those of this catalog among them.
 func (c Catalog) TechnologyWord(t Technology) i18n.Text {
 	if _, ours := technologies[t]; ours {
 		return i18n.T("technology." + string(t))

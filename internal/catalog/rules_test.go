@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// problemsOf parses a catalogue and gives its problems as lines.
+// problemsOf parses a catalog and gives its problems as lines.
 func problemsOf(text string, pools ...license.Pool) []string {
 	_, problems := Parse([]byte(text), pools...)
 	lines := make([]string, len(problems))
@@ -58,18 +58,18 @@ sizes:
   placement: {schedulerName: slicer, podAnnotations: {slicer.example/mode: fast}}
 `
 
-func inventedCatalogue() string {
+func inventedCatalog() string {
 	_, rest, _ := strings.Cut(valid, "  cpu: 4")
 	return invented + "  cpu: 4" + rest
 }
 
 func TestASiteAddsATechnologyWithoutAProgram(t *testing.T) {
-	c, problems := Parse([]byte(inventedCatalogue()))
+	c, problems := Parse([]byte(inventedCatalog()))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	if rule, found := c.Rule("slicer-3000"); !found || rule.Scheduler != "slicer" || !rule.Single {
-		t.Errorf("the catalogue does not know its own technology: %+v", rule)
+		t.Errorf("the catalog does not know its own technology: %+v", rule)
 	}
 	if diff := cmp.Diff([]string{"slicer.example/card", "slicer.example/mem-gib"}, c.Resources()); diff != "" {
 		t.Error(diff)
@@ -114,7 +114,7 @@ func TestWhatATechnologyAsksForIsChecked(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			text := inventedCatalogue()
+			text := inventedCatalog()
 			if !strings.Contains(text, c.old) {
 				t.Fatalf("the case replaces %q, which is not there", c.old)
 			}
@@ -126,7 +126,7 @@ func TestWhatATechnologyAsksForIsChecked(t *testing.T) {
 }
 
 func TestTechnologiesHaveTheirNames(t *testing.T) {
-	c, _ := Parse([]byte(inventedCatalogue()))
+	c, _ := Parse([]byte(inventedCatalog()))
 	want := map[Technology]string{"slicer-3000": "Slicer 3000", "hami": "HAMi", "vcuda": "Tencent vCUDA", MIG: "MIG",
 		Passthrough: "Durchgereichte GPU", "gone": "gone"}
 	got := map[Technology]string{}
@@ -138,7 +138,7 @@ func TestTechnologiesHaveTheirNames(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := say.Say(TechnologyWord("hami")); got != "HAMi" {
-		t.Errorf("without a catalogue: got %q", got)
+		t.Errorf("without a catalog: got %q", got)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A size with a claim, in place of the slice of the valid catalogue; lines are counted from there.
+// A size with a claim, in place of the slice of the valid catalog; lines are counted from there.
 const claiming = `sizes:
 - name: claimed
   title: Claimed
@@ -34,7 +34,7 @@ const claiming = `sizes:
   memory: 16Gi
 `
 
-func claimCatalogue() string {
+func claimCatalog() string {
 	_, rest, _ := strings.Cut(valid, "  memory: 16Gi\n")
 	return claiming + rest
 }
@@ -45,7 +45,7 @@ func claimOf(text string) string {
 }
 
 func TestClaimsAreChecked(t *testing.T) {
-	if problems := problemsOf(claimCatalogue()); len(problems) > 0 {
+	if problems := problemsOf(claimCatalog()); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	many := func(n int, line string) string {
@@ -111,7 +111,7 @@ func TestClaimsAreChecked(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			text := claimCatalogue()
+			text := claimCatalog()
 			if !strings.Contains(text, c.old) {
 				t.Fatalf("the case replaces %q, which is not there", c.old)
 			}
@@ -147,7 +147,7 @@ func TestSelectorsThatKubernetesTakes(t *testing.T) {
 	}
 }
 
-// Each case changes the one slice of the valid catalogue.
+// Each case changes the one slice of the valid catalog.
 func TestImpossibleSizesAreRefused(t *testing.T) {
 	const slice = "{vendor: nvidia, model: H100, profile: 1g.10gb, resource: nvidia.com/mig-1g.10gb, memoryGiB: 10, " +
 		"share: 0.14}"
@@ -320,7 +320,7 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 func TestSuccessorsCanBeTaken(t *testing.T) {
 	images := valid[strings.Index(valid, "images:"):]
 	_, entry, _ := strings.Cut(strings.TrimSuffix(valid, images), "sizes:\n")
-	catalogue := func(sizes map[string]string) string {
+	catalog := func(sizes map[string]string) string {
 		text := "sizes:\n"
 		for _, name := range []string{"a", "b", "c"} {
 			text += strings.Replace(entry, "name: slice", "name: "+name, 1)
@@ -345,7 +345,7 @@ func TestSuccessorsCanBeTaken(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			all := strings.Join(problemsOf(catalogue(c.sizes)), "\n")
+			all := strings.Join(problemsOf(catalog(c.sizes)), "\n")
 			if c.want == "" && all != "" || !strings.Contains(all, c.want) {
 				t.Errorf("want a problem with %q, got:\n%s", c.want, all)
 			}
@@ -361,9 +361,9 @@ func TestSuccessorsCanBeTaken(t *testing.T) {
 // Since a request for devices may hold requests, the depth of what is read is no longer that of a Go type: an alias
 // that holds itself exhausted the stack, and nine aliases of ten of each other would have filled the memory.
 func TestAliasesDoNoHarm(t *testing.T) {
-	loop := strings.Replace(claimCatalogue(), "      - name: other\n", "      - &loop\n        name: other\n", 1)
+	loop := strings.Replace(claimCatalog(), "      - name: other\n", "      - &loop\n        name: other\n", 1)
 	loop = strings.Replace(loop, "        - {name: big,", "        - *loop\n        - {name: big,", 1)
-	if all := strings.Join(problemsOf(loop), "\n"); !strings.Contains(all, "nested deeper than any catalogue") {
+	if all := strings.Join(problemsOf(loop), "\n"); !strings.Contains(all, "nested deeper than any catalog") {
 		t.Errorf("an alias that holds itself: got:\n%s", all)
 	}
 	bomb := "a0: &a0 {name: x}\n"

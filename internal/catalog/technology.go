@@ -183,7 +183,7 @@ func (k *checker) technology(at string, s Size) {
 		m = making{isolation: rule.Isolation, single: rule.Single}
 		k.ruled(at, s, rule)
 	default:
-		k.at(at+".technology", "%q is none of %s; a catalogue may add its own under technologies", s.Technology, k.names())
+		k.at(at+".technology", "%q is none of %s; a catalog may add its own under technologies", s.Technology, k.names())
 		return
 	}
 	switch {

@@ -12,7 +12,7 @@ func (s Size) Ware() usage.Ware {
 		CPUs: quantity(s.CPU), MemoryGiB: quantity(s.Memory) / (1 << 30), Agreed: s.PricePerHour}
 }
 
-// quantity is 0 for what cannot be read; a catalogue with such is not taken.
+// quantity is 0 for what cannot be read; a catalog with such is not taken.
 func quantity(text string) float64 {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {

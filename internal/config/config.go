@@ -59,8 +59,8 @@ type Config struct {
 	TeamImages     []string       `json:"teamImages,omitempty"`
 	CatalogFile    string         `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
 	Rules          []policy.Rule  `json:"rules,omitempty"`       // built-in defaults when absent
-	LicencePools   []license.Pool `json:"licencePools,omitempty"`
-	LicenceServers []nls.Config   `json:"licenceServers,omitempty"` // pools name them in server
+	LicensePools   []license.Pool `json:"licensePools,omitempty"`
+	LicenseServers []nls.Config   `json:"licenseServers,omitempty"` // pools name them in server
 	Limits         request.Limits `json:"limits,omitempty"`
 	Lease          Lease          `json:"lease,omitempty"`
 	Storage        Storage        `json:"storage,omitempty"`
@@ -70,14 +70,14 @@ type Config struct {
 	Advice       Advice `json:"advice,omitempty"`
 	Idle         Idle   `json:"idle,omitempty"`
 	Health       Health `json:"health,omitempty"`
-	// of every price and statement, an ISO 4217 code; default EUR. The catalogue must agree
+	// of every price and statement, an ISO 4217 code; default EUR. The catalog must agree
 	Currency string `json:"currency,omitempty"`
 	// months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// LicenceEvery is how often licence servers are asked, and what vGPUs say of their licences is looked at; default 1m,
+	// LicenseEvery is how often license servers are asked, and what vGPUs say of their licenses is looked at; default 1m,
 	// at least 1s. A vendor's service may limit calls.
-	LicenceEvery catalog.Duration `json:"licenceEvery,omitempty"`
+	LicenseEvery catalog.Duration `json:"licenseEvery,omitempty"`
 }
 
 // OIDC is the sign-in provider.
@@ -432,37 +432,37 @@ func (c Config) databaseProblems() []error {
 func (c Config) poolProblems() []error {
 	var all []error
 	seen := map[string]bool{}
-	for i, p := range c.LicencePools {
+	for i, p := range c.LicensePools {
 		switch {
 		case p.Name == "":
-			all = append(all, fmt.Errorf("licencePools[%d].name: it is missing", i))
+			all = append(all, fmt.Errorf("licensePools[%d].name: it is missing", i))
 		case seen[p.Name]:
-			all = append(all, fmt.Errorf("licencePools[%d].name: %q is used twice", i, p.Name))
+			all = append(all, fmt.Errorf("licensePools[%d].name: %q is used twice", i, p.Name))
 		}
 		if p.Seats < 0 {
-			all = append(all, fmt.Errorf("licencePools[%d].seats: %d is below zero", i, p.Seats))
+			all = append(all, fmt.Errorf("licensePools[%d].seats: %d is below zero", i, p.Seats))
 		}
 		seen[p.Name] = true
 		if p.Product != "" && !slices.Contains(license.Products(), p.Product) {
-			all = append(all, fmt.Errorf("licencePools[%d].product: %q is none of %v", i, p.Product, license.Products()))
+			all = append(all, fmt.Errorf("licensePools[%d].product: %q is none of %v", i, p.Product, license.Products()))
 		}
 		if p.WhenFull != "" && !slices.Contains(license.WhenFulls(), p.WhenFull) {
-			all = append(all, fmt.Errorf("licencePools[%d].whenFull: %q is none of %v", i, p.WhenFull, license.WhenFulls()))
+			all = append(all, fmt.Errorf("licensePools[%d].whenFull: %q is none of %v", i, p.WhenFull, license.WhenFulls()))
 		}
-		if p.Server != "" && !slices.ContainsFunc(c.LicenceServers, func(s nls.Config) bool { return s.Name == p.Server }) {
-			all = append(all, fmt.Errorf("licencePools[%d].server: there is no licence server %q", i, p.Server))
+		if p.Server != "" && !slices.ContainsFunc(c.LicenseServers, func(s nls.Config) bool { return s.Name == p.Server }) {
+			all = append(all, fmt.Errorf("licensePools[%d].server: there is no license server %q", i, p.Server))
 		}
 	}
-	if every := c.LicenceEvery.Std(); every != 0 && every < time.Second {
-		all = append(all, fmt.Errorf("licenceEvery: %s is less than a second", every))
+	if every := c.LicenseEvery.Std(); every != 0 && every < time.Second {
+		all = append(all, fmt.Errorf("licenseEvery: %s is less than a second", every))
 	}
 	servers := map[string]bool{}
-	for i, s := range c.LicenceServers {
+	for i, s := range c.LicenseServers {
 		for _, err := range s.Check() {
-			all = append(all, fmt.Errorf("licenceServers[%d].%w", i, err))
+			all = append(all, fmt.Errorf("licenseServers[%d].%w", i, err))
 		}
 		if servers[s.Name] {
-			all = append(all, fmt.Errorf("licenceServers[%d].name: %q is used twice", i, s.Name))
+			all = append(all, fmt.Errorf("licenseServers[%d].name: %q is used twice", i, s.Name))
 		}
 		servers[s.Name] = true
 	}

@@ -67,8 +67,8 @@ lease: {warnings: [1h, 0s]}
 storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
 platform: {admins: [x], admin: [""]}
-licencePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
-licenceEvery: 10ms
+licensePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
+licenseEvery: 10ms
 clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
@@ -83,7 +83,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
-		"licencePools[0].seats: ", "licencePools[1].name: ", "licencePools[2].name: ", "licenceEvery: ",
+		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licenseEvery: ",
 		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",

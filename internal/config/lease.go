@@ -8,7 +8,7 @@ import (
 )
 
 // Lease is what goes for all leases; how long they may be, and whether they become longer by themselves, is said by
-// size in the catalogue.
+// size in the catalog.
 type Lease struct {
 	// how long before the end its owner is told; default 24h, 1h, 10m
 	Warnings []catalog.Duration `json:"warnings,omitempty"`

@@ -12,7 +12,7 @@ const (
 	Starts    Basis = "starts"    // how long starts of this size took
 	Placed    Basis = "placed"    // how long they took from their place on
 	Leases    Basis = "leases"    // the leases of those who hold what it could take
-	Seats     Basis = "seats"     // the leases of those who hold licence seats
+	Seats     Basis = "seats"     // the leases of those who hold license seats
 	Decisions Basis = "decisions" // how long the team's requests waited for people
 )
 

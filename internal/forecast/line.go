@@ -17,7 +17,7 @@ type Held struct {
 	Tenant   string
 	Cluster  string
 	Size     catalog.Size
-	Pool     string // of its licence seats; "" for none
+	Pool     string // of its license seats; "" for none
 	Seats    int
 	Until    time.Time // end of its lease; zero while it has none
 	Queued   bool      // it waits for a place
@@ -138,7 +138,7 @@ func quotaLine(w workload.Workload, place int, all []Held) Line {
 	return l
 }
 
-// seatLine is the line for licence seats: short is how many are missing for all up to the place.
+// seatLine is the line for license seats: short is how many are missing for all up to the place.
 func seatLine(pool string, place, short int, all []Held) Line {
 	list := soonest(all, func(h Held) bool { return h.Pool == pool })
 	l := Line{Basis: Seats, Place: place, Ends: ends(list)}

@@ -34,7 +34,7 @@ type Store interface {
 type Options struct {
 	Store     Store
 	Snapshots request.Snapshots
-	// Seats counts every licence pool; nil where there is none.
+	// Seats counts every license pool; nil where there is none.
 	Seats func(ctx context.Context) ([]license.Seats, error)
 	Now   func() time.Time
 }
@@ -177,7 +177,7 @@ func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, 
 	return s.onNodes(ctx, w.Cluster, w.Size, place(all, "", w.Cluster, w.Size.Name), all, took, now, now)
 }
 
-// ForRequest is when a start that waits for people or for a licence seat will be ready; the zero Estimate for all
+// ForRequest is when a start that waits for people or for a license seat will be ready; the zero Estimate for all
 // others.
 func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, error) {
 	now := s.o.Now()
@@ -216,7 +216,7 @@ func (s *Service) approval(ctx context.Context, w request.Wish, asked, now time.
 	return Ask(waited, whole(took), asked, now), err
 }
 
-// seats is the estimate for one that waits for licence seats, each taking as many as those before it.
+// seats is the estimate for one that waits for license seats, each taking as many as those before it.
 func (s *Service) seats(ctx context.Context, w request.Wish, pool string, at, each int,
 	now time.Time) (Estimate, error) {
 	all, err := s.all(ctx)

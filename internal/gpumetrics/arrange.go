@@ -313,5 +313,5 @@ func total(r [kinds]value) value {
 
 func (d *Device) readings() []*Reading {
 	return []*Reading{&d.Engine, &d.Tensor, &d.MemoryUsed, &d.MemoryTotal, &d.Power, &d.Temperature, &d.OwnEngine,
-		&d.OwnMemory, &d.OwnPower, &d.Licence}
+		&d.OwnMemory, &d.OwnPower, &d.License}
 }

@@ -163,7 +163,7 @@ type healthShot struct {
 }
 
 type sliceHealth struct {
-	last, licence value
+	last, license value
 	counts        map[int]value
 }
 
@@ -205,8 +205,8 @@ func (h *healthShot) put(row series) {
 	switch k {
 	case xidLast:
 		s.last = s.last.better(v)
-	case licence:
-		s.licence = s.licence.better(v)
+	case license:
+		s.license = s.license.better(v)
 	case xidCount:
 		if code, err := strconv.Atoi(row.labels.get("xid")); err == nil && code > 0 && code < 10_000 {
 			s.counts[code] = s.counts[code].better(v)
@@ -214,9 +214,9 @@ func (h *healthShot) put(row series) {
 	}
 }
 
-// licenceOf is what a device's rows say of its vGPU licence. A host, a card passed through and a MIG slice say 0 as
+// licenseOf is what a device's rows say of its vGPU license. A host, a card passed through and a MIG slice say 0 as
 // well: only a guest's word counts.
-func (h *healthShot) licenceOf(d *device) Reading {
+func (h *healthShot) licenseOf(d *device) Reading {
 	if h == nil || !guest(d.Model) {
 		return Reading{Unit: Count}
 	}
@@ -224,7 +224,7 @@ func (h *healthShot) licenceOf(d *device) Reading {
 	if s == nil {
 		return Reading{Unit: Count}
 	}
-	return s.licence.reading(licence, Measured)
+	return s.license.reading(license, Measured)
 }
 
 // guest knows a vGPU by its type, which stands where a card has its name: "NVIDIA A40-12Q", "GRID T4-4C", "NVIDIA

@@ -32,14 +32,14 @@ func TestRecordedReports(t *testing.T) {
 		views               map[string]Coverage
 	}{
 		"dcgm-plain.prom": {2, 0, 0, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole, "errors": Whole,
-			"licences": Idle}},
+			"licenses": Idle}},
 		"dcgm-k8s.prom": {3, 0, 2, map[string]Coverage{"work": Whole, "card": Whole, "errors": Whole,
-			"licences": Idle}},
+			"licenses": Idle}},
 		"dcgm-mig.prom": {2, 4, 4, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole,
 			"errors": Whole}},
 		"dcgm-timeslicing.prom": {1, 0, 3, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole}},
 		"dcgm-vgpu.prom": {2, 0, 1, map[string]Coverage{"work": Whole, "memory": Whole, "card": Idle,
-			"licences": Whole}},
+			"licenses": Whole}},
 		"dcgm-dra.prom": {2, 1, 2, map[string]Coverage{"work": Whole, "memory": Whole, "card": Whole}},
 	} {
 		t.Run(file, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRecordedReports(t *testing.T) {
 	}
 }
 
-func TestLicenceIsAGuestsWord(t *testing.T) {
+func TestLicenseIsAGuestsWord(t *testing.T) {
 	clock := newClock()
 	f := newFake(t, clock.Now)
 	f.scrape(recorded(t, "dcgm-vgpu.prom"), true)
@@ -70,15 +70,15 @@ func TestLicenceIsAGuestsWord(t *testing.T) {
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if l := p.Live("tenant-red", "viz-0").Devices[0].Licence; !l.Known() || l.Value != 1 {
-		t.Errorf("want a licence, got %+v", l)
+	if l := p.Live("tenant-red", "viz-0").Devices[0].License; !l.Known() || l.Value != 1 {
+		t.Errorf("want a license, got %+v", l)
 	}
 	f.scrape(recorded(t, "dcgm-k8s.prom"), true) // where 0 is written for cards that need none
 	if err := p.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if l := p.Live("tenant-red", "nb-anna-0").Devices[0].Licence; l.Known() {
-		t.Errorf("want nothing known of a licence of a card that needs none, got %+v", l)
+	if l := p.Live("tenant-red", "nb-anna-0").Devices[0].License; l.Known() {
+		t.Errorf("want nothing known of a license of a card that needs none, got %+v", l)
 	}
 	for model, want := range map[string]bool{"NVIDIA A40-12Q": true, "GRID T4-4C": true, "NVIDIA A100-1-5C": true,
 		"NVIDIA A100-SXM4-80GB": false, "NVIDIA H100 80GB HBM3": false, "NVIDIA L4": false, "": false} {

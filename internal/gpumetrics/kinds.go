@@ -38,7 +38,7 @@ const (
 	pcieReplays
 	nvlinkRate
 	nvlinkErrors
-	licence
+	license
 	allKinds
 )
 
@@ -93,7 +93,7 @@ var metrics = map[kind]metric{
 	nvlinkErrors: {names: []string{"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
 		"DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"}, unit: Count,
 		max: 1e15, whole: true, counter: true},
-	licence: {names: []string{"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}, unit: Count, max: 1, whole: true, slice: true},
+	license: {names: []string{"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}, unit: Count, max: 1, whole: true, slice: true},
 }
 
 // DCGM's marks for "no value", with the three that follow each (not found, not supported, not permitted):

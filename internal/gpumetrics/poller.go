@@ -285,8 +285,8 @@ func (p *Poller) Live(namespace, pod string) Live {
 	gone := p.cfg.Now().Sub(s.at) > p.cfg.KeepFor
 	for i, d := range s.pods[key] {
 		out := &live.Devices[i]
-		if out.Licence = h.licenceOf(d); out.Licence.Known() {
-			out.Licence.At = d.at
+		if out.License = h.licenseOf(d); out.License.Known() {
+			out.License.At = d.at
 		}
 		for _, r := range out.readings() {
 			if gone && r.Known() {

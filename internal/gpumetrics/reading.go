@@ -86,7 +86,7 @@ type Device struct {
 	OwnEngine Reading
 	OwnMemory Reading // MiB that this pod uses, likewise
 	OwnPower  Reading // W of this pod's part of the card, likewise; for a slice by its size
-	Licence   Reading // 1 while a vGPU guest has its licence, 0 while not; unknown for anything but a vGPU guest
+	License   Reading // 1 while a vGPU guest has its license, 0 while not; unknown for anything but a vGPU guest
 	// power, temperature (and, for time-sliced cards, everything) belong to the whole card, which others use too
 	CardShared bool
 	Pods       int // how many pods the exporter names on the device

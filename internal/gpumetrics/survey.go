@@ -89,7 +89,7 @@ var watched = []struct {
 	{pcieReplays, "pcie", bare},
 	{nvlinkRate, "nvlink", bare},
 	{nvlinkErrors, "nvlink_errors", bare},
-	{licence, "licence", func(d *device) bool { return !d.only && guest(d.Model) }},
+	{license, "license", func(d *device) bool { return !d.only && guest(d.Model) }},
 }
 
 // bare is what can tell something of a whole card: guests of a vGPU cannot.
@@ -105,7 +105,7 @@ var views = []struct {
 	{"card", [][]kind{{power}, {temperature}}},
 	{"idle", [][]kind{{engineRatio, utilPercent}}},
 	{"errors", [][]kind{{xidLast}, {remapFailed}}},
-	{"licences", [][]kind{{licence}}},
+	{"licenses", [][]kind{{license}}},
 }
 
 // Report says how well the metrics are, by what is known now. It asks nobody.
@@ -180,8 +180,8 @@ func knows(s *shot, h *healthShot, d *device, k kind) bool {
 		return false
 	case k == xidLast:
 		return own.last.state == good
-	case k == licence:
-		return own.licence.state == good
+	case k == license:
+		return own.license.state == good
 	}
 	return h.series[metrics[xidCount].names[0]] > 0 // rows without an error name none, and are there all the same
 }

@@ -26,9 +26,9 @@ const (
 	ReadVolume      Action = "volume.read"
 	DeleteVolume    Action = "volume.delete"
 	KeepVolume      Action = "volume.keep"
-	ReadLicences    Action = "licence.read"
-	ChangeLicences  Action = "licence.change"
-	ReadBought      Action = "licence.bought" // which licences were bought, and who entered them
+	ReadLicenses    Action = "license.read"
+	ChangeLicenses  Action = "license.change"
+	ReadBought      Action = "license.bought" // which licenses were bought, and who entered them
 	ManageTokens    Action = "token.manage"
 	ManageStandIns  Action = "standin.manage" // let others decide in one's place
 	ReadAudit       Action = "audit.read"
@@ -37,7 +37,7 @@ const (
 	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
 	// what somebody, or a team, held and what it cost; without either: of everybody
 	ReadUsage      Action = "usage.read"
-	ReadOffer      Action = "offer.read" // the catalogue as it is written, its history, and what the nodes say to it
+	ReadOffer      Action = "offer.read" // the catalog as it is written, its history, and what the nodes say to it
 	ChangeOffer    Action = "offer.change"
 	ReadRules      Action = "rules.read"
 	ChangeRules    Action = "rules.change"
@@ -116,8 +116,8 @@ var table = map[Action][]rule{
 	ReadVolume:      {self, member, seesAll},
 	DeleteVolume:    {self, owner},
 	KeepVolume:      {self, owner},
-	ReadLicences:    {signedIn},
-	ChangeLicences:  {admin},
+	ReadLicenses:    {signedIn},
+	ChangeLicenses:  {admin},
 	ReadBought:      {seesAll},
 	ManageTokens:    {self},
 	ManageStandIns:  {self},

@@ -84,7 +84,7 @@ func TestDevstackNodes(t *testing.T) {
 	}
 }
 
-// Of each size of the catalogue with every row, the world with a node of every kind has some, unless its nodes cannot
+// Of each size of the catalog with every row, the world with a node of every kind has some, unless its nodes cannot
 // tell; nothing can never run, and the numbers of the portal agree with what the scheduler binds (internal/kube tries
 // each).
 func TestDevstackHasAPlaceForEverySize(t *testing.T) {
@@ -104,7 +104,7 @@ func TestDevstackHasAPlaceForEverySize(t *testing.T) {
 			t.Errorf("%s: %+v", size.Name, fit)
 		}
 		if told := capacity.Isolation(s, size); told != size.Isolation {
-			t.Errorf("%s: the catalogue says %s, the nodes say %s", size.Name, size.Isolation, told)
+			t.Errorf("%s: the catalog says %s, the nodes say %s", size.Name, size.Isolation, told)
 		}
 	}
 	for _, f := range capacity.Compare(every, []inventory.Snapshot{s}) {

@@ -62,8 +62,8 @@ func Isolation(n Node, resource string) catalog.Isolation {
 	return catalog.IsolationUnknown
 }
 
-// Confirms reports whether a node's labels agree with the isolation that a catalogue says one of its resources has.
-// What the labels do not speak of, as those of older versions of GPU feature discovery, is taken as the catalogue has
+// Confirms reports whether a node's labels agree with the isolation that a catalog says one of its resources has.
+// What the labels do not speak of, as those of older versions of GPU feature discovery, is taken as the catalog has
 // it; what they say otherwise counts against it.
 func Confirms(n Node, resource string, level catalog.Isolation) bool {
 	prefix := strings.TrimSuffix(resource, ".shared")

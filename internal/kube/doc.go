@@ -7,5 +7,5 @@
 // reads it back. manifest.go writes objects as YAML for people, with secrets masked.
 //
 // Nothing here is built from text that a person typed: names come from the workload's checked name, everything else
-// from the catalogue. Reading the cluster, comparing and applying belong to package reconcile.
+// from the catalog. Reading the cluster, comparing and applying belong to package reconcile.
 package kube

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden manifests")
 
-// golden is an input.yaml: a workload of the first catalogue's size and image, or a tenant when it names no size.
+// golden is an input.yaml: a workload of the first catalog's size and image, or a tenant when it names no size.
 type golden struct {
 	Every   bool                 `json:"every"` // the size is one of catalog.EveryRow
 	Size    string               `json:"size"`
@@ -76,7 +76,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// catalogOf is the first catalogue, or the one with every row.
+// catalogOf is the first catalog, or the one with every row.
 func catalogOf(every bool) catalog.Catalog {
 	if every {
 		return catalog.EveryRow()
@@ -152,7 +152,7 @@ func text(t *testing.T, objects []Object) string {
 	return b.String()
 }
 
-// input is a running workload of the first catalogue.
+// input is a running workload of the first catalog.
 func input(size, image string) Input { return inputOf(catalog.Default(), size, image) }
 
 func inputOf(c catalog.Catalog, size, image string) Input {

@@ -124,7 +124,7 @@ func (n space) namespace() *corev1.Namespace {
 	return &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: meta}
 }
 
-// gpuQuota has a line for every resource and device class of the catalogue, "0" where the tenant may have none: what a
+// gpuQuota has a line for every resource and device class of the catalog, "0" where the tenant may have none: what a
 // quota does not name is not limited.
 func (n space) gpuQuota() *corev1.ResourceQuota {
 	hard := corev1.ResourceList{}
@@ -297,7 +297,7 @@ func (n space) allowDNS() *networkingv1.NetworkPolicy {
 	})
 }
 
-// allowGateway opens the ports of the catalogue's images to the gateway alone. Ports are numbers, for not every network
+// allowGateway opens the ports of the catalog's images to the gateway alone. Ports are numbers, for not every network
 // knows named ones.
 func (n space) allowGateway() *networkingv1.NetworkPolicy {
 	var numbers []int32

@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Source is a licence server, or whatever a site keeps its licences in. A failure is an error whose text is for the
+// Source is a license server, or whatever a site keeps its licenses in. A failure is an error whose text is for the
 // log; a Failure says what people read.
 type Source interface {
 	// Name is what pools call it in their Server.
@@ -30,7 +30,7 @@ type Answer struct {
 	Since   time.Time `json:"since"` // from when on it has failed
 }
 
-// Feature is one entitlement as a licence server tells it.
+// Feature is one entitlement as a license server tells it.
 type Feature struct {
 	Name      string    `json:"name"`
 	Product   string    `json:"product,omitempty"`

@@ -36,7 +36,7 @@ func (p LineProblem) Sentence() i18n.Text {
 	if p.Line == 0 {
 		return p.Reason
 	}
-	return i18n.T("licences.csv_line", "Line", p.Line, "Reason", p.Reason)
+	return i18n.T("licenses.csv_line", "Line", p.Line, "Reason", p.Reason)
 }
 
 // Parsed is what a file says. Entitlements are what is to be kept; they are sound only where there are no Problems.
@@ -81,7 +81,7 @@ const (
 )
 
 // headings are the columns that are read, by the words of their heading without case, blanks and dashes: our own, and
-// the names of the fields in which NVIDIA's licence service tells an entitlement. The layout of the portal's own export
+// the names of the fields in which NVIDIA's license service tells an entitlement. The layout of the portal's own export
 // is not public; a site whose export has other headings renames them.
 var headings = map[string]column{
 	"pool": poolColumn, "feature": poolColumn, "featurename": poolColumn,
@@ -114,7 +114,7 @@ func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 	}
 	names, err := r.Read()
 	if err != nil {
-		p.Problems = []LineProblem{{Reason: i18n.T("licences.csv_empty")}}
+		p.Problems = []LineProblem{{Reason: i18n.T("licenses.csv_empty")}}
 		return p
 	}
 	at := p.columns(names)
@@ -136,16 +136,16 @@ func ParseCSV(data []byte, pools []Pool, there []Entitlement) Parsed {
 			if errors.As(err, &broken) {
 				line = broken.StartLine
 			}
-			p.no(line, i18n.T("licences.csv_broken"))
+			p.no(line, i18n.T("licenses.csv_broken"))
 			return p
 		case row >= MaxRows:
-			p.no(line, i18n.T("licences.csv_long", "Most", MaxRows))
+			p.no(line, i18n.T("licenses.csv_long", "Most", MaxRows))
 			return p
 		}
 		p.row(line, fields, at, pools, there)
 	}
 	if len(p.Lines) == 0 && len(p.Problems) == 0 {
-		p.no(0, i18n.T("licences.csv_empty"))
+		p.no(0, i18n.T("licenses.csv_empty"))
 	}
 	return p
 }
@@ -162,7 +162,7 @@ func (p *Parsed) columns(names []string) map[column]int {
 		_, twice := at[c]
 		switch {
 		case known && twice:
-			p.no(1, i18n.T("licences.csv_twice", "Column", short(name)))
+			p.no(1, i18n.T("licenses.csv_twice", "Column", short(name)))
 		case known:
 			at[c] = i
 		case strings.TrimSpace(name) != "":
@@ -174,7 +174,7 @@ func (p *Parsed) columns(names []string) map[column]int {
 		name   string
 	}{{poolColumn, "feature"}, {seatsColumn, "quantity"}} {
 		if _, ok := at[need.column]; !ok {
-			p.no(1, i18n.T("licences.csv_column", "Column", need.name, "Found", short(strings.Join(names, ", "))))
+			p.no(1, i18n.T("licenses.csv_column", "Column", need.name, "Found", short(strings.Join(names, ", "))))
 		}
 	}
 	return at
@@ -199,13 +199,13 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 			x.Of(get(poolColumn))
 	})
 	if pool < 0 {
-		p.no(line, i18n.T("licences.csv_pool", "Pool", short(get(poolColumn))))
+		p.no(line, i18n.T("licenses.csv_pool", "Pool", short(get(poolColumn))))
 	} else {
 		e.Pool = pools[pool].Name
 	}
 	seats, err := strconv.Atoi(get(seatsColumn))
 	if err != nil {
-		p.no(line, i18n.T("licences.csv_number", "Value", short(get(seatsColumn))))
+		p.no(line, i18n.T("licenses.csv_number", "Value", short(get(seatsColumn))))
 		seats = 1 // said once
 	}
 	e.Seats = seats
@@ -215,7 +215,7 @@ func (p *Parsed) row(line int, fields []string, at map[column]int, pools []Pool,
 	}{{fromColumn, &e.From}, {untilColumn, &e.Until}} {
 		t, ok := ParseDay(get(d.column), d.column == untilColumn)
 		if !ok {
-			p.no(line, i18n.T("licences.csv_date", "Value", short(get(d.column))))
+			p.no(line, i18n.T("licenses.csv_date", "Value", short(get(d.column))))
 		}
 		*d.into = t
 	}
@@ -284,7 +284,7 @@ func decode(data []byte) (text, encoding string, wrong i18n.Text) {
 	encoding = "UTF-8"
 	switch {
 	case len(data) > MaxCSV:
-		return "", "", i18n.T("licences.csv_big", "Most", MaxCSV>>10)
+		return "", "", i18n.T("licenses.csv_big", "Most", MaxCSV>>10)
 	case bytes.HasPrefix(data, []byte{0xef, 0xbb, 0xbf}):
 		data = data[3:]
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
@@ -300,12 +300,12 @@ func decode(data []byte) (text, encoding string, wrong i18n.Text) {
 		data, encoding = []byte(string(utf16.Decode(units))), "UTF-16"
 	}
 	if bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }) {
-		return "", "", i18n.T("licences.csv_encoding")
+		return "", "", i18n.T("licenses.csv_encoding")
 	}
 	if !utf8.Valid(data) {
 		latin, err := charmap.Windows1252.NewDecoder().Bytes(data) // Latin-1 with the signs that Windows puts into its gap
 		if err != nil {
-			return "", "", i18n.T("licences.csv_encoding")
+			return "", "", i18n.T("licenses.csv_encoding")
 		}
 		data, encoding = latin, "Latin-1"
 	}

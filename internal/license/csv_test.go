@@ -58,18 +58,18 @@ func TestCSVNamesEveryProblem(t *testing.T) {
 		file string
 		want []problem
 	}{
-		"nothing":         {"", []problem{{0, "licences.csv_empty"}}},
-		"a heading alone": {"feature,seats\n", []problem{{0, "licences.csv_empty"}}},
-		"other columns":   {"Name,Owner\na,b\n", []problem{{1, "licences.csv_column"}, {1, "licences.csv_column"}}},
-		"a column twice":  {"feature,seats,count\nvcs,1,2\n", []problem{{1, "licences.csv_twice"}}},
-		"a picture":       {"\x89PNG\r\n\x1a\n\x00\x00", []problem{{0, "licences.csv_encoding"}}},
-		"an open quote":   {"feature,seats\nvcs,\"1\nvcs,2\n", []problem{{2, "licences.csv_broken"}}},
+		"nothing":         {"", []problem{{0, "licenses.csv_empty"}}},
+		"a heading alone": {"feature,seats\n", []problem{{0, "licenses.csv_empty"}}},
+		"other columns":   {"Name,Owner\na,b\n", []problem{{1, "licenses.csv_column"}, {1, "licenses.csv_column"}}},
+		"a column twice":  {"feature,seats,count\nvcs,1,2\n", []problem{{1, "licenses.csv_twice"}}},
+		"a picture":       {"\x89PNG\r\n\x1a\n\x00\x00", []problem{{0, "licenses.csv_encoding"}}},
+		"an open quote":   {"feature,seats\nvcs,\"1\nvcs,2\n", []problem{{2, "licenses.csv_broken"}}},
 		"each line by itself": {
 			"feature,seats,from,until,reference\nvcs,-3,,,\nother,many,03/04/2026,,\nvcs,1,2026-02-01,2026-01-01,\n",
-			[]problem{{2, "licences.seats_too_few"}, {3, "licences.csv_pool"}, {3, "licences.csv_number"},
-				{3, "licences.csv_date"}, {4, "licences.ends_before"}}},
+			[]problem{{2, "licenses.seats_too_few"}, {3, "licenses.csv_pool"}, {3, "licenses.csv_number"},
+				{3, "licenses.csv_date"}, {4, "licenses.ends_before"}}},
 		"the same purchase twice, and one that is entered": {"feature,seats,reference\nvcs,1,A\nvcs,2,A\nvcs,2,B\nvcs,3,B\n",
-			[]problem{{3, "licences.overlaps"}, {5, "licences.overlaps"}}},
+			[]problem{{3, "licenses.overlaps"}, {5, "licenses.overlaps"}}},
 	} {
 		p := ParseCSV([]byte(c.file), pools, []Entitlement{{ID: "e", Pool: "vcs", Reference: "B", Seats: 1}})
 		var got []problem
@@ -81,7 +81,7 @@ func TestCSVNamesEveryProblem(t *testing.T) {
 		}
 	}
 	if p := ParseCSV(make([]byte, MaxCSV+1), pools, nil); len(p.Problems) != 1 ||
-		p.Problems[0].Reason.ID != "licences.csv_big" {
+		p.Problems[0].Reason.ID != "licenses.csv_big" {
 		t.Errorf("a file that is too big: %+v", p.Problems)
 	}
 }
@@ -121,7 +121,7 @@ func TestCSVSaysWhatBecomesOfEachLine(t *testing.T) {
 	if l := p.Lines[1]; l.Line != 3 || l.Was.ID != "l-b" || l.Seats != "5" || l.Reference != "B" {
 		t.Errorf("want the third line to stand for the second entry, got %+v", l)
 	}
-	if l := p.Lines[3]; l.Seats != "-4" || len(l.Reasons) != 1 || l.Reasons[0].ID != "licences.seats_too_few" {
+	if l := p.Lines[3]; l.Seats != "-4" || len(l.Reasons) != 1 || l.Reasons[0].ID != "licenses.seats_too_few" {
 		t.Errorf("want the number as it stands, with its reason, got %+v", l)
 	}
 	ids := map[string]bool{}

@@ -54,19 +54,19 @@ func Check(e Entitlement, beside []Entitlement) []fault.Field {
 	}
 	switch {
 	case e.Seats <= 0:
-		no("seats", "licences.seats_too_few", "Seats", e.Seats)
+		no("seats", "licenses.seats_too_few", "Seats", e.Seats)
 	case e.Seats > MostSeats:
-		no("seats", "licences.seats_too_many", "Seats", e.Seats, "Most", MostSeats)
+		no("seats", "licenses.seats_too_many", "Seats", e.Seats, "Most", MostSeats)
 	}
 	if !e.Until.IsZero() && !e.From.Before(e.Until) {
-		no("until", "licences.ends_before")
+		no("until", "licenses.ends_before")
 	}
 	if len(e.Reference) > 200 {
-		no("reference", "licences.too_long", "Most", 200)
+		no("reference", "licenses.too_long", "Most", 200)
 	}
 	for _, o := range beside {
 		if o.ID != e.ID && o.Pool == e.Pool && e.Reference != "" && o.Reference == e.Reference && e.overlaps(o) {
-			no("reference", "licences.overlaps", "Reference", e.Reference, "Seats", o.Seats)
+			no("reference", "licenses.overlaps", "Reference", e.Reference, "Seats", o.Seats)
 			break
 		}
 	}
@@ -105,7 +105,7 @@ func (e Entitlement) Days(at time.Time) int {
 	return int((e.Until.Sub(at) + day - 1) / day)
 }
 
-// Fill gives each pool the seats that count at a moment: the licence server's where the pool names one, else what was
+// Fill gives each pool the seats that count at a moment: the license server's where the pool names one, else what was
 // entered or imported, else what the settings say. A pool whose server has never answered and which has no other number
 // is unknown.
 func Fill(pools []Pool, entered []Entitlement, answers map[string]Answer, at time.Time) []Pool {

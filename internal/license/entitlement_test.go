@@ -17,20 +17,20 @@ func TestEntitlementProblems(t *testing.T) {
 		"sound": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-8", Seats: 1, From: noon,
 			Until: hours(1)}, nil},
 		"below zero": {Entitlement{ID: "e-2", Pool: "vcs", Seats: -3},
-			[]string{"licences.seats_too_few"}},
-		"none": {Entitlement{ID: "e-2", Pool: "vcs"}, []string{"licences.seats_too_few"}},
+			[]string{"licenses.seats_too_few"}},
+		"none": {Entitlement{ID: "e-2", Pool: "vcs"}, []string{"licenses.seats_too_few"}},
 		"a slip": {Entitlement{ID: "e-2", Pool: "vcs", Seats: MostSeats + 1},
-			[]string{"licences.seats_too_many"}},
+			[]string{"licenses.seats_too_many"}},
 		"ends before it begins": {Entitlement{ID: "e-2", Pool: "vcs", Seats: 1, From: noon, Until: noon},
-			[]string{"licences.ends_before"}},
+			[]string{"licenses.ends_before"}},
 		"the same purchase twice": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4,
-			From: hours(24)}, []string{"licences.overlaps"}},
+			From: hours(24)}, []string{"licenses.overlaps"}},
 		"the next year of the same purchase": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: 4,
 			From: hours(48)}, nil},
 		"itself": {there[0], nil},
 		"everything at once": {Entitlement{ID: "e-2", Pool: "vcs", Reference: "PO-7", Seats: -1, From: hours(2),
 			Until: hours(1)},
-			[]string{"licences.seats_too_few", "licences.ends_before", "licences.overlaps"}},
+			[]string{"licenses.seats_too_few", "licenses.ends_before", "licenses.overlaps"}},
 	} {
 		var got []string
 		for _, f := range Check(c.e, there) {
@@ -87,7 +87,7 @@ func TestAnAnswerThatFailsKeepsWhatWasSaid(t *testing.T) {
 	a = a.Take(Answer{}, errors.New("refused"), hours(1))
 	a = a.Take(Answer{}, errors.New("refused"), hours(2))
 	if !a.At.Equal(noon) || len(a.Features) != 1 || !a.Since.Equal(hours(1)) || !a.TriedAt.Equal(hours(2)) ||
-		a.Failed.ID != "licences.why_away" {
+		a.Failed.ID != "licenses.why_away" {
 		t.Errorf("a failed try must keep the last answer and its age, got %+v", a)
 	}
 	if a = a.Take(Answer{}, nil, hours(3)); !a.Since.IsZero() || !a.Failed.IsZero() || !a.At.Equal(hours(3)) ||

@@ -6,9 +6,9 @@ import "slices"
 type Pool struct {
 	Name    string  `json:"name"`
 	Title   string  `json:"title"`
-	Feature string  `json:"feature"`           // as the licence server spells it, "NVIDIA RTX Virtual Workstation"
+	Feature string  `json:"feature"`           // as the license server spells it, "NVIDIA RTX Virtual Workstation"
 	Product Product `json:"product,omitempty"` // how seats are counted; guessed from the feature where absent
-	Server  string  `json:"server,omitempty"`  // the licence server that says how many there are; "" for none
+	Server  string  `json:"server,omitempty"`  // the license server that says how many there are; "" for none
 	Seats   int     `json:"seats"`             // while nothing else says how many
 	// WhenFull says what becomes of a start that finds too few seats; "" refuses it.
 	WhenFull WhenFull `json:"whenFull,omitempty"`

@@ -10,19 +10,19 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Settled is how long a vGPU must lack its licence before anybody is told: one that has just booted has none for some
+// Settled is how long a vGPU must lack its license before anybody is told: one that has just booted has none for some
 // seconds, and a service that is restarted loses it for as long. Full capability lasts far longer (FullFor).
 const Settled = 20 * time.Second
 
-// Loss is a node whose vGPUs lost their licence.
+// Loss is a node whose vGPUs lost their license.
 type Loss struct {
 	Cluster string
 	Node    string
-	Count   int // devices without a licence
+	Count   int // devices without a license
 	Since   time.Time
 }
 
-// Losses are the nodes that have vGPUs without a licence for good after a look, and had none before. It goes by what
+// Losses are the nodes that have vGPUs without a license for good after a look, and had none before. It goes by what
 // the devices said, however long ago, so that a node that nobody could ask for a while has not lost it a second time.
 func Losses(before, after []Device) []Loss {
 	known := lost(before)
@@ -71,7 +71,7 @@ func (s *Service) events(ctx context.Context, losses []Loss) ([]audit.Event, err
 	now := s.o.Now()
 	var events []audit.Event
 	for _, l := range losses {
-		e := audit.Event{Kind: audit.LicenceLost, At: now, Detail: i18n.T("licences.lost_detail", "Node", l.Node, "Cluster",
+		e := audit.Event{Kind: audit.LicenseLost, At: now, Detail: i18n.T("licenses.lost_detail", "Node", l.Node, "Cluster",
 			l.Cluster, "Count", l.Count)}
 		events = append(events, e)
 		for _, t := range takings {

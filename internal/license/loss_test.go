@@ -17,7 +17,7 @@ func TestALossIsToldOnceANode(t *testing.T) {
 		before, after []Device
 		want          []Loss
 	}{
-		"a licence that is there is no loss":           {nil, []Device{at(Licensed, 0, time.Hour)}, nil},
+		"a license that is there is no loss":           {nil, []Device{at(Licensed, 0, time.Hour)}, nil},
 		"a machine that has just booted is given time": {nil, []Device{at(Unlicensed, 0, 19*time.Second)}, nil},
 		"lost for good": {[]Device{at(Unlicensed, 0, 0)},
 			[]Device{at(Unlicensed, 0, time.Minute)}, there},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// State is what is known of the licence of one vGPU.
+// State is what is known of the license of one vGPU.
 type State string
 
 // The states. Restricted and unrestricted are told by the node agent only; DCGM says licensed or not.
@@ -18,11 +18,11 @@ const (
 	Restricted   State = "restricted"   // unlicensed, and slowed down for it
 )
 
-// Lost reports whether the licence is missing for certain.
+// Lost reports whether the license is missing for certain.
 func (s State) Lost() bool { return s == Unlicensed || s == Unrestricted || s == Restricted }
 
-// FullFor is how long a vGPU for Compute has its full capability without a licence, by NVIDIA AI Enterprise's licensing
-// page; then compute is cut down to idle until a licence arrives. Graphics products fade over a day.
+// FullFor is how long a vGPU for Compute has its full capability without a license, by NVIDIA AI Enterprise's licensing
+// page; then compute is cut down to idle until a license arrives. Graphics products fade over a day.
 const FullFor = 20 * time.Minute
 
 // Device is one vGPU as its machine sees it.
@@ -49,8 +49,8 @@ func (d Device) Now(now time.Time) State {
 	return d.State
 }
 
-// Grace reports whether it works on without a licence for now, and until when: the full capability that a vGPU has
-// after it lost its licence.
+// Grace reports whether it works on without a license for now, and until when: the full capability that a vGPU has
+// after it lost its license.
 func (d Device) Grace(now time.Time) (until time.Time, in bool) {
 	if !d.Now(now).Lost() || d.State == Restricted || d.Since.IsZero() {
 		return time.Time{}, false
@@ -110,7 +110,7 @@ func (m Machine) State(now time.Time) State {
 	return worst
 }
 
-// Since is when the first of its devices that have no licence lost it; zero while none has.
+// Since is when the first of its devices that have no license lost it; zero while none has.
 func (m Machine) Since(now time.Time) time.Time {
 	var first time.Time
 	for _, d := range m.Devices {
@@ -143,7 +143,7 @@ func Machines(virtual map[string][]string, devices []Device) []Machine {
 	return list
 }
 
-// Lost are the nodes of a cluster that have a device without a licence: new starts avoid them.
+// Lost are the nodes of a cluster that have a device without a license: new starts avoid them.
 func Lost(list []Machine, cluster string, now time.Time) []string {
 	var nodes []string
 	for _, m := range list {

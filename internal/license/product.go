@@ -36,7 +36,7 @@ type Rule struct {
 	Source  string
 }
 
-// DeviceKind is how a workload comes to its GPU, as far as licences care.
+// DeviceKind is how a workload comes to its GPU, as far as licenses care.
 type DeviceKind string
 
 // The kinds.
@@ -53,7 +53,7 @@ const (
 		"(docs.nvidia.com/vgpu/packaging-pricing-licensing-guide)"
 	guideNVAIE = "NVIDIA AI Enterprise, vGPU licensing (docs.nvidia.com/ai-enterprise, licensing)"
 	guideEntr  = "NVIDIA Enterprise Licensing Guide, as summarised in public on 2026-04-29"
-	observed   = "observed: four machines with one T4-4C each leased four licences " +
+	observed   = "observed: four machines with one T4-4C each leased four licenses " +
 		"(github.com/NVIDIA/gpu-operator/issues/267)"
 	guideVCL = "Virtual GPU Client Licensing User Guide (vWS on passthrough is enforced by software, vApps by contract)"
 )
@@ -69,8 +69,8 @@ var rules = []Rule{
 	{VWS, WholeCard, PerMachine, guideVCL}, {VWS, PartOfCard, "", guidePPL},
 	{VCS, TimeSlicedVGPU, PerVGPU, observed}, {VCS, MIGBackedVGPU, PerVGPU, guideNVAIE}, {VCS, WholeCard, "", guidePPL},
 	{VCS, PartOfCard, "", guidePPL},
-	// The software leases one licence a C-series vGPU; the contract counts physical GPUs. Parts of one card need one
-	// licence together, and before a workload is placed nobody knows which card it will share: each reserves one, which is
+	// The software leases one license a C-series vGPU; the contract counts physical GPUs. Parts of one card need one
+	// license together, and before a workload is placed nobody knows which card it will share: each reserves one, which is
 	// never too few.
 	{NVAIE, TimeSlicedVGPU, PerVGPU, guideNVAIE}, {NVAIE, MIGBackedVGPU, PerVGPU, guideNVAIE},
 	{NVAIE, WholeCard, PerGPU, guideEntr}, {NVAIE, PartOfCard, PerGPU, guideEntr},

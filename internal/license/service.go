@@ -24,15 +24,15 @@ type Store interface {
 	SaveEntitlements(ctx context.Context, list []Entitlement, check func(there []Entitlement) error,
 		events ...audit.Event) error
 	DeleteEntitlement(ctx context.Context, id string, events ...audit.Event) error
-	// LicenceChoices are what administrators decided about pools in the portal.
-	LicenceChoices(ctx context.Context) ([]Choice, error)
-	SaveLicenceChoice(ctx context.Context, c Choice, events ...audit.Event) error
-	LicenceAnswers(ctx context.Context) ([]Answer, error)
-	SaveLicenceAnswer(ctx context.Context, a Answer) error
-	LicenceDevices(ctx context.Context) ([]Device, error)
-	// SaveLicenceDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says
+	// LicenseChoices are what administrators decided about pools in the portal.
+	LicenseChoices(ctx context.Context) ([]Choice, error)
+	SaveLicenseChoice(ctx context.Context, c Choice, events ...audit.Event) error
+	LicenseAnswers(ctx context.Context) ([]Answer, error)
+	SaveLicenseAnswer(ctx context.Context, a Answer) error
+	LicenseDevices(ctx context.Context) ([]Device, error)
+	// SaveLicenseDevices replaces what is known of all devices; those not seen since the time are forgotten. Changed says
 	// that a state changed, for open pages.
-	SaveLicenceDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
+	SaveLicenseDevices(ctx context.Context, list []Device, forget time.Time, changed bool, events ...audit.Event) error
 	// Takings are the workloads that hold seats, oldest first.
 	Takings(ctx context.Context) ([]Taking, error)
 	// Spans are the metered stretches, since a time, of workloads that hold or held seats, by pool.
@@ -101,15 +101,15 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answers, err := s.o.Store.LicenceAnswers(ctx)
+	answers, err := s.o.Store.LicenseAnswers(ctx)
 	if err != nil {
 		return err
 	}
-	devices, err := s.o.Store.LicenceDevices(ctx)
+	devices, err := s.o.Store.LicenseDevices(ctx)
 	if err != nil {
 		return err
 	}
-	choices, err := s.o.Store.LicenceChoices(ctx)
+	choices, err := s.o.Store.LicenseChoices(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 		case <-tick.C:
 		}
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("read the licences", "error", err)
+			s.o.Logger.Warn("read the licenses", "error", err)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (s *Service) Pools() []Pool {
 	return pools
 }
 
-// Unlicensed are the nodes, by cluster, on which a vGPU is known to lack its licence.
+// Unlicensed are the nodes, by cluster, on which a vGPU is known to lack its license.
 func (s *Service) Unlicensed() map[string][]string {
 	book, now := s.book.Load(), s.o.Now()
 	nodes := map[string][]string{}
@@ -238,7 +238,7 @@ type Bought struct {
 	Counts bool
 }
 
-// Bought lists what was entered and what licence servers tell, by pool.
+// Bought lists what was entered and what license servers tell, by pool.
 func (s *Service) Bought(a identity.Actor) ([]Bought, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
@@ -275,8 +275,8 @@ func (s *Service) Enter(ctx context.Context, a identity.Actor, f Form) (Entitlem
 	if len(fields) > 0 {
 		return e, fault.InvalidFields(fields)
 	}
-	event := audit.By(a, audit.LicenceEntered, e.At)
-	event.Detail = i18n.T("licences.entered_detail", "Pool", e.Pool, "Count", e.Seats)
+	event := audit.By(a, audit.LicenseEntered, e.At)
+	event.Detail = i18n.T("licenses.entered_detail", "Pool", e.Pool, "Count", e.Seats)
 	err := s.o.Store.SaveEntitlements(ctx, []Entitlement{e}, func(there []Entitlement) error {
 		if fields := Check(e, there); len(fields) > 0 {
 			return fault.InvalidFields(fields)
@@ -293,11 +293,11 @@ func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
 		fields = append(fields, fault.Field{Name: name, Reason: reason})
 	}
 	if !slices.ContainsFunc(pools, func(p Pool) bool { return p.Name == f.Pool }) {
-		no("pool", i18n.T("licences.csv_pool", "Pool", short(f.Pool)))
+		no("pool", i18n.T("licenses.csv_pool", "Pool", short(f.Pool)))
 	}
 	seats, ok := whole(f.Seats)
 	if !ok {
-		no("seats", i18n.T("licences.csv_number", "Value", short(f.Seats)))
+		no("seats", i18n.T("licenses.csv_number", "Value", short(f.Seats)))
 	}
 	e.Seats = seats
 	for _, d := range []struct {
@@ -306,7 +306,7 @@ func (f Form) entitlement(pools []Pool) (Entitlement, []fault.Field) {
 		into       *time.Time
 	}{{"from", f.From, false, &e.From}, {"until", f.Until, true, &e.Until}} {
 		if *d.into, ok = ParseDay(strings.TrimSpace(d.text), d.last); !ok {
-			no(d.name, i18n.T("licences.csv_date", "Value", short(d.text)))
+			no(d.name, i18n.T("licenses.csv_date", "Value", short(d.text)))
 		}
 	}
 	for _, c := range Check(e, nil) {
@@ -324,13 +324,13 @@ func (s *Service) Choose(ctx context.Context, a identity.Actor, pool string, ful
 	}
 	at := slices.IndexFunc(s.o.Pools, func(p Pool) bool { return p.Name == pool })
 	if at < 0 || !slices.Contains(WhenFulls(), full) {
-		return fault.New(fault.NotFound, i18n.T("licences.csv_pool", "Pool", short(pool)))
+		return fault.New(fault.NotFound, i18n.T("licenses.csv_pool", "Pool", short(pool)))
 	}
 	now := s.o.Now()
-	event := audit.By(a, audit.LicenceChosen, now)
-	event.Detail = i18n.T("licences.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice",
-		i18n.T("licences.when_full_"+string(full)))
-	return s.after(ctx, s.o.Store.SaveLicenceChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID),
+	event := audit.By(a, audit.LicenseChosen, now)
+	event.Detail = i18n.T("licenses.chosen_detail", "Pool", s.o.Pools[at].Title, "Choice",
+		i18n.T("licenses.when_full_"+string(full)))
+	return s.after(ctx, s.o.Store.SaveLicenseChoice(ctx, Choice{Pool: pool, WhenFull: full, Author: string(a.Person.ID),
 		Name: a.Person.Name, At: now}, event))
 }
 
@@ -361,8 +361,8 @@ func (s *Service) Import(ctx context.Context, a identity.Actor, data []byte, kee
 		}
 		seats += e.Seats
 	}
-	event := audit.By(a, audit.LicenceEntered, now)
-	event.Detail = i18n.T("licences.imported_detail", "Lines", len(list), "Count", seats)
+	event := audit.By(a, audit.LicenseEntered, now)
+	event.Detail = i18n.T("licenses.imported_detail", "Lines", len(list), "Count", seats)
 	err = s.o.Store.SaveEntitlements(ctx, list, func(there []Entitlement) error {
 		for _, e := range list { // somebody may have been faster
 			if fields := Check(e, there); len(fields) > 0 {
@@ -379,11 +379,11 @@ func (s *Service) Remove(ctx context.Context, a identity.Actor, id string) error
 	if err := permit(a); err != nil {
 		return err
 	}
-	event := audit.By(a, audit.LicenceRemoved, s.o.Now())
+	event := audit.By(a, audit.LicenseRemoved, s.o.Now())
 	event.Detail = i18n.Literal(id)
 	for _, e := range s.book.Load().Entered {
 		if e.ID == id {
-			event.Detail = i18n.T("licences.entered_detail", "Pool", e.Pool, "Count", e.Seats)
+			event.Detail = i18n.T("licenses.entered_detail", "Pool", e.Pool, "Count", e.Seats)
 		}
 	}
 	return s.after(ctx, s.o.Store.DeleteEntitlement(ctx, id, event))
@@ -400,8 +400,8 @@ func permit(a identity.Actor) error {
 	if err := identity.Known(a); err != nil {
 		return err
 	}
-	if !identity.Can(a, identity.ChangeLicences, identity.Thing{}) {
-		return fault.New(fault.Forbidden, i18n.T("licences.admins_only"))
+	if !identity.Can(a, identity.ChangeLicenses, identity.Thing{}) {
+		return fault.New(fault.Forbidden, i18n.T("licenses.admins_only"))
 	}
 	return nil
 }
@@ -409,7 +409,7 @@ func permit(a identity.Actor) error {
 // Ask asks every source once, each for as long as the limit, and looks at the devices. A source that fails keeps what
 // it said before.
 func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
-	before, err := s.o.Store.LicenceAnswers(ctx)
+	before, err := s.o.Store.LicenseAnswers(ctx)
 	if err != nil {
 		return err
 	}
@@ -427,7 +427,7 @@ func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
 			was.Source = source.Name()
 			next, err := source.Ask(within)
 			if err != nil {
-				s.o.Logger.Warn("ask the licence server", "source", source.Name(), "error", err)
+				s.o.Logger.Warn("ask the license server", "source", source.Name(), "error", err)
 			}
 			answers[i] = was.Take(next, err, s.o.Now())
 		})
@@ -437,7 +437,7 @@ func (s *Service) Ask(ctx context.Context, limit time.Duration) error {
 		return nil
 	}
 	for _, a := range answers {
-		if err := s.o.Store.SaveLicenceAnswer(ctx, a); err != nil {
+		if err := s.o.Store.SaveLicenseAnswer(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -458,7 +458,7 @@ func (s *Service) look(ctx context.Context) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	before, err := s.o.Store.LicenceDevices(ctx)
+	before, err := s.o.Store.LicenseDevices(ctx)
 	if err != nil {
 		return err
 	}
@@ -468,10 +468,10 @@ func (s *Service) look(ctx context.Context) error {
 		return err
 	}
 	changed := !slices.EqualFunc(before, after, func(a, b Device) bool { return a.key() == b.key() && a.State == b.State })
-	return s.o.Store.SaveLicenceDevices(ctx, after, s.o.Now().Add(-Forget), changed, events...)
+	return s.o.Store.SaveLicenseDevices(ctx, after, s.o.Now().Add(-Forget), changed, events...)
 }
 
-// AskSoon asks once more without waiting for the time: somebody saw a licence go or come.
+// AskSoon asks once more without waiting for the time: somebody saw a license go or come.
 func (s *Service) AskSoon() {
 	select {
 	case s.soon <- struct{}{}:
@@ -485,7 +485,7 @@ func (s *Service) Run(ctx context.Context, every, limit time.Duration) error {
 	defer tick.Stop()
 	for {
 		if err := s.Ask(ctx, limit); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("look at the licences", "error", err)
+			s.o.Logger.Warn("look at the licenses", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -496,7 +496,7 @@ func (s *Service) Run(ctx context.Context, every, limit time.Duration) error {
 	}
 }
 
-// Servers are the names that pools give to their licence servers.
+// Servers are the names that pools give to their license servers.
 func Servers(pools []Pool) []string {
 	names := map[string]bool{}
 	for _, p := range pools {

@@ -16,13 +16,13 @@ type kept struct {
 	told    []audit.Event
 }
 
-func (k *kept) LicenceChoices(context.Context) ([]Choice, error) { return nil, nil }
+func (k *kept) LicenseChoices(context.Context) ([]Choice, error) { return nil, nil }
 
 func (k *kept) Entitlements(context.Context) ([]Entitlement, error) { return nil, nil }
-func (k *kept) LicenceAnswers(context.Context) ([]Answer, error)    { return nil, nil }
-func (k *kept) LicenceDevices(context.Context) ([]Device, error)    { return k.devices, nil }
+func (k *kept) LicenseAnswers(context.Context) ([]Answer, error)    { return nil, nil }
+func (k *kept) LicenseDevices(context.Context) ([]Device, error)    { return k.devices, nil }
 func (k *kept) Takings(context.Context) ([]Taking, error)           { return k.takings, nil }
-func (k *kept) SaveLicenceDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
+func (k *kept) SaveLicenseDevices(_ context.Context, list []Device, _ time.Time, _ bool, events ...audit.Event) error {
 	k.devices, k.told = list, append(k.told, events...)
 	return nil
 }
@@ -60,11 +60,11 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	}
 	looks()
 	state = Unlicensed
-	looks() // it may only be restarting its licence service
+	looks() // it may only be restarting its license service
 	if got := s.Unlicensed()["main"]; len(got) != 1 {
 		t.Errorf("want new starts to avoid the node at once, got %v", got)
 	}
-	first := []string{"licence.lost   vm-1", "licence.lost a red vm-1"}
+	first := []string{"license.lost   vm-1", "license.lost a red vm-1"}
 	looks(first...)
 	looks(first...)
 	state = Restricted
@@ -79,7 +79,7 @@ func TestOwnersAndAdministratorsAreToldOnce(t *testing.T) {
 	looks(append(first, first...)...)
 }
 
-// TestAskSoon: whoever sees a licence go does not wait for the minute, and a second bell is no second round.
+// TestAskSoon: whoever sees a license go does not wait for the minute, and a second bell is no second round.
 func TestAskSoon(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -83,11 +83,11 @@ type Difference struct {
 
 // Sentence says it to people.
 func (d Difference) Sentence() i18n.Text {
-	return i18n.T("licences.differs_"+string(d.Kind), "Count", d.Count, "Node", d.Node, "Name", d.Name, "Tenant", d.Tenant)
+	return i18n.T("licenses.differs_"+string(d.Kind), "Count", d.Count, "Node", d.Node, "Name", d.Name, "Tenant", d.Tenant)
 }
 
-// Settle puts what the portal has given out beside what the licence server says. Machines are compared by host name
-// alone: no licence server knows of pods.
+// Settle puts what the portal has given out beside what the license server says. Machines are compared by host name
+// alone: no license server knows of pods.
 func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
 	a := Account{Pool: p}
 	for _, t := range takings {

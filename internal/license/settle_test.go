@@ -51,7 +51,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 			[]Difference{{Kind: MoreInUse, Count: 2}}},
 		"a server that counts fewer": {[]Taking{taking("a", "red", "vm-1", 2)}, answer(4, 1),
 			[]Difference{{Kind: FewerInUse, Count: 1}}},
-		"fewer licences than vGPUs": {[]Taking{taking("a", "red", "vm-1", 6)}, answer(4, 6),
+		"fewer licenses than vGPUs": {[]Taking{taking("a", "red", "vm-1", 6)}, answer(4, 6),
 			[]Difference{{Kind: ServerOver, Count: 2}, {Kind: OverTaken, Count: 2}}},
 		"an expired lease is listed": {[]Taking{taking("a", "red", "vm-1", 1)}, answer(4, 1, expired),
 			[]Difference{{Kind: LeaseExpired, Node: "vm-1", Count: 1}}},

@@ -14,8 +14,8 @@ func WhyOf(err error) i18n.Text {
 	case errors.As(err, &f):
 		return f.Why
 	case errors.Is(err, context.DeadlineExceeded):
-		return i18n.T("licences.why_slow")
+		return i18n.T("licenses.why_slow")
 	default:
-		return i18n.T("licences.why_away")
+		return i18n.T("licenses.why_away")
 	}
 }

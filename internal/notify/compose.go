@@ -58,7 +58,7 @@ var topics = map[audit.Kind][]topic{
 	audit.WorkloadDeleted:     {{Stopped, "stopped", owns}},
 	"budget.warned":           {{Budget, "budget", leads}},
 	audit.StatementSent:       {{Statement, "statement", leads}},
-	audit.LicenceLost:         {{Licence, "licence", holdsOrRuns}},
+	audit.LicenseLost:         {{License, "license", holdsOrRuns}},
 	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
 	"volume.warned":           {{Storage, "storage", keeps}},
 	"volume.reclaimed":        {{Storage, "storage.reclaimed", keeps}},
@@ -83,7 +83,7 @@ func asks(_ audit.Event, f Facts, a identity.Actor) bool {
 	return f.Request != nil && f.Request.Asker == a.Person.ID
 }
 
-// goesOn is asks for what begins with the approval. What has to wait for a licence seat is told with that, in one
+// goesOn is asks for what begins with the approval. What has to wait for a license seat is told with that, in one
 // message.
 func goesOn(e audit.Event, f Facts, a identity.Actor) bool { return !inLine(e) && asks(e, f, a) }
 
@@ -246,9 +246,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		of, _ := e.Detail.Args["Month"].(string)
 		args.Month, args.Totals = month(say, of), w.say(language, e.Detail)
 		path = f.statement(d.Person, of)
-	case Licence:
+	case License:
 		if f.Workload == nil {
-			path = "/licences"
+			path = "/licenses"
 		}
 	}
 	n, err := w.Notice(language, t.kind, t.words, args, strings.TrimRight(f.URL, "/"), path)

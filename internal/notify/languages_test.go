@@ -155,7 +155,7 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.BudgetWarned:        {budgetWarned(budget.GPUHours), budgetWarned("EUR")},
 		audit.StatementSent: {totals(), i18n.T("usage.monthly", "Month", "2026-11", "Cost",
 			usage.Money{Minor: 5, Currency: "EUR"}.Text(), "Rest", i18n.Text{})},
-		audit.LicenceLost: {i18n.T("licences.lost_detail", "Node", "№1", "Cluster", "№2", "Count", 2)},
+		audit.LicenseLost: {i18n.T("licenses.lost_detail", "Node", "№1", "Cluster", "№2", "Count", 2)},
 		audit.HardwareMarked: {i18n.T("health.told", "Place", node, "Note", "№9"), i18n.T("health.told_perhaps", "Place",
 			card, "Note", "№9")},
 		audit.VolumeWarned: {i18n.T("volume.warned", "Left", "7d", "Until", machineTime)},
@@ -305,7 +305,7 @@ func TestWhatTellsOfItselfIsInEveryLanguage(t *testing.T) {
 	bundle, all := i18n.MustLoad(), english(t)
 	for _, glob := range []string{"../explain/*.go", "../reconcile/trouble.go", "../usage/monthly.go",
 		"../license/loss.go"} {
-		for _, id := range ids(t, regexp.MustCompile(`"((?:explain|reconcile|usage|licences)\.[a-z_]+)"`), glob) {
+		for _, id := range ids(t, regexp.MustCompile(`"((?:explain|reconcile|usage|licenses)\.[a-z_]+)"`), glob) {
 			text := filled(id, all[id])
 			for _, lang := range []string{"zh", "ko"} {
 				if got := bundle.Exactly(lang).Say(text); foreign(lang, got) != "" {

@@ -22,7 +22,7 @@ const (
 	Stopped   Kind = "stopped"
 	Budget    Kind = "budget"
 	Statement Kind = "statement" // what a team's last month came to
-	Licence   Kind = "licence"
+	License   Kind = "license"
 	Broken    Kind = "broken"  // an administrator called the node or card under one's workload bad
 	Storage   Kind = "storage" // will be reclaimed, or was
 	Test      Kind = "test"
@@ -30,7 +30,7 @@ const (
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
-	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, Licence, Broken, Storage}
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, License, Broken, Storage}
 }
 
 // Channel is a way to somebody.
@@ -55,7 +55,7 @@ type Preferences struct {
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what
 // they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, Licence, Broken, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, License, Broken, Storage}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

@@ -44,7 +44,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 		"decided.rejected": notify.Decided, "decided.expired": notify.Decided, "decided.queued": notify.Decided,
 		"ready": notify.Ready, "failed": notify.Failed,
 		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped,
-		"budget": notify.Budget, "statement": notify.Statement, "licence": notify.Licence, "broken": notify.Broken,
+		"budget": notify.Budget, "statement": notify.Statement, "license": notify.License, "broken": notify.Broken,
 		"storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage,
 		"handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting,
 		"standin.ended": notify.Waiting, "test": notify.Test}
@@ -129,8 +129,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"stopped for being idle":        {"", audit.WorkloadIdleStopped, about, "p-dana idle"},
 		"one's own doing":               {"dana", audit.WorkloadDeleted, about, ""},
 		"a budget":                      {"", "budget.warned", func(*audit.Event) {}, "p-otto budget"},
-		"a licence":                     {"", audit.LicenceLost, about, "p-dana licence"},
-		"the licence of a node":         {"", audit.LicenceLost, func(*audit.Event) {}, "p-pat licence"},
+		"a license":                     {"", audit.LicenseLost, about, "p-dana license"},
+		"the license of a node":         {"", audit.LicenseLost, func(*audit.Event) {}, "p-pat license"},
 		"a bad card under it":           {"pat", audit.HardwareMarked, about, "p-dana broken, p-otto broken"},
 		"a bad card":                    {"", audit.HardwareMarked, func(*audit.Event) {}, ""},
 		"a stand-in is named": {"otto", audit.StandInCreated, func(e *audit.Event) {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxText = 512 << 10 // bytes; the fullest catalogue that we know is a tenth of it
+	maxText = 512 << 10 // bytes; the fullest catalog that we know is a tenth of it
 	maxNote = 200       // characters
 )
 
-// MaxText is how long a catalogue may be, in bytes.
+// MaxText is how long a catalog may be, in bytes.
 const MaxText = maxText
 
 // Checked is what can be said of a text before it is kept.
 type Checked struct {
 	Text     string // as it would be kept
 	Catalog  catalog.Catalog
-	Problems []catalog.Problem // all of them, in the order of the text; with any of them the catalogue is empty
+	Problems []catalog.Problem // all of them, in the order of the text; with any of them the catalog is empty
 	Removals []Removal         // what living workloads hold and the text no longer has
 	Changes  []EntryChange     // to what counts now
 }
@@ -69,7 +69,7 @@ func checkText(text string, pools []license.Pool, now catalog.Catalog, uses []Us
 	return c
 }
 
-// removals are held and not in the catalogue.
+// removals are held and not in the catalog.
 func removals(c catalog.Catalog, uses []Use) []Removal {
 	found := map[[2]string]*Removal{}
 	gone := func(list List, name, title string, count int) {
@@ -151,7 +151,7 @@ func text(u Use) string {
 	return string(data)
 }
 
-// held adds to a catalogue what living workloads hold and it no longer has, and shows what is hidden: whoever keeps
+// held adds to a catalog what living workloads hold and it no longer has, and shows what is hidden: whoever keeps
 // clusters in order must let go on what runs.
 func held(c catalog.Catalog, uses []Use) catalog.Catalog {
 	all := catalog.Catalog{Technologies: c.Technologies, Sizes: slices.Clone(c.Sizes), Images: slices.Clone(c.Images)}

@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-func TestACatalogueKeepsTheCurrency(t *testing.T) {
+func TestACatalogKeepsTheCurrency(t *testing.T) {
 	t.Parallel()
 	now, text := catalog.Default(), string(catalog.DefaultYAML())
 	if c := checkText(text, catalog.DefaultPools(), now, nil); len(c.Problems) > 0 {

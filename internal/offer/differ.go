@@ -10,7 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
-// ChangeKind is what became of an entry between two catalogues.
+// ChangeKind is what became of an entry between two catalogs.
 type ChangeKind string
 
 // The kinds of change.
@@ -20,7 +20,7 @@ const (
 	Changed ChangeKind = "changed"
 )
 
-// EntryChange is one entry that differs between two catalogues.
+// EntryChange is one entry that differs between two catalogs.
 type EntryChange struct {
 	List   string // "sizes", "images", "technologies"
 	Name   string
@@ -32,7 +32,7 @@ type EntryChange struct {
 // FieldChange is one value that differs; "" where there was or is none.
 type FieldChange struct{ Path, Old, New string }
 
-// Compare tells what differs between two catalogues, entry by entry: sizes, then images, then technologies.
+// Compare tells what differs between two catalogs, entry by entry: sizes, then images, then technologies.
 func Compare(old, new catalog.Catalog) []EntryChange {
 	return slices.Concat(
 		compare("sizes", old.Sizes, new.Sizes, func(s catalog.Size) (string, string) { return s.Name, s.Title }),

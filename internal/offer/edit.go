@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// List is one of the lists of a catalogue.
+// List is one of the lists of a catalog.
 type List string
 
 // The lists that have entries on offer.
@@ -272,7 +272,7 @@ func sizeNode(s catalog.Size) (*yaml.Node, error) {
 	return n, nil
 }
 
-// fromJSON writes a catalogue that came as JSON as YAML, so that people can go on from it.
+// fromJSON writes a catalog that came as JSON as YAML, so that people can go on from it.
 func fromJSON(text string) (string, error) {
 	if !json.Valid([]byte(text)) {
 		return "", errors.New("this is no JSON")
@@ -326,7 +326,7 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// FromJSON is a catalogue that came as JSON, written as YAML; Invalid when it is none.
+// FromJSON is a catalog that came as JSON, written as YAML; Invalid when it is none.
 func FromJSON(text string) (string, error) {
 	out, err := fromJSON(text)
 	if err != nil {

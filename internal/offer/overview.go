@@ -22,13 +22,13 @@ type ImageState struct {
 	InUse int
 }
 
-// Overview is what the catalogue comes to now.
+// Overview is what the catalog comes to now.
 type Overview struct {
 	Standing
 	Sizes    []SizeState
 	Images   []ImageState
 	Findings []Finding
-	Gone     []Removal // no longer in the catalogue and still held
+	Gone     []Removal // no longer in the catalog and still held
 }
 
 // Overview gathers it.
@@ -37,7 +37,7 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, err
 	if err != nil {
 		return Overview{}, err
 	}
-	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	uses, err := s.o.Store.UseOfCatalog(ctx)
 	if err != nil {
 		return Overview{}, err
 	}

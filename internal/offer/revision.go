@@ -11,7 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// Revision is one version of the catalogue.
+// Revision is one version of the catalog.
 type Revision struct {
 	Version int64  // 1 and up; 0 is the configuration's
 	Text    string // YAML; empty in lists
@@ -30,15 +30,15 @@ type Use struct {
 
 // Store keeps revisions. Faults: NotFound for a version that does not exist, Unavailable when the database is away.
 type Store interface {
-	LatestCatalogue(ctx context.Context) (Revision, error)
-	Catalogue(ctx context.Context, version int64) (Revision, error)
-	// Catalogues lists revisions without their texts, newest first; before is a version, 0 for the newest.
-	Catalogues(ctx context.Context, before int64, limit int) ([]Revision, error)
-	// SaveCatalogue keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it
+	LatestCatalog(ctx context.Context) (Revision, error)
+	Catalog(ctx context.Context, version int64) (Revision, error)
+	// Catalogs lists revisions without their texts, newest first; before is a version, 0 for the newest.
+	Catalogs(ctx context.Context, before int64, limit int) ([]Revision, error)
+	// SaveCatalog keeps a revision, its events and an outbox row in one transaction. Conflict when the version below it
 	// is not the newest.
-	SaveCatalogue(ctx context.Context, r Revision, events ...audit.Event) error
-	// UseOfCatalogue counts living workloads by what they froze.
-	UseOfCatalogue(ctx context.Context) ([]Use, error)
+	SaveCatalog(ctx context.Context, r Revision, events ...audit.Event) error
+	// UseOfCatalog counts living workloads by what they froze.
+	UseOfCatalog(ctx context.Context) ([]Use, error)
 }
 
 // Snapshots gives the last known inventory of a cluster; ok is false while there is none.

@@ -45,7 +45,7 @@ func NewFirst(text string, pools ...license.Pool) (First, []catalog.Problem) {
 	return First{text: normal(text), pools: pools, catalog: c}, problems
 }
 
-// Service reads, checks and saves the catalogue, and knows which one counts. It is safe for use by many goroutines.
+// Service reads, checks and saves the catalog, and knows which one counts. It is safe for use by many goroutines.
 type Service struct {
 	o        Options
 	refresh  sync.Mutex
@@ -92,7 +92,7 @@ func (s *Service) Refresh(ctx context.Context) error {
 		return err
 	}
 	was := s.standing.Load()
-	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	uses, err := s.o.Store.UseOfCatalog(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,14 +117,14 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
-	s.o.Logger.Warn("the newest catalogue cannot be used, an older one goes on", "version", newest.Version, "problem",
+	s.o.Logger.Warn("the newest catalog cannot be used, an older one goes on", "version", newest.Version, "problem",
 		now.Problems[0].Error())
 	now.Running, now.Catalog = was.Running, was.Catalog
 	if was.Running.Version > 0 {
 		return now, nil
 	}
 	for version := newest.Version - 1; version > 0 && version > newest.Version-mostTries; version-- {
-		r, err := s.o.Store.Catalogue(ctx, version)
+		r, err := s.o.Store.Catalog(ctx, version)
 		if err != nil {
 			return now, err
 		}
@@ -138,7 +138,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 
 // newest is the revision that was saved last, or version 0.
 func (s *Service) newest(ctx context.Context) (Revision, error) {
-	r, err := s.o.Store.LatestCatalogue(ctx)
+	r, err := s.o.Store.LatestCatalog(ctx)
 	if fault.Is(err, fault.NotFound) {
 		return Revision{Text: s.o.First.text}, nil
 	}
@@ -167,7 +167,7 @@ func (s *Service) Standing(a identity.Actor) (Standing, error) {
 	return *s.standing.Load(), nil
 }
 
-// MayChange is why the actor may not change the catalogue; nil for those who may.
+// MayChange is why the actor may not change the catalog; nil for those who may.
 func (s *Service) MayChange(a identity.Actor) error { return permit(a, identity.ChangeOffer) }
 
 // Differ tells what differs between two versions, entry by entry; readable is false where one of them cannot be read.
@@ -192,7 +192,7 @@ func (s *Service) revision(ctx context.Context, version int64) (Revision, error)
 	if version == 0 {
 		return Revision{Text: s.o.First.text}, nil
 	}
-	return s.o.Store.Catalogue(ctx, version)
+	return s.o.Store.Catalog(ctx, version)
 }
 
 // Revisions lists versions without their texts, newest first, down to version 0. More says that there are older ones;
@@ -202,7 +202,7 @@ func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64,
 	if err := permit(a, identity.ReadOffer); err != nil {
 		return nil, false, err
 	}
-	list, err = s.o.Store.Catalogues(ctx, before, limit+1)
+	list, err = s.o.Store.Catalogs(ctx, before, limit+1)
 	if len(list) > limit {
 		return list[:limit], true, err
 	}
@@ -218,7 +218,7 @@ func (s *Service) Check(ctx context.Context, a identity.Actor, text string) (Che
 }
 
 func (s *Service) check(ctx context.Context, text string) (Checked, error) {
-	uses, err := s.o.Store.UseOfCatalogue(ctx)
+	uses, err := s.o.Store.UseOfCatalog(ctx)
 	if err != nil {
 		return Checked{}, err
 	}
@@ -267,10 +267,10 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	}
 	now := s.o.Now()
 	r := Revision{Version: newest.Version + 1, Text: c.Text, Author: a.Person.ID, Name: a.Person.Name, Note: note, At: now}
-	event := audit.By(a, audit.CatalogueSaved, now)
+	event := audit.By(a, audit.CatalogSaved, now)
 	event.Detail = i18n.T("offer.audit", "Version", r.Version, "Note", note)
 	event.Changes = changesOf(c.Changes)
-	err = s.o.Store.SaveCatalogue(ctx, r, event)
+	err = s.o.Store.SaveCatalog(ctx, r, event)
 	if fault.Is(err, fault.Conflict) {
 		if newest, again := s.newest(ctx); again == nil {
 			return Revision{}, conflict(newest)
@@ -339,7 +339,7 @@ func (s *Service) Change(ctx context.Context, a identity.Actor, c Change, base i
 	return s.save(ctx, a, Draft{Text: text, Base: base}, note)
 }
 
-// Findings says where the catalogue and the nodes do not agree.
+// Findings says where the catalog and the nodes do not agree.
 func (s *Service) Findings(ctx context.Context, a identity.Actor) ([]Finding, error) {
 	if err := permit(a, identity.ReadOffer); err != nil {
 		return nil, err
@@ -365,7 +365,7 @@ func (s *Service) snapshots(ctx context.Context) []inventory.Snapshot {
 	return list
 }
 
-// Finding is one place where the catalogue and the nodes do not agree, by a key that stays while it is the same.
+// Finding is one place where the catalog and the nodes do not agree, by a key that stays while it is the same.
 type Finding struct {
 	Key string
 	capacity.Finding
@@ -439,7 +439,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	defer ticker.Stop()
 	for {
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the catalogue could not be read, the last known one goes on", "error", err)
+			s.o.Logger.Warn("the catalog could not be read, the last known one goes on", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -451,5 +451,5 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 }
 
 func unreadable(err error) error {
-	return fault.Wrap(fault.Invalid, fmt.Errorf("change the catalogue's text: %w", err), i18n.T("offer.unreadable"))
+	return fault.Wrap(fault.Invalid, fmt.Errorf("change the catalog's text: %w", err), i18n.T("offer.unreadable"))
 }

@@ -65,7 +65,7 @@ func fails(t *testing.T, err error, kind fault.Kind, id string) {
 	}
 }
 
-func TestASavedCatalogueCounts(t *testing.T) {
+func TestASavedCatalogCounts(t *testing.T) {
 	t.Parallel()
 	s := &offertest.Store{}
 	o := newService(t, s)
@@ -82,7 +82,7 @@ func TestASavedCatalogueCounts(t *testing.T) {
 	if size, _ := o.Catalog().Size("mig-1g.10gb"); size.PricePerHour.Minor != 60 {
 		t.Errorf("the new price does not count: %v", size.PricePerHour)
 	}
-	if len(s.Events) != 1 || s.Events[0].Kind != audit.CatalogueSaved || s.Events[0].Actor != "p-ada" {
+	if len(s.Events) != 1 || s.Events[0].Kind != audit.CatalogSaved || s.Events[0].Actor != "p-ada" {
 		t.Errorf("want one event of Ada, got %+v", s.Events)
 	}
 	if diff := cmp.Diff([]audit.Change{{Field: "sizes.mig-1g.10gb.pricePerHour.minor", Old: "55", New: "60"}},
@@ -166,7 +166,7 @@ func TestOfTwoWhoEditOneLearnsOfTheOther(t *testing.T) {
 	// The other saves between the look and the write.
 	s.Before = func() {
 		s.Before = nil
-		if err := s.SaveCatalogue(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"), Name: "Ben",
+		if err := s.SaveCatalog(t.Context(), offer.Revision{Version: 2, Text: edited("minor: 55", "minor: 61"), Name: "Ben",
 			At: noon}); err != nil {
 			t.Error(err)
 		}

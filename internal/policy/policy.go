@@ -70,7 +70,7 @@ type Facts struct {
 	BudgetLeft float64 `cel:"budget_left" json:"budgetLeft"`
 	// share of the month's budget that this takes; 0 without a budget
 	BudgetCost float64 `cel:"budget_cost" json:"budgetCost"`
-	// licence pool of the size; "" where it takes no seat, and in facts of before there were any
+	// license pool of the size; "" where it takes no seat, and in facts of before there were any
 	SeatPool   string `cel:"seat_pool" json:"seatPool"`
 	SeatsTaken int64  `cel:"seats_taken" json:"seatsTaken"` // seats that this takes of the pool; 0 without one
 	// free seats of the pool, before this; -1 while nobody knows how many there are, and without a pool

@@ -35,7 +35,7 @@ type Prober interface {
 // Requests are the asks that nobody decided in time, and those that wait for a seat.
 type Requests interface {
 	ExpireDue(ctx context.Context) error
-	// SeatWaiting lets those go on who wait for a licence seat, as far as seats are free.
+	// SeatWaiting lets those go on who wait for a license seat, as far as seats are free.
 	SeatWaiting(ctx context.Context) error
 }
 
@@ -398,7 +398,7 @@ type chore struct {
 func (c *Controller) rounds() []chore {
 	var list []chore
 	if c.o.Requests != nil {
-		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give licence seats to those who wait",
+		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give license seats to those who wait",
 			c.o.Requests.SeatWaiting})
 	}
 	if c.o.Leases != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // tenants makes each tenant's namespace with its rules before anything is put into it: once for each state of tenant
-// and catalogue, again when something of it changes in the cluster, and every few minutes.
+// and catalog, again when something of it changes in the cluster, and every few minutes.
 type tenants struct {
 	loop  *loop
 	queue workqueue.TypedRateLimitingInterface[string]
@@ -37,7 +37,7 @@ type tenantState struct {
 const (
 	tenantFresh   = 5 * time.Minute
 	tenantRefused = 10 * time.Second
-	tenantKnown   = time.Second // what a tenant is made from: working it out costs a millisecond with a big catalogue
+	tenantKnown   = time.Second // what a tenant is made from: working it out costs a millisecond with a big catalog
 )
 
 func newTenants(l *loop) *tenants {

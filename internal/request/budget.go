@@ -33,7 +33,7 @@ func (w Wish) newStorage() int64 {
 	return int64(w.StorageGiB)
 }
 
-// seatsOf are the licence seats that a start takes.
+// seatsOf are the license seats that a start takes.
 func (f Facts) seatsOf(w Wish) usage.Seats {
 	if f.Seats == nil {
 		return usage.Seats{}

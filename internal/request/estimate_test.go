@@ -20,10 +20,10 @@ func TestWhatARequestCosts(t *testing.T) {
 	}}
 	wish := Wish{Kind: catalog.Notebook, Tenant: "vision", Lease: catalog.Duration(2 * time.Hour), StorageGiB: 100,
 		Image: catalog.Image{Name: "torch", Home: "/home/jovyan"},
-		Size:  catalog.Size{Name: "vgpu", LicencePool: "vws", PricePerHour: usage.Money{Minor: 50, Currency: "EUR"}}}
+		Size:  catalog.Size{Name: "vgpu", LicensePool: "vws", PricePerHour: usage.Money{Minor: 50, Currency: "EUR"}}}
 	change := func(fn func(w *Wish)) Wish { w := wish; fn(&w); return w }
 	running := f
-	running.Extends = &workload.Workload{LicenceSeats: 3}
+	running.Extends = &workload.Workload{LicenseSeats: 3}
 	for name, c := range map[string]struct {
 		facts Facts
 		kind  Kind

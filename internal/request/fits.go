@@ -17,7 +17,7 @@ type fits struct {
 	clusters map[string]fitsOf
 }
 
-// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalogue
+// fitsOf is what was counted on one picture. A picture is known by where its nodes are, a size by where the catalog
 // has it: both are values that nobody changes, and holding them keeps their places from being used again.
 type fitsOf struct {
 	nodes  *inventory.Node
@@ -39,7 +39,7 @@ func roomFor(s inventory.Snapshot, size catalog.Size) room {
 	return r
 }
 
-// of reads each cluster's picture once and answers for any size of a catalogue.
+// of reads each cluster's picture once and answers for any size of a catalog.
 func (f *fits) of(ctx context.Context, from Snapshots) func(cluster string, size *catalog.Size) room {
 	type picture struct {
 		snapshot inventory.Snapshot

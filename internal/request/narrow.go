@@ -59,7 +59,7 @@ func within(less, more catalog.Size) bool {
 		less.Accelerator.Share*float64(less.Devices()) <= more.Accelerator.Share*float64(more.Devices())
 }
 
-// Smaller lists the sizes of a catalogue that an approver may grant instead, in its order.
+// Smaller lists the sizes of a catalog that an approver may grant instead, in its order.
 func Smaller(c catalog.Catalog, r Request) []catalog.Size {
 	var list []catalog.Size
 	for _, s := range c.Sizes {

@@ -38,7 +38,7 @@ func (o Offer) StartsNow() bool {
 	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
 }
 
-// Offers lists the sizes that a tenant may see, in the order of the catalogue; those that cannot be had now carry the
+// Offers lists the sizes that a tenant may see, in the order of the catalog; those that cannot be had now carry the
 // reason.
 func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName string) ([]Offer, error) {
 	site := s.Site()
@@ -85,7 +85,7 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 		size.Isolation, w.Size.Isolation = r.isolation, r.isolation
 	}
 	if rule, ok := site.Catalog.Rule(size.Technology); ok && rule.Uncountable {
-		// also of a technology that only this catalogue knows
+		// also of a technology that only this catalog knows
 		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation}
 	}
 	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit,
@@ -237,7 +237,7 @@ func (s *Service) Tenants(a identity.Actor) []tenant.Tenant {
 	return visible
 }
 
-// Quotas is what a tenant holds and may hold, by size, in the order of the catalogue.
+// Quotas is what a tenant holds and may hold, by size, in the order of the catalog.
 func (s *Service) Quotas(ctx context.Context, t tenant.Tenant) (map[string]Quota, error) {
 	holdings, err := s.Store.Holdings(ctx, t.Name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *Service) Quotas(ctx context.Context, t tenant.Tenant) (map[string]Quota
 	return quotas, nil
 }
 
-// Seats is every licence pool and its use.
+// Seats is every license pool and its use.
 func (s *Service) Seats(ctx context.Context) ([]license.Seats, error) {
 	holdings, err := s.Store.Holdings(ctx, "")
 	return CountSeats(s.Site().Pools, holdings), err

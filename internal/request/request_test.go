@@ -213,7 +213,7 @@ func TestObstaclesSayWhatCanBeChanged(t *testing.T) {
 	}{
 		"quota used up":   {func(f *Facts) { f.Quota = Quota{Used: 2, Limit: 2} }, "size", "request.quota_full"},
 		"not allowed":     {func(f *Facts) { f.Quota = Quota{} }, "size", "request.size_not_allowed"},
-		"no licence seat": {func(f *Facts) { f.Seats = seats }, "size", "request.no_seat"},
+		"no license seat": {func(f *Facts) { f.Seats = seats }, "size", "request.no_seat"},
 		"name taken":      {func(f *Facts) { f.NameTaken = true }, "name", "request.name_taken"},
 	}
 	for name, c := range cases {

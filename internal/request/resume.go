@@ -15,7 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// ResumeKind asks that a stopped workload may run again: it waits for a licence seat, which needs nobody's word, or for
+// ResumeKind asks that a stopped workload may run again: it waits for a license seat, which needs nobody's word, or for
 // an approver where the team's budget has not enough left.
 const ResumeKind Kind = "resume"
 
@@ -100,7 +100,7 @@ func (s *Service) Join(ctx context.Context, tx Tx, a identity.Actor, w workload.
 // ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does
 // not wait.
 func (s *Service) ResumeOf(ctx context.Context, w workload.Workload) (id ID, place int, err error) {
-	if !w.CanStart() || w.Size.LicencePool == "" {
+	if !w.CanStart() || w.Size.LicensePool == "" {
 		return "", 0, nil
 	}
 	line, err := s.Store.SeatLine(ctx)

@@ -40,7 +40,7 @@ func (f Facts) seatless(w Wish) bool {
 // takes is how many seats a start takes of the pool; a workload that is resumed takes what it took before.
 func (f Facts) takes(w Wish) int {
 	if f.Extends != nil {
-		return max(1, f.Extends.LicenceSeats)
+		return max(1, f.Extends.LicenseSeats)
 	}
 	return max(1, w.Size.Seats(f.Seats.Pool))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func seated(mode license.WhenFull, seats, used, line int) (Wish, Facts) {
-	size := catalog.Size{Name: "vgpu", LicencePool: "vws"}
+	size := catalog.Size{Name: "vgpu", LicensePool: "vws"}
 	return Wish{Size: size, Cluster: "c"}, Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, SeatLine: line,
 		Seats: &license.Seats{Pool: license.Pool{Name: "vws", Title: "vWS", Seats: seats, WhenFull: mode}, Used: used}}
 }

@@ -81,7 +81,7 @@ type Filter struct {
 	Oldest  bool              // oldest first
 	Since   time.Time         // asked then or later; zero for all
 	Holding bool              // only those whose workload holds something now
-	Seat    bool              // only those that wait for nothing but a licence seat
+	Seat    bool              // only those that wait for nothing but a license seat
 	Size    string            // name of the size; "" for all
 	Cursor  string
 	Limit   int
@@ -133,7 +133,7 @@ type Site struct {
 	Pools     []license.Pool
 	Clusters  []string
 	Limits    Limits
-	// Unlicensed are the nodes of each cluster on which a vGPU has lost its licence: new starts of vGPUs avoid them.
+	// Unlicensed are the nodes of each cluster on which a vGPU has lost its license: new starts of vGPUs avoid them.
 	Unlicensed map[string][]string
 	Prices     usage.PriceList
 }
@@ -152,12 +152,12 @@ func (s Site) CatalogFor(tenant string, now time.Time) catalog.Catalog {
 	return priced
 }
 
-// ImagesFor are the images of the catalogue, and the team's own after them.
+// ImagesFor are the images of the catalog, and the team's own after them.
 func (s Site) ImagesFor(tenant string) []catalog.Image {
 	return slices.Concat(s.Catalog.Images, s.Directory.ImagesFor(tenant, s.Catalog))
 }
 
-// retired reports whether a team's own image is one that starts nothing new any more. What the catalogue hides is not
+// retired reports whether a team's own image is one that starts nothing new any more. What the catalog hides is not
 // looked at: who asked for it in time may be granted it.
 func (s Site) retired(tenant string, asked catalog.Image) bool {
 	if !asked.OfTeam() {
@@ -414,10 +414,10 @@ func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 }
 
 func (s *Service) seats(size catalog.Size, holdings []workload.Holding) *license.Seats {
-	if size.LicencePool == "" {
+	if size.LicensePool == "" {
 		return nil
 	}
-	seats, ok := license.Find(CountSeats(s.Site().Pools, holdings), size.LicencePool)
+	seats, ok := license.Find(CountSeats(s.Site().Pools, holdings), size.LicensePool)
 	if !ok {
 		return nil
 	}
@@ -428,7 +428,7 @@ func (s *Service) seats(size catalog.Size, holdings []workload.Holding) *license
 func CountSeats(pools []license.Pool, holdings []workload.Holding) []license.Seats {
 	taken := map[string]int{}
 	for _, h := range holdings {
-		taken[h.LicencePool] += h.Seats
+		taken[h.LicensePool] += h.Seats
 	}
 	return license.Count(pools, taken)
 }
@@ -595,7 +595,7 @@ func (s *Service) MayDecide(a identity.Actor, r Request) error {
 	return mayAnswer(ApproveVerb, a, r, s.Now())
 }
 
-// MayReject is MayDecide for a no, which can be said for longer: also while nothing but a licence seat is missing.
+// MayReject is MayDecide for a no, which can be said for longer: also while nothing but a license seat is missing.
 func (s *Service) MayReject(a identity.Actor, r Request) error {
 	return mayAnswer(RejectVerb, a, r, s.Now())
 }
@@ -777,7 +777,7 @@ func (s *Service) PastOf(ctx context.Context, a identity.Actor, id ID) (Past, er
 type Scope string
 
 // The scopes: one's own, those waiting for one's decision, those that one may read and that wait for nothing but a
-// licence seat, all that one may read.
+// license seat, all that one may read.
 const (
 	ScopeMine    Scope = "mine"
 	ScopeInbox   Scope = "inbox"

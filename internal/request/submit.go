@@ -29,7 +29,7 @@ type Facts struct {
 	Quota        Quota
 	Seats        *license.Seats // of the size's pool; nil when the size takes none
 	SeatLine     int            // requests that wait for seats of the pool already
-	Avoid        []string       // nodes that lack a licence
+	Avoid        []string       // nodes that lack a license
 	Fit          inventory.Fit
 	NameTaken    bool
 	ImageRetired bool               // the team's owners retired the image after it was asked for
@@ -247,7 +247,7 @@ func newWorkload(r Request, f Facts) workload.Workload {
 	if f.Seats != nil {
 		pool = f.Seats.Pool
 	}
-	w.LicenceSeats = w.Size.Seats(pool)
+	w.LicenseSeats = w.Size.Seats(pool)
 	w.Observed.Steps = []workload.Step{{Name: workload.StepDecided, At: f.Now}}
 	if w.Volume == "" && w.StorageGiB > 0 && w.Image.Home != "" {
 		w.Volume = w.Name + "-home"

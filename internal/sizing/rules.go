@@ -193,8 +193,8 @@ func beware(a Answers, s catalog.Size) []i18n.Text {
 	case s.Isolation == catalog.IsolationMemory && a.Work == Inference:
 		list = append(list, i18n.T("sizing.compute_shared"))
 	}
-	if s.LicencePool != "" {
-		list = append(list, i18n.T("sizing.licence"))
+	if s.LicensePool != "" {
+		list = append(list, i18n.T("sizing.license"))
 	}
 	return list
 }

@@ -133,7 +133,7 @@ type decodedKey struct {
 	text string
 }
 
-// mostDecoded is far more than the sizes and images that a catalogue has had; when it is reached, everything is
+// mostDecoded is far more than the sizes and images that a catalog has had; when it is reached, everything is
 // forgotten.
 const mostDecoded = 1000
 

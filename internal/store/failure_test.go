@@ -242,10 +242,10 @@ func TestUnreachableIsUnavailable(t *testing.T) {
 // Holdings is read under the lock of every grant: both databases must answer it from its indexes alone.
 func TestHoldingsComesFromItsIndexes(t *testing.T) {
 	t.Parallel()
-	const query = `SELECT tenant, size_name, licence_pool, count(*) FROM workloads WHERE tenant = 'team-1' AND (desired = 'running' OR state = 'stopping')
-		GROUP BY tenant, size_name, licence_pool
-		UNION ALL SELECT '', '', licence_pool, count(*) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> 'team-1'
-		GROUP BY licence_pool`
+	const query = `SELECT tenant, size_name, license_pool, count(*) FROM workloads WHERE tenant = 'team-1' AND (desired = 'running' OR state = 'stopping')
+		GROUP BY tenant, size_name, license_pool
+		UNION ALL SELECT '', '', license_pool, count(*) FROM workloads WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> 'team-1'
+		GROUP BY license_pool`
 	lite := sqliteAddress(t)
 	fill(t, migrated(t, lite), 50)
 	plan := ""

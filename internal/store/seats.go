@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Seated gives the stretches of the meter with licence seats, whole and oldest first, of workloads that held some in a
+// Seated gives the stretches of the meter with license seats, whole and oldest first, of workloads that held some in a
 // span; what ended before a moment is left out.
 func (v view) Seated(ctx context.Context, f usage.Filter, since time.Time) ([]usage.Seated, error) {
 	if none(f.Tenants) || !f.Span.From.Before(f.Span.Until) {

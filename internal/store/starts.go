@@ -155,8 +155,8 @@ type holderRow struct {
 	Tenant       string
 	Cluster      string
 	Size         shared[catalog.Size]
-	LicencePool  string
-	LicenceSeats int
+	LicensePool  string
+	LicenseSeats int
 	LeaseUntil   moment
 	Queued       bool
 	Told         moment
@@ -167,13 +167,13 @@ type holderRow struct {
 func (v view) Holders(ctx context.Context) ([]forecast.Held, error) {
 	var rows []holderRow
 	err := v.at(ctx).Raw(
-		`SELECT w.id, w.tenant, w.cluster, w.size, w.licence_pool, w.licence_seats, w.lease_until, w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
+		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until, w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
 	list := make([]forecast.Held, len(rows))
 	for i, r := range rows {
 		list[i] = forecast.Held{Workload: workload.ID(r.ID), Tenant: r.Tenant, Cluster: r.Cluster, Size: r.Size.is,
-			Pool: r.LicencePool, Seats: r.LicenceSeats,
+			Pool: r.LicensePool, Seats: r.LicenseSeats,
 			Until: r.LeaseUntil.time(), Queued: r.Queued, Told: r.Told.time()}
 	}
 	return list, failure(err)

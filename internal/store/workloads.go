@@ -24,7 +24,7 @@ type workloadRow struct {
 	Owner       string
 	OwnerName   string
 	SizeName    string // of Size, for counting quota
-	LicencePool string // of Size, for counting seats
+	LicensePool string // of Size, for counting seats
 	Size        shared[catalog.Size]
 	Image       shared[catalog.Image]
 	Cluster     string
@@ -47,7 +47,7 @@ type workloadRow struct {
 	UpdatedAt   moment `gorm:"autoUpdateTime:false"`
 	Version     int64
 
-	LicenceSeats int
+	LicenseSeats int
 	AvoidNodes   document[[]string]
 	Trace        string
 	Mounts       list[workload.Mount]
@@ -59,7 +59,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 	return workloadRow{
 		ID: string(w.ID), Name: w.Name, Kind: string(w.Kind), Tenant: w.Tenant, Owner: string(w.Owner),
 		OwnerName: w.OwnerName,
-		SizeName:  w.Size.Name, LicencePool: w.Size.LicencePool, Size: share(w.Size), Image: share(w.Image),
+		SizeName:  w.Size.Name, LicensePool: w.Size.LicensePool, Size: share(w.Size), Image: share(w.Image),
 		Cluster: w.Cluster, Namespace: w.Namespace,
 		Volume: w.Volume, StorageGiB: w.StorageGiB, Desired: string(w.Desired), Generation: w.Generation,
 		State: string(w.State), Reason: doc(w.Reason),
@@ -68,7 +68,7 @@ func fromWorkload(w workload.Workload) workloadRow {
 		Shared:   w.Shared, Request: w.Request, OnNode: w.Observed.PodPresent && w.Observed.Node != "",
 		Observed:  doc(inUTC(w.Observed)),
 		CreatedAt: momentOf(w.CreatedAt), UpdatedAt: momentOf(w.UpdatedAt), Version: w.Version,
-		LicenceSeats: w.LicenceSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
+		LicenseSeats: w.LicenseSeats, AvoidNodes: doc(w.AvoidNodes), Trace: w.Trace, Mounts: w.Mounts,
 	}
 }
 
@@ -84,7 +84,7 @@ func toWorkload(row workloadRow) workload.Workload {
 		PlacedAt: row.PlacedAt.time(),
 		WarnedAt: row.WarnedAt.time(), Shared: row.Shared, Request: row.Request, Observed: row.Observed.is,
 		CreatedAt: row.CreatedAt.time(),
-		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenceSeats: row.LicenceSeats, AvoidNodes: row.AvoidNodes.is,
+		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, LicenseSeats: row.LicenseSeats, AvoidNodes: row.AvoidNodes.is,
 		Trace: row.Trace, Mounts: row.Mounts,
 	}
 }
@@ -152,10 +152,10 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
 // databases answer from them.
-const holdings = `SELECT tenant, size_name, licence_pool, count(*), sum(licence_seats) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
-	GROUP BY tenant, size_name, licence_pool
-	UNION ALL SELECT '', '', licence_pool, count(*), sum(licence_seats) FROM workloads WHERE licence_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
-	GROUP BY licence_pool`
+const holdings = `SELECT tenant, size_name, license_pool, count(*), sum(license_seats) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
+	GROUP BY tenant, size_name, license_pool
+	UNION ALL SELECT '', '', license_pool, count(*), sum(license_seats) FROM workloads WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
+	GROUP BY license_pool`
 
 // Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from
 // indexes and past gorm's reflection.
@@ -168,7 +168,7 @@ func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, 
 	var list []workload.Holding
 	for rows.Next() {
 		var h workload.Holding
-		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicencePool, &h.Count, &h.Seats); err != nil {
+		if err := rows.Scan(&h.Tenant, &h.Size, &h.LicensePool, &h.Count, &h.Seats); err != nil {
 			return nil, failure(err)
 		}
 		list = append(list, h)

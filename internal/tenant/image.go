@@ -10,14 +10,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Image is one of a team's own: another reference for an image of the catalogue, which says how it is started and where
+// Image is one of a team's own: another reference for an image of the catalog, which says how it is started and where
 // it answers. So owners choose what runs, and the administrator how: command, variables, port and user stay those that
 // were looked at once.
 type Image struct {
 	Name      string `json:"name"` // DNS label, once in the team, never changed: requests and workloads go by it
 	Title     string `json:"title"`
 	Reference string `json:"reference"` // pinned by digest
-	Like      string `json:"like"`      // the catalogue's image that it is started like
+	Like      string `json:"like"`      // the catalog's image that it is started like
 	Note      string `json:"note,omitempty"`
 	Retired   bool   `json:"retired,omitempty"` // starts nothing new; what runs goes on
 }
@@ -39,18 +39,18 @@ const (
 	ImageOffered    ImageState = "offered"
 	ImageRetired    ImageState = "retired"
 	ImageNotAllowed ImageState = "not_allowed" // the administrator does not allow its repository any more
-	ImageUnlike     ImageState = "unlike"      // the catalogue has nothing any more that it could be started like
+	ImageUnlike     ImageState = "unlike"      // the catalog has nothing any more that it could be started like
 )
 
 // Own is an image of a team as it counts now.
 type Own struct {
 	Image
 	State ImageState
-	// as it is offered to the members, hidden where it is not; without a kind where the catalogue has nothing like it
+	// as it is offered to the members, hidden where it is not; without a kind where the catalog has nothing like it
 	Offer catalog.Image
 }
 
-// Own are the images of a team as they count with a catalogue.
+// Own are the images of a team as they count with a catalog.
 func (d Directory) Own(team string, c catalog.Catalog) []Own {
 	t, _ := d.ByName(team)
 	var list []Own
@@ -77,7 +77,7 @@ func (d Directory) own(t Tenant, i Image, c catalog.Catalog) Own {
 	return o
 }
 
-// likeOf finds an image of the catalogue that a team's may be started like. One that is hidden will do: it says how,
+// likeOf finds an image of the catalog that a team's may be started like. One that is hidden will do: it says how,
 // not what.
 func likeOf(c catalog.Catalog, name, team string) (catalog.Image, bool) {
 	i, ok := c.Image(name)
@@ -87,7 +87,7 @@ func likeOf(c catalog.Catalog, name, team string) (catalog.Image, bool) {
 	return i, true
 }
 
-// ImagesFor are a team's own images, as those of the catalogue.
+// ImagesFor are a team's own images, as those of the catalog.
 func (d Directory) ImagesFor(team string, c catalog.Catalog) []catalog.Image {
 	var images []catalog.Image
 	for _, o := range d.Own(team, c) {

@@ -20,7 +20,7 @@ func TestImagesFromProblem(t *testing.T) {
 	}
 }
 
-// TestOwnImages: what an image is started like comes from the catalogue as it is now, and what is not allowed any more
+// TestOwnImages: what an image is started like comes from the catalog as it is now, and what is not allowed any more
 // is not offered.
 func TestOwnImages(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a", 64)

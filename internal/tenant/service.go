@@ -44,7 +44,7 @@ type Store interface {
 type Options struct {
 	Store   Store
 	First   Directory              // the configuration's
-	Known   func(size string) bool // whether the catalogue has a size
+	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
 	Taken   func()                 // after something new was taken up, nil for nothing
 	Now     func() time.Time

@@ -99,7 +99,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		}
 	}
 	if got := (Draft{Name: "vision", Quota: map[string]int{"gone": 0}}).check(d, known); len(got) > 0 {
-		t.Errorf("a size that the team has, and the catalogue has no more, cannot be kept: %v", got)
+		t.Errorf("a size that the team has, and the catalog has no more, cannot be kept: %v", got)
 	}
 }
 

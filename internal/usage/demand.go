@@ -19,7 +19,7 @@ type MissReason string
 const (
 	MissQuota     MissReason = "quota"     // the team's quota is full
 	MissNone      MissReason = "none"      // the team may not hold the size, or no cluster has it
-	MissSeats     MissReason = "seats"     // no licence seat is left
+	MissSeats     MissReason = "seats"     // no license seat is left
 	MissBudget    MissReason = "budget"    // the team's budget does not reach
 	MissRule      MissReason = "rule"      // a rule refuses it
 	MissWithdrawn MissReason = "withdrawn" // its asker took it back while it waited

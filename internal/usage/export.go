@@ -44,7 +44,7 @@ func perStorage(l Line, text string) string {
 	return text
 }
 
-// perSeat is empty for what is no licence seat.
+// perSeat is empty for what is no license seat.
 func perSeat(l Line, text string) string {
 	if l.Seats.Pool == "" {
 		return ""

@@ -53,7 +53,7 @@ var focusColumns = []focusColumn{
 	{"ChargeDescription", either(func(l Line) string { return l.SizeTitle + " held by " + l.Name },
 		func(l Line) string { return strconv.FormatInt(l.GiB, 10) + " GiB of storage kept as " + l.Name },
 		func(l Line) string {
-			return strconv.FormatInt(l.Seats.Count, 10) + " licence seats of " + l.Seats.Pool + " held by " + l.Name
+			return strconv.FormatInt(l.Seats.Count, 10) + " license seats of " + l.Seats.Pool + " held by " + l.Name
 		})},
 	{"ChargeFrequency", always("Usage-Based")},
 	{"ChargePeriodEnd", func(_ FocusSite, s Statement, _ Line) string { return focusTime(s.Span.Until) }},
@@ -73,7 +73,7 @@ var focusColumns = []focusColumn{
 	{"ResourceName", func(_ FocusSite, _ Statement, l Line) string { return l.Name }},
 	{"ResourceType", either(fixed("Workload"), fixed("Volume"), fixed("Workload"))},
 	{"ServiceCategory", either(fixed("Compute"), fixed("Storage"), fixed("Other"))},
-	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"), fixed("Licence seats"))},
+	{"ServiceName", either(fixed("GPU workloads"), fixed("Volumes"), fixed("License seats"))},
 	{"ServiceProviderName", provider},
 	// block or file, as the storage class has it
 	{"ServiceSubcategory", either(fixed("Containers"), fixed("Other (Storage)"), fixed("Other (Other)"))},
@@ -92,7 +92,7 @@ var focusColumns = []focusColumn{
 	{"x_OwnerName", func(_ FocusSite, _ Statement, l Line) string { return l.OwnerName }},
 }
 
-// either is one thing for what runs, another for storage, and another for licence seats.
+// either is one thing for what runs, another for storage, and another for license seats.
 func either(runs, kept, seated func(Line) string) func(FocusSite, Statement, Line) string {
 	return func(_ FocusSite, _ Statement, l Line) string {
 		switch {
@@ -173,7 +173,7 @@ func focusDetails(l Line) string {
 		return `{"x_GiB":` + strconv.FormatInt(l.GiB, 10) + `}`
 	}
 	if l.Seats.Pool != "" {
-		return `{"x_LicencePool":` + strconv.Quote(l.Seats.Pool) + `,"x_Seats":` + strconv.FormatInt(l.Seats.Count, 10) + `}`
+		return `{"x_LicensePool":` + strconv.Quote(l.Seats.Pool) + `,"x_Seats":` + strconv.FormatInt(l.Seats.Count, 10) + `}`
 	}
 	details := map[string]any{"x_Technology": l.Kind.Technology, "x_DeviceCount": l.Devices}
 	for key, value := range map[string]string{"x_Model": l.Kind.Model, "x_Profile": l.Kind.Profile} {

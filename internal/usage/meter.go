@@ -10,7 +10,7 @@ type Held struct {
 	PerHour  Money     // as approved: what it costs where the list has no price for it
 	Prices   PriceList // nil for none
 	Ware     Ware      // what to look for in the list
-	Seats    Seats     // licence seats that it takes
+	Seats    Seats     // license seats that it takes
 	Placed   bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
 	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
 }

@@ -56,7 +56,7 @@ type Interval struct {
 	From     time.Time
 	Until    time.Time
 	Then     *Interval // in a change of the meter: what begins where this one ends. Never set in what a store gives
-	Seats    Seats     // licence seats that were held with it; zero for none
+	Seats    Seats     // license seats that were held with it; zero for none
 	Parts    int64     // of cards that were held, see Parts; 0 without a GPU
 	// after Until: up to here nobody can tell whether it was still held, see LostFor. It is not charged. Zero: no such
 	// time

@@ -207,7 +207,7 @@ func TestTotalsInWords(t *testing.T) {
 			"123,45 EUR für 2026-02."},
 		"storage and seats": {[]Line{line(Kind{Technology: StorageSize, Known: true}, 730, storage),
 			line(Kind{Technology: SeatTechnology, Known: true}, 73, seats)},
-			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. Licence seats: 20.00 EUR.",
+			"1,020.00 EUR for 2026-02. Storage: 1,000.00 EUR. License seats: 20.00 EUR.",
 			"1.020,00 EUR für 2026-02. Datenspeicher: 1.000,00 EUR. Lizenzplätze: 20,00 EUR."},
 		"two currencies, of which one is for nothing idle": {[]Line{line(whole, 1, measured), line(whole, 1, dollars)},
 			"123.45 EUR + 123.45 USD for 2026-02. GPU time: 2.0 h H100 80GB · Whole GPU. Cost of idle GPUs: 30.86 EUR, as far " +

@@ -18,7 +18,7 @@ const (
 	PriceCPU     PriceKind = "cpu"     // of a CPU for an hour
 	PriceMemory  PriceKind = "memory"  // of a GiB of memory for an hour
 	PriceStorage PriceKind = "storage" // of a GiB of storage for a month of 730 hours
-	PriceSeat    PriceKind = "seat"    // of a seat of a licence pool for a month of 730 hours
+	PriceSeat    PriceKind = "seat"    // of a seat of a license pool for a month of 730 hours
 )
 
 // PriceKinds are all of them, in the order of lists.
@@ -34,7 +34,7 @@ type Mills int64
 type Price struct {
 	ID      string
 	Kind    PriceKind
-	Subject string // name of a size or of a licence pool, or model of a card; "" for the others
+	Subject string // name of a size or of a license pool, or model of a card; "" for the others
 	Tenant  string // a team that pays this; "" for everybody
 	Rate    Mills
 	From    time.Time

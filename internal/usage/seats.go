@@ -2,7 +2,7 @@ package usage
 
 import "time"
 
-// Seats are seats of a licence pool that a workload holds, as many as the product's counting rule says (package
+// Seats are seats of a license pool that a workload holds, as many as the product's counting rule says (package
 // license). The zero Seats are none.
 type Seats struct {
 	Pool  string
@@ -61,7 +61,7 @@ func (l PriceList) SeatsOf(intervals []Interval, s Span, currency string) []Line
 }
 
 // SeatTechnology is what stands in place of a technology in a line of seats.
-const SeatTechnology = "licence-seat"
+const SeatTechnology = "license-seat"
 
 // First is when the first price of a kind begins; false where the list has none.
 func (l PriceList) First(kind PriceKind) (first time.Time, ok bool) {

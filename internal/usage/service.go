@@ -15,7 +15,7 @@ type Store interface {
 	Statement(ctx context.Context, f Filter) (Statement, error)
 	// Kept is the storage that was there in a span, with what was there of the same before it.
 	Kept(ctx context.Context, f Filter) ([]Kept, error)
-	// Seated are the licence seats that were held in a span, with what the same workloads held before it, as far as that
+	// Seated are the license seats that were held in a span, with what the same workloads held before it, as far as that
 	// is after a moment.
 	Seated(ctx context.Context, f Filter, since time.Time) ([]Seated, error)
 }

@@ -27,10 +27,10 @@ type Use struct {
 	Volume string // the storage that was held; "" for all else
 	GiB    int64  // of the storage
 	Rate   Mills  // of a GiB of storage, or a seat, for a month of 730 hours
-	Seats  Seats  // the licence seats that were held; zero for all else
+	Seats  Seats  // the license seats that were held; zero for all else
 }
 
-// Monthly reports whether a line is priced by the month: storage and licence seats are.
+// Monthly reports whether a line is priced by the month: storage and license seats are.
 func (u Use) Monthly() bool { return u.Volume != "" || u.Seats.Pool != "" }
 
 // Cost is what the time in the span costs.
@@ -89,7 +89,7 @@ func compareUses(a, b Use) int {
 // Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a
 // GPU.
 type Kind struct {
-	Technology string `json:"technology"` // as in the catalogue: "full", "mig", "time-slicing"
+	Technology string `json:"technology"` // as in the catalog: "full", "mig", "time-slicing"
 	Model      string `json:"model"`      // the card: "H100 80GB"
 	Profile    string `json:"profile"`    // of a slice or a vGPU: "1g.10gb"
 	Known      bool   `json:"known"`      // false: the workload's size has changed since, and what it was is not on record
@@ -135,7 +135,7 @@ type Sum struct {
 	GPU     []KindTime
 	Unknown time.Duration
 	Storage GiBTime
-	Seats   []PoolTime // one for each licence pool, in the order of their names
+	Seats   []PoolTime // one for each license pool, in the order of their names
 	Use     CardUse
 	// what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
 	Idle []Money

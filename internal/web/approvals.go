@@ -110,7 +110,7 @@ func inboxLead(say words, waiting int) string {
 	return say.S("requests.inbox_lead", "Count", waiting)
 }
 
-// seatWaits are the requests that somebody approved and that wait for a licence seat, as far as the reader could still
+// seatWaits are the requests that somebody approved and that wait for a license seat, as far as the reader could still
 // say no; nil where there are none.
 func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineModel, error) {
 	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
@@ -401,7 +401,7 @@ func wrongIn(say words, problems []fault.Field, name string) string {
 	return ""
 }
 
-// takes is what an approval would take from others: free capacity, the team's quota, licence seats.
+// takes is what an approval would take from others: free capacity, the team's quota, license seats.
 func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 	if r.Kind == request.QuotaKind {
 		return w.quotaTakes(k, r)
@@ -434,11 +434,11 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 	if after != nil {
 		m.Bars = append(m.Bars, *after)
 	}
-	if r.Wish.Size.LicencePool == "" {
+	if r.Wish.Size.LicensePool == "" {
 		return m, nil
 	}
 	pools, err := w.Requests.Seats(k.ctx)
-	if seats, ok := license.Find(pools, r.Wish.Size.LicencePool); ok {
+	if seats, ok := license.Find(pools, r.Wish.Size.LicensePool); ok {
 		m.Bars = append(m.Bars, seatBar(say, seats, 1))
 	}
 	return m, err

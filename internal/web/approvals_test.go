@@ -298,7 +298,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 	}
 }
 
-// What waits for a licence seat needs nobody's word, and so is in no inbox; who may still say no finds it beside, also
+// What waits for a license seat needs nobody's word, and so is in no inbox; who may still say no finds it beside, also
 // while the inbox is empty.
 func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -49,7 +49,7 @@ type Deps struct {
 	Marks        *health.Service // nil: nothing is ever marked
 	Hub          *live.Hub
 	Site         func() request.Site
-	Licences     *license.Service
+	Licenses     *license.Service
 	Health       func() []Outage                // what is away now; nil: nothing ever is
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
 	Tokens       Tokens
@@ -122,8 +122,8 @@ func New(d Deps) *Web {
 	if d.Reports == nil {
 		d.Reports = func(string) (gpumetrics.Report, bool) { return gpumetrics.Report{}, false }
 	}
-	if d.Licences == nil { // a site without pools
-		d.Licences = license.New(license.Options{Now: d.Now})
+	if d.Licenses == nil { // a site without pools
+		d.Licenses = license.New(license.Options{Now: d.Now})
 	}
 	if d.MaxStreams == 0 {
 		d.MaxStreams = 32

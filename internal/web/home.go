@@ -361,7 +361,7 @@ func (w *Web) quotaBars(k call, t tenant.Tenant) ([]ui.MeterModel, error) {
 }
 
 // quotaParts parts the bars that say something from those of sizes that the quota does not name and nobody holds: with
-// tenant.EverySize they are as many as the catalogue is long.
+// tenant.EverySize they are as many as the catalog is long.
 func (w *Web) quotaParts(k call, t tenant.Tenant) (bars, others []ui.MeterModel, err error) {
 	quotas, err := w.Requests.Quotas(k.ctx, t)
 	if err != nil {

@@ -95,7 +95,7 @@ func (w *Web) live(c echo.Context) error {
 	})
 	defer follower.Close()
 	s := &stream{web: w, call: k, page: p, out: newEvents(c), sent: map[string]uint64{}, away: w.Health(),
-		lost: w.Licences.Unlicensed()}
+		lost: w.Licenses.Unlicensed()}
 	if err := s.build(); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func follows(a identity.Actor, p page, change live.Change) bool {
 		return true
 	}
 	// Seats and free capacity depend on everyone's workloads; the page shows numbers of them, never names.
-	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licencesPage.name ||
+	shared := p.name == startPage.name || p.name == approvalsPage.name || p.name == licensesPage.name ||
 		p.name == fleetPage.name || p.name == fleetUsePage.name
 	return shared || a.Member(change.Tenant) || identity.PersonID(change.Person) == a.Person.ID
 }
@@ -132,7 +132,7 @@ type stream struct {
 	out  *events
 	sent map[string]uint64   // what the page shows now, by part
 	away []Outage            // what the strips of the page tell now
-	lost map[string][]string // and of which nodes they tell that their licence is gone
+	lost map[string][]string // and of which nodes they tell that their license is gone
 	told bool                // its readings were drawn since the last beat
 }
 
@@ -166,9 +166,9 @@ func (s *stream) run(f *live.Follower) error {
 }
 
 // health lets the page fetch its strips again when something has gone away or come back: a part of the portal, or the
-// licence of a node.
+// license of a node.
 func (s *stream) health() error {
-	away, lost := s.web.Health(), s.web.Licences.Unlicensed()
+	away, lost := s.web.Health(), s.web.Licenses.Unlicensed()
 	if slices.Equal(away, s.away) && maps.EqualFunc(lost, s.lost, slices.Equal) {
 		return nil
 	}

@@ -190,7 +190,7 @@ func TestEveryPartHasItsPlaceOnThePage(t *testing.T) {
 	pages := map[string]string{"home": "/", "start": "/start", "workload": "/workloads/w-train-resnet",
 		"objects": "/workloads/w-train-resnet/objects", "history": "/workloads/w-train-resnet/history",
 		"requests": "/requests", "request": "/requests/r-anna1", "storage": "/storage", "fleet": "/fleet",
-		"licences": "/licences", "team": "/team"}
+		"licenses": "/licenses", "team": "/team"}
 	for name, path := range pages {
 		t.Run(name, func(t *testing.T) {
 			w := webtest.Busy()
@@ -224,17 +224,17 @@ func TestAnOutageIsToldToOpenPages(t *testing.T) {
 	}
 }
 
-// Whoever has a page open hears of a node that lost its licence, and of its cure, whatever the page shows.
-func TestALostLicenceIsToldToOpenPages(t *testing.T) {
+// Whoever has a page open hears of a node that lost its license, and of its cure, whatever the page shows.
+func TestALostLicenseIsToldToOpenPages(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	events, _ := follow(t, w, webtest.Dora, "page=storage")
 	next(t, events)
 	for _, state := range []license.State{license.Unlicensed, license.Licensed} {
-		w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
-		w.Licences.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
+		w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
+		w.Licenses.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q",
 			State: state, Since: webtest.Now, SeenAt: webtest.Now}}
-		if err := w.LicenceService.Refresh(t.Context()); err != nil {
+		if err := w.LicenseService.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if e := next(t, events); e.name != "reload" || e.data != `{"id":"gp-strips"}` {
@@ -248,22 +248,22 @@ func TestALostLicenceIsToldToOpenPages(t *testing.T) {
 func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	doc := read(t, w.Get(webtest.Dora, "/licences"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK)
 	u, err := url.Parse(doc.Find("body").AttrOr("data-live-url", ""))
 	if err != nil || u.Path != "/live" {
 		t.Fatalf("want a stream, got %v", u)
 	}
 	events, _ := follow(t, w, webtest.Dora, u.RawQuery)
 	next(t, events)
-	w.Licences.Virtual = map[string][]string{"local": {"vm-1"}}
-	if err := w.LicenceService.Refresh(t.Context()); err != nil {
+	w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
+	if err := w.LicenseService.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.Hub.Publish(live.Change{Topic: "licence"})
-	if got := next(t, events).fragments(t)["licence-nodes"]; !strings.Contains(got, "vm-1") {
+	w.Hub.Publish(live.Change{Topic: "license"})
+	if got := next(t, events).fragments(t)["license-nodes"]; !strings.Contains(got, "vm-1") {
 		t.Errorf("want the node, got %.300s", got)
 	}
-	if doc.Find("#licence-nodes").Length() != 1 {
+	if doc.Find("#license-nodes").Length() != 1 {
 		t.Error("the node would have no place on the page")
 	}
 	href := part(doc, "pause").AttrOr("href", "")
@@ -271,7 +271,7 @@ func TestTheCockpitRenewsItselfUntilItIsPaused(t *testing.T) {
 	if at := still.Find("body").AttrOr("data-live-url", ""); at != "" {
 		t.Errorf("a paused page follows %s", at)
 	}
-	if back := part(still, "go-on").AttrOr("href", ""); back != "/licences" {
+	if back := part(still, "go-on").AttrOr("href", ""); back != "/licenses" {
 		t.Errorf("want back to the live page, got %q", back)
 	}
 }

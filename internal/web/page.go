@@ -124,7 +124,7 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
-		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.licenceStrips(k)),
+		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.licenseStrips(k)),
 		Flash:  w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {
@@ -172,7 +172,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		main = append(main, approvals)
 	}
 	main = append(main, item("storage", "/storage", "storage"), item("usage", "/usage", "usage"),
-		item("fleet", "/fleet", "fleet"), item("licences", "/licences", "licences"), item("team", "/team", "team"))
+		item("fleet", "/fleet", "fleet"), item("licenses", "/licenses", "licenses"), item("team", "/team", "team"))
 	groups := []layout.NavGroupModel{{Items: main}}
 	var admin []layout.NavItemModel
 	for _, page := range []struct {

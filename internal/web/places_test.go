@@ -89,13 +89,13 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	}
 }
 
-func TestLicences(t *testing.T) {
+func TestLicenses(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	doc := read(t, w.Get(webtest.Anna, "/licences"), http.StatusOK)
+	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
 	wantSaid(t, doc, "seats", "3 of 4 free", "1 taken")
 	wantAbsent(t, doc, "seat")
-	wantSaid(t, read(t, w.Get(webtest.Dora, "/licences"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat", "vision", "render-farm", "Ben Brandt")
 }
 
 func TestTeam(t *testing.T) {

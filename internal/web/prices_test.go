@@ -18,7 +18,7 @@ func TestAPriceIsAddedAndCounts(t *testing.T) {
 	w := webtest.Busy()
 	read(t, w.Get(webtest.Anna, "/admin/prices"), http.StatusNotFound)
 	doc := read(t, w.Get(webtest.Dora, "/admin/prices"), http.StatusOK)
-	wantSaid(t, doc, "empty", "catalogue")
+	wantSaid(t, doc, "empty", "catalog")
 
 	before := said(part(read(t, w.Get(webtest.Anna, "/start?team=vision"), http.StatusOK), "size-mig-1g.10gb"))
 	form := url.Values{"subject": {"size:mig-1g.10gb"}, "tenant": {"vision"}, "amount": {"7.77"}}

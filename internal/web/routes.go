@@ -79,11 +79,11 @@ func (w *Web) Routes() []Route {
 		{get, fleetHealthPath + "/mark", identity.MarkHardware, w.show(markPage)},
 		{post, fleetHealthPath + "/mark", identity.MarkHardware, w.hardwareMark},
 		{post, fleetHealthPath + "/unmark", identity.MarkHardware, w.hardwareUnmark},
-		{get, "/licences", identity.ReadLicences, w.show(licencesPage)},
-		{post, "/licences", identity.ChangeLicences, w.licenceEnter},
-		{post, "/licences/full", identity.ChangeLicences, w.licenceChoose},
-		{post, "/licences/import", identity.ChangeLicences, w.licenceImport},
-		{post, "/licences/:id/remove", identity.ChangeLicences, w.licenceRemove},
+		{get, "/licenses", identity.ReadLicenses, w.show(licensesPage)},
+		{post, "/licenses", identity.ChangeLicenses, w.licenseEnter},
+		{post, "/licenses/full", identity.ChangeLicenses, w.licenseChoose},
+		{post, "/licenses/import", identity.ChangeLicenses, w.licenseImport},
+		{post, "/licenses/:id/remove", identity.ChangeLicenses, w.licenseRemove},
 		{get, "/team", identity.ReadTenant, w.show(teamPage)},
 		{get, "/team/:name", identity.ReadMembers, w.show(teamMembersPage)},
 		{post, "/team/:name/members", identity.ChangeMembers, w.memberAdd},
@@ -121,13 +121,13 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/sizes", identity.ReadOffer, w.show(sizesPage)},
 		{get, "/admin/images", identity.ReadOffer, w.show(imagesPage)},
 		{get, "/admin/sizes/edit", identity.ChangeOffer, w.show(editPage)},
-		{post, "/admin/sizes/edit", identity.ChangeOffer, w.catalogueSave},
-		{post, "/admin/sizes/change", identity.ChangeOffer, w.catalogueChange},
+		{post, "/admin/sizes/edit", identity.ChangeOffer, w.catalogSave},
+		{post, "/admin/sizes/change", identity.ChangeOffer, w.catalogChange},
 		{get, "/admin/sizes/deprecate", identity.ChangeOffer, w.show(deprecatePage)},
 		{post, "/admin/sizes/deprecate", identity.ChangeOffer, w.deprecate},
-		{post, "/admin/sizes/accept", identity.ChangeOffer, w.catalogueAccept},
+		{post, "/admin/sizes/accept", identity.ChangeOffer, w.catalogAccept},
 		{get, "/admin/sizes/versions/:version", identity.ReadOffer, w.show(versionPage)},
-		{post, "/admin/sizes/versions/:version/revert", identity.ChangeOffer, w.catalogueRevert},
+		{post, "/admin/sizes/versions/:version/revert", identity.ChangeOffer, w.catalogRevert},
 		{get, "/admin/rules", identity.ReadRules, w.show(rulesPage)},
 		{post, "/admin/rules", identity.ChangeRules, w.rulesSave},
 		{get, "/admin/rules/edit", identity.ChangeRules, w.show(rulesEditPage)},
@@ -196,7 +196,7 @@ var (
 	fleetHealthPage  = page{"fleet-health", []string{"inventory", "mark", "workload"}, (*Web).fleetHealth}
 	markPage         = page{"mark", nil, (*Web).markAsk}
 	fleetUsePage     = page{"fleet-use", []string{"inventory", "workload"}, (*Web).fleetUse}
-	licencesPage     = page{"licences", []string{"workload", "licence"}, (*Web).licences}
+	licensesPage     = page{"licenses", []string{"workload", "license"}, (*Web).licenses}
 	teamPage         = page{"team", []string{"workload", "tenant"}, (*Web).team}
 	teamMembersPage  = page{"team-members", nil, (*Web).teamMembers}
 	teamImagesPage   = page{"team-images", nil, (*Web).teamImages}
@@ -211,11 +211,11 @@ var (
 	noticesPage      = page{"notices", nil, (*Web).notices}
 	deliveriesPage   = page{"deliveries", nil, (*Web).deliveries}
 	auditPage        = page{"audit", nil, (*Web).audit}
-	sizesPage        = page{"sizes", []string{"catalogue", "inventory", "workload"}, (*Web).sizesAdmin}
-	imagesPage       = page{"images", []string{"catalogue", "workload"}, (*Web).imagesAdmin}
-	editPage         = page{"sizes-edit", nil, (*Web).catalogueEdit}
+	sizesPage        = page{"sizes", []string{"catalog", "inventory", "workload"}, (*Web).sizesAdmin}
+	imagesPage       = page{"images", []string{"catalog", "workload"}, (*Web).imagesAdmin}
+	editPage         = page{"sizes-edit", nil, (*Web).catalogEdit}
 	deprecatePage    = page{"sizes-deprecate", nil, (*Web).deprecateAsk}
-	versionPage      = page{"sizes-version", nil, (*Web).catalogueVersion}
+	versionPage      = page{"sizes-version", nil, (*Web).catalogVersion}
 
 	teamVolumeGrowPage   = page{"team-volume-grow", nil, (*Web).teamVolumeGrowAsk}
 	teamVolumeDeletePage = page{"team-volume-delete", nil, (*Web).teamVolumeDeleteAsk}
@@ -231,7 +231,7 @@ func livePages() map[string]page {
 	named := map[string]page{}
 	for _, p := range []page{homePage, startPage, workloadPage, objectsPage, chartsPage, historyPage, requestsPage,
 		requestPage, approvalsPage, storagePage,
-		fleetPage, fleetUsePage, fleetHealthPage, licencesPage, teamPage, sizesPage, imagesPage, metricsHealthPage,
+		fleetPage, fleetUsePage, fleetHealthPage, licensesPage, teamPage, sizesPage, imagesPage, metricsHealthPage,
 		budgetsPage, teamBudgetPage, rulesPage, pricesPage, tenantsPage} {
 		named[p.name] = p
 	}

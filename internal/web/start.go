@@ -576,7 +576,7 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 	return m
 }
 
-// needs is what has to happen before it starts: nothing, an approval, a licence seat.
+// needs is what has to happen before it starts: nothing, an approval, a license seat.
 func needs(say words, o request.Offer) ui.StateModel {
 	switch {
 	case o.Verdict.Outcome == policy.Approve:

@@ -15,7 +15,7 @@ var groups = []string{"cpu", "slices", "virtual", "shared", "whole", "several", 
 const longList = 8
 
 // groupSizes puts lines of one kind together and a heading above each kind, where the list is long. Within a kind the
-// catalogue's order stays.
+// catalog's order stays.
 func groupSizes(say words, rows []start.SizeRowModel, sizes []catalog.Size) {
 	if len(rows) <= longList {
 		return

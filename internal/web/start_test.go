@@ -38,7 +38,7 @@ func TestThePriceList(t *testing.T) {
 		!strings.Contains(got, "Hard own memory and compute") || !strings.Contains(got, "12 of 14") {
 		t.Errorf("the slice says %q", got)
 	}
-	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "licence seat 3 of 4 free" {
+	if got := said(in(doc.Find(`tr[data-size="vgpu-12q"]`), "needs")); got != "license seat 3 of 4 free" {
 		t.Errorf("a vGPU takes a seat, got %q", got)
 	}
 	if got, _ := doc.Find("input[name=size]:checked, input[name=size][checked]").Attr("value"); got != "h100" {

@@ -129,7 +129,7 @@ func (w *Web) usageRow(k call, c usageChoice, g usage.Sum, total usage.Sum) usag
 			row.Name = ui.StackModel{Title: say.S("usage.storage"), Icon: "storage"}
 		}
 		if pool := first.Seats.Pool; pool != "" {
-			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licences"
+			row.Name.Title, row.Name.Icon = w.seats(say, pool), "licenses"
 		}
 	default:
 		row.Name = ui.StackModel{Title: first.Name, Href: workloadPath(workload.ID(first.Workload)),
@@ -163,7 +163,7 @@ func leading(lines []usage.Line) usage.Line {
 	return lines[0]
 }
 
-// seats are those of a licence pool, in words.
+// seats are those of a license pool, in words.
 func (w *Web) seats(say words, pool string) string {
 	return say.S("usage.seats", "Pool", w.poolTitle(pool))
 }

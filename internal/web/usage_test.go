@@ -177,7 +177,7 @@ func TestUsageTellsIdleMoney(t *testing.T) {
 	}
 }
 
-// TestUsageOfSeats: a licence seat that has a price is a charge of its own, beside the GPU that it went with.
+// TestUsageOfSeats: a license seat that has a price is a charge of its own, beside the GPU that it went with.
 func TestUsageOfSeats(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
@@ -200,10 +200,10 @@ func TestUsageOfSeats(t *testing.T) {
 		t.Errorf("want the workload by its name, its GPU and its seat, got %q", row)
 	}
 	if got := said(read(t, w.Get(webtest.Ben, "/usage?by=size"),
-		http.StatusOK).Find("[data-test=usage-row]:contains('Licence seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
+		http.StatusOK).Find("[data-test=usage-row]:contains('License seats NVIDIA vWS')")); !strings.Contains(got, "€1.00") {
 		t.Errorf("want the seats by themselves, got %q", got)
 	}
-	if file := w.Get(webtest.Ben, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "Licence seats") {
+	if file := w.Get(webtest.Ben, "/usage/export?format=focus").Body.String(); !strings.Contains(file, "License seats") {
 		t.Errorf("want the seats among the charges, got %s", file)
 	}
 }
@@ -219,7 +219,7 @@ func TestPriceBeforeStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := said(part(read(t, w.Get(webtest.Ben, "/start?size=vgpu-12q&lease=2h&storage=50"), http.StatusOK), "total"))
-	for _, want := range []string{"Licence seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
+	for _, want := range []string{"License seats: €4.00", "Storage: €0.10", "GPU and machine: €"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in the price before the start, got %q", want, got)
 		}

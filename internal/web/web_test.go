@@ -72,7 +72,7 @@ func wantRedirect(t *testing.T, answer *httptest.ResponseRecorder) string {
 }
 
 var bareID = regexp.MustCompile(
-	`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licences|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
+	`\b(?:web|home|start|workload|requests?|storage|volume|fleet|licenses|usage|team|account|audit|sizes|offer|capacity|state|role|policy|ui|layout)\.[a-z][a-z_.-]+\b`)
 
 // Every scene in each language: no message without words, no Go formatting slip, one h1, and the language said.
 func TestEveryPageInEveryLanguage(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAnotherTeamSeesNothing(t *testing.T) {
 	names := []string{"train-resnet", "llm-chat", "sweep-lr", "render-farm", "Anna", "Ben Brandt", "r-anna1",
 		"datasets-kept", "gpu-vision"}
 	for _, path := range []string{"/", "/?scope=team", "/?scope=all", "/requests?scope=all", "/storage?scope=team",
-		"/fleet", "/licences", "/team", "/account", "/start"} {
+		"/fleet", "/licenses", "/team", "/account", "/start"} {
 		text := w.Get(webtest.Olaf, path).Body.String()
 		for _, name := range names {
 			if strings.Contains(text, name) {

@@ -153,7 +153,7 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 	return m
 }
 
-// waitingNotice says that a stopped workload stands in the line for a licence seat. A line that cannot be read is no
+// waitingNotice says that a stopped workload stands in the line for a license seat. A line that cannot be read is no
 // reason to show nothing of the workload.
 func (w *Web) waitingNotice(k call, item workload.Workload) *ui.NoticeModel {
 	id, place, err := w.Requests.ResumeOf(k.ctx, item)
@@ -304,7 +304,7 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 	return m
 }
 
-// seatPrice is what the licence seats of a workload cost beside its size; "" where they cost nothing.
+// seatPrice is what the license seats of a workload cost beside its size; "" where they cost nothing.
 func (w *Web) seatPrice(say words, item workload.Workload) string {
 	hour := usage.Span{From: say.now, Until: say.now.Add(time.Hour)}
 	seats := w.Prices.List().Ahead(item.Tenant, 0, item.Seats(), hour, item.Size.PricePerHour.Currency).Seats

@@ -75,7 +75,7 @@ func TestNothingThatPeopleWriteBecomesMarkup(t *testing.T) {
 	paths := []string{"/", "/?scope=team", "/?scope=all", "/start", "/start?size=" + url.QueryEscape(evil) + "&lease=" +
 		url.QueryEscape(evil) + "&reason=" + url.QueryEscape(evil), "/requests", "/requests?scope=all",
 		"/requests/r-anna1", "/requests/r-anna0", "/approvals", "/approvals/r-olaf1", "/storage", "/storage?scope=team",
-		"/fleet", "/licences", "/team", "/account", "/audit", "/audit?person=" + url.QueryEscape(evil)}
+		"/fleet", "/licenses", "/team", "/account", "/audit", "/audit?person=" + url.QueryEscape(evil)}
 	for _, id := range []string{"train-resnet", "llm-chat", "sweep-lr", "vlm-test", "old-notes"} {
 		paths = append(paths, "/workloads/w-"+id, "/workloads/w-"+id+"/history", "/workloads/w-"+id+"/extend",
 			"/workloads/w-"+id+"/delete")

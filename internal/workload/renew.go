@@ -71,7 +71,7 @@ func (s *Service) ExtendDue(ctx context.Context) error {
 	return nil
 }
 
-// now is a size as the catalogue has it now; what is not offered any more does not go on by itself.
+// now is a size as the catalog has it now; what is not offered any more does not go on by itself.
 func (s *Service) now(size catalog.Size) catalog.Size {
 	current, ok := s.Sizes(size.Name)
 	if !ok {

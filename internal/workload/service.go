@@ -73,21 +73,21 @@ type Service struct {
 	Store   Store
 	Limits  Limits
 	Budgets *budget.Service        // nil: no team has one
-	Prices  func() usage.PriceList // of licence seats; nil: they cost nothing
+	Prices  func() usage.PriceList // of license seats; nil: they cost nothing
 	Now     func() time.Time
 	Keep    Keeping
 	Grace   time.Duration // in which a volume of a team that was deleted can be taken back; 0: none
-	// Sizes gives a size as the catalogue has it now; nil: no lease becomes longer by itself.
+	// Sizes gives a size as the catalog has it now; nil: no lease becomes longer by itself.
 	Sizes func(name string) (catalog.Size, bool)
-	// Avoid lists the nodes of a cluster that lack a licence, for vGPUs that start again; nil: none.
+	// Avoid lists the nodes of a cluster that lack a license, for vGPUs that start again; nil: none.
 	Avoid func(cluster string) []string
-	// Line is where a resume waits that finds a full licence pool with a line; nil: it is refused.
+	// Line is where a resume waits that finds a full license pool with a line; nil: it is refused.
 	Line Line
 	// Sharing is what volumes of teams are decided by.
 	Sharing func() Sharing
 }
 
-// Line holds those who wait for licence seats.
+// Line holds those who wait for license seats.
 type Line interface {
 	// Ahead counts who waits for seats of a pool, besides a workload's own resume.
 	Ahead(ctx context.Context, tx Tx, pool string, but ID) (int, error)
@@ -201,7 +201,7 @@ func (s *Service) Share(ctx context.Context, a identity.Actor, id ID, shared boo
 }
 
 // Start resumes a stopped workload within its lease, if quota and seats still allow it. Where it gets a place in the
-// line of a full licence pool, it comes back as it was: stopped.
+// line of a full license pool, it comes back as it was: stopped.
 func (s *Service) Start(ctx context.Context, a identity.Actor, id ID) (Workload, error) {
 	var out Workload
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
@@ -266,7 +266,7 @@ func short(ask budget.Ask, w Workload) error {
 // ResumePath is where an approver is asked to agree to a resume, as fault.Error's See.
 func (w Workload) ResumePath() string { return "workloads/" + string(w.ID) + "/resume" }
 
-// room checks quota and seats for a workload that holds nothing now. It gives the licence pool in whose line it has to
+// room checks quota and seats for a workload that holds nothing now. It gives the license pool in whose line it has to
 // wait; nil where it can go on.
 func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Pool, err error) {
 	if s.Limits.TenantDisabled(w.Tenant) {
@@ -281,14 +281,14 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
 			used += h.Count
 		}
-		taken[h.LicencePool] += h.Seats
+		taken[h.LicensePool] += h.Seats
 	}
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
 		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit",
 			limit))
 	}
-	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicencePool)
-	if !ok || w.Size.LicencePool == "" {
+	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicensePool)
+	if !ok || w.Size.LicensePool == "" {
 		return nil, nil
 	}
 	ahead := 0
@@ -297,7 +297,7 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 			return nil, err
 		}
 	}
-	turn := seats.Turn(max(1, w.LicenceSeats), ahead)
+	turn := seats.Turn(max(1, w.LicenseSeats), ahead)
 	switch {
 	case turn == license.Now:
 		return nil, nil

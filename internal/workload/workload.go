@@ -80,11 +80,11 @@ type Workload struct {
 	UpdatedAt  time.Time
 	Version    int64 // optimistic lock
 
-	// of Size.LicencePool, as the product's rule counted when it was granted; 0 where the size takes none
-	LicenceSeats int
+	// of Size.LicensePool, as the product's rule counted when it was granted; 0 where the size takes none
+	LicenseSeats int
 	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount  // volumes of the team
-	AvoidNodes   []string // nodes that lacked a licence when it was last told to run; the pod goes elsewhere where it can
+	AvoidNodes   []string // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
 }
 
 // Thing is what rights are asked about.
@@ -92,15 +92,15 @@ func (w Workload) Thing() identity.Thing {
 	return identity.Thing{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
 }
 
-// Holds reports whether the workload counts against quota and licence seats: from the decision until its pod is gone.
+// Holds reports whether the workload counts against quota and license seats: from the decision until its pod is gone.
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
 
-// Seats are the licence seats that the workload holds while it has a place; zero for none.
+// Seats are the license seats that the workload holds while it has a place; zero for none.
 func (w Workload) Seats() usage.Seats {
-	if w.Size.LicencePool == "" {
+	if w.Size.LicensePool == "" {
 		return usage.Seats{}
 	}
-	return usage.Seats{Pool: w.Size.LicencePool, Count: int64(max(1, w.LicenceSeats))}
+	return usage.Seats{Pool: w.Size.LicensePool, Count: int64(max(1, w.LicenseSeats))}
 }
 
 // Unsettled reports whether the cluster is still on its way to the wish.
@@ -174,9 +174,9 @@ type Kernel struct {
 type Holding struct {
 	Tenant      string
 	Size        string
-	LicencePool string
+	LicensePool string
 	Count       int
-	Seats       int // of LicencePool, all of them together
+	Seats       int // of LicensePool, all of them together
 }
 
 // Volume is storage that outlives workloads.
@@ -206,7 +206,7 @@ type Volume struct {
 // Thing is what rights are asked about.
 func (v Volume) Thing() identity.Thing { return identity.Thing{Tenant: v.Tenant, Owner: v.Owner} }
 
-// Cost is what a workload has cost: its meter up to now, with the licence seats that it held, as statements have it.
+// Cost is what a workload has cost: its meter up to now, with the license seats that it held, as statements have it.
 // Storage is its owner's, not the workload's.
 func Cost(intervals []usage.Interval, prices usage.PriceList, now time.Time) usage.Money {
 	total := usage.Cost(intervals, now)

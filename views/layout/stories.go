@@ -33,7 +33,7 @@ func Sample(s story.Setting, title string) PageModel {
 			{Title: "Administration", Items: []NavItemModel{
 				{Label: "Sizes", Href: "#", Icon: "sizes"}, {Label: "Images", Href: "#", Icon: "image"},
 				{Label: "Rules", Href: "#", Icon: "rules"},
-				{Label: "Tenants", Href: "#", Icon: "tenants"}, {Label: "Licences", Href: "#", Icon: "licences"},
+				{Label: "Tenants", Href: "#", Icon: "tenants"}, {Label: "Licenses", Href: "#", Icon: "licenses"},
 				{Label: "Plan", Href: "#", Icon: "plan"},
 				{Label: "Metrics health", Href: "#", Icon: "pulse"}, {Label: "Audit", Href: "#", Icon: "audit"},
 				{Label: "System", Href: "#", Icon: "gear"},

@@ -495,7 +495,7 @@ type InboxModel struct {
 	Detail *DetailModel
 }
 
-// SeatLineModel is what is approved and waits for a licence seat: nobody need say anything, but can still say no.
+// SeatLineModel is what is approved and waits for a license seat: nobody need say anything, but can still say no.
 type SeatLineModel struct {
 	Rows []InboxRowModel
 	More string

@@ -113,7 +113,7 @@ func Page(m PageModel) templ.Component {
 	})
 }
 
-// FindingsModel is where catalogue and nodes do not agree; it is a region.
+// FindingsModel is where catalog and nodes do not agree; it is a region.
 type FindingsModel struct{ Items []FindingModel }
 
 // FindingModel is one of them.

@@ -136,26 +136,26 @@ groups:
             The sign-in provider does not answer.
           description: >-
             Who is signed in goes on working for a while; nobody else gets in.
-      - alert: GPUPortalLicencePoolNearlyTaken
+      - alert: GPUPortalLicensePoolNearlyTaken
         expr: >-
-          max by (pool) (gpu_portal_licence_seats_taken{ {{- $of -}} })
-          / (max by (pool) (gpu_portal_licence_seats{ {{- $of -}} }) > 0) >= {{ $v.licencePoolRatio }}
+          max by (pool) (gpu_portal_license_seats_taken{ {{- $of -}} })
+          / (max by (pool) (gpu_portal_license_seats{ {{- $of -}} }) > 0) >= {{ $v.licensePoolRatio }}
         for: 15m
         labels: {severity: warning}
         annotations:
           summary: >-
             {{ "{{ $value | humanizePercentage }}" }} of the seats of {{ "{{ $labels.pool }}" }} are taken.
           description: >-
-            When it is full, starts are refused or wait in line. Licences in the portal says who holds them and when entitlements end.
-      - alert: GPUPortalLicenceLost
-        expr: max by (cluster) (gpu_portal_licence_lost_nodes{ {{- $of -}} }) > 0
+            When it is full, starts are refused or wait in line. Licenses in the portal says who holds them and when entitlements end.
+      - alert: GPUPortalLicenseLost
+        expr: max by (cluster) (gpu_portal_license_lost_nodes{ {{- $of -}} }) > 0
         for: 5m
         labels: {severity: critical}
         annotations:
           summary: >-
-            {{ "{{ $value }}" }} nodes of {{ "{{ $labels.cluster }}" }} have lost the licence of their vGPU.
+            {{ "{{ $value }}" }} nodes of {{ "{{ $labels.cluster }}" }} have lost the license of their vGPU.
           description: >-
-            The vGPUs there slow down, and new starts avoid them. Fleet in the portal says which; look at the licence server and the client configuration token.
+            The vGPUs there slow down, and new starts avoid them. Fleet in the portal says which; look at the license server and the client configuration token.
   {{- if .Values.agent.enabled }}
   - name: gpu-portal-agent
     rules:
@@ -167,7 +167,7 @@ groups:
           summary: >-
             No node agent answers.
           description: >-
-            How cards are cut and whether vGPUs have their licence is unknown. Look at the DaemonSet, its nodes' labels and the token.
+            How cards are cut and whether vGPUs have their license is unknown. Look at the DaemonSet, its nodes' labels and the token.
       - alert: GPUPortalAgentNoDriver
         expr: min by (namespace, pod, node) (gpu_portal_agent_driver_ready{ {{- $agents -}} }) == 0
         for: 15m

@@ -1,4 +1,4 @@
-// Package nls asks an NVIDIA licence service how many seats there are and how many are leased, with the calls that are
+// Package nls asks an NVIDIA license service how many seats there are and how many are leased, with the calls that are
 // public: CLS in the cloud, and DLS where it answers under the same paths. It reads and changes nothing.
 //
 // Public are GET /v1/org/{org}/virtual-groups, with page-number and page-size, and the key in X-API-KEY
@@ -25,7 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// Config is one licence server.
+// Config is one license server.
 type Config struct {
 	Name string `json:"name"` // what pools call it
 	// "https://api.licensing.nvidia.com", or the DLS with the path before /v1
@@ -59,7 +59,7 @@ const (
 	mostSeats = license.MostSeats
 )
 
-// Server is one licence server. Make it with New.
+// Server is one license server. Make it with New.
 type Server struct {
 	config Config
 	client *http.Client
@@ -131,7 +131,7 @@ func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
 					for _, f := range k.Features {
 						feature, err := f.read(g.Name)
 						if err != nil {
-							return license.Answer{}, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: err}
+							return license.Answer{}, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: err}
 						}
 						answer.Features = append(answer.Features, feature)
 					}
@@ -142,7 +142,7 @@ func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
 			return answer, nil
 		}
 	}
-	return license.Answer{}, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("more than %d pages",
+	return license.Answer{}, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("more than %d pages",
 		mostPages)}
 }
 
@@ -198,7 +198,7 @@ func (s *Server) page(ctx context.Context, number int) (groups, error) {
 	if s.config.APIKeyFile != "" {
 		key, err := os.ReadFile(s.config.APIKeyFile)
 		if err != nil {
-			return got, &license.Failure{Why: i18n.T("licences.why_key"), Cause: err}
+			return got, &license.Failure{Why: i18n.T("licenses.why_key"), Cause: err}
 		}
 		r.Header.Set("X-API-KEY", strings.TrimSpace(string(key)))
 	}
@@ -209,9 +209,9 @@ func (s *Server) page(ctx context.Context, number int) (groups, error) {
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
-		return got, &license.Failure{Why: i18n.T("licences.why_key"), Cause: errors.New(res.Status)}
+		return got, &license.Failure{Why: i18n.T("licenses.why_key"), Cause: errors.New(res.Status)}
 	case res.StatusCode != http.StatusOK:
-		return got, &license.Failure{Why: i18n.T("licences.why_status", "Status", res.StatusCode),
+		return got, &license.Failure{Why: i18n.T("licenses.why_status", "Status", res.StatusCode),
 			Cause: errors.New(res.Status)}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, mostBytes+1))
@@ -219,10 +219,10 @@ func (s *Server) page(ctx context.Context, number int) (groups, error) {
 		return got, failure(err)
 	}
 	if len(body) > mostBytes {
-		return got, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("more than %d bytes", mostBytes)}
+		return got, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("more than %d bytes", mostBytes)}
 	}
 	if err := json.Unmarshal(body, &got); err != nil || got.VirtualGroups == nil {
-		return got, &license.Failure{Why: i18n.T("licences.why_nonsense"), Cause: fmt.Errorf("no virtual groups: %w",
+		return got, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("no virtual groups: %w",
 			errors.Join(err, errors.New("want JSON")))}
 	}
 	return got, nil
@@ -236,9 +236,9 @@ func failure(err error) error {
 	var verify *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verify):
-		return &license.Failure{Why: i18n.T("licences.why_certificate"), Cause: err}
+		return &license.Failure{Why: i18n.T("licenses.why_certificate"), Cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &license.Failure{Why: i18n.T("licences.why_slow"), Cause: err}
+		return &license.Failure{Why: i18n.T("licenses.why_slow"), Cause: err}
 	}
-	return &license.Failure{Why: i18n.T("licences.why_away"), Cause: err}
+	return &license.Failure{Why: i18n.T("licenses.why_away"), Cause: err}
 }

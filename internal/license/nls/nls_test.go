@@ -91,31 +91,31 @@ func TestEachFailureIsCalledWhatItIs(t *testing.T) {
 		change  func(*Config)
 		want    string
 	}{
-		"a key that does not hold": {always(401, "secret"), nil, "licences.why_key"},
-		"a key for something else": {always(403, ""), nil, "licences.why_key"},
+		"a key that does not hold": {always(401, "secret"), nil, "licenses.why_key"},
+		"a key for something else": {always(403, ""), nil, "licenses.why_key"},
 		"no key file": {always(200, page(0, 1)), func(c *Config) { c.APIKeyFile += "-gone" },
-			"licences.why_key"},
-		"an error of its own": {always(500, "oops"), nil, "licences.why_status"},
-		"too many calls":      {always(429, ""), nil, "licences.why_status"},
+			"licenses.why_key"},
+		"an error of its own": {always(500, "oops"), nil, "licenses.why_status"},
+		"too many calls":      {always(429, ""), nil, "licenses.why_status"},
 		"it leads elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
-		}, nil, "licences.why_status"},
-		"a sign-in page":              {always(200, "<html>"), nil, "licences.why_nonsense"},
-		"an answer to something else": {always(200, `{"items":[]}`), nil, "licences.why_nonsense"},
-		"a negative number":           {always(200, page(0, 1, told("A", -1, 0))), nil, "licences.why_nonsense"},
-		"no number":                   {always(200, page(0, 1, `{"featureName":"A"}`)), nil, "licences.why_nonsense"},
+		}, nil, "licenses.why_status"},
+		"a sign-in page":              {always(200, "<html>"), nil, "licenses.why_nonsense"},
+		"an answer to something else": {always(200, `{"items":[]}`), nil, "licenses.why_nonsense"},
+		"a negative number":           {always(200, page(0, 1, told("A", -1, 0))), nil, "licenses.why_nonsense"},
+		"no number":                   {always(200, page(0, 1, `{"featureName":"A"}`)), nil, "licenses.why_nonsense"},
 		"a date that is none": {always(200, page(0, 1, strings.Replace(told("A", 1, 0), "2026-12-31", "soon", 1))),
-			nil, "licences.why_nonsense"},
-		"pages without end": {always(200, page(0, 1000000)), nil, "licences.why_nonsense"},
-		"too long":          {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licences.why_nonsense"},
-		"nobody at home":    {always(200, ""), func(c *Config) { c.URL = "http://127.0.0.1:1" }, "licences.why_away"},
+			nil, "licenses.why_nonsense"},
+		"pages without end": {always(200, page(0, 1000000)), nil, "licenses.why_nonsense"},
+		"too long":          {always(200, strings.Repeat(" ", mostBytes+1)), nil, "licenses.why_nonsense"},
+		"nobody at home":    {always(200, ""), func(c *Config) { c.URL = "http://127.0.0.1:1" }, "licenses.why_away"},
 		"a page fails after the first": {func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Query().Get("page-number") != "0" {
 				w.WriteHeader(http.StatusBadGateway)
 				return
 			}
 			_, _ = w.Write([]byte(page(0, 2, told("A", 1, 0))))
-		}, nil, "licences.why_status"},
+		}, nil, "licenses.why_status"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			answer, err := ask(t, c.handler, c.change)
@@ -139,7 +139,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stranger.Ask(t.Context()); license.WhyOf(err).ID != "licences.why_certificate" {
+	if _, err := stranger.Ask(t.Context()); license.WhyOf(err).ID != "licenses.why_certificate" {
 		t.Errorf("want the certificate named, got %v", err)
 	}
 	c.CAFile = write(t, "ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
@@ -166,7 +166,7 @@ func TestASlowServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.Ask(ctx); license.WhyOf(err).ID != "licences.why_slow" || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Ask(ctx); license.WhyOf(err).ID != "licenses.why_slow" || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("want slow, got %v", err)
 	}
 }

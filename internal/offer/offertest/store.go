@@ -1,4 +1,4 @@
-// Package offertest keeps a catalogue's revisions in memory, for tests and stories.
+// Package offertest keeps a catalog's revisions in memory, for tests and stories.
 package offertest
 
 import (
@@ -24,10 +24,10 @@ type Store struct {
 
 var _ offer.Store = (*Store)(nil)
 
-func none() error { return fault.New(fault.NotFound, i18n.T("store.no_catalogue")) }
+func none() error { return fault.New(fault.NotFound, i18n.T("store.no_catalog")) }
 
-// LatestCatalogue gives the last one.
-func (s *Store) LatestCatalogue(context.Context) (offer.Revision, error) {
+// LatestCatalog gives the last one.
+func (s *Store) LatestCatalog(context.Context) (offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.Revisions) == 0 {
@@ -36,8 +36,8 @@ func (s *Store) LatestCatalogue(context.Context) (offer.Revision, error) {
 	return s.Revisions[len(s.Revisions)-1], nil
 }
 
-// Catalogue gives one by version.
-func (s *Store) Catalogue(_ context.Context, version int64) (offer.Revision, error) {
+// Catalog gives one by version.
+func (s *Store) Catalog(_ context.Context, version int64) (offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.Revisions, func(r offer.Revision) bool { return r.Version == version })
@@ -47,8 +47,8 @@ func (s *Store) Catalogue(_ context.Context, version int64) (offer.Revision, err
 	return s.Revisions[i], nil
 }
 
-// Catalogues lists, newest first.
-func (s *Store) Catalogues(_ context.Context, before int64, limit int) ([]offer.Revision, error) {
+// Catalogs lists, newest first.
+func (s *Store) Catalogs(_ context.Context, before int64, limit int) ([]offer.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []offer.Revision
@@ -61,8 +61,8 @@ func (s *Store) Catalogues(_ context.Context, before int64, limit int) ([]offer.
 	return list, nil
 }
 
-// SaveCatalogue appends one that follows the last.
-func (s *Store) SaveCatalogue(_ context.Context, r offer.Revision, events ...audit.Event) error {
+// SaveCatalog appends one that follows the last.
+func (s *Store) SaveCatalog(_ context.Context, r offer.Revision, events ...audit.Event) error {
 	if s.Before != nil {
 		s.Before()
 	}
@@ -79,8 +79,8 @@ func (s *Store) SaveCatalogue(_ context.Context, r offer.Revision, events ...aud
 	return nil
 }
 
-// UseOfCatalogue gives Uses.
-func (s *Store) UseOfCatalogue(context.Context) ([]offer.Use, error) {
+// UseOfCatalog gives Uses.
+func (s *Store) UseOfCatalog(context.Context) ([]offer.Use, error) {
 	if s.Uses == nil {
 		return nil, nil
 	}

@@ -192,7 +192,7 @@ var budgetCases = cases{
 		noon := func() time.Time { return later(0) }
 		service.Now, service.Budgets = noon, Budgets(s, noon)
 		site := service.Site()
-		site.Catalog.Sizes[0].LicencePool = "vws"
+		site.Catalog.Sizes[0].LicensePool = "vws"
 		site.Pools = []license.Pool{{Name: "vws", Title: "vWS", Seats: people}}
 		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 2000 * 1000,
 			From: later(-60), At: later(-60)}}

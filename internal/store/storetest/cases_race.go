@@ -28,7 +28,7 @@ import (
 func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
 	rules, _ := policy.Compile(policy.Defaults())
 	size, image := Size("mig-10gb"), Workload("w").Image
-	size.LicencePool, size.Hidden, image.Hidden = "", false, false
+	size.LicensePool, size.Hidden, image.Hidden = "", false, false
 	site := request.Site{
 		Catalog:   catalog.Catalog{Sizes: []catalog.Size{size}, Images: []catalog.Image{image}},
 		Directory: tenant.Directory{Tenants: []tenant.Tenant{{Name: "vision", Quota: map[string]int{size.Name: quota}}}},

@@ -138,22 +138,22 @@ var workloadCases = cases{
 	"what is wanted or still stopping holds its size and seat": func(t *testing.T, s *store.Store) {
 		onNode, waiting := named("w-1", "a", workload.Running), named("w-2", "b", workload.Queued)
 		waiting.Observed = workload.Observation{}
-		waiting.Size.LicencePool = ""
+		waiting.Size.LicensePool = ""
 		deleting := named("w-5", "e", workload.Stopping)
 		deleting.Desired = workload.WantDeleted
 		others, unseated := named("w-7", "g", workload.Running), named("w-8", "h", workload.Running)
-		others.Tenant, unseated.Tenant, unseated.Size.LicencePool = "speech", "speech", ""
+		others.Tenant, unseated.Tenant, unseated.Size.LicensePool = "speech", "speech", ""
 		saveWorkload(t, s, onNode, waiting, named("w-3", "c", workload.Stopping), named("w-4", "d", workload.Stopped),
 			deleting, named("w-6", "f", workload.Ended), others, unseated)
 		byPool := func(a, b workload.Holding) int {
-			return cmp.Or(strings.Compare(a.LicencePool, b.LicencePool), strings.Compare(b.Tenant, a.Tenant))
+			return cmp.Or(strings.Compare(a.LicensePool, b.LicensePool), strings.Compare(b.Tenant, a.Tenant))
 		}
 		for tenant, want := range map[string][]workload.Holding{
 			"vision": {{Tenant: "vision", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "vision", Size: "mig-10gb",
-				LicencePool: "rtx", Count: 3, Seats: 6}, {LicencePool: "rtx", Count: 1, Seats: 2}},
+				LicensePool: "rtx", Count: 3, Seats: 6}, {LicensePool: "rtx", Count: 1, Seats: 2}},
 			"speech": {{Tenant: "speech", Size: "mig-10gb", Count: 1, Seats: 2}, {Tenant: "speech", Size: "mig-10gb",
-				LicencePool: "rtx", Count: 1, Seats: 2}, {LicencePool: "rtx", Count: 3, Seats: 6}},
-			"": {{LicencePool: "rtx", Count: 4, Seats: 8}},
+				LicensePool: "rtx", Count: 1, Seats: 2}, {LicensePool: "rtx", Count: 3, Seats: 6}},
+			"": {{LicensePool: "rtx", Count: 4, Seats: 8}},
 		} {
 			holdings := got(s.Holdings(context.Background(), tenant))(t)
 			slices.SortFunc(holdings, byPool)
@@ -172,9 +172,9 @@ var workloadCases = cases{
 				}
 			}
 		}
-		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicencePool: "rtx", Count: want, Seats: 2 * want}},
+		equal(t, []workload.Holding{{Tenant: "vision", Size: "mig-10gb", LicensePool: "rtx", Count: want, Seats: 2 * want}},
 			got(s.Holdings(context.Background(), "vision"))(t))
-		equal(t, []workload.Holding{{LicencePool: "rtx", Count: want, Seats: 2 * want}},
+		equal(t, []workload.Holding{{LicensePool: "rtx", Count: want, Seats: 2 * want}},
 			got(s.Holdings(context.Background(), "speech"))(t))
 	},
 	"who waits for a place is counted by cluster and size": func(t *testing.T, s *store.Store) {

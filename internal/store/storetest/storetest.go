@@ -28,8 +28,8 @@ type cases map[string]func(t *testing.T, s *store.Store)
 // Run asks everything of a store. open gives a migrated, empty one that is closed when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
-		identityCases, otherCases, raceCases, textCases, catalogueCases, rulesCases, usageCases, priceCases, demandCases,
-		budgetCases, licenceCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
+		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, priceCases, demandCases,
+		budgetCases, licenseCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
 		backlogCases, startCases, idleCases, adviceCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
@@ -71,7 +71,7 @@ func Workload(id string) workload.Workload {
 			Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
 				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}}},
-		LicenceSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
+		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}
 }
@@ -87,7 +87,7 @@ func Size(name string) catalog.Size {
 		Placement: catalog.Placement{NodeSelector: map[string]string{"a": "b"},
 			Tolerations:  []catalog.Toleration{{Key: "gpu", Operator: "Equal", Value: "yes", Effect: "NoSchedule"}},
 			RuntimeClass: "nvidia", SchedulerName: "kai", PriorityClass: "low", PodAnnotations: map[string]string{"c": "d"}},
-		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicencePool: "rtx",
+		PricePerHour: usage.Money{Minor: 75, Currency: "EUR"}, LicensePool: "rtx",
 		DefaultLease: catalog.Duration(8 * time.Hour), MaxLease: catalog.Duration(72 * time.Hour),
 		Tenants: []string{"vision"}, Order: 1, AutoExtend: true, Preemptible: true, Hidden: true,
 		Deprecated: &catalog.Deprecation{Message: "m", Successor: "s"},

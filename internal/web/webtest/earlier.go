@@ -52,7 +52,7 @@ func (p *Earlier) Holders(context.Context) ([]forecast.Held, error) {
 	for _, w := range p.Works {
 		if w.Holds() && w.State != workload.Ended {
 			list = append(list, forecast.Held{Workload: w.ID, Tenant: w.Tenant, Cluster: w.Cluster, Size: w.Size,
-				Pool: w.Size.LicencePool, Seats: w.LicenceSeats,
+				Pool: w.Size.LicensePool, Seats: w.LicenseSeats,
 				Until: w.Lease.Until, Queued: w.State == workload.Queued, Told: w.CreatedAt})
 		}
 	}

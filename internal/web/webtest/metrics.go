@@ -24,7 +24,7 @@ func Troubled() *World {
 			{Name: "memory", Title: i18n.T("gpumetrics.view.memory"), State: gpumetrics.Whole},
 			{Name: "card", Title: i18n.T("gpumetrics.view.card"), State: gpumetrics.Nothing,
 				Missing: []string{"power", "temperature"}},
-			{Name: "licences", Title: i18n.T("gpumetrics.view.licences"), State: gpumetrics.Idle},
+			{Name: "licenses", Title: i18n.T("gpumetrics.view.licenses"), State: gpumetrics.Idle},
 		},
 		Findings: []gpumetrics.Finding{
 			{ID: "odd", Severity: gpumetrics.Warning, What: i18n.T("gpumetrics.finding.odd", "Number", 2),

@@ -228,7 +228,7 @@ func kept(v workload.Volume) usage.Kept {
 		From: Now.Add(-7 * 24 * time.Hour)}
 }
 
-// Seated are the licence seats of what has a meter.
+// Seated are the license seats of what has a meter.
 func (s *Store) Seated(_ context.Context, f usage.Filter, since time.Time) (list []usage.Seated, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +289,7 @@ func (s *Store) Queued(context.Context) ([]request.Line, error) {
 	return list, nil
 }
 
-// SeatLine is who waits for licence seats.
+// SeatLine is who waits for license seats.
 func (s *Store) SeatLine(context.Context) ([]request.Waiting, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -316,8 +316,8 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 	var list []workload.Holding
 	for _, w := range s.Works {
 		if w.Holds() {
-			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicencePool: w.Size.LicencePool, Count: 1,
-				Seats: max(1, w.LicenceSeats)})
+			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicensePool: w.Size.LicensePool, Count: 1,
+				Seats: max(1, w.LicenseSeats)})
 		}
 	}
 	return list, nil

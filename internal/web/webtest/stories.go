@@ -253,7 +253,7 @@ func Scenes() []Scene {
 	}
 	unreadable := func() *World { // after an upgrade
 		w := edited()
-		w.Catalogues.Revisions = append(w.Catalogues.Revisions,
+		w.Catalogs.Revisions = append(w.Catalogs.Revisions,
 			offer.Revision{Version: 4, Text: "sizes:\n- name: cpu\n  colour: red\n", Name: "Dora Dahl",
 				At: Now.Add(-time.Minute)})
 		if err := w.Offer.Refresh(context.Background()); err != nil {
@@ -405,17 +405,17 @@ func Scenes() []Scene {
 		{"reconciliation", "three weeks", Dora, counted, "/usage/reconciliation", nil},
 		{"reconciliation", "three weeks of one model", Eli, counted,
 			"/usage/reconciliation?cluster=west&model=NVIDIA-H100-80GB-HBM3", nil},
-		{"prices", "what the catalogue says counts", Dora, Busy, "/admin/prices", nil},
+		{"prices", "what the catalog says counts", Dora, Busy, "/admin/prices", nil},
 		{"prices", "in force, to come and over", Dora, priced, "/admin/prices", nil},
 		{"prices", "an auditor's look", Eli, priced, "/admin/prices", nil},
 		{"prices", "with problems", Dora, priced, "/admin/prices", url.Values{"subject": {"cpu:"}, "amount": {"much"},
 			"from": {"2020-01-01"}}},
-		{"licences", "a developer's look", Anna, Busy, "/licences", nil},
-		{"licences", "an administrator's look", Dora, Busy, "/licences", nil},
-		{"licences", "paused", Dora, Busy, "/licences?pause=1", nil},
-		{"licences", "import, to be kept", Dora, Busy, "/licences/import",
+		{"licenses", "a developer's look", Anna, Busy, "/licenses", nil},
+		{"licenses", "an administrator's look", Dora, Busy, "/licenses", nil},
+		{"licenses", "paused", Dora, Busy, "/licenses?pause=1", nil},
+		{"licenses", "import, to be kept", Dora, Busy, "/licenses/import",
 			url.Values{"csv": {"feature;quantity;until;reference;colour\nnvidia-vws;7;2027-11-30;PO-2026-0117;red\n"}}},
-		{"licences", "import, refused", Dora, Busy, "/licences/import",
+		{"licenses", "import, refused", Dora, Busy, "/licenses/import",
 			url.Values{
 				"csv": {
 					"feature,quantity,until,reference\nnvidia-vws,7,2027-11-30,PO-2026-0117\nnvidia-vws,-4,,PO-2026-0118\nunknown " +

@@ -83,12 +83,12 @@ type World struct {
 	Days            []advice.Day // what is known of the use of GPUs
 	Idle            *Idle
 	IdleService     *idle.Service
-	Catalogues      *offertest.Store
+	Catalogs        *offertest.Store
 	Hub             *live.Hub
 	Marks           *health.Service
 	Marked          []health.Mark
-	Licences        *Licences
-	LicenceService  *license.Service
+	Licenses        *Licenses
+	LicenseService  *license.Service
 	PriceList       *Prices
 	Unmet           *Misses
 	Earlier         *Earlier
@@ -170,8 +170,8 @@ func Empty() *World {
 	if wrong != nil {
 		panic(wrong)
 	}
-	w.Catalogues = &offertest.Store{Uses: w.uses}
-	w.Offer = offer.New(offer.Options{Store: w.Catalogues, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first,
+	w.Catalogs = &offertest.Store{Uses: w.uses}
+	w.Offer = offer.New(offer.Options{Store: w.Catalogs, Snapshots: w.Store, Clusters: w.Site.Clusters, First: first,
 		Now: now})
 	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID,
 		Money:  func() budget.Unit { return "EUR" },
@@ -193,9 +193,9 @@ func Empty() *World {
 	w.PriceList, w.Unmet, w.FleetHours = &Prices{}, &Misses{}, &Fleet{}
 	w.Prices = usage.NewPrices(usage.PricesOptions{Store: w.PriceList, Known: w.priced, Zone: time.UTC, Currency: "EUR",
 		Now: now, NewID: w.newID})
-	w.Licences = &Licences{store: w.Store}
-	w.LicenceService = license.New(license.Options{Store: w.Licences, Pools: w.Site.Pools, Now: now, NewID: w.newID,
-		Virtual: func(context.Context) map[string][]string { return w.Licences.Virtual }})
+	w.Licenses = &Licenses{store: w.Store}
+	w.LicenseService = license.New(license.Options{Store: w.Licenses, Pools: w.Site.Pools, Now: now, NewID: w.newID,
+		Virtual: func(context.Context) map[string][]string { return w.Licenses.Virtual }})
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
@@ -217,7 +217,7 @@ func Empty() *World {
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
 	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants,
-		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licences: w.LicenceService,
+		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licenses: w.LicenseService,
 		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
 		Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,
 			Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,

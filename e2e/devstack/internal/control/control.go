@@ -11,7 +11,7 @@
 //	PUT  /notebook?pod=NS/NAME&last_activity=TIME&kernels=1&state=idle
 //	PUT  /xid?node=NAME&gpu=0&xid=79
 //	POST /nodes/{name}/fail          POST /nodes/{name}/restore
-//	POST /nodes/{name}/unlicense     POST /nodes/{name}/license   (the licences of its vGPUs)
+//	POST /nodes/{name}/unlicense     POST /nodes/{name}/license   (the licenses of its vGPUs)
 //	POST /pods/fail?pod=NS/NAME&reason=OOMKilled&code=137
 //
 // Parts: etcd, apiserver, controller-manager, scheduler, kwok, prometheus, signin, socks. Answers are JSON; an error

@@ -66,13 +66,13 @@ func readyNow() map[string]any {
 	return map[string]any{"type": "Ready", "status": "True", "reason": nil, "lastTransitionTime": metav1.Now()}
 }
 
-// unlicenseNode takes the licences of a node's vGPUs away: DCGM and the node's agent say so, and the licence server has
+// unlicenseNode takes the licenses of a node's vGPUs away: DCGM and the node's agent say so, and the license server has
 // its leases back.
-func (c *Control) unlicenseNode(r *http.Request) (any, error) { return c.licence(r, "true") }
+func (c *Control) unlicenseNode(r *http.Request) (any, error) { return c.license(r, "true") }
 
-func (c *Control) licenseNode(r *http.Request) (any, error) { return c.licence(r, nil) }
+func (c *Control) licenseNode(r *http.Request) (any, error) { return c.license(r, nil) }
 
-func (c *Control) licence(r *http.Request, value any) (any, error) {
+func (c *Control) license(r *http.Request, value any) (any, error) {
 	name := r.PathValue("name")
 	if c.Cluster.Node(name) == nil {
 		return nil, fmt.Errorf("node %s: %w", name, errNotFound)

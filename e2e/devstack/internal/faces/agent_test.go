@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/nodes"
 )
 
-// TestTheAgentsFace: on every node with slices nothing that fits lies on a slice, and a vGPU's licence follows the
+// TestTheAgentsFace: on every node with slices nothing that fits lies on a slice, and a vGPU's license follows the
 // node.
 func TestTheAgentsFace(t *testing.T) {
 	for _, named := range nodes.ForCount(len(nodes.Kinds())) {

@@ -1,5 +1,5 @@
 // Package faces serves what a site's exporters and servers would: the page of dcgm-exporter for every node, the list of
-// those pages for Prometheus, and the licence server.
+// those pages for Prometheus, and the license server.
 package faces
 
 import (

@@ -21,8 +21,8 @@ const (
 	smallOrg    = "lic-small"    // bought two seats of each only
 )
 
-// license answers as the public part of NVIDIA's cloud licence service: GET /v1/org/{org}/virtual-groups in pages, and
-// the licence servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it
+// license answers as the public part of NVIDIA's cloud license service: GET /v1/org/{org}/virtual-groups in pages, and
+// the license servers of a group, with a key in X-API-KEY. A lease is taken by every vGPU of a node that runs, for it
 // is the virtual machine that takes it, not the pod; the nodes' vGPUs are of the Q series, which NVIDIA licenses as
 // workstations.
 func license(cluster *world.Cluster) http.Handler {

@@ -61,7 +61,7 @@ func Exported(node *corev1.Node) bool {
 	return err == nil && kind.Model != nil && !(kind.Foreign && kind.Labels["nvidia.com/gpu.workload.config"] != "")
 }
 
-// Licensed says whether the vGPUs of a node have their licence.
+// Licensed says whether the vGPUs of a node have their license.
 func Licensed(node *corev1.Node) bool { return node.Annotations[nodes.UnlicensedAnnotation] == "" }
 
 // Holders says who holds the devices of a node.

@@ -16,7 +16,7 @@ const (
 	KindAnnotation   = "devstack.gpu-portal.example/kind"
 	LayoutAnnotation = "devstack.gpu-portal.example/layout"
 	FailedAnnotation = "devstack.gpu-portal.example/failed"
-	// UnlicensedAnnotation is on a node with vGPUs whose licence is gone.
+	// UnlicensedAnnotation is on a node with vGPUs whose license is gone.
 	UnlicensedAnnotation = "devstack.gpu-portal.example/unlicensed"
 	// AppliedAnnotation is the name of the MIG layout that was last acted on, so that a restart does nothing twice.
 	AppliedAnnotation = "devstack.gpu-portal.example/mig-config-applied"

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// seatLine lets resumed workloads stand in one line with requests. A transaction of the store is both rooms' kind.
+type seatLine struct{ requests *request.Service }
+
+// Ahead counts who waits already.
+func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but workload.ID) (int, error) {
+	return l.requests.Ahead(ctx, tx.(request.Tx), pool, but)
+}
+
+// Join puts a resume at the end.
+func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
+	pool license.Pool) error {
+	return l.requests.Join(ctx, tx.(request.Tx), a, w, pool)
+}
+
+// virtual are the nodes with vGPUs of each cluster, by their labels.
+func (a *App) virtual(ctx context.Context) map[string][]string {
+	found := map[string][]string{}
+	for _, cluster := range a.site.Clusters {
+		snapshot, _ := a.store.Snapshot(ctx, cluster)
+		for _, n := range snapshot.Nodes {
+			if n.Labels["nvidia.com/vgpu.present"] == "true" {
+				found[cluster] = append(found[cluster], n.Name)
+			}
+		}
+	}
+	for _, d := range a.agents.licenses() { // hosts that share cards out to virtual machines have no such label
+		if !slices.Contains(found[d.Cluster], d.Node) {
+			found[d.Cluster] = append(found[d.Cluster], d.Node)
+		}
+	}
+	return found
+}
+
+// seen is what the node agents say of the licenses of vGPUs, and of those that they say nothing of, what Prometheus has
+// from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
+// that is too old to be one.
+func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.Device {
+	seen, told := a.agents.licenses(), map[string]bool{}
+	for _, d := range seen {
+		told[d.Cluster+"/"+d.Node+"/"+d.UUID] = true
+	}
+	for cluster, nodes := range virtual {
+		poller := a.clusters.metrics[cluster]
+		if len(nodes) == 0 || poller == nil {
+			continue
+		}
+		samples, err := poller.Licenses(ctx)
+		if err != nil {
+			a.log.Debug("ask for the licenses of vGPUs", "cluster", cluster, "error", err)
+			continue
+		}
+		for _, s := range samples {
+			if told[cluster+"/"+s.Node+"/"+s.UUID] {
+				continue
+			}
+			d := license.Device{Cluster: cluster, Node: s.Node, UUID: s.UUID, Index: s.Index, Model: s.Model,
+				State: license.Unlicensed, SeenAt: s.At, Expires: s.Expires}
+			if s.Licensed {
+				d.State = license.Licensed
+			}
+			seen = append(seen, d)
+		}
+	}
+	return seen
+}

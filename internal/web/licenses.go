@@ -1,0 +1,439 @@
+package web
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+	"github.com/gpu-portal/gpu-portal/views/licenses"
+	"github.com/gpu-portal/gpu-portal/views/ui"
+)
+
+// licenses answers: how many seats, what runs out when, which vGPUs lack a license, and, to those who see everything,
+// who has the seats.
+func (w *Web) licenses(k call) (view, error) { return w.licensesView(k, license.Form{}, nil) }
+
+func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (view, error) {
+	pools, err := w.Licenses.Overview(k.ctx, k.actor)
+	if err != nil {
+		return view{}, err
+	}
+	say := k.words
+	m := licenses.PageModel{Header: ui.HeaderModel{Title: say.S("licenses.title"), Lead: say.S("licenses.lead")},
+		Stream: streamModel(k, "/licenses")}
+	v := view{title: m.Header.Title, nav: "/licenses", paused: paused(k)}
+	holders, err := w.seatHolders(k)
+	if err != nil {
+		return view{}, err
+	}
+	changes := identity.Can(k.actor, identity.ChangeLicenses, identity.Thing{})
+	waiting, err := w.Requests.Store.SeatLine(k.ctx)
+	if err != nil {
+		return view{}, err
+	}
+	for _, line := range pools {
+		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
+		if n := inLine(waiting, line.Account.Pool.Name); n > 0 {
+			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licenses.waiting"), Value: say.number(float64(n)),
+				Test: "waiting"})
+		}
+		m.Pools = append(m.Pools, p)
+		v.parts = append(v.parts, part{id: p.ID, draw: func(words) templ.Component { return licenses.Pool(p) }})
+	}
+	m.Machines = machinesModel(say, w.Licenses.Machines())
+	v.parts = append(v.parts, part{id: m.Machines.ID,
+		draw: func(words) templ.Component { return licenses.Machines(m.Machines) }})
+	if len(pools) == 0 {
+		m.Empty = &ui.EmptyStateModel{Icon: "licenses", Title: say.S("licenses.empty"),
+			Lines: []string{say.S("licenses.empty_why")}, Test: "empty"}
+	} else if changes {
+		m.Enter = enterModel(say, pools, form, problems)
+		if len(problems) > 0 {
+			m.Errors = formErrors(say, problems)
+		}
+	}
+	v.body = licenses.Page(m)
+	return v, nil
+}
+
+// inLine counts who waits for seats of a pool.
+func inLine(waiting []request.Waiting, pool string) (n int) {
+	for _, w := range waiting {
+		if w.Pool == pool {
+			n++
+		}
+	}
+	return n
+}
+
+// seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
+func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
+	if !k.actor.SeesAll() {
+		return nil, nil
+	}
+	items, _, err := w.Workloads.List(k.ctx, k.actor, false, workload.Filter{Limit: 500})
+	holders := map[string][]workload.Workload{}
+	for _, item := range items {
+		if pool := item.Size.LicensePool; pool != "" && item.Holds() {
+			holders[pool] = append(holders[pool], item)
+		}
+	}
+	return holders, err
+}
+
+func poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licenses.PoolModel {
+	pool := l.Account.Pool
+	id := slug(pool.Name)
+	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
+		Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
+		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
+	for _, item := range holders {
+		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
+			Workload: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: item.Size.Title}})
+	}
+	for _, t := range l.Account.Tenants {
+		name := t.Tenant
+		if name == "" {
+			name = say.S("licenses.nobody")
+		}
+		m.Teams = append(m.Teams, ui.DefModel{Term: name, Value: say.S("licenses.seats_of", "Count", t.Used+t.Reserved)})
+	}
+	if changes {
+		m.Choice = choiceModel(say, pool)
+	}
+	for _, e := range l.Entitlements {
+		row := licenses.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From),
+			Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licenses.origin_" + string(e.Origin)))}
+		if e.Reference == "" {
+			row.Reference = "–"
+		}
+		if changes && e.ID != "" {
+			row.Remove = &ui.FormModel{ID: "remove-" + slug(e.ID), Action: "/licenses/" + e.ID + "/remove",
+				Test: "entitlement-remove"}
+			row.Button = ui.ButtonModel{Label: say.S("licenses.remove"), Kind: ui.DangerSecondary, Small: true}
+		}
+		m.Entitlements = append(m.Entitlements, row)
+	}
+	return m
+}
+
+// choiceModel lets an administrator say what becomes of starts that find the pool full.
+func choiceModel(say words, pool license.Pool) *licenses.ChoiceModel {
+	id := "full-" + slug(pool.Name)
+	m := &licenses.ChoiceModel{
+		Form: ui.FormModel{ID: id, Action: "/licenses/full", Test: "when-full",
+			Hidden: []ui.HiddenModel{{Name: "pool", Value: pool.Name}}},
+		Field: ui.FieldModel{ID: id + "-choice", Name: "when_full", Kind: ui.SelectField, Label: say.S("licenses.when_full"),
+			Value: string(cmp.Or(pool.WhenFull, license.Refuse)), Test: "when-full-choice"},
+		Button: ui.ButtonModel{Label: say.S("licenses.when_full_save"), Small: true, Test: "when-full-save"},
+	}
+	for _, f := range license.WhenFulls() {
+		m.Field.Options = append(m.Field.Options, ui.OptionModel{Value: string(f),
+			Label: upperFirst(say.Say(i18n.T("licenses.when_full_" + string(f))))})
+	}
+	return m
+}
+
+// day is a date in the form in which it is typed; a bound that is not there is a dash.
+func day(_ words, t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+// lastDay is the last day on which something holds that ends before t.
+func lastDay(say words, t time.Time) string {
+	if t.IsZero() {
+		return day(say, t)
+	}
+	return day(say, t.Add(-time.Nanosecond))
+}
+
+// poolFacts is where the numbers come from, how old they are, and what is to be expected.
+func poolFacts(say words, l license.Line) []ui.DefModel {
+	var facts []ui.DefModel
+	add := func(test, term, value string) {
+		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
+	}
+	unknown := say.S("licenses.unknown")
+	source := say.Say(i18n.T("licenses.origin_" + string(l.Origin)))
+	if l.Origin == license.FromServer {
+		source += ", " + say.since(l.Answer.At).Words
+	}
+	add("source", say.S("licenses.source"), source)
+	if pool := l.Account.Pool; pool.Server != "" {
+		said := unknown
+		if l.Account.ServerOK {
+			said = say.S("licenses.server_says", "InUse", l.Account.InUse, "Age", say.since(l.Answer.At).Words)
+		}
+		add("server", say.S("licenses.in_use"), said)
+	}
+	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
+	if len(ends) > 0 {
+		add("valid-until", say.S("licenses.until"), say.S("licenses.until_in", "Day", lastDay(say, ends[0].Until), "Count",
+			ends[0].Days(say.now)))
+	}
+	peak := unknown
+	if p := l.Forecast.Peak; p.Seats > 0 {
+		peak = say.S("licenses.peak_was", "Seats", p.Seats, "When", p.At.UTC().Format("2006-01-02 15:04")+" UTC")
+		if len(p.Holders) > 0 {
+			names := make([]string, 0, 3)
+			for _, h := range p.Holders[:min(3, len(p.Holders))] {
+				names = append(names, h.Name+" ("+h.Tenant+")")
+			}
+			peak += ": " + strings.Join(names, ", ")
+		}
+	}
+	add("peak", say.S("licenses.peak"), peak)
+	full := say.S("licenses.full_unknown", "Days", license.MinDays)
+	switch f := l.Forecast; {
+	case f.FullKnown && f.NotInSight:
+		full = say.S("licenses.full_never")
+	case f.FullKnown:
+		full = say.S("licenses.full_in", "Count", f.FullIn)
+	}
+	add("forecast", say.S("licenses.forecast"), full)
+	return facts
+}
+
+// tellEnd is how long before its end a purchase that would be missed is warned of: time to order, and not all year
+// round. The date itself is always there.
+const tellEnd = 90 * 24 * time.Hour
+
+// poolNotices are what somebody has to do something about.
+func poolNotices(say words, l license.Line) []ui.NoticeModel {
+	var list []ui.NoticeModel
+	if !l.Answer.Failed.IsZero() {
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.say(l.Answer.Failed), Test: "server-away",
+			Body: say.S("licenses.away_since", "Since", l.Answer.Since.UTC().Format("2006-01-02 15:04")+" UTC")})
+	}
+	if f := l.Forecast; !f.Expires.IsZero() && f.Expires.Sub(say.now) <= tellEnd {
+		list = append(list, ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.will_end", "Day", lastDay(say, f.Expires),
+			"Left", f.LeftAfter, "Taken", l.Account.Taken()), Test: "will-end"})
+	}
+	if d := l.Account.Difference; len(d) > 0 {
+		n := ui.NoticeModel{Kind: ui.Warning, Title: say.S("licenses.differences"), Test: "differences"}
+		for _, x := range d {
+			n.Items = append(n.Items, say.say(x.Sentence()))
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
+func accountBar(say words, a license.Account) ui.MeterModel {
+	whole := float64(max(a.Pool.Seats, a.Taken(), 1))
+	m := ui.MeterModel{Label: a.Pool.Title, Value: say.S("licenses.free_of", "Free", a.Free(), "Seats", a.Pool.Seats),
+		Legend: true, Large: true, Test: "seats"}
+	if a.Pool.Unknown {
+		m.Value = say.S("licenses.unknown_total", "Count", a.Taken())
+		return m
+	}
+	used := ui.FillUsed
+	if a.Free() == 0 {
+		used = ui.FillWarning
+	}
+	m.Segments = []ui.SegmentModel{{Fill: used, Share: float64(a.Used) / whole, Words: say.S("licenses.used", "Count",
+		a.Used)},
+		{Fill: ui.FillReserved, Share: float64(a.Reserved) / whole, Words: say.S("licenses.reserved", "Count", a.Reserved)}}
+	return m
+}
+
+// machinesModel lists every vGPU, those without a license first.
+func machinesModel(say words, machines []license.Machine) licenses.MachinesModel {
+	m := licenses.MachinesModel{ID: "license-nodes", Lead: say.S("licenses.machines_lead")}
+	lost := 0
+	var rest []licenses.MachineModel
+	for _, machine := range machines {
+		row := licenses.MachineModel{Node: ui.StackModel{Title: machine.Node, Detail: machine.Cluster}, Device: "–",
+			Expires: "–", Since: ui.TimeModel{Words: "–"}, State: licenseState(say, license.Device{})}
+		for _, d := range machine.Devices {
+			row.Device, row.State, row.Since = strings.TrimSpace(d.Index+" "+d.Model), licenseState(say, d), say.since(d.Since)
+			if row.Expires = "–"; !d.Expires.IsZero() {
+				row.Expires = d.Expires.UTC().Format("2006-01-02 15:04") + " UTC"
+			}
+			if d.Now(say.now).Lost() {
+				lost++
+				m.Rows = append(m.Rows, row)
+			} else {
+				rest = append(rest, row)
+			}
+		}
+		if len(machine.Devices) == 0 {
+			rest = append(rest, row)
+		}
+	}
+	m.Rows = append(m.Rows, rest...)
+	if lost > 0 {
+		m.Notice = &ui.NoticeModel{Kind: ui.Danger, Title: say.S("licenses.lost", "Count", lost),
+			Body: say.S("licenses.cure"), Test: "lost"}
+	}
+	return m
+}
+
+func licenseState(say words, d license.Device) ui.StateModel {
+	s := d.Now(say.now)
+	m := ui.StateModel{Kind: ui.Off, Word: say.Say(i18n.T("licenses.state_" + string(s))), Test: "license-state"}
+	switch {
+	case s == license.Licensed:
+		m.Kind = ui.OK
+	case s.Lost():
+		m.Kind = ui.Danger
+		if until, in := d.Grace(say.now); in {
+			m.Detail = say.S("licenses.grace", "Until", until.UTC().Format("15:04")+" UTC")
+		}
+	}
+	return m
+}
+
+func enterModel(say words, pools []license.Line, form license.Form, problems []fault.Field) *licenses.EnterModel {
+	wrong := func(name string) string {
+		for _, p := range problems {
+			if p.Name == name {
+				return say.say(p.Reason)
+			}
+		}
+		return ""
+	}
+	choice := ui.FieldModel{Name: "pool", Kind: ui.SelectField, Label: say.S("licenses.pool"), Value: form.Pool,
+		Error: wrong("pool"), Test: "pool-choice"}
+	for _, l := range pools {
+		choice.Options = append(choice.Options, ui.OptionModel{Value: l.Account.Pool.Name, Label: l.Account.Pool.Title})
+	}
+	field := func(name, value string, kind ui.FieldKind, hint string) ui.FieldModel {
+		return ui.FieldModel{Name: name, Kind: kind, Label: say.Say(i18n.T("licenses.enter_" + name)), Value: value,
+			Error: wrong(name), Hint: hint, MaxLength: 200, Autocomplete: "off", Test: "enter-" + name}
+	}
+	return &licenses.EnterModel{
+		Form: ui.FormModel{ID: "license-form", Action: "/licenses", Test: "license-form"},
+		Fields: []ui.FieldModel{choice, field("seats", form.Seats, ui.NumberField, ""), field("from", form.From, ui.DateField,
+			""), field("until", form.Until, ui.DateField, say.S("licenses.until_hint")), field("reference", form.Reference, "",
+			say.S("licenses.reference_hint"))},
+		Button: ui.ButtonModel{Label: say.S("licenses.enter"), Kind: ui.Primary, Icon: "plus", Test: "license-enter"},
+		CSV:    ui.FormModel{ID: "license-csv", Action: "/licenses/import", Test: "license-csv", Attrs: ui.MultipartForm()},
+		File: ui.FieldModel{Name: "file", Kind: ui.FileField, Label: say.S("licenses.csv_file"),
+			Hint:  say.S("licenses.csv_hint", "Most", license.MaxCSV>>10),
+			Attrs: templ.Attributes{"accept": ".csv,.txt,.tsv,text/csv"}, Test: "csv-file"},
+		Pasted: ui.FieldModel{Name: "csv", Kind: ui.TextareaField, Rows: 6, Label: "CSV", Mono: true, Test: "csv"},
+		Import: ui.ButtonModel{Label: say.S("licenses.csv_look"), Icon: "search", Test: "license-import"},
+	}
+}
+
+// licenseEnter keeps what an administrator typed.
+func (w *Web) licenseEnter(c echo.Context) error {
+	k := w.callOf(c)
+	form := license.Form{Pool: c.FormValue("pool"), Reference: c.FormValue("reference"), Seats: c.FormValue("seats"),
+		From: c.FormValue("from"), Until: c.FormValue("until")}
+	_, err := w.Licenses.Enter(k.ctx, k.actor, form)
+	if fault.Is(err, fault.Invalid) {
+		v, drawn := w.licensesView(k, form, fault.As(err).Fields)
+		if drawn != nil {
+			return drawn
+		}
+		return w.reply(c, k, licensesPage, v, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return w.done(c, "license-entered", "/licenses")
+}
+
+// licenseChoose keeps what becomes of starts that find a pool full.
+func (w *Web) licenseChoose(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Licenses.Choose(k.ctx, k.actor, c.FormValue("pool"),
+		license.WhenFull(c.FormValue("when_full"))); err != nil {
+		return err
+	}
+	return w.done(c, "license-chosen", "/licenses")
+}
+
+func (w *Web) licenseRemove(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Licenses.Remove(k.ctx, k.actor, c.Param("id")); err != nil {
+		return err
+	}
+	return w.done(c, "license-removed", "/licenses")
+}
+
+// seatBar draws the seats that are taken, and the one that a request would take.
+func seatBar(say words, s license.Seats, more int) ui.MeterModel {
+	whole := float64(max(s.Pool.Seats, s.Used, 1))
+	fill := ui.FillUsed
+	if s.Free() == 0 {
+		fill = ui.FillWarning
+	}
+	m := ui.MeterModel{Label: s.Pool.Title, Value: say.S("licenses.free_of", "Free", s.Free(), "Seats", s.Pool.Seats),
+		Legend: true, Large: more == 0, Test: "seats",
+		Segments: []ui.SegmentModel{{Fill: fill, Share: float64(s.Used) / whole, Words: say.S("licenses.used", "Count",
+			s.Used)}}}
+	if more > 0 && s.Free() > 0 {
+		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole,
+			Words: say.S("start.this_one")})
+	}
+	return m
+}
+
+// licenseStrips are the alarm for vGPUs that lost their license: administrators hear of the nodes, others of their own
+// workloads on them.
+func (w *Web) licenseStrips(k call) []ui.StripModel {
+	lost := w.Licenses.Unlicensed()
+	if len(lost) == 0 {
+		return nil
+	}
+	var names []string
+	id := "licenses.strip_nodes"
+	if k.actor.SeesAll() {
+		for _, cluster := range slices.Sorted(maps.Keys(lost)) {
+			names = append(names, lost[cluster]...)
+		}
+	} else {
+		id = "licenses.strip_yours"
+		items, _, err := w.Workloads.List(k.ctx, k.actor, true, workload.Filter{Limit: 500})
+		if err != nil {
+			return nil // the page itself says what is the matter
+		}
+		for _, item := range items {
+			if item.Size.Technology == catalog.VGPU && item.Holds() && slices.Contains(lost[item.Cluster], item.Observed.Node) {
+				names = append(names, item.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-license", Test: "strip-license",
+		Words: k.words.Say(i18n.T(id, "Count", len(names), "Names", strings.Join(names[:min(5, len(names))], ", ")))}}
+}
+
+// seatsFree says how many are left, or that nobody knows.
+func seatsFree(say words, s license.Seats) string {
+	if s.Pool.Unknown {
+		return say.S("licenses.unknown_total", "Count", s.Used)
+	}
+	return say.S("licenses.free_of", "Free", s.Free(), "Seats", s.Pool.Seats)
+}
+
+// seatsTaken says what a start would take, by the counting rule of the pool's product.
+func seatsTaken(say words, size catalog.Size, s license.Seats) string {
+	n := max(1, size.Seats(s.Pool))
+	if s.Pool.Unknown {
+		return say.S("start.seat_unknown", "Count", n, "Pool", s.Pool.Title)
+	}
+	return say.S("start.seat_after", "Count", n, "Pool", s.Pool.Title, "Free", max(0, s.Free()-n), "Seats", s.Pool.Seats)
+}

@@ -1,0 +1,223 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+func TestLicensesTellWhatIsWrong(t *testing.T) {
+	w := webtest.Busy()
+	now := w.Clock
+	w.Licenses.Virtual = map[string][]string{"local": {"vm-1", "vm-2"}}
+	w.Licenses.Devices = []license.Device{
+		{Cluster: "local", Node: "vm-1", UUID: "a", Index: "0", Model: "NVIDIA A40-12Q", State: license.Unlicensed,
+			Since: now.Add(-5 * time.Minute), SeenAt: now},
+		{Cluster: "local", Node: "vm-1", UUID: "b", Index: "1", Model: "NVIDIA A40-12Q", State: license.Licensed,
+			Since: now.Add(-time.Hour), SeenAt: now}}
+	if err := w.LicenseService.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	page := w.Get(webtest.Dora, "/licenses").Body.String()
+	for _, want := range []string{`data-test="lost"`, `data-test="machine"`, "vm-2", "unknown", "full speed until",
+		`data-test="license-form"`, `data-test="strip-license"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("an administrator does not see %q", want)
+		}
+	}
+	if strings.Contains(w.Get(webtest.Anna, "/").Body.String(), `data-test="strip-license"`) {
+		t.Error("a developer who has nothing on the node is alarmed")
+	}
+	if page = w.Get(webtest.Anna, "/licenses").Body.String(); strings.Contains(page, `data-test="license-form"`) ||
+		strings.Contains(page, `data-test="entitlement"`) || !strings.Contains(page, `data-test="lost"`) {
+		t.Error("a developer sees that a license is missing, and neither forms nor purchases")
+	}
+}
+
+func TestAServerThatIsAwayIsShownWithItsAge(t *testing.T) {
+	w := webtest.Busy()
+	a := license.Answer{Source: "dls"}
+	a = a.Take(license.Answer{Features: []license.Feature{{Name: "NVIDIA RTX Virtual Workstation", Total: 9, InUse: 3}}},
+		nil, w.Clock.Add(-2*time.Hour))
+	a = a.Take(license.Answer{}, context.DeadlineExceeded, w.Clock.Add(-time.Hour))
+	w.Licenses.Said = []license.Answer{a}
+	w.Site.Pools[0].Server = "dls"
+	if err := w.LicenseService.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	page := w.Get(webtest.Dora, "/licenses").Body.String()
+	for _, want := range []string{`data-test="server-away"`, "takes too long", "of 9 free", "3 leased"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestAFileOfLicensesIsSeenBeforeItIsKept(t *testing.T) {
+	w := webtest.Busy()
+	const good = "feature;quantity;reference;colour\nnvidia-vws;7;PO-1;red\n"
+	answer := w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}})
+	page := answer.Body.String()
+	if answer.Code != 200 || len(w.Licenses.Entered) != 0 || strings.Count(page, `data-test="import-line"`) != 1 ||
+		!strings.Contains(page, "1 would be added") || !strings.Contains(page, "colour") {
+		t.Fatalf("want the line shown, the column that is not read named, and nothing kept, got %d and %+v", answer.Code,
+			w.Licenses.Entered)
+	}
+	if answer = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}, "keep": {"1"}}); answer.Code != 303 ||
+		len(w.Licenses.Entered) != 1 {
+		t.Fatalf("want it kept, got %d", answer.Code)
+	}
+	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {good}}).Body.String(); !strings.Contains(page,
+		"1 are there already") || strings.Contains(page, `data-test="import-keep"`) {
+		t.Error("what is there already would be kept again")
+	}
+	changed := strings.Replace(good, ";7;", ";9;", 1)
+	if page = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {changed}}).Body.String(); !strings.Contains(page,
+		"so far 7") {
+		t.Error("the change does not say what was there")
+	}
+	if answer = w.Post(webtest.Dora, "/licenses/import",
+		url.Values{"csv": {changed}, "keep": {"1"}}); answer.Code != 303 || len(w.Licenses.Entered) != 1 ||
+		w.Licenses.Entered[0].Seats != 9 {
+		t.Errorf("want it changed in place, got %d, %+v", answer.Code, w.Licenses.Entered)
+	}
+	bad := "feature,quantity\nnvidia-vws,7\nother,x\nnvidia-vws,-2\n"
+	for _, keep := range []string{"", "1"} {
+		answer = w.Post(webtest.Dora, "/licenses/import", url.Values{"csv": {bad}, "keep": {keep}})
+		page = answer.Body.String()
+		if answer.Code != 422 || len(w.Licenses.Entered) != 1 || strings.Contains(page, `data-test="import-keep"`) {
+			t.Errorf("keep %q: want nothing kept and no way to, got %d", keep, answer.Code)
+		}
+		if strings.Count(page, ">Refused<") != 2 || !strings.Contains(page, "no whole number") ||
+			!strings.Contains(page, "above zero") {
+			t.Errorf("keep %q: want both lines with their reasons", keep)
+		}
+	}
+	if answer = w.Post(webtest.Anna, "/licenses/import", url.Values{"csv": {good}}); answer.Code != 403 {
+		t.Errorf("a developer looks at a file: %d", answer.Code)
+	}
+}
+
+// TestAFileIsUploaded: as a browser sends it, whatever wrote it; one that is too long, or no text, is called that.
+func TestAFileIsUploaded(t *testing.T) {
+	for name, c := range map[string]struct {
+		file []byte
+		code int
+		want string
+	}{
+		"UTF-8 with a mark": {append([]byte{0xef, 0xbb, 0xbf}, "feature,quantity,reference\nnvidia-vws,7,Größe\n"...),
+			200, "Größe"},
+		"Latin-1 with semicolons": {[]byte("feature;quantity;reference\r\nnvidia-vws;7;Gr\xf6\xdfe\r\n"), 200, "Latin-1"},
+		"a picture":               {[]byte("\x89PNG\r\n\x1a\n\x00\x00"), 422, "no text in UTF-8"},
+		"too long":                {bytes.Repeat([]byte("x"), license.MaxCSV+1), 422, "larger than 512 KiB"},
+		"other columns":           {[]byte("Name,Owner\na,b\n"), 422, "no column"},
+	} {
+		w := webtest.Busy()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		part, err := form.CreateFormFile("file", "export.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = part.Write(c.file)
+		if err := errors.Join(form.WriteField("csv", ""), form.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", "/licenses/import", &body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		answer := w.Do(webtest.Dora, "en", r)
+		if answer.Code != c.code || !strings.Contains(answer.Body.String(), c.want) || len(w.Licenses.Entered) != 0 {
+			t.Errorf("%s: want %d with %q and nothing kept, got %d", name, c.code, c.want, answer.Code)
+		}
+	}
+}
+
+func TestLicensesAreEnteredByAdministrators(t *testing.T) {
+	w := webtest.Busy()
+	answer := w.Post(webtest.Dora, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}})
+	if answer.Code != 303 || len(w.Licenses.Entered) != 1 {
+		t.Fatalf("want it entered, got %d", answer.Code)
+	}
+	if answer = w.Post(webtest.Anna, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"3"}}); answer.Code != 403 {
+		t.Errorf("a developer enters licenses: %d", answer.Code)
+	}
+	if answer = w.Post(webtest.Dora, "/licenses", url.Values{"pool": {"nvidia-vws"}, "seats": {"-3"},
+		"until": {"soon"}}); answer.Code != 422 || !strings.Contains(answer.Body.String(), "above zero") ||
+		!strings.Contains(answer.Body.String(), "no date") {
+		t.Errorf("want both fields named, got %d", answer.Code)
+	}
+	id := w.Licenses.Entered[0].ID
+	if answer = w.Post(webtest.Dora, "/licenses/"+id+"/remove", nil); answer.Code != 303 || len(w.Licenses.Entered) != 0 {
+		t.Errorf("want it taken out, got %d", answer.Code)
+	}
+}
+
+func TestTheOwnerHearsOfALostLicense(t *testing.T) {
+	w := webtest.Busy()
+	w.Add(w.Workload("on-vgpu", webtest.Anna, "vgpu-12q").Running("vm-1", time.Hour, time.Hour))
+	w.Licenses.Virtual = map[string][]string{"local": {"vm-1"}}
+	w.Licenses.Devices = []license.Device{{Cluster: "local", Node: "vm-1", UUID: "a", State: license.Unlicensed,
+		Since: w.Clock, SeenAt: w.Clock}}
+	if err := w.LicenseService.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	page := w.Get(webtest.Anna, "/").Body.String()
+	if !strings.Contains(page, `data-test="strip-license"`) || !strings.Contains(page, "A vGPU under on-vgpu") {
+		t.Error("the owner hears nothing")
+	}
+}
+
+// TestSeatsByHourAreDrawn: seven days of hours, with the same as numbers; without a past there is nothing to draw.
+func TestSeatsByHourAreDrawn(t *testing.T) {
+	w := webtest.Busy()
+	if strings.Contains(w.Get(webtest.Dora, "/licenses").Body.String(), `data-test="week"`) {
+		t.Error("something is drawn of no past")
+	}
+	from := w.Clock.Add(-3 * 24 * time.Hour)
+	w.Licenses.Past = map[string][]license.Span{"nvidia-vws": {{Workload: "w-1", Name: "cad", Tenant: "vision", Seats: 2,
+		From: from, Until: from.Add(26 * time.Hour)}}}
+	for _, person := range []string{"admin", "developer"} {
+		who := webtest.Dora
+		if person == "developer" {
+			who = webtest.Anna
+		}
+		page := w.Get(who, "/licenses").Body.String()
+		if strings.Count(page, `data-test="week-day"`) != 7 || !strings.Contains(page, `class="gp-heat--free"`) ||
+			!strings.Contains(page, `class="gp-heat--unknown"`) || !strings.Contains(page, `data-test="week-numbers"`) {
+			t.Errorf("%s: want seven days with free and unknown hours, and the numbers", person)
+		}
+		if strings.Contains(page, "cad (vision)") != (person == "admin") {
+			t.Errorf("%s: who held the peak is for those who see all", person)
+		}
+	}
+}
+
+// An end is always told with its days; a warning comes when there is still time to order, not all year round.
+func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		days  int
+		warns bool
+	}{"soon": {30, true}, "next year": {300, false}} {
+		w := webtest.Busy()
+		w.Licenses.Entered = []license.Entitlement{{ID: "l-1", Pool: "nvidia-vws", Seats: 4,
+			Until: w.Clock.AddDate(0, 0, c.days)}}
+		if err := w.LicenseService.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		doc := read(t, w.Get(webtest.Dora, "/licenses"), 200)
+		wantSaid(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
+		if got := part(doc, "will-end").Length() > 0; got != c.warns {
+			t.Errorf("%s: want a warning %v, got %v", name, c.warns, got)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package webtest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/request"
+)
+
+// Licenses is what a world knows of licenses; tests set the fields before they ask for a page.
+type Licenses struct {
+	store   *Store
+	Entered []license.Entitlement
+	Said    []license.Answer
+	Devices []license.Device
+	Virtual map[string][]string
+	Past    map[string][]license.Span
+	Choices []license.Choice
+}
+
+// LicenseChoices are what administrators decided about pools.
+func (l *Licenses) LicenseChoices(context.Context) ([]license.Choice, error) { return l.Choices, nil }
+
+// SaveLicenseChoice keeps the newest.
+func (l *Licenses) SaveLicenseChoice(_ context.Context, c license.Choice, _ ...audit.Event) error {
+	l.Choices = append(l.Choices, c)
+	return nil
+}
+
+// Entitlements are all that were entered.
+func (l *Licenses) Entitlements(context.Context) ([]license.Entitlement, error) {
+	return l.Entered, nil
+}
+
+// SaveEntitlements keeps all or none.
+func (l *Licenses) SaveEntitlements(_ context.Context, list []license.Entitlement,
+	check func([]license.Entitlement) error, _ ...audit.Event) error {
+	if err := check(l.Entered); err != nil {
+		return err
+	}
+	for _, e := range list {
+		l.Entered = slices.DeleteFunc(l.Entered, func(o license.Entitlement) bool { return o.ID == e.ID })
+	}
+	l.Entered = append(l.Entered, list...)
+	return nil
+}
+
+// DeleteEntitlement forgets one.
+func (l *Licenses) DeleteEntitlement(_ context.Context, id string, _ ...audit.Event) error {
+	for i, e := range l.Entered {
+		if e.ID == id {
+			l.Entered = append(l.Entered[:i:i], l.Entered[i+1:]...)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, i18n.T("licenses.not_found"))
+}
+
+// LicenseAnswers is what servers said.
+func (l *Licenses) LicenseAnswers(context.Context) ([]license.Answer, error) { return l.Said, nil }
+
+// SaveLicenseAnswer is not asked of a world.
+func (l *Licenses) SaveLicenseAnswer(context.Context, license.Answer) error { return nil }
+
+// LicenseDevices is what vGPUs said.
+func (l *Licenses) LicenseDevices(context.Context) ([]license.Device, error) { return l.Devices, nil }
+
+// SaveLicenseDevices is not asked of a world.
+func (l *Licenses) SaveLicenseDevices(context.Context, []license.Device, time.Time, bool, ...audit.Event) error {
+	return nil
+}
+
+// Takings are the workloads that hold seats.
+func (l *Licenses) Takings(context.Context) ([]license.Taking, error) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	var list []license.Taking
+	for _, w := range l.store.Works {
+		if w.Size.LicensePool != "" && w.Holds() {
+			list = append(list, license.Taking{Pool: w.Size.LicensePool, Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant,
+				Node: w.Observed.Node, Seats: max(1, w.LicenseSeats), Since: w.CreatedAt})
+		}
+	}
+	return list, nil
+}
+
+// Spans is the metered past.
+func (l *Licenses) Spans(context.Context, time.Time) (map[string][]license.Span, error) {
+	return l.Past, nil
+}
+
+// seatLine is a busy world in which somebody who was approved waits for a license seat.
+func seatLine() *World {
+	w := Busy()
+	r := w.Reqs["r-anna1"]
+	r.ID, r.Decision.By, r.Decision.ByName = "r-seat", Carla.ID, Carla.Name
+	r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: Now.Add(-time.Hour)}
+	w.Reqs[r.ID] = r
+	return w
+}

@@ -1,2 +1,0 @@
-// Package licences draws licence pools and who holds their seats.
-package licences

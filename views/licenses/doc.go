@@ -1,0 +1,2 @@
+// Package licenses draws license pools and who holds their seats.
+package licenses

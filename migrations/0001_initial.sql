@@ -13,8 +13,13 @@ CREATE TABLE people (
   email       TEXT    NOT NULL,
   group_names TEXT    NOT NULL,
   seen_at     BIGINT,
-  disabled    BOOLEAN NOT NULL,
-  refused_at  BIGINT
+  -- Since when an administrator has disabled the account, who did and why.
+  disabled_at   BIGINT,
+  disabled_by   TEXT NOT NULL DEFAULT '',
+  disabled_note TEXT NOT NULL DEFAULT '',
+  refused_at  BIGINT,
+  -- When the provider last told of the person; NULL after it ended the last session that could ask. API tokens count by it.
+  told_at     BIGINT
 );
 CREATE UNIQUE INDEX people_issuer_subject ON people (issuer, subject);
 
@@ -35,7 +40,10 @@ CREATE TABLE sessions (
   acting_until  BIGINT,
   roles         TEXT   NOT NULL DEFAULT '',
   former_hash   TEXT   NOT NULL DEFAULT '',
-  renewed_at    BIGINT
+  renewed_at    BIGINT,
+  -- Where the sign-in came from: network address and User-Agent, as the browser said.
+  address       TEXT   NOT NULL DEFAULT '',
+  agent         TEXT   NOT NULL DEFAULT ''
 );
 CREATE INDEX sessions_person ON sessions (person);
 CREATE INDEX sessions_parent ON sessions (parent);
@@ -48,9 +56,11 @@ CREATE TABLE tokens (
   person       TEXT   NOT NULL REFERENCES people (id),
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,
-  last_used_at BIGINT
+  last_used_at BIGINT,
+  announced_at BIGINT -- when the owner was told that it expires soon
 );
 CREATE INDEX tokens_person ON tokens (person, created_at);
+CREATE INDEX tokens_created ON tokens (created_at);
 
 CREATE TABLE codes (
   hash       TEXT   NOT NULL PRIMARY KEY,

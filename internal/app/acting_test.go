@@ -111,11 +111,15 @@ func TestWhomNobodySeesAs(t *testing.T) {
 	w := newWorld(t)
 	second := identity.Person{ID: "p-second", Issuer: "x", Subject: "second", Name: "Second Admin",
 		Groups: []string{"admins"}, SeenAt: w.clock.now()}
-	out := identity.Person{ID: "p-out", Issuer: "x", Subject: "out", Name: "Out", Disabled: true, SeenAt: w.clock.now()}
+	out := identity.Person{ID: "p-out", Issuer: "x", Subject: "out", Name: "Out", SeenAt: w.clock.now()}
 	for _, p := range []identity.Person{second, out} {
 		if err := w.store.SavePerson(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := w.store.Disable(t.Context(), out.ID, "", audit.By(w.actorOf(admin), audit.PersonDisabled,
+		w.clock.now())); err != nil {
+		t.Fatal(err)
 	}
 	b := w.signedIn(admin)
 	for id, want := range map[string]int{"p-second": http.StatusForbidden,

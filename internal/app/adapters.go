@@ -101,5 +101,10 @@ func (p people) Actor(ctx context.Context, id identity.PersonID) (identity.Actor
 }
 
 func (p people) ActorByToken(ctx context.Context, bearer string) (identity.Actor, error) {
-	return serve.ActorByToken(ctx, p.app.store, p.app.actor, bearer, p.app.now())
+	return p.app.tokens().ActorByToken(ctx, bearer)
+}
+
+// tokens says who API tokens belong to, by the settings.
+func (a *App) tokens() serve.Tokens {
+	return serve.Tokens{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(), Now: a.now}
 }

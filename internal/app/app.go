@@ -338,7 +338,7 @@ func (a *App) edge(version string, key []byte) error {
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(),
 		Absolute: c.Session.Absolute.Std(), Store: a.store,
-		Provider: a.provider, Renewals: a.renewals, Actor: a.actor, StandsFor: a.standIns.For,
+		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, StandsFor: a.standIns.For,
 		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry,
 		Traces: a.traces,
@@ -443,12 +443,18 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 		if err != nil || person.Disabled {
 			return until, false
 		}
+		if actor.Via == identity.ViaToken {
+			until = earlier(until, a.config.Tokens.Limits().StandsUntil(person))
+			if !a.now().Before(until) {
+				return until, false
+			}
+		}
 		is := a.actor(person, actor.Via)
 		if is.StandsFor, err = a.standIns.For(ctx, person.ID); err != nil || voices(is) != voices(actor) {
 			return until, false
 		}
-		if again := a.now().Add(standInEvery); len(is.StandsFor) > 0 && again.Before(until) {
-			until = again // the rights of others change, and periods end, without a word about this session
+		if len(is.StandsFor) > 0 { // the rights of others change, and periods end, without a word about this session
+			until = earlier(until, a.now().Add(standInEvery))
 		}
 		return until, reflect.DeepEqual(is.Global, actor.Global) && reflect.DeepEqual(is.Tenants, actor.Tenants)
 	})
@@ -494,7 +500,8 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 		return slices.MinFunc(ends, time.Time.Compare), true
 	case identity.ViaToken:
 		token, err := a.store.Token(ctx, actor.Session)
-		return token.ExpiresAt, err == nil && a.now().Before(token.ExpiresAt)
+		until = a.config.Tokens.Limits().Ends(token)
+		return until, err == nil && a.now().Before(until)
 	}
 	return until, false
 }

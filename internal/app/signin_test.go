@@ -74,9 +74,7 @@ func TestSignInAndOut(t *testing.T) {
 func TestADisabledPersonStaysOut(t *testing.T) {
 	w := newWorld(t)
 	b, token := w.signedIn(developer), w.token(developer)
-	if err := w.store.SetDisabled(t.Context(), w.person(developer).ID, true); err != nil {
-		t.Fatal(err)
-	}
+	w.disable(developer)
 	if got := b.get("/storage").status; got != http.StatusSeeOther {
 		t.Errorf("session: want to be sent to sign in, got %d", got)
 	}
@@ -163,12 +161,8 @@ func TestTamperedCredentials(t *testing.T) {
 // TestStreamsEnd: an open page is told within five seconds that its session, token or role has ended (T-SESS-1).
 func TestStreamsEnd(t *testing.T) {
 	ends := map[string]func(t *testing.T, w *world, b *browser){
-		"sign-out": func(_ *testing.T, _ *world, b *browser) { b.post("/signout", url.Values{}) },
-		"person disabled": func(t *testing.T, w *world, _ *browser) {
-			if err := w.store.SetDisabled(t.Context(), w.person(developer).ID, true); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"sign-out":        func(_ *testing.T, _ *world, b *browser) { b.post("/signout", url.Values{}) },
+		"person disabled": func(_ *testing.T, w *world, _ *browser) { w.disable(developer) },
 		"another role": func(t *testing.T, w *world, _ *browser) {
 			p := w.person(developer)
 			p.Groups = []string{"speech-devs"}

@@ -187,7 +187,7 @@ func (w *world) person(subject string) identity.Person {
 	for _, u := range everybody {
 		if u.Subject == subject {
 			return identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), u.Subject), Issuer: w.provider.Issuer(),
-				Subject: u.Subject, Name: u.Name, Email: u.Email, Groups: u.Groups}
+				Subject: u.Subject, Name: u.Name, Email: u.Email, Groups: u.Groups, SeenAt: w.clock.now()}
 		}
 	}
 	w.t.Fatalf("nobody is called %s", subject)
@@ -206,6 +206,15 @@ func (w *world) token(subject string) string {
 		w.t.Fatal(err)
 	}
 	return text
+}
+
+// disable shuts somebody out in the store, as the administrator does on the page.
+func (w *world) disable(subject string) {
+	w.t.Helper()
+	event := audit.By(w.actorOf(admin), audit.PersonDisabled, w.clock.now())
+	if err := w.store.Disable(w.t.Context(), w.person(subject).ID, "has left", event); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // next is a fresh number, for names that must differ.

@@ -57,8 +57,14 @@ const (
 	SignInRefused       Kind = "session.refused"
 	SignedOut           Kind = "session.ended"
 	SessionClosed       Kind = "session.closed" // by the portal, because the provider does not vouch for it any more
+	StandingEnded       Kind = "standing.ended" // the provider does not stand for somebody any more; tokens are refused
+	SessionsEnded       Kind = "sessions.ended" // by their person or an administrator
+	PersonDisabled      Kind = "person.disabled"
+	PersonEnabled       Kind = "person.enabled"
+	PersonHandedOver    Kind = "person.handed_over" // what somebody held was given to somebody else
 	TokenCreated        Kind = "token.created"
 	TokenRevoked        Kind = "token.revoked"
+	TokenExpiring       Kind = "token.expiring" // announced to its owner
 	CatalogSaved        Kind = "catalog.saved"
 	LicenseEntered      Kind = "license.entered"
 	LicenseRemoved      Kind = "license.removed"
@@ -94,7 +100,8 @@ func Kinds() []Kind {
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
-		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, TokenCreated, TokenRevoked, CatalogSaved,
+		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
+		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved,

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type Config struct {
 	Instance      string          `json:"instance,omitempty"` // tells portals on one cluster apart; default "default"
 	OIDC          OIDC            `json:"oidc,omitempty"`
 	Session       Session         `json:"session,omitempty"`
+	Tokens        Tokens          `json:"tokens,omitempty"`
 	Clusters      []Cluster       `json:"clusters,omitempty"`
 	Platform      tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
 	Tenants       []tenant.Tenant `json:"tenants,omitempty"`
@@ -106,6 +108,37 @@ type OIDC struct {
 type Session struct {
 	Idle     catalog.Duration `json:"idle,omitempty"`     // default 12h
 	Absolute catalog.Duration `json:"absolute,omitempty"` // default 7d
+}
+
+// Tokens bounds API tokens.
+type Tokens struct {
+	// longest life of a token, also of those that exist; default 90d
+	MaxLifetime catalog.Duration `json:"maxLifetime,omitempty"`
+	// how long ago the sign-in provider may have told of a token's owner, at a sign-in or a refresh; default 24h, at least
+	// oidc.refresh. A token whose owner it told of longer ago is refused until they sign in
+	MaxStandingAge catalog.Duration `json:"maxStandingAge,omitempty"`
+	// how long before its end the owner of a token is told, once; default 7d
+	ExpiryNotice catalog.Duration `json:"expiryNotice,omitempty"`
+}
+
+// Limits are the bounds as identity knows them.
+func (t Tokens) Limits() identity.TokenLimits {
+	return identity.TokenLimits{Lifetime: t.MaxLifetime.Std(), StandingAge: t.MaxStandingAge.Std()}
+}
+
+func (t Tokens) withDefaults(refresh catalog.Duration) Tokens {
+	const day = catalog.Duration(24 * time.Hour)
+	t.MaxLifetime = cmp.Or(t.MaxLifetime, 90*day)
+	t.MaxStandingAge = cmp.Or(t.MaxStandingAge, max(day, refresh))
+	t.ExpiryNotice = cmp.Or(t.ExpiryNotice, 7*day)
+	return t
+}
+
+func (t Tokens) problems(refresh catalog.Duration) []error {
+	if t.MaxStandingAge < refresh {
+		return []error{errors.New("tokens.maxStandingAge: must not be shorter than oidc.refresh")}
+	}
+	return nil
 }
 
 // Cluster is one Kubernetes or OpenShift cluster.
@@ -277,6 +310,7 @@ func (c *Config) defaults() {
 	if c.OIDC.Grace == 0 {
 		c.OIDC.Grace = max(catalog.Duration(time.Hour), c.OIDC.Refresh)
 	}
+	c.Tokens = c.Tokens.withDefaults(c.OIDC.Refresh)
 	if c.Session.Idle == 0 {
 		c.Session.Idle = catalog.Duration(12 * time.Hour)
 	}
@@ -341,6 +375,7 @@ func (c Config) problems() []error {
 		add("oidc.issuer: the address of the sign-in provider is missing (file, PORTAL_OIDC_ISSUER or --oidc-issuer)")
 	}
 	all = append(all, c.OIDC.renewalProblems()...)
+	all = append(all, c.Tokens.problems(c.OIDC.Refresh)...)
 	if c.SecretKeyFile == "" && !strings.HasPrefix(c.Database, "sqlite:") {
 		add("secretKeyFile: needed with PostgreSQL, the same file for every replica; make one with: openssl rand -hex 32")
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
 func file(t *testing.T, text string) string {
@@ -39,7 +41,8 @@ func TestLittleIsEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour ||
-		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour || !c.Has(RoleGateway) {
+		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour ||
+		c.Tokens.Limits() != (identity.TokenLimits{Lifetime: 90 * 24 * time.Hour, StandingAge: 24 * time.Hour}) || !c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
 	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.For != 0 || len(k.Warnings) != 2 {
@@ -66,6 +69,7 @@ health: {recent: 1m}
 lease: {warnings: [1h, 0s]}
 storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
+tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
 licensePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
 licenseEvery: 10ms
@@ -82,7 +86,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
-		"oidc.offlineAccess: ", "oidc.grace: ", "platform.admins: unknown role", "platform.admin: a group has no name",
+		"oidc.offlineAccess: ", "oidc.grace: ", "tokens.maxStandingAge: ",
+		"platform.admins: unknown role", "platform.admin: a group has no name",
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licenseEvery: ",
 		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
 		"clusters[2].agents.port: ",
@@ -93,8 +98,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 35 {
-		t.Errorf("want one line for each problem, 35, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 36 {
+		t.Errorf("want one line for each problem, 36, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

@@ -22,14 +22,21 @@ func NewPersonID(issuer, subject string) PersonID {
 
 // Person is what the provider last said of someone.
 type Person struct {
-	ID       PersonID
-	Issuer   string
-	Subject  string
-	Name     string
-	Email    string
-	Groups   []string
-	SeenAt   time.Time // last sign-in or token use
-	Disabled bool
+	ID      PersonID
+	Issuer  string
+	Subject string
+	Name    string
+	Email   string
+	Groups  []string
+	SeenAt  time.Time // last sign-in or token use
+	// ToldAt is when the provider last told of them: at a sign-in or a refresh of their groups. It is zero once the
+	// provider has ended the last session that could ask. API tokens count by it; see TokenLimits.
+	ToldAt   time.Time
+	Disabled bool // by an administrator, or by the provider
+	// By an administrator; zero where the provider did.
+	DisabledAt   time.Time
+	DisabledBy   string // name
+	DisabledNote string
 }
 
 // Short is the part of the name that fits into an object name: before the @ of the e-mail, else the name.

@@ -36,6 +36,9 @@ type Session struct {
 	Roles      string
 	FormerHash string
 	RenewedAt  time.Time
+	// Where the sign-in came from, for its owner to recognize: network address and User-Agent header.
+	Address string
+	Agent   string
 }
 
 // formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be
@@ -71,6 +74,36 @@ type Token struct {
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
+}
+
+// TokenLimits bound API tokens beyond the end that each was made with. Both are positive.
+type TokenLimits struct {
+	// Lifetime is counted from a token's creation, so a shorter setting reaches the tokens that exist.
+	Lifetime time.Duration
+	// StandingAge is how long ago the provider may have told of the owner.
+	StandingAge time.Duration
+}
+
+// Ends is when a token expires.
+func (l TokenLimits) Ends(t Token) time.Time {
+	if bound := t.CreatedAt.Add(l.Lifetime); bound.Before(t.ExpiresAt) {
+		return bound
+	}
+	return t.ExpiresAt
+}
+
+// StandsUntil is until when tokens of a person count by what the provider last told of them; zero once it has told that
+// it does not know them any more.
+func (l TokenLimits) StandsUntil(p Person) time.Time {
+	if p.ToldAt.IsZero() {
+		return time.Time{}
+	}
+	return p.ToldAt.Add(l.StandingAge)
+}
+
+// Standing reports whether the provider vouches for a person recently enough for their tokens to count.
+func (l TokenLimits) Standing(p Person, now time.Time) bool {
+	return now.Before(l.StandsUntil(p))
 }
 
 // Credential is an id plus a secret, as it travels in a cookie or a bearer header: "<prefix><id>.<secret>".

@@ -44,8 +44,6 @@ type Store interface {
 	ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
 	EndActing(ctx context.Context, id string, event audit.Event) error
 	EndSession(ctx context.Context, id string) error
-	Token(ctx context.Context, id string) (identity.Token, error)
-	TouchToken(ctx context.Context, id string, now time.Time) error
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
@@ -82,6 +80,7 @@ type Options struct {
 	Store          Store
 	Provider       Provider
 	Renewals       Renewals // nil: groups count as told at the sign-in
+	Tokens         Tokens
 	Actor          func(p identity.Person, via identity.Via) identity.Actor
 	// StandsFor gives those for whom somebody decides requests now; nil: nobody does for anybody.
 	StandsFor func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)

@@ -55,7 +55,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) actor(c echo.Context) (identity.Actor, error) {
 	r := c.Request()
 	if token := bearer(r); token != "" {
-		return s.actorByToken(r, token)
+		return s.opts.Tokens.ActorByToken(r.Context(), token)
 	}
 	session, err := s.session(r)
 	if err != nil {
@@ -159,14 +159,6 @@ func (s *Server) Alive(session identity.Session) bool {
 	return now.Before(session.EndsAt) && now.Sub(session.SeenAt) < s.opts.Idle
 }
 
-func (s *Server) actorByToken(r *http.Request, text string) (identity.Actor, error) {
-	a, err := ActorByToken(r.Context(), s.opts.Store, s.opts.Actor, text, s.opts.Now())
-	if err != nil {
-		return a, err
-	}
-	return a, nil
-}
-
 func (s *Server) signInPage(c echo.Context) error {
 	if !identity.ActorFrom(c.Request().Context()).IsZero() {
 		return c.Redirect(http.StatusSeeOther, oidc.LocalPath(c.QueryParam("return")))
@@ -221,8 +213,8 @@ func (s *Server) signInCallback(c echo.Context) error {
 	}
 	credential := identity.NewCredential()
 	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now,
-		SeenAt: now,
-		EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken}
+		SeenAt: now, EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken,
+		Address: s.Address(c.Request()), Agent: agent(c.Request())}
 	if s.opts.Renewals != nil {
 		if session, err = s.opts.Renewals.Begin(session, in); err != nil {
 			return err
@@ -240,6 +232,20 @@ func (s *Server) signInCallback(c echo.Context) error {
 	}
 	c.SetCookie(hostCookie(sessionCookie, credential.String(), session.EndsAt.Sub(now)))
 	return c.Redirect(http.StatusSeeOther, oidc.LocalPath(flow.ReturnTo))
+}
+
+// maxAgent bounds in bytes what is kept of a User-Agent.
+const maxAgent = 300
+
+// agent is the browser as it calls itself, in printable ASCII.
+func agent(r *http.Request) string {
+	text := strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return -1
+		}
+		return c
+	}, r.UserAgent())
+	return text[:min(len(text), maxAgent)]
 }
 
 // endOld ends the session that the browser had before, so that no session outlives a change of person.

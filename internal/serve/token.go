@@ -17,39 +17,55 @@ type TokenStore interface {
 	TouchToken(ctx context.Context, id string, now time.Time) error
 }
 
+// Tokens says who bearer tokens belong to. All fields are needed.
+type Tokens struct {
+	Store  TokenStore
+	Actor  func(identity.Person, identity.Via) identity.Actor
+	Limits identity.TokenLimits
+	Now    func() time.Time
+}
+
 // ActorByToken says who a bearer token belongs to. Every refusal is the same Unauthenticated fault, so that nothing can
-// be learned from it.
-func ActorByToken(ctx context.Context, store TokenStore, actor func(identity.Person, identity.Via) identity.Actor,
-	text string, now time.Time) (identity.Actor, error) {
-	refused := fault.New(fault.Unauthenticated, i18n.T("problem.token"))
-	rest, found := strings.CutPrefix(text, identity.TokenPrefix)
-	credential, ok := identity.ParseCredential(rest)
-	if !found || !ok {
-		return identity.Actor{}, refused
-	}
-	t, err := store.Token(ctx, credential.ID)
+// be learned from it; only who has shown the secret hears that the owner has to sign in.
+func (s Tokens) ActorByToken(ctx context.Context, text string) (identity.Actor, error) {
+	now, refused := s.Now(), fault.New(fault.Unauthenticated, i18n.T("problem.token"))
+	t, err := s.token(ctx, text, now)
 	if fault.Is(err, fault.NotFound) {
 		return identity.Actor{}, refused
 	}
 	if err != nil {
 		return identity.Actor{}, err
 	}
-	if !credential.Matches(t.SecretHash) || !now.Before(t.ExpiresAt) {
+	p, err := s.Store.Person(ctx, t.Person)
+	switch {
+	case fault.Is(err, fault.NotFound) || p.Disabled:
 		return identity.Actor{}, refused
-	}
-	p, err := store.Person(ctx, t.Person)
-	if fault.Is(err, fault.NotFound) || p.Disabled {
-		return identity.Actor{}, refused
-	}
-	if err != nil {
+	case err != nil:
 		return identity.Actor{}, err
+	case !s.Limits.Standing(p, now):
+		return identity.Actor{}, fault.New(fault.Unauthenticated, i18n.T("problem.token_standing"))
 	}
 	if now.Sub(t.LastUsedAt) > time.Minute {
-		if err := store.TouchToken(ctx, t.ID, now); err != nil {
+		if err := s.Store.TouchToken(ctx, t.ID, now); err != nil {
 			return identity.Actor{}, err
 		}
 	}
-	a := actor(p, identity.ViaToken)
+	a := s.Actor(p, identity.ViaToken)
 	a.Session, a.Credential = t.ID, t.Name
 	return a, nil
+}
+
+// token is the one whose secret was shown. NotFound for one that does not exist, has another secret or has expired.
+func (s Tokens) token(ctx context.Context, text string, now time.Time) (identity.Token, error) {
+	none := fault.New(fault.NotFound, i18n.T("store.no_token"))
+	rest, found := strings.CutPrefix(text, identity.TokenPrefix)
+	credential, ok := identity.ParseCredential(rest)
+	if !found || !ok {
+		return identity.Token{}, none
+	}
+	t, err := s.Store.Token(ctx, credential.ID)
+	if err == nil && (!credential.Matches(t.SecretHash) || !now.Before(s.Limits.Ends(t))) {
+		return identity.Token{}, none
+	}
+	return t, err
 }

@@ -20,7 +20,7 @@ SELECT i + 1, %d + i * 20000000, CASE i %% 5 WHEN 0 THEN 'workload.observed' WHE
 	manyOnSQLite = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999) ` + manyEvents +
 		` FROM n`
 	manyOnServer = manyEvents + ` FROM generate_series(CAST(0 AS BIGINT), 999999) AS n(i)`
-	manyPeople   = `INSERT INTO people (id, issuer, subject, name, email, group_names, disabled) VALUES `
+	manyPeople   = `INSERT INTO people (id, issuer, subject, name, email, group_names) VALUES `
 )
 
 // BenchmarkAuditSearch looks for a page of events among a million, in the ways in which the page can. The bar: 150 ms

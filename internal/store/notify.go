@@ -262,6 +262,6 @@ func (s *Store) DeleteAddress(ctx context.Context, id string, event audit.Event)
 
 // Everybody who has ever signed in and is not shut out.
 func (v view) Everybody(ctx context.Context) ([]identity.Person, error) {
-	rows, err := all[personRow](v.at(ctx).Where("disabled = ? AND refused_at IS NULL", false).Order("id"))
+	rows, err := all[personRow](v.at(ctx).Where("disabled_at IS NULL AND refused_at IS NULL").Order("id"))
 	return each(rows, toPerson), err
 }

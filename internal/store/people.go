@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -18,8 +20,12 @@ type personRow struct {
 	Email      string
 	GroupNames document[[]string]
 	SeenAt     moment
-	Disabled   bool
 	RefusedAt  moment // by the provider, until the next sign-in
+	ToldAt     moment
+
+	DisabledAt   moment // by an administrator
+	DisabledBy   string
+	DisabledNote string
 }
 
 func (personRow) TableName() string { return "people" }
@@ -28,17 +34,16 @@ func toPerson(row personRow) identity.Person {
 	return identity.Person{
 		ID: identity.PersonID(row.ID), Issuer: row.Issuer, Subject: row.Subject, Name: row.Name, Email: row.Email,
 		Groups: row.GroupNames.is,
-		SeenAt: row.SeenAt.time(), Disabled: row.Disabled || row.RefusedAt.Valid,
+		SeenAt: row.SeenAt.time(), ToldAt: row.ToldAt.time(), Disabled: row.DisabledAt.Valid || row.RefusedAt.Valid,
+		DisabledAt: row.DisabledAt.time(), DisabledBy: row.DisabledBy, DisabledNote: row.DisabledNote,
 	}
 }
 
-// SavePerson writes down what the sign-in provider said of someone. Whether they are disabled is taken from a new
-// person only: signing in must not undo what SetDisabled did. What RefusePerson did it does undo: that was the
-// provider's word too.
+// SavePerson writes down what the sign-in provider said of someone at SeenAt. Signing in does not undo Disable. It does
+// undo RefusePerson: that was the provider's word too.
 func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 	row := personRow{ID: string(p.ID), Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Email: p.Email,
-		GroupNames: doc(p.Groups),
-		SeenAt:     momentOf(p.SeenAt), Disabled: p.Disabled}
+		GroupNames: doc(p.Groups), SeenAt: momentOf(p.SeenAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err
@@ -47,10 +52,10 @@ func (s *Store) SavePerson(ctx context.Context, p identity.Person) error {
 			return err
 		}
 		return t.at(ctx).Exec(
-			`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, disabled) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, group_names = excluded.group_names, seen_at = excluded.seen_at,
-			refused_at = NULL`,
-			row.ID, row.Issuer, row.Subject, row.Name, row.Email, row.GroupNames, row.SeenAt, row.Disabled).Error
+			`INSERT INTO people (id, issuer, subject, name, email, group_names, seen_at, told_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, group_names = excluded.group_names,
+			seen_at = excluded.seen_at, told_at = excluded.told_at, refused_at = NULL`,
+			row.ID, row.Issuer, row.Subject, row.Name, row.Email, row.GroupNames, row.SeenAt, row.SeenAt).Error
 	})
 }
 
@@ -63,8 +68,35 @@ func (t *tx) tellGroups(ctx context.Context, person string, groups []string) err
 	return err
 }
 
-// setGroups writes the groups that someone is in now.
-func (t *tx) setGroups(ctx context.Context, person string, groups []string) error {
+// Told writes what the provider said of someone at a time: the groups that they are in, and that it stands for them.
+// NotFound for somebody who never signed in.
+func (s *Store) Told(ctx context.Context, id identity.PersonID, groups []string, at time.Time) error {
+	return s.write(ctx, func(t *tx) error { return t.told(ctx, string(id), groups, at) })
+}
+
+// EndStanding writes that the provider does not stand for someone any more, with the event that says so, so that their
+// tokens are refused until it tells of them again. Nothing is written about somebody without standing.
+func (s *Store) EndStanding(ctx context.Context, id identity.PersonID, why audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		ended, err := t.endStanding(ctx, "id = ?", string(id))
+		if err != nil || !ended {
+			return err
+		}
+		return t.Append(ctx, why)
+	})
+}
+
+func (t *tx) endStanding(ctx context.Context, which string, args ...any) (ended bool, err error) {
+	rows, err := all[personRow](t.at(ctx).Select("id").Where(which, args...).Where("told_at IS NOT NULL"))
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	t.changed(live.Change{Topic: "session", Person: rows[0].ID}) // for open pages and connections by token
+	return true, t.at(ctx).Exec("UPDATE people SET told_at = NULL WHERE id = ?", rows[0].ID).Error
+}
+
+// told keeps the latest time: answers to two sessions may be written in the other order than they were given.
+func (t *tx) told(ctx context.Context, person string, groups []string, at time.Time) error {
 	if err := t.tellGroups(ctx, person, groups); err != nil {
 		return err
 	}
@@ -72,7 +104,12 @@ func (t *tx) setGroups(ctx context.Context, person string, groups []string) erro
 	if err := writable(&row); err != nil {
 		return err
 	}
-	return t.at(ctx).Exec("UPDATE people SET group_names = ? WHERE id = ?", row.GroupNames, person).Error
+	done := t.at(ctx).Exec("UPDATE people SET group_names = ?, told_at = CASE WHEN told_at > ? THEN told_at ELSE ? END "+
+		"WHERE id = ?", row.GroupNames, momentOf(at), momentOf(at), person)
+	if done.Error == nil && done.RowsAffected == 0 {
+		return fault.New(fault.NotFound, i18n.T("store.no_person"))
+	}
+	return done.Error
 }
 
 // RefusePerson shuts someone out for whom the provider no longer stands, until it signs them in again, and ends their
@@ -104,14 +141,55 @@ func (v view) PersonByIssuerSubject(ctx context.Context, issuer, subject string)
 	return toPerson(row), err
 }
 
-// SetDisabled shuts someone out or lets them in again; shutting out ends their sessions as well.
-func (s *Store) SetDisabled(ctx context.Context, id identity.PersonID, disabled bool) error {
+// Disable shuts someone out until Enable and ends their sessions, with the event that says who did; nothing is written
+// about somebody who is disabled. Unauthenticated when who does it was disabled meanwhile, so that two who disable each
+// other do not both succeed.
+func (s *Store) Disable(ctx context.Context, id identity.PersonID, note string, event audit.Event) error {
+	row := personRow{ID: string(id), DisabledAt: momentOf(event.At), DisabledBy: event.Name, DisabledNote: note}
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE people SET disabled = ? WHERE id = ?", disabled, string(id))
-		if done.Error != nil || done.RowsAffected == 0 || !disabled {
+		if err := writable(&row); err != nil {
+			return err
+		}
+		if err := t.bothStand(ctx, event.Actor, id); err != nil {
+			return err
+		}
+		done := t.at(ctx).Exec("UPDATE people SET disabled_at = ?, disabled_by = ?, disabled_note = ? WHERE id = ? AND "+
+			"disabled_at IS NULL", row.DisabledAt, row.DisabledBy, row.DisabledNote, row.ID)
+		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		t.changed(live.Change{Topic: "session", Person: string(id)}) // for tokens, which are not deleted
-		return t.endSessions(ctx, "person = ?", string(id))
+		t.changed(live.Change{Topic: "session", Person: row.ID}) // for tokens, which are not deleted
+		if err := t.endSessions(ctx, "person = ?", row.ID); err != nil {
+			return err
+		}
+		return t.Append(ctx, event)
+	})
+}
+
+// bothStand locks the rows of two people, in the order of their ids whoever comes first, and refuses the first when
+// they are disabled.
+func (t *tx) bothStand(ctx context.Context, actor, other identity.PersonID) error {
+	for _, id := range slices.Sorted(slices.Values([]identity.PersonID{actor, other})) {
+		if err := t.at(ctx).Exec("UPDATE people SET seen_at = seen_at WHERE id = ?", string(id)).Error; err != nil {
+			return err
+		}
+	}
+	off, err := all[personRow](t.at(ctx).Select("id").Where("id = ? AND disabled_at IS NOT NULL", string(actor)))
+	if err == nil && len(off) > 0 {
+		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))
+	}
+	return err
+}
+
+// Enable lets someone in again whom Disable shut out, with the event that says who did; nothing is written about
+// somebody who is not disabled.
+func (s *Store) Enable(ctx context.Context, id identity.PersonID, event audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		done := t.at(ctx).Exec("UPDATE people SET disabled_at = NULL, disabled_by = '', disabled_note = '' WHERE id = ? AND "+
+			"disabled_at IS NOT NULL", string(id))
+		if done.Error != nil || done.RowsAffected == 0 {
+			return done.Error
+		}
+		return t.Append(ctx, event)
 	})
 }

@@ -37,6 +37,8 @@ type sessionRow struct {
 	Roles        string
 	FormerHash   string
 	RenewedAt    moment
+	Address      string
+	Agent        string
 }
 
 func (sessionRow) TableName() string { return "sessions" }
@@ -49,6 +51,7 @@ func toSession(row sessionRow) identity.Session {
 		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
 		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
 		Roles: row.Roles, FormerHash: row.FormerHash, RenewedAt: row.RenewedAt.time(),
+		Address: row.Address, Agent: row.Agent,
 	}
 }
 
@@ -59,7 +62,8 @@ func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
 		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
 		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil),
-		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt)}
+		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt),
+		Address: n.Address, Agent: n.Agent}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))
@@ -135,8 +139,8 @@ func (t *tx) acted(ctx context.Context, id string, done *gorm.DB, none error, ev
 	return t.Append(ctx, event)
 }
 
-// CloseSession ends a session as EndSession does, with the event that says why; nothing is written about one that has
-// ended.
+// CloseSession ends a session as EndSession does because the provider has ended it, with the event that says why;
+// nothing is written about one that has ended. Nobody stands for the person then unless another session can still ask.
 func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		living, err := all[sessionRow](t.at(ctx).Where("id = ?", id))
@@ -144,6 +148,11 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 			return err
 		}
 		if err := t.endSessions(ctx, "id = ? OR parent = ?", id, id); err != nil {
+			return err
+		}
+		_, err = t.endStanding(ctx, "id = ? AND NOT EXISTS (SELECT 1 FROM sessions WHERE person = people.id AND "+
+			"refresh_token <> '' AND ends_at > ?)", living[0].Person, momentOf(why.At))
+		if err != nil {
 			return err
 		}
 		return t.Append(ctx, why)
@@ -177,7 +186,7 @@ func (s *Store) SaveRenewal(ctx context.Context, n identity.Session, groups []st
 		if done.RowsAffected == 0 {
 			return fault.New(fault.NotFound, i18n.T("store.session_over"))
 		}
-		return t.setGroups(ctx, string(n.Person), groups)
+		return t.told(ctx, string(n.Person), groups, n.GroupsAt)
 	})
 }
 

@@ -19,6 +19,8 @@ type tokenRow struct {
 	CreatedAt  moment `gorm:"autoCreateTime:false"`
 	ExpiresAt  moment
 	LastUsedAt moment
+	// AnnouncedAt is when the owner was told that it expires soon.
+	AnnouncedAt moment
 }
 
 func (tokenRow) TableName() string { return "tokens" }

@@ -18,7 +18,8 @@ func session(id, parent string) identity.Session {
 	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1),
 		EndsAt: later(3600), IDToken: "jwt",
 		Parent: parent, Workload: "w-1", RefreshToken: "sealed", GroupsAt: later(1), AskedAt: later(2),
-		ActingAs: "p-bob", ActingUntil: later(9), Roles: "roles", FormerHash: "former", RenewedAt: later(8)}
+		ActingAs: "p-bob", ActingUntil: later(9), Roles: "roles", FormerHash: "former", RenewedAt: later(8),
+		Address: "192.0.2.7", Agent: "Mozilla/5.0 (X11; Linux x86_64)"}
 }
 
 func token(id string, created int) identity.Token {
@@ -40,11 +41,11 @@ var identityCases = cases{
 		s *store.Store) {
 		ctx := context.Background()
 		want := Person("p-ada")
-		filled(t, want, "Disabled")
+		filled(t, want, "Disabled", "DisabledAt", "DisabledBy", "DisabledNote")
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		equal(t, want, got(s.PersonByIssuerSubject(ctx, want.Issuer, want.Subject))(t))
-		want.Name, want.Email, want.Groups, want.SeenAt = "", "", nil, later(9)
+		want.Name, want.Email, want.Groups, want.SeenAt, want.ToldAt = "", "", nil, later(9), later(9)
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Person(ctx, "p-eve")
@@ -58,15 +59,74 @@ var identityCases = cases{
 		other.ID = "p-eve"
 		fails(t, fault.Conflict, s.SavePerson(context.Background(), other))
 	},
-	"who is shut out stays out when they sign in again, and has no sessions": func(t *testing.T, s *store.Store) {
+	"who is disabled stays out when they sign in again, and has no sessions; the record tells each once": func(
+		t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
-		must(t, s.SetDisabled(ctx, "p-ada", true))
+		must(t, s.SavePerson(ctx, Person("p-eve")))
+		by := audit.Event{At: later(5), Kind: audit.PersonDisabled, Actor: "p-eve", Name: "Eve"}
+		for range 2 {
+			must(t, s.Disable(ctx, "p-ada", "left us", by))
+		}
 		must(t, s.SavePerson(ctx, Person("p-ada")))
-		equal(t, true, got(s.Person(ctx, "p-ada"))(t).Disabled)
+		want := Person("p-ada")
+		want.Disabled, want.DisabledAt, want.DisabledBy, want.DisabledNote = true, later(5), "Eve", "left us"
+		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Session(ctx, "s-1")
 		fails(t, fault.NotFound, err)
-		must(t, s.SetDisabled(ctx, "p-ada", false))
-		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
+		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}, {Seq: 2, Topic: "session", ID: "s-1",
+			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+		for range 2 {
+			must(t, s.Enable(ctx, "p-ada", Event(6)))
+		}
+		equal(t, Person("p-ada"), got(s.Person(ctx, "p-ada"))(t))
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 2, len(events))
+	},
+	"of two who disable each other at the same time, one stays": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SavePerson(ctx, Person("p-eve")))
+		var group sync.WaitGroup
+		var done atomic.Int32
+		for actor, other := range map[identity.PersonID]identity.PersonID{"p-ada": "p-eve", "p-eve": "p-ada"} {
+			group.Go(func() {
+				if err := s.Disable(ctx, other, "", audit.Event{At: later(1), Kind: audit.PersonDisabled,
+					Actor: actor}); err == nil {
+					done.Add(1)
+				} else {
+					fails(t, fault.Unauthenticated, err)
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(1), done.Load())
+	},
+	"the provider stands for somebody since it told of them last, until it ends the last session that can ask": func(
+		t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		told := func() time.Time { return got(s.Person(ctx, "p-ada"))(t).ToldAt }
+		must(t, s.Told(ctx, "p-ada", []string{"others"}, later(50)))
+		equal(t, []string{"others"}, got(s.Person(ctx, "p-ada"))(t).Groups)
+		must(t, s.Told(ctx, "p-ada", Person("p-ada").Groups, later(40)))
+		equal(t, later(50), told())
+		fails(t, fault.NotFound, s.Told(ctx, "p-eve", nil, later(50)))
+		mute, second := session("s-2", ""), session("s-3", "")
+		mute.RefreshToken = ""
+		must(t, s.CreateSession(ctx, mute))
+		must(t, s.CreateSession(ctx, second))
+		must(t, s.CloseSession(ctx, "s-1", Event(1)))
+		equal(t, later(50), told())
+		must(t, s.CloseSession(ctx, "s-3", Event(2)))
+		equal(t, time.Time{}, told())
+		must(t, s.SavePerson(ctx, Person("p-ada")))
+		equal(t, later(0), told())
+		for i := range 2 {
+			must(t, s.EndStanding(ctx, "p-ada", Event(3+i)))
+		}
+		equal(t, time.Time{}, told())
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 3, len(events))
 	},
 	"a session comes back as it was saved; the end of one reaches its children, codes and followers": func(t *testing.T,
 		s *store.Store) {
@@ -155,6 +215,7 @@ var identityCases = cases{
 		fails(t, fault.NotFound, s.SaveRenewal(ctx, lost, nil))
 		equal(t, Person("p-ada"), got(s.Person(ctx, "p-ada"))(t))
 		must(t, s.SaveRenewal(ctx, want, Person("p-ada").Groups))
+		equal(t, later(50), got(s.Person(ctx, "p-ada"))(t).ToldAt)
 		equal(t, int64(0), got(s.LastChange(ctx))(t))
 		fails(t, fault.NotFound, s.SaveRenewal(ctx, want, nil)) // the claim was used up
 		want.AskedAt = time.Time{}
@@ -179,7 +240,7 @@ var identityCases = cases{
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 1, len(events))
-		equal(t, int64(2), got(s.LastChange(ctx))(t))
+		equal(t, int64(3), got(s.LastChange(ctx))(t))
 	},
 	"who is shut out by the provider has no sessions, and is let in by it again": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
@@ -195,7 +256,7 @@ var identityCases = cases{
 			Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		equal(t, false, got(s.Person(ctx, "p-ada"))(t).Disabled)
-		must(t, s.SetDisabled(ctx, "p-ada", true))
+		must(t, s.Disable(ctx, "p-ada", "", audit.Event{At: later(3), Kind: audit.PersonDisabled}))
 		must(t, s.RefusePerson(ctx, "p-ada", Event(3)))
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		equal(t, true, got(s.Person(ctx, "p-ada"))(t).Disabled)

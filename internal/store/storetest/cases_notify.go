@@ -142,7 +142,7 @@ var notifyCases = cases{
 		ctx := context.Background()
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		must(t, s.SavePerson(ctx, Person("p-eve")))
-		must(t, s.SetDisabled(ctx, "p-eve", true))
+		must(t, s.Disable(ctx, "p-eve", "", audit.Event{At: later(0), Kind: audit.PersonDisabled}))
 		everybody := got(s.Everybody(ctx))(t)
 		equal(t, 1, len(everybody))
 		equal(t, notify.Preferences{}, got(s.PreferencesOf(ctx, "p-ada"))(t))
@@ -165,6 +165,6 @@ var notifyCases = cases{
 		equal(t, 0, len(got(s.Addresses(ctx))(t)))
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
-		equal(t, 3, len(events))
+		equal(t, 4, len(events))
 	},
 }

@@ -127,11 +127,11 @@ func Volume(name string) workload.Volume {
 var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,
 	Note: "All of it."}
 
-// Person is one with every field set, but for Disabled.
+// Person is one with every field set, but for those of Disable.
 func Person(id string) identity.Person {
 	return identity.Person{ID: identity.PersonID(id), Issuer: "https://id.example.org", Subject: "subject-of-" + id,
 		Name: "Ada Lovelace", Email: "ada@example.org",
-		Groups: []string{"vision-devs", "Größe/ß"}, SeenAt: later(0)}
+		Groups: []string{"vision-devs", "Größe/ß"}, SeenAt: later(0), ToldAt: later(0)}
 }
 
 // Event is one with every field set.

@@ -42,6 +42,10 @@ const (
 	IdleSaved           Kind = "idle.saved"      // the settings of what counts as idle
 	WorkloadDeleted     Kind = "workload.deleted"
 	WorkloadObserved    Kind = "workload.observed"
+	ObjectRepaired      Kind = "object.repaired"  // the portal took back what somebody set on an object of it
+	ObjectContested     Kind = "object.contested" // it comes back again and again
+	ObjectAltered       Kind = "object.altered"   // it cannot be taken back
+	ObjectSpoofed       Kind = "object.spoofed"   // an object carries the portal's labels and is not the portal's
 	LeaseWarned         Kind = "lease.warned"
 	LeaseEnded          Kind = "lease.ended"
 	VolumeShared        Kind = "volume.shared" // made for a whole team
@@ -98,7 +102,8 @@ func Kinds() []Kind {
 		RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised,
 		ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
-		IdleSaved, WorkloadDeleted, WorkloadObserved, LeaseWarned, LeaseEnded,
+		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
+		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,
 		VolumeReclaimed, SignedIn, SignInRefused, SignedOut, SessionClosed, StandingEnded, SessionsEnded,
 		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,

@@ -60,6 +60,10 @@ var topics = map[audit.Kind][]topic{
 	audit.StatementSent:       {{Statement, "statement", leads}},
 	audit.LicenseLost:         {{License, "license", holdsOrRuns}},
 	audit.HardwareMarked:      {{Broken, "broken", ownsOrLeads}},
+	audit.ObjectRepaired:      {{Drift, "drift", ownsLeadsOrRuns}},
+	audit.ObjectContested:     {{Drift, "drift", ownsLeadsOrRuns}},
+	audit.ObjectAltered:       {{Drift, "drift", ownsLeadsOrRuns}},
+	audit.ObjectSpoofed:       {{Drift, "drift.spoofed", ownsLeadsOrRuns}},
 	"volume.warned":           {{Storage, "storage", keeps}},
 	"volume.reclaimed":        {{Storage, "storage.reclaimed", keeps}},
 	audit.VolumeDeleted:       {{Storage, "storage.deleted", keeps}},
@@ -114,6 +118,11 @@ func leads(e audit.Event, _ Facts, a identity.Actor) bool { return a.In(e.Tenant
 // ownsOrLeads: the owner of a workload, and those of its team. What names no workload is for the record.
 func ownsOrLeads(e audit.Event, f Facts, a identity.Actor) bool {
 	return owns(e, f, a) || f.Workload != nil && leads(e, f, a)
+}
+
+// ownsLeadsOrRuns: whose object it is, and administrators, for it takes rights in the cluster to change one.
+func ownsLeadsOrRuns(e audit.Event, f Facts, a identity.Actor) bool {
+	return owns(e, f, a) || e.Tenant != "" && e.Workload == "" && leads(e, f, a) || a.Is(identity.Admin)
 }
 
 // holdsOrRuns: owners hear of their workload, administrators of the node, once however many workloads are on it.
@@ -249,6 +258,10 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 	case License:
 		if f.Workload == nil {
 			path = "/licenses"
+		}
+	case Drift:
+		if f.Workload == nil && e.Tenant != "" {
+			path = "/team/" + e.Tenant
 		}
 	}
 	n, err := w.Notice(language, t.kind, t.words, args, strings.TrimRight(f.URL, "/"), path)

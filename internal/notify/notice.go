@@ -24,13 +24,15 @@ const (
 	Statement Kind = "statement" // what a team's last month came to
 	License   Kind = "license"
 	Broken    Kind = "broken"  // an administrator called the node or card under one's workload bad
+	Drift     Kind = "drift"   // somebody else changed objects in the cluster, or made one that pretends to be ours
 	Storage   Kind = "storage" // will be reclaimed, or was
 	Test      Kind = "test"
 )
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
-	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, License, Broken, Storage}
+	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, License, Broken, Drift,
+		Storage}
 }
 
 // Channel is a way to somebody.
@@ -55,7 +57,7 @@ type Preferences struct {
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what
 // they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, License, Broken, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, License, Broken, Drift, Storage}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

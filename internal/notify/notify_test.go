@@ -45,6 +45,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 		"ready": notify.Ready, "failed": notify.Failed,
 		"lease": notify.Lease, "idle": notify.Idle, "idle.stopped": notify.Idle, "stopped": notify.Stopped,
 		"budget": notify.Budget, "statement": notify.Statement, "license": notify.License, "broken": notify.Broken,
+		"drift": notify.Drift, "drift.spoofed": notify.Drift,
 		"storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage,
 		"handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting,
 		"standin.ended": notify.Waiting, "test": notify.Test}
@@ -133,6 +134,9 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"the license of a node":         {"", audit.LicenseLost, func(*audit.Event) {}, "p-pat license"},
 		"a bad card under it":           {"pat", audit.HardwareMarked, about, "p-dana broken, p-otto broken"},
 		"a bad card":                    {"", audit.HardwareMarked, func(*audit.Event) {}, ""},
+		"somebody changed an object of a workload": {"", audit.ObjectRepaired, about, "p-dana drift, p-pat drift"},
+		"a rule of a team's network":               {"", audit.ObjectRepaired, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
+		"a pod that pretends":                      {"", audit.ObjectSpoofed, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
 		"a stand-in is named": {"otto", audit.StandInCreated, func(e *audit.Event) {
 			e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}}
 		}, "p-ada waiting"},

@@ -25,6 +25,8 @@ type writer struct {
 	now    func() time.Time
 	log    *slog.Logger
 	wrote  func(verb Verb, kind string) // for the metrics
+	// tell is asked before what somebody did is taken back; an error of it leaves the object as it is. nil: nobody is told
+	tell func(ctx context.Context, r Repair) error
 }
 
 // foreignError says that an object of the name exists and is not ours.
@@ -44,7 +46,7 @@ func (e busyError) Error() string { return e.String() + " is still being deleted
 func (w *writer) apply(ctx context.Context, steps []Step) (again time.Duration, err error) {
 	for _, s := range steps {
 		if s.Verb == Refuse {
-			return 0, foreignError{s.Key}
+			return 0, w.refuse(ctx, s)
 		}
 	}
 	var due []Step
@@ -66,6 +68,21 @@ func (w *writer) apply(ctx context.Context, steps []Step) (again time.Duration, 
 		due = due[n:]
 	}
 	return again, nil
+}
+
+// refuse asks the API server before it says that an object is not ours: caches that lag behind show the one that was
+// there before.
+func (w *writer) refuse(ctx context.Context, s Step) error {
+	found, err := kinds[rank(s.Kind)].clients(w.client, s.Namespace).get(ctx, s.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return errOutdated
+	case err != nil:
+		return err
+	case s.mayTouch(existing(found)):
+		return errOutdated
+	}
+	return foreignError{s.Key}
 }
 
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
@@ -101,7 +118,7 @@ func (w *writer) step(ctx context.Context, s Step) (err error) {
 		return w.create(ctx, c, s)
 	case Update:
 		if s.Repair {
-			w.log.Warn("repairing an object that somebody changed", "object", s.Key.String())
+			return w.repair(ctx, c, s)
 		}
 		return w.update(ctx, c, s)
 	case Delete:
@@ -230,6 +247,8 @@ func precisely(kind, uid, version string) metav1.DeleteOptions {
 type ledger struct {
 	mu      sync.Mutex
 	entries map[Key]entry
+	kept    map[Key]kept
+	drifts  map[Key]compared
 }
 
 type entry struct {
@@ -247,7 +266,9 @@ const (
 	longestRepair = 5 * time.Minute
 )
 
-func newLedger() *ledger { return &ledger{entries: map[Key]entry{}} }
+func newLedger() *ledger {
+	return &ledger{entries: map[Key]entry{}, kept: map[Key]kept{}, drifts: map[Key]compared{}}
+}
 
 // wait says for how long a step is held back; not at all when that is not above zero.
 func (l *ledger) wait(s Step, now time.Time) time.Duration {
@@ -301,6 +322,8 @@ func (l *ledger) gone(k Key, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, known := l.entries[k]
+	delete(l.kept, k)
+	delete(l.drifts, k)
 	switch {
 	case !known:
 	case e.verb == Delete:

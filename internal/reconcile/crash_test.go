@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -27,16 +28,17 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// T-CRASH-1: a controller is killed before its n-th write, to the cluster or to the database, for every n of a story;
-// another one begins with nothing but the database and the cluster. The end is the same as that of the undisturbed
-// story.
+// T-CRASH-1: a controller is killed at its n-th crash point, before or after a write to the cluster or the commit of a
+// transaction, for every n of a story; another one begins with nothing but the database and the cluster. The end is the
+// same as that of the undisturbed story. T-CRASH-2: the second one is killed as well.
 
 var errKilled = errors.New("killed")
 
-// fuse counts writes and burns at the n-th: that write and all later ones of this controller do not happen.
+// fuse counts crash points and burns at the n-th. Those with odd numbers are before a write, which does not happen then;
+// those with even numbers are after it, and the controller does not hear that it did. Nothing later happens.
 type fuse struct {
 	n      int64 // 0: never
-	writes atomic.Int64
+	points atomic.Int64
 	burnt  atomic.Bool
 	dead   chan struct{}
 	once   sync.Once
@@ -44,11 +46,11 @@ type fuse struct {
 
 func newFuse(n int64) *fuse { return &fuse{n: n, dead: make(chan struct{})} }
 
-func (f *fuse) write() error {
+func (f *fuse) point() error {
 	if f.burnt.Load() {
 		return errKilled
 	}
-	if count := f.writes.Add(1); f.n > 0 && count >= f.n {
+	if count := f.points.Add(1); f.n > 0 && count >= f.n {
 		f.burnt.Store(true)
 		f.once.Do(func() { close(f.dead) })
 		return errKilled
@@ -86,7 +88,8 @@ func (s *stage) begin(fuses ...*fuse) {
 func (s *stage) run(ctx context.Context, f *fuse) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.store.BeforeWrite(f.write)
+	s.store.BeforeWrite(f.point)
+	s.store.AfterWrite(f.point)
 	c := reconcile.New(reconciletest.Options(s.store, s.namespace, s.cluster(f)))
 	go func() {
 		select {
@@ -215,8 +218,9 @@ func fakeStage(t *testing.T) *stage {
 	c := newFakeCluster()
 	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: 2 * time.Minute}
 	s.cluster = func(f *fuse) reconcile.Cluster {
-		ask := func(string) error { return f.write() }
+		ask := func(string) error { return f.point() }
 		c.before.Store(&ask)
+		c.after.Store(&ask)
 		return reconcile.Cluster{Client: c}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -238,17 +242,45 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	s.begin(undisturbed)
 	want := s.story()
 	s.stop()
-	writes := undisturbed.writes.Load()
-	t.Logf("%d writes in the undisturbed story, which ends in\n%s", writes, want)
+	points := undisturbed.points.Load()
+	t.Logf("%d crash points in the undisturbed story, which ends in\n%s", points, want)
 	step := int64(1)
 	if testing.Short() {
-		step = 7
+		step = 13
 	}
-	for n := int64(1); n <= writes; n += step {
-		t.Run(fmt.Sprint("killed before write ", n), func(t *testing.T) {
+	for n := int64(1); n <= points; n += step {
+		t.Run(fmt.Sprint("killed at point ", n), func(t *testing.T) {
 			t.Parallel()
 			s := fakeStage(t)
 			s.begin(newFuse(n), newFuse(0))
+			got := s.story()
+			s.stop()
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("another end (-undisturbed +killed)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSecondCrash: the controller that recovers is killed too, for pairs of crash points of a fixed seed.
+func TestSecondCrash(t *testing.T) {
+	undisturbed := newFuse(0)
+	s := fakeStage(t)
+	s.begin(undisturbed)
+	want := s.story()
+	s.stop()
+	points, pairs := undisturbed.points.Load(), 200
+	if testing.Short() {
+		pairs = 8
+	}
+	random := rand.New(rand.NewPCG(20261122, 2))
+	for range pairs {
+		first := 1 + random.Int64N(points)
+		second := 1 + random.Int64N(points-first+4) // what is left of the story, and a little more
+		t.Run(fmt.Sprint("killed at point ", first, " and at ", second, " of the recovery"), func(t *testing.T) {
+			t.Parallel()
+			s := fakeStage(t)
+			s.begin(newFuse(first), newFuse(second), newFuse(0))
 			got := s.story()
 			s.stop()
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -281,29 +313,37 @@ type fused struct {
 }
 
 func (f fused) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet {
-		if err := f.fuse.write(); err != nil {
-			return nil, err
-		}
+	if r.Method == http.MethodGet {
+		return f.RoundTripper.RoundTrip(r)
 	}
-	return f.RoundTripper.RoundTrip(r)
+	if err := f.fuse.point(); err != nil {
+		return nil, err
+	}
+	answer, err := f.RoundTripper.RoundTrip(r)
+	if killed := f.fuse.point(); killed != nil {
+		if err == nil {
+			answer.Body.Close()
+		}
+		return nil, killed
+	}
+	return answer, err
 }
 
-// TestDevstackCrash kills before every third write, or before every one with CRASH_EVERY=1.
+// TestDevstackCrash kills at every fifth crash point, or at every one with CRASH_EVERY=1.
 func TestDevstackCrash(t *testing.T) {
 	undisturbed := newFuse(0)
 	s := realStage(t)
 	s.begin(undisturbed)
 	want := s.story()
 	s.stop()
-	writes := undisturbed.writes.Load()
-	t.Logf("%d writes in the undisturbed story, which ends in\n%s", writes, want)
-	step := int64(3)
+	points := undisturbed.points.Load()
+	t.Logf("%d crash points in the undisturbed story, which ends in\n%s", points, want)
+	step := int64(5)
 	if os.Getenv("CRASH_EVERY") == "1" {
 		step = 1
 	}
-	for n := int64(1); n <= writes; n += step {
-		t.Run(fmt.Sprint("killed before write ", n), func(t *testing.T) {
+	for n := int64(1); n <= points; n += step {
+		t.Run(fmt.Sprint("killed at point ", n), func(t *testing.T) {
 			t.Parallel()
 			s := realStage(t)
 			s.begin(newFuse(n), newFuse(0))

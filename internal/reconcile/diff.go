@@ -21,6 +21,7 @@ type Step struct {
 	Version string // its resourceVersion
 	Was     string // the hash that it carried
 	Repair  bool   // somebody else has changed what we own; done less often than an own change
+	Edits   []Edit // what a repair takes back, as it was seen
 }
 
 // Wish is the objects of one workload or tenant as they should be.
@@ -74,16 +75,26 @@ func settle(o Object, observed map[Key]Existing) (Step, bool) {
 		return Step{Verb: Refuse, Object: o, UID: e.UID}, true
 	case e.Deleting:
 		return Step{}, false
-	case o.Kind == "PersistentVolumeClaim":
-		return Step{}, false // its spec cannot be changed, and its data outlives the workload that made it
-	case e.Hash != o.Hash:
+	case o.Kind != "PersistentVolumeClaim" && e.Hash != o.Hash:
 		return o.update(e), true
-	case !owns(o.content, e.fields):
-		step := o.update(e)
-		step.Repair = true
-		return step, true
 	}
-	return Step{}, false
+	return o.repair(e)
+}
+
+// repair is the step against what others did to an object that carries the right wish. Of a claim only additions are
+// taken back: its spec cannot be changed, and its data outlives the workload that made it.
+func (o Object) repair(e Existing) (Step, bool) {
+	step := o.update(e)
+	step.Repair, step.Edits = true, strictly(e.edits)
+	if o.Kind == "PersistentVolumeClaim" {
+		step.Edits = slices.DeleteFunc(step.Edits, func(edit Edit) bool { return edit.Change != Added })
+		return step, len(step.Edits) > 0
+	}
+	return step, len(step.Edits) > 0 || !owns(o.content, e.fields)
+}
+
+func strictly(edits []Edit) []Edit {
+	return slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return !e.Strict })
 }
 
 func (o Object) update(e Existing) Step {

@@ -16,6 +16,11 @@
 // the cluster (seen.go), at a time of its own (a lease that ends), and in the periodic comparison. Nothing depends on
 // having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
 //
+// The fields that carry security are what was rendered (drift_fields.go): drift.go compares the live object with the
+// rendered one, repair.go takes additions back by path, which server-side apply leaves alone, and edits.go tells it,
+// with the field manager that made them. What the API server's answer shows again is the platform's own and is kept.
+// spoof.go looks for objects that carry the portal's labels and are not the portal's.
+//
 // Beside the workloads: inventory.go saves snapshots, activity.go asks notebooks what they do, volumes.go removes
 // deleted storage, quota.go wakes what the quota had refused, status.go says whether a cluster answers. While it does
 // not, nothing is concluded from the caches: observations keep their time, meters stay as they are, and wishes wait.

@@ -17,6 +17,8 @@ var (
 	NewObject   = newObject
 	NewLedger   = newLedger
 	ExistingOf  = existing
+	NewEdits    = newEdits
+	KindOfEvent = (*edits).kindOf
 )
 
 // Wait and Wrote are the ledger's.

@@ -35,9 +35,12 @@ type fakeCluster struct {
 	*fake.Clientset
 	writes atomic.Int64
 	before atomic.Pointer[func(verb string) error] // called before each write
+	after  atomic.Pointer[func(verb string) error] // called after each write of the controller
 	serial atomic.Int64
 	away   atomic.Bool
 	news   sync.RWMutex // locked: what changes is heard of later
+	// called after each patch, as a mutating admission webhook is; reports whether it changed the object
+	mutate atomic.Pointer[func(runtime.Object) bool]
 }
 
 // Discovery fails while the cluster is away, and so does everything else.
@@ -59,13 +62,29 @@ func newFakeCluster() *fakeCluster {
 				return true, nil, err
 			}
 		}
-		if verb == "patch" {
-			return c.identify(a.(kubetest.PatchActionImpl))
+		after := c.after.Load()
+		if verb != "patch" && after == nil {
+			return false, nil, nil
 		}
-		return false, nil, nil
+		handled, obj, err := c.write(a)
+		if err == nil && after != nil {
+			err = (*after)(verb)
+		}
+		return handled, obj, err
 	})
 	c.PrependWatchReactor("*", c.watch)
 	return c
+}
+
+func (c *fakeCluster) write(a kubetest.Action) (bool, runtime.Object, error) {
+	patch, ok := a.(kubetest.PatchActionImpl)
+	switch {
+	case !ok:
+		return kubetest.ObjectReaction(c.Tracker())(a)
+	case patch.GetPatchType() == types.JSONPatchType:
+		return c.identifyOps(patch)
+	}
+	return c.identify(patch)
 }
 
 // watch gives copies, as a connection does. The tracker hands out what was there when a watch began as it keeps it, and
@@ -128,10 +147,43 @@ func (c *fakeCluster) identify(a kubetest.PatchActionImpl) (bool, runtime.Object
 	return true, obj, err
 }
 
+// identifyOps checks uid and version that a JSON patch replaces, and gives a new version.
+func (c *fakeCluster) identifyOps(a kubetest.PatchActionImpl) (bool, runtime.Object, error) {
+	found, err := c.Tracker().Get(a.Resource, a.Namespace, a.Name)
+	if err != nil {
+		return true, nil, err
+	}
+	var ops []map[string]any
+	if err := json.Unmarshal(a.Patch, &ops); err != nil {
+		return true, nil, err
+	}
+	for _, op := range ops {
+		switch op["path"] {
+		case "/metadata/uid":
+			if op["value"] != string(found.(metav1.Object).GetUID()) {
+				return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, errors.New("uid"))
+			}
+		case "/metadata/resourceVersion":
+			if op["value"] != found.(metav1.Object).GetResourceVersion() {
+				return true, nil, apierrors.NewConflict(a.Resource.GroupResource(), a.Name, errors.New("version"))
+			}
+			op["value"] = fmt.Sprint(c.serial.Add(1))
+		}
+	}
+	if a.Patch, err = json.Marshal(ops); err != nil {
+		return true, nil, err
+	}
+	obj, err := c.apply(a)
+	return true, obj, err
+}
+
 func (c *fakeCluster) apply(a kubetest.PatchActionImpl) (runtime.Object, error) {
 	handled, obj, err := kubetest.ObjectReaction(c.Tracker())(a)
 	if !handled {
 		return nil, fmt.Errorf("the tracker did not handle %s", a.GetVerb())
+	}
+	if mutate := c.mutate.Load(); err == nil && mutate != nil && (*mutate)(obj) {
+		err = c.Tracker().Update(a.Resource, obj, a.Namespace)
 	}
 	return obj, err
 }

@@ -33,6 +33,8 @@ type loop struct {
 	writer  *writer
 	status  *status
 	tenants *tenants
+	edits   *edits
+	patrol  *patrol
 	slots   chan struct{} // how many workloads are written to the cluster at once
 	moved   bell          // nodes or pods changed
 	chores  bell          // volumes are to be looked at
@@ -55,6 +57,8 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 		refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{}}
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
+	l.edits, l.patrol = newEdits(), newPatrol()
+	l.writer.tell = l.tellRepair
 	l.status = newStatus(cluster.Name, c.o.Now)
 	l.tenants = newTenants(l)
 	return l
@@ -95,6 +99,7 @@ func (l *loop) run(ctx context.Context) {
 	wg.Go(func() { l.status.watch(ctx, l) })
 	wg.Go(func() { l.takeStock(ctx) })
 	wg.Go(func() { l.tidy(ctx) })
+	wg.Go(func() { l.patrolAlways(ctx) })
 	if l.o.Prober != nil {
 		wg.Go(func() { l.probeAlways(ctx) })
 	}
@@ -338,7 +343,9 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 		return 0, err
 	}
 	wish.Old = l.replaced(w, wish)
-	steps := Diff(wish, l.caches().existing(slices.Concat(wish.Objects, wish.Old)))
+	found := l.existing(slices.Concat(wish.Objects, wish.Old))
+	l.edits.show(w.ID, wish, found, l.podEdits(w))
+	steps := Diff(wish, found)
 	if len(steps) == 0 {
 		return 0, nil
 	}
@@ -410,4 +417,5 @@ func (l *loop) drop(id workload.ID) {
 	delete(l.refused, id)
 	delete(l.answered, id)
 	delete(l.starts, id)
+	l.edits.forget(id)
 }

@@ -107,6 +107,8 @@ type Existing struct {
 	Deleting bool
 	Labelled bool // carries our managed-by label, so that the watches see it
 	fields   []metav1.ManagedFieldsEntry
+	object   metav1.Object
+	edits    []Edit // of others, without what the cluster does itself; see loop.existing
 }
 
 func existing(o metav1.Object) Existing {
@@ -114,6 +116,6 @@ func existing(o metav1.Object) Existing {
 	return Existing{
 		Owner: kube.OwnerOf(notes), UID: string(o.GetUID()), Version: o.GetResourceVersion(), Hash: notes[HashAnnotation],
 		Deleting: o.GetDeletionTimestamp() != nil, Labelled: o.GetLabels()[kube.ManagedByLabel] == kube.ManagedBy,
-		fields: o.GetManagedFields(),
+		fields: o.GetManagedFields(), object: o,
 	}
 }

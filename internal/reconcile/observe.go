@@ -107,6 +107,7 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t troub
 	if w.Desired == workload.WantRunning {
 		obs.Activity = l.lastActivity(w.ID)
 	}
+	obs.Edits = l.edits.of(w, obs.At)
 	l.explain(&obs, w, m, t)
 	return obs, true
 }

@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"reflect"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,8 +27,13 @@ func (l *loop) seen(before, after any) {
 		l.wakeInvolved(o)
 	case *corev1.ResourceQuota:
 		l.quotaSeen(before, o)
-	case *corev1.Pod, *appsv1.ReplicaSet:
-		l.wakeOwner(o.(metav1.Object), 2)
+	case *corev1.Pod:
+		l.wakeOwner(o, 2)
+		if l.spoofed(o) || after == nil && l.pretends(o) && l.holder(o) == "" {
+			l.patrol.bell.ring()
+		}
+	case *appsv1.ReplicaSet:
+		l.wakeOwner(o, 2)
 	case metav1.Object:
 		l.wakeRecorded(o)
 	}
@@ -134,7 +141,8 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 // are looked at.
 func (l *loop) quotaSeen(before any, after *corev1.ResourceQuota) {
 	old, ok := before.(*corev1.ResourceQuota)
-	if !ok || old.Annotations[HashAnnotation] != after.Annotations[HashAnnotation] || !sameFields(old, after) {
+	if !ok || old.Annotations[HashAnnotation] != after.Annotations[HashAnnotation] || !sameFields(old, after) ||
+		!reflect.DeepEqual(old.Spec, after.Spec) {
 		l.wakeRecorded(after)
 	}
 	l.mu.Lock()
@@ -146,10 +154,10 @@ func (l *loop) quotaSeen(before any, after *corev1.ResourceQuota) {
 	}
 }
 
+// sameFields reports whether nobody has set anything but the status in between.
 func sameFields(a, b metav1.Object) bool {
-	x, y := a.GetManagedFields(), b.GetManagedFields()
-	if len(x) != 1 || len(y) != 1 {
-		return len(x) == len(y)
-	}
-	return x[0].FieldsV1.String() == y[0].FieldsV1.String()
+	return slices.EqualFunc(a.GetManagedFields(), b.GetManagedFields(), func(x, y metav1.ManagedFieldsEntry) bool {
+		return x.Manager == y.Manager && x.Operation == y.Operation && x.Time.Equal(y.Time) &&
+			x.FieldsV1.String() == y.FieldsV1.String()
+	})
 }

@@ -26,23 +26,27 @@ func slim(obj any) (any, error) {
 	case *resourcev1.ResourceClaim:
 		slimClaim(o)
 	case *corev1.Secret:
-		o.Data, o.StringData = nil, nil
-		keepOurFields(o)
+		o.StringData = nil
+		for name := range o.Data { // keys stay, so that one that somebody added is found
+			o.Data[name] = []byte{0}
+		}
+		keepSpecFields(o)
 	case metav1.Object:
-		keepOurFields(o)
+		keepSpecFields(o)
 	}
 	return obj, nil
 }
 
-// keepOurFields leaves only the entry by which foreign edits are found.
-func keepOurFields(o metav1.Object) {
+// keepSpecFields leaves the entries by which foreign edits are found. Those of subresources, such as the status, are
+// the larger part.
+func keepSpecFields(o metav1.Object) {
+	var kept []metav1.ManagedFieldsEntry
 	for _, e := range o.GetManagedFields() {
-		if ours(e) {
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{e})
-			return
+		if e.Subresource == "" {
+			kept = append(kept, e)
 		}
 	}
-	o.SetManagedFields(nil)
+	o.SetManagedFields(kept)
 }
 
 func slimPod(p *corev1.Pod) {
@@ -60,7 +64,11 @@ func slimPod(p *corev1.Pod) {
 			claims = append(claims, v)
 		}
 	}
-	p.Spec.Volumes, p.Spec.EphemeralContainers = claims, nil
+	p.Spec.Volumes = claims
+	for i, c := range p.Spec.EphemeralContainers {
+		p.Spec.EphemeralContainers[i] = corev1.EphemeralContainer{
+			EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: c.Name, Image: c.Image}}
+	}
 	p.Spec.Affinity, p.Spec.TopologySpreadConstraints, p.Spec.ImagePullSecrets, p.Spec.DNSConfig,
 		p.Spec.SecurityContext = nil, nil, nil, nil, nil
 }

@@ -17,6 +17,9 @@ type stats struct {
 	ready  *prometheus.HistogramVec
 	off    *prometheus.HistogramVec
 	ranges *prometheus.CounterVec
+	// foreign edits by what became of them; spoofed objects that are there now
+	foreign *prometheus.CounterVec
+	spoofed *prometheus.GaugeVec
 }
 
 func newStats(registry prometheus.Registerer) *stats {
@@ -29,6 +32,13 @@ func newStats(registry prometheus.Registerer) *stats {
 			Name: "gpu_portal_cluster_writes_total", Help: "Objects written to a cluster.",
 		}, []string{"cluster", "kind", "verb"}),
 	}
+	s.foreign = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "gpu_portal_foreign_edits_total", Help: "Edits of others to fields that the portal renders: removed, or " +
+			"refused where the cluster does not let them be taken back.",
+	}, []string{"cluster", "kind", "outcome"})
+	s.spoofed = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "gpu_portal_spoofed_objects", Help: "Objects that carry the portal's labels and are not the portal's.",
+	}, []string{"cluster", "kind"})
 	s.ready = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "gpu_portal_time_to_ready_seconds", Help: "Time from the decision, or the wish to resume, until the workload " +
 			"answered. Each start counts once.",
@@ -50,7 +60,8 @@ func newStats(registry prometheus.Registerer) *stats {
 		}
 	}
 	if registry != nil {
-		registry.MustRegister(s.passes, s.writes, s.ready, s.off, s.ranges)
+		registry.MustRegister(s.passes, s.writes, s.ready, s.off, s.ranges, s.foreign,
+			s.spoofed)
 	}
 	return s
 }

@@ -64,6 +64,7 @@ func (s *status) watch(ctx context.Context, l *loop) {
 			l.tenants.doubt()
 			l.compare(ctx)
 			l.moved.ring()
+			l.patrol.bell.ring()
 		} else if was && err != nil {
 			l.log.Warn("the cluster does not answer", "error", err)
 		}

@@ -29,6 +29,8 @@ type Store interface {
 	OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval, error)
 	// OpenInterval gives the open meter interval of one workload, nil for none.
 	OpenInterval(ctx context.Context, id workload.ID) (*usage.Interval, error)
+	// Append adds to the audit record what concerns no row.
+	Append(ctx context.Context, events ...audit.Event) error
 	SaveSnapshot(ctx context.Context, s inventory.Snapshot) error
 	// DeletedVolumes are those whose PVC is still to be removed; PurgeVolume says that it is gone.
 	DeletedVolumes(ctx context.Context) ([]workload.Volume, error)

@@ -96,7 +96,8 @@ func (w *Web) workloadObjects(k call) (view, error) {
 		return view{}, err
 	}
 	return w.workloadView(k, s, workloadview.Objects, workloadview.PageModel{Objects: workloadview.ObjectsModel{
-		Lead: k.words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
+		Lead:  k.words.S("workload.objects_lead", "Namespace", s.Namespace, "Cluster", s.Cluster),
+		Edits: additionsNotice(k.words, s.Workload),
 		Code: ui.CodeModel{ID: "objects-yaml", Title: k.words.S("workload.objects_title"), Language: "YAML", Text: manifest,
 			Tall: true}}}), nil
 }
@@ -142,6 +143,7 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 			" · ")}}
 	m.Reason, state.Detail = state.Detail, ""
 	m.Notice, m.Concern = w.endingNotice(k, s.Workload), w.concernNotice(k, s.Workload)
+	m.Edits = editsNotice(say, s.Workload)
 	if m.Notice != nil {
 		m.Notice.Items = warningItems(say, s, notify.Lease)
 	}

@@ -123,7 +123,34 @@ type Observation struct {
 	Detail     string    `json:"detail,omitempty"`   // the cluster's raw words, for the details fold
 	Steps      []Step    `json:"steps,omitempty"`    // how far the start has come
 	Activity   *Activity `json:"activity,omitempty"` // what the notebook server says of itself
+	// what others set on the objects of the workload, those that were taken back within EditsKept first
+	Edits []ForeignEdit `json:"edits,omitempty"`
 }
+
+// EditsKept is for how long an edit that was taken back is shown.
+const EditsKept = 24 * time.Hour
+
+// ForeignEdit is a field of an object of a workload that somebody else set. It carries no value, which may be a secret.
+type ForeignEdit struct {
+	Object  string     `json:"object"` // kind and name
+	Path    string     `json:"path"`
+	By      string     `json:"by,omitempty"` // field manager of the edit; "" for unknown
+	Outcome EditAction `json:"outcome"`
+	At      time.Time  `json:"at,omitzero"` // when it was taken back or refused; of one that is shown, when it was made
+}
+
+// EditAction is what the portal does about an edit.
+type EditAction string
+
+// The actions.
+const (
+	EditRemoved EditAction = "removed"
+	EditRefused EditAction = "refused" // the cluster does not let it be taken back
+	EditShown   EditAction = "shown"   // it may stay
+)
+
+// News reports whether an edit is more than shown.
+func (e ForeignEdit) News() bool { return e.Outcome != EditShown }
 
 // StepName is one step of a start.
 type StepName string

@@ -36,6 +36,7 @@ type Store struct {
 	snapshots map[string]inventory.Snapshot
 	starts    map[workload.ID]forecast.Start
 	before    func() error // called before each write; an error is what the caller gets
+	after     func() error // called after each write; an error is what the caller gets although it was written
 	saves     int
 }
 
@@ -57,6 +58,14 @@ func (s *Store) BeforeWrite(fn func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = fn
+}
+
+// AfterWrite has fn called after each write of the controller; an error of it is what the controller gets though all
+// was written, as when the connection breaks after the commit.
+func (s *Store) AfterWrite(fn func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = fn
 }
 
 // Put writes a workload as people's wishes do: whatever version it has.
@@ -245,6 +254,18 @@ func (s *Store) OpenInterval(ctx context.Context, id workload.ID) (*usage.Interv
 	return nil, err
 }
 
+// Append implements reconcile.Store.
+func (s *Store) Append(_ context.Context, events ...audit.Event) error {
+	return s.write(func() error { s.events = append(s.events, events...); return nil })
+}
+
+// Told gives what the audit has of a kind, in order.
+func (s *Store) Told(k audit.Kind) []audit.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.events), func(e audit.Event) bool { return e.Kind != k })
+}
+
 // SaveSnapshot implements reconcile.Store.
 func (s *Store) SaveSnapshot(_ context.Context, snapshot inventory.Snapshot) error {
 	return s.write(func() error { s.snapshots[snapshot.Cluster] = snapshot; return nil })
@@ -313,13 +334,20 @@ var ErrDown = errors.New("the store is down")
 
 func (s *Store) write(fn func() error) error {
 	s.mu.Lock()
-	before := s.before
+	before, after := s.before, s.after
 	s.mu.Unlock()
 	if before != nil {
 		if err := before(); err != nil {
 			return err
 		}
 	}
+	if err := s.locked(fn); err != nil || after == nil {
+		return err
+	}
+	return after()
+}
+
+func (s *Store) locked(fn func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fn()

@@ -1,0 +1,64 @@
+// Package docs holds the texts for people who run, use or change the portal, and the tests that keep them true.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// threatID is how comments name a test of threats.md. A bare "T-AUTHZ" stands for the whole family.
+var threatID = regexp.MustCompile(`\bT-[A-Z]{3,}(?:-\d)?\b`)
+
+func TestEveryThreatIDResolves(t *testing.T) {
+	listed, err := os.ReadFile("threats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, id := range threatID.FindAllString(string(listed), -1) {
+		known[id] = true
+		known[strings.TrimRight(id, "-0123456789")] = true
+	}
+	found := 0
+	eachSource(t, func(path, text string) {
+		for _, id := range threatID.FindAllString(text, -1) {
+			found++
+			if !known[id] {
+				t.Errorf("%s names %s, which threats.md does not list", path, id)
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("no source names a threat: is the tree where this test looks?")
+	}
+}
+
+// eachSource reads everything in the repository that people write and that may point to a document.
+func eachSource(t *testing.T, fn func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); name == "node_modules" || name == "vendor" || strings.HasPrefix(name, ".") && name != ".." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		switch filepath.Ext(path) {
+		case ".go", ".templ", ".js", ".yaml", ".md", ".sql", ".tpl":
+			text, err := os.ReadFile(path)
+			fn(path, string(text))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -93,7 +93,7 @@ func chargedDays(charges []Charge, s Span, zone *time.Location) (days []ChargedD
 	var parts, offset, before [2]int64 // charged and unknown
 	cluster := charges[0].Cluster
 	for at := s.From; at.Before(s.Until); {
-		end := earlier(midnightAfter(at, zone), s.Until)
+		end := earlier(NextDay(at, zone), s.Until)
 		final := end.Equal(s.Until)
 		for len(charges) > 0 && (final || charges[0].Step.Before(end)) {
 			c, kind := charges[0], 0

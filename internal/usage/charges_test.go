@@ -54,8 +54,8 @@ func TestChargedDaysAddUp(t *testing.T) {
 		for _, d := range ChargedDays(charges, span, berlin) {
 			got[d.Day] = d
 		}
-		for at := span.From; at.Before(span.Until); at = midnightAfter(at, berlin) {
-			day := Span{at, earlier(midnightAfter(at, berlin), span.Until)}
+		for at := span.From; at.Before(span.Until); at = NextDay(at, berlin) {
+			day := Span{at, earlier(NextDay(at, berlin), span.Until)}
 			want := ChargedDay{Day: at.In(berlin).Format(time.DateOnly), Cluster: "west"}
 			for _, i := range meter {
 				until := i.Until

@@ -83,7 +83,7 @@ func CountFleet(before Sample, until time.Time, zone *time.Location) (days []Fle
 	}
 	silent := until.Sub(before.At) > LostFor
 	for at := before.At; at.Before(until); {
-		end := midnightAfter(at, zone)
+		end := NextDay(at, zone)
 		if until.Before(end) {
 			end = until
 		}
@@ -95,11 +95,6 @@ func CountFleet(before Sample, until time.Time, zone *time.Location) (days []Fle
 		at = end
 	}
 	return days
-}
-
-func midnightAfter(at time.Time, zone *time.Location) time.Time {
-	year, month, day := at.In(zone).Date()
-	return time.Date(year, month, day+1, 0, 0, 0, 0, zone)
 }
 
 func (s Stock) over(milliseconds int64, silent bool) FleetTime {

@@ -50,7 +50,7 @@ func (m Month) Before(n Month) bool { return m.Year < n.Year || m.Year == n.Year
 // Span is from its first moment, which is in it, until its end, which is not. With a change of the clocks it is an hour
 // longer or shorter than its days.
 func (m Month) Span(zone *time.Location) Span {
-	return Span{time.Date(m.Year, m.Month, 1, 0, 0, 0, 0, zone), time.Date(m.Year, m.Month+1, 1, 0, 0, 0, 0, zone)}
+	return Span{DayStart(m.Year, m.Month, 1, zone), DayStart(m.Year, m.Month+1, 1, zone)}
 }
 
 // Span is a stretch of time: From is in it, Until is not.

@@ -36,7 +36,7 @@ func CloseSheets(ctx context.Context, sheets Sheets, zone *time.Location, now ti
 // due are the spans to write down, oldest first: each goes on from the sums of the one before.
 func due(first, now time.Time, zone *time.Location) (spans []Span) {
 	year, month, day := now.In(zone).Date()
-	midnight := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	midnight := DayStart(year, month, day, zone)
 	for m := MonthOf(first, zone); ; m = m.Add(1) {
 		s := m.Span(zone).To(midnight)
 		if s.Length() <= 0 {

@@ -149,11 +149,12 @@ func statementView(s usage.Statement) Statement {
 			line.IdleSeconds, line.IdleCost = &idle, &cost
 		}
 		if l.Volume != "" {
-			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(), l.Rate.String()
+			line.Volume, line.GiB, line.GiBMonths, line.PricePerGiBMonth = l.Volume, l.GiB, l.GiBTime().Months(),
+				l.Rate.In(l.PerHour.Currency)
 		}
 		if l.Seats.Pool != "" {
 			line.LicensePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
-				l.SeatTime().Hours()/usage.MonthHours, l.Rate.String()
+				l.SeatTime().Hours()/usage.MonthHours, l.Rate.In(l.PerHour.Currency)
 		}
 		v.Lines = append(v.Lines, line)
 	}

@@ -14,22 +14,22 @@ import (
 )
 
 // Unit is what a budget counts: a currency by its ISO 4217 code, or GPUHours. Amounts are whole numbers of its smallest
-// part: minor units of the currency, thousandths of a GPU-hour.
+// part: minor units of the currency; for GPU-hours the 840th part of a card (usage.Parts) for a second, so that a slice
+// of a seventh of a card takes exactly what its statement says.
 type Unit string
 
 // GPUHours are hours of a whole card: a seventh of one for seven hours is one of them.
 const GPUHours Unit = "gpu-hours"
 
 // perGPUHour is how many of its smallest parts a GPU-hour has.
-const perGPUHour = 1000
+const perGPUHour = usage.Parts * 3600
 
 // PerHour is what an hour of a size takes. A price in another currency than the budget's cannot be compared with it and
 // takes nothing; a catalog has one currency.
 func (u Unit) PerHour(s catalog.Size) usage.Money {
 	switch {
 	case u == GPUHours:
-		return usage.Money{Minor: int64(math.Round(perGPUHour * s.Accelerator.Share * float64(s.Devices()))),
-			Currency: string(u)}
+		return usage.Money{Minor: s.Ware().Parts() * 3600, Currency: string(u)}
 	case s.PricePerHour.Currency != string(u):
 		return usage.Money{Currency: string(u)}
 	}
@@ -39,7 +39,7 @@ func (u Unit) PerHour(s catalog.Size) usage.Money {
 // Say is an amount for people, with its unit.
 func (u Unit) Say(amount int64) i18n.Text {
 	if u == GPUHours {
-		return i18n.T("budget.hours", "Hours", usage.Number(float64(amount)/perGPUHour))
+		return i18n.T("budget.hours", "Hours", usage.Number(hours(amount)))
 	}
 	return usage.Money{Minor: amount, Currency: string(u)}.Text()
 }
@@ -49,11 +49,19 @@ func (u Unit) Parts() int64 {
 	if u == GPUHours {
 		return perGPUHour
 	}
-	return 100
+	return usage.Units(string(u))
 }
 
-// decimals is how many places after the point an amount of the unit has.
-func (u Unit) decimals() int { return len(strconv.FormatInt(u.Parts(), 10)) - 1 }
+// hours are GPU-hours to the thousandth, as people type and read them.
+func hours(amount int64) float64 { return math.Round(float64(amount)*1000/perGPUHour) / 1000 }
+
+// decimals is how many places after the point people type: thousandths of a GPU-hour, the digits of a currency.
+func (u Unit) decimals() int {
+	if u == GPUHours {
+		return 3
+	}
+	return usage.Digits(string(u))
+}
 
 // Write is an amount as it is typed: "12.40".
 func (u Unit) Write(amount int64) string {
@@ -66,8 +74,11 @@ func (u Unit) Parse(text string) (amount int64, ok bool) {
 	if len(part) > u.decimals() || whole == "" || strings.Trim(whole+part, "0123456789") != "" {
 		return 0, false
 	}
-	amount, err := strconv.ParseInt(whole+part+strings.Repeat("0", u.decimals()-len(part)), 10, 64)
-	return amount, err == nil
+	typed, err := strconv.ParseInt(whole+part+strings.Repeat("0", u.decimals()-len(part)), 10, 64)
+	if u == GPUHours { // of which a thousandth is a whole number of the smallest parts
+		return typed * (perGPUHour / 1000), err == nil && typed <= math.MaxInt64/perGPUHour
+	}
+	return typed, err == nil
 }
 
 // Limit is what happens to a start or an extension that does not fit any more.

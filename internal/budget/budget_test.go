@@ -78,7 +78,7 @@ func TestWantedIsWhatTheMeterAndTheRestOfTheLeaseTake(t *testing.T) {
 		"what was never placed costs nothing": {gone(claim("w", 8), hours(1)), eur, month, hours(2),
 			budget.Share{}},
 		"GPU-hours count the share of each card": {claim("w", 8), budget.GPUHours, month, noon,
-			budget.Share{Held: 4000}},
+			budget.Share{Held: 4 * gpuHour}},
 		"a lease over the end of the month holds this month's": {long, eur, month, noon,
 			budget.Share{Held: 100*24*9 + 100*11 + 67}},
 		"and the rest is held in the next": {placed(long, noon), eur, december, december.From,
@@ -298,11 +298,11 @@ func TestABudgetThatChanges(t *testing.T) {
 	if got := w.balance(t, eur); got.Left != -300 || got.Platform != -500 {
 		t.Errorf("want less in effect from now, got %+v", got)
 	}
-	w.set(t, budget.GPUHours, 10_000, budget.Stop)
+	w.set(t, budget.GPUHours, 10*gpuHour, budget.Stop)
 	if got := w.balance(t, eur); got.Held != 0 {
 		t.Errorf("want the old unit's book to hold nothing, got %+v", got)
 	}
-	if got := w.balance(t, budget.GPUHours); got.Left != 6_000 || got.Held != 4_000 {
+	if got := w.balance(t, budget.GPUHours); got.Left != 6*gpuHour || got.Held != 4*gpuHour {
 		t.Errorf("want the new unit's book to hold it, got %+v", got)
 	}
 	b := w.set(t, eur, 1000, budget.Stop)
@@ -494,5 +494,32 @@ func TestKilledAnywhereItEndsTheSame(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+	}
+}
+
+// gpuHour is a GPU-hour in the smallest parts of its budget.
+var gpuHour = budget.GPUHours.Parts()
+
+// A seventh of a card for seven hours is a GPU-hour, and a budget of GPU-hours takes what the statement counts: counted
+// in thousandths of an hour it was 2.4 % off for small slices.
+func TestGPUHoursAreExact(t *testing.T) {
+	for _, share := range []float64{1, 1. / 2, 1. / 7, 2. / 7, 3. / 7, 1. / 8, 1. / 28, 1. / 56} {
+		size := catalog.Size{Name: "slice", Accelerator: catalog.Accelerator{Share: share, Count: 1}}
+		for _, held := range []time.Duration{time.Second, time.Hour, 7 * time.Hour, 31 * 24 * time.Hour} {
+			took := budget.GPUHours.PerHour(size).For(held).Minor
+			counted := size.Ware().Parts() * int64(held/time.Second)
+			if took != counted {
+				t.Errorf("%v of a card for %s: the budget takes %d, the statement counts %d", share, held, took, counted)
+			}
+		}
+	}
+	if amount, ok := budget.GPUHours.Parse("12.345"); !ok || budget.GPUHours.Write(amount) != "12.345" {
+		t.Errorf("12.345 GPU-hours are read as %s, %v", budget.GPUHours.Write(amount), ok)
+	}
+	if amount, ok := budget.Unit("JPY").Parse("500"); !ok || amount != 500 || budget.Unit("JPY").Write(500) != "500" {
+		t.Errorf("500 JPY are read as %d, %v", amount, ok)
+	}
+	if amount, ok := budget.Unit("KWD").Parse("0.125"); !ok || amount != 125 {
+		t.Errorf("0.125 KWD are read as %d, %v", amount, ok)
 	}
 }

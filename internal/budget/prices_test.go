@@ -73,7 +73,7 @@ func TestSeatsAndStorageTakeOfABudget(t *testing.T) {
 		want  budget.Share
 	}{
 		"size and seats": {start, eur, noon, budget.Share{Held: 800 + 1600}},
-		"in GPU-hours":   {start, budget.GPUHours, noon, budget.Share{Held: 4000}},
+		"in GPU-hours":   {start, budget.GPUHours, noon, budget.Share{Held: 4 * gpuHour}},
 		// a cent an hour, and the last 40 minutes rounded up
 		"with storage":         {start.WithStorage(10), eur, noon, budget.Share{Held: 2400 + toEnd + 1}},
 		"no storage is none":   {start.WithStorage(0), eur, noon, budget.Share{Held: 2400}},

@@ -290,11 +290,11 @@ func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Durati
 		Size:       w.Size.Name,
 		Technology: string(w.Size.Technology), Isolation: string(w.Size.Isolation), Share: w.Size.Accelerator.Share,
 		Hours:     whole.Hours(),
-		Cost:      float64(f.estimate(kind, all).Minor) / 100,
+		Cost:      f.estimate(kind, all).Float(),
 		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit),
 		QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
 		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests),
-		PastCost: float64(f.Past.Minor) / 100,
+		PastCost: usage.Money{Minor: f.Past.Minor, Currency: w.Size.PricePerHour.Currency}.Float(),
 	}
 	if !f.Fit.Known {
 		facts.Free = -1

@@ -24,12 +24,12 @@ func (s Statement) ExportCSV(to io.Writer) error {
 			l.Kind.Technology, l.Kind.Model, l.Kind.Profile, strconv.Itoa(l.Devices),
 			hours(l.Held), hours(l.GPUTime()), hours(l.Unknown), perHour(l), l.Cost().Amount(), l.PerHour.Currency, l.Volume,
 			perStorage(l, strconv.FormatInt(l.GiB, 10)),
-			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, l.Rate.String()),
+			perStorage(l, strconv.FormatFloat(l.GiBTime().Months(), 'f', 6, 64)), perStorage(l, rate(l)),
 			measured(l, hours(l.Engine.Measured)), measured(l, percent(l)), measured(l, hours(l.Engine.Idle)),
 			measured(l, l.IdleCost().Amount()),
 			l.Seats.Pool, perSeat(l, strconv.FormatInt(l.Seats.Count, 10)),
 			perSeat(l, strconv.FormatFloat(l.SeatTime().Hours()/billingMonth.Hours(), 'f', 6, 64)),
-			perSeat(l, l.Rate.String())}); err != nil {
+			perSeat(l, rate(l))}); err != nil {
 			return err
 		}
 	}

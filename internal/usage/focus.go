@@ -105,7 +105,7 @@ func either(runs, kept, seated func(Line) string) func(FocusSite, Statement, Lin
 	}
 }
 
-func rate(l Line) string { return l.Rate.String() }
+func rate(l Line) string { return l.Rate.In(l.PerHour.Currency) }
 
 func fixed(text string) func(Line) string { return func(Line) string { return text } }
 
@@ -144,7 +144,7 @@ func focusHours(l Line) string { return focusQuantity(l).FloatString(9) }
 func focusQuantity(l Line) *big.Rat {
 	exact := big.NewRat(int64(l.Held), int64(time.Hour))
 	if l.Volume != "" {
-		exact = big.NewRat(int64(l.GiBTime()), billingMonth.Microseconds())
+		exact = big.NewRat(int64(l.GiBTime()), billingMonth.Milliseconds())
 	}
 	if l.Seats.Pool != "" {
 		exact = big.NewRat(l.SeatTime().Microseconds(), billingMonth.Microseconds())
@@ -155,12 +155,14 @@ func focusQuantity(l Line) *big.Rat {
 
 // focusListCost is the price times the quantity as it is written, to the last digit.
 func focusListCost(l Line) string {
-	price := big.NewRat(l.PerHour.Minor, 100)
+	digits := Digits(l.PerHour.Currency)
+	price := big.NewRat(l.PerHour.Minor, tens(digits))
 	if l.Monthly() {
-		price = big.NewRat(int64(l.Rate), 100_000)
-		return new(big.Rat).Mul(price, focusQuantity(l)).FloatString(14)
+		price = big.NewRat(int64(l.Rate), tens(digits+3))
+		return new(big.Rat).Mul(price, focusQuantity(l)).FloatString(digits + 12)
 	}
-	return strings.TrimSuffix(new(big.Rat).Mul(price, focusQuantity(l)).FloatString(11), "000000000")
+	exact := new(big.Rat).Mul(price, focusQuantity(l)).FloatString(digits + 9)
+	return strings.TrimSuffix(strings.TrimSuffix(exact, "000000000"), ".")
 }
 
 // focusDetails are properties of the size; null where it is not on record any more. GpuCount is for whole cards: a

@@ -4,10 +4,12 @@ package usage
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
-// Money is an amount in minor units (cents) of one currency. Amounts of different currencies are never added.
+// Money is an amount in minor units of one currency (cents, yen, fils; see Digits). Amounts of different currencies are
+// never added.
 type Money struct {
 	Minor    int64  `json:"minor"`
 	Currency string `json:"currency"`
@@ -16,14 +18,21 @@ type Money struct {
 // String is the plain form "12.40 EUR"; pages format by language.
 func (m Money) String() string { return m.Amount() + " " + m.Currency }
 
-// Amount is the number alone, "12.40".
+// Amount is the number alone with the digits of its currency: "12.40", "500" of JPY, "0.125" of KWD.
 func (m Money) Amount() string {
 	sign, v := "", uint64(m.Minor)
 	if m.Minor < 0 {
 		sign, v = "-", -v
 	}
-	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
+	digits, units := Digits(m.Currency), uint64(Units(m.Currency))
+	if digits == 0 {
+		return sign + strconv.FormatUint(v, 10)
+	}
+	return fmt.Sprintf("%s%d.%0*d", sign, v/units, digits, v%units)
 }
+
+// Float is the amount in the currency's unit, for rules and pictures; sums are made of minor units.
+func (m Money) Float() float64 { return float64(m.Minor) / float64(Units(m.Currency)) }
 
 // Add is the sum. Adding to the zero Money gives the other; adding different currencies panics, it is a slip in code.
 func (m Money) Add(n Money) Money {

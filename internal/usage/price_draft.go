@@ -15,7 +15,7 @@ type PriceDraft struct {
 	Kind    string
 	Subject string
 	Tenant  string
-	Amount  string // of the currency's unit: "2.50", "0.0042"
+	Amount  string // in the currency's unit: "2.50", "0.0042"
 	From    string // a day of the site's zone, "2026-12-01"; empty for now
 }
 
@@ -25,7 +25,7 @@ type Known struct {
 }
 
 // Price reads a draft. Fields say what is wrong with it. A price begins now or later: what has been charged stays.
-func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Price, []fault.Field) {
+func (d PriceDraft) Price(known Known, currency string, zone *time.Location, now time.Time) (Price, []fault.Field) {
 	p := Price{Kind: PriceKind(d.Kind), Subject: strings.TrimSpace(d.Subject), Tenant: strings.TrimSpace(d.Tenant),
 		From: now, At: now}
 	var fields []fault.Field
@@ -44,11 +44,12 @@ func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Pric
 		no("tenant", "prices.no_team")
 	}
 	var ok bool
-	if p.Rate, ok = ParseRate(d.Amount); !ok {
+	if p.Rate, ok = ParseRate(d.Amount, currency); !ok {
 		no("amount", "prices.no_amount")
 	}
 	if text := strings.TrimSpace(d.From); text != "" {
-		switch day, err := time.ParseInLocation(time.DateOnly, text, zone); {
+		date, err := time.Parse(time.DateOnly, text)
+		switch day := DayStart(date.Year(), date.Month(), date.Day(), zone); {
 		case err != nil:
 			no("from", "prices.no_day")
 		case day.Format(time.DateOnly) < now.In(zone).Format(time.DateOnly):
@@ -60,27 +61,31 @@ func (d PriceDraft) Price(known Known, zone *time.Location, now time.Time) (Pric
 	return p, fields
 }
 
-// dearest is the highest price of a unit, a million: what is above it is a slip.
+// dearest is the highest price in a currency's unit, a million: what is above it is a slip.
 const dearest = 1_000_000
 
-// ParseRate reads an amount with up to five digits after the point or comma.
-func ParseRate(text string) (Mills, bool) {
+// ParseRate reads an amount in a currency's unit with up to three digits after the point or comma more than the
+// currency has: five for EUR, three for JPY, six for KWD.
+func ParseRate(text, currency string) (Mills, bool) {
+	most := Digits(currency) + 3
 	units, rest, point := strings.Cut(strings.Replace(strings.TrimSpace(text), ",", ".", 1), ".")
-	if point && rest == "" || len(rest) > 5 || !digits(units) || rest != "" && !digits(rest) {
+	if point && rest == "" || len(rest) > most || !digits(units) || rest != "" && !digits(rest) {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(units+(rest + "00000")[:5], 10, 64)
-	return Mills(n), err == nil && n <= dearest*100_000
+	n, err := strconv.ParseInt(units+rest+strings.Repeat("0", most-len(rest)), 10, 64)
+	return Mills(n), err == nil && n <= dearest*tens(most)
 }
 
 func digits(text string) bool {
 	return text != "" && len(text) <= 9 && strings.Trim(text, "0123456789") == ""
 }
 
-// String is the amount in the currency's unit with at least two digits after the point: "2.50", "0.0042".
-func (m Mills) String() string {
+// In is the amount in a currency's unit with at least as many digits after the point as the currency has: "2.50" and
+// "0.0042" of EUR, "500" of JPY.
+func (m Mills) In(currency string) string {
+	least := Digits(currency)
 	text := strconv.FormatInt(int64(m), 10)
-	text = strings.Repeat("0", max(0, 6-len(text))) + text
-	units, rest := text[:len(text)-5], text[len(text)-5:]
-	return units + "." + rest[:2] + strings.TrimRight(rest[2:], "0")
+	text = strings.Repeat("0", max(0, least+4-len(text))) + text
+	units, rest := text[:len(text)-least-3], text[len(text)-least-3:]
+	return strings.TrimSuffix(units+"."+rest[:least]+strings.TrimRight(rest[least:], "0"), ".")
 }

@@ -160,22 +160,22 @@ func TestPriceDraft(t *testing.T) {
 		"from":    with(func(d *PriceDraft) { d.From = "2026-11-21" }),
 	}
 	for field, d := range bad {
-		if _, fields := d.Price(known, zone, now); len(fields) != 1 || fields[0].Name != field {
+		if _, fields := d.Price(known, "EUR", zone, now); len(fields) != 1 || fields[0].Name != field {
 			t.Errorf("%s: got %v", field, fields)
 		}
 	}
-	if _, fields := (PriceDraft{Kind: "cpu", Subject: "mig", Amount: "1", From: "tomorrow"}).Price(known, zone,
+	if _, fields := (PriceDraft{Kind: "cpu", Subject: "mig", Amount: "1", From: "tomorrow"}).Price(known, "EUR", zone,
 		now); len(fields) != 2 {
 		t.Errorf("want subject and from, got %v", fields)
 	}
-	p, fields := good.Price(known, zone, now)
+	p, fields := good.Price(known, "EUR", zone, now)
 	want := Price{Kind: PriceCard, Subject: "H100", Tenant: "vision", Rate: 250_000, From: time.Date(2026, 12, 1, 0, 0, 0,
 		0, zone), At: now}
 	if diff := cmp.Diff(want, p); diff != "" || fields != nil {
 		t.Errorf("%v (-want +got)\n%s", fields, diff)
 	}
 	for _, from := range []string{"", "2026-11-22"} {
-		if p, _ := with(func(d *PriceDraft) { d.From = from }).Price(known, zone, now); !p.From.Equal(now) {
+		if p, _ := with(func(d *PriceDraft) { d.From = from }).Price(known, "EUR", zone, now); !p.From.Equal(now) {
 			t.Errorf("from %q it counts at once, got %s", from, p.From)
 		}
 	}
@@ -184,14 +184,62 @@ func TestPriceDraft(t *testing.T) {
 func TestRates(t *testing.T) {
 	for text, want := range map[string]string{"2.5": "2.50", "2,50": "2.50", "0.0042": "0.0042", " 7 ": "7.00",
 		"0": "0.00", "0.00001": "0.00001", "1000000": "1000000.00"} {
-		if m, ok := ParseRate(text); !ok || m.String() != want {
-			t.Errorf("%q: want %s, got %s, %v", text, want, m, ok)
+		if m, ok := ParseRate(text, "EUR"); !ok || m.In("EUR") != want {
+			t.Errorf("%q: want %s, got %s, %v", text, want, m.In("EUR"), ok)
 		}
 	}
 	for _, text := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", "1.000001", "1000000.1", "1,000.00",
 		"12345678901234567890", "NaN", "0x1"} {
-		if m, ok := ParseRate(text); ok {
-			t.Errorf("%q was read as %s", text, m)
+		if m, ok := ParseRate(text, "EUR"); ok {
+			t.Errorf("%q was read as %d", text, m)
 		}
+	}
+}
+
+// Two digits were taken for granted: 500 yen read as 5.00, and 0.125 KWD an hour became 0.13.
+func TestCurrenciesHaveTheirOwnDigits(t *testing.T) {
+	for code, c := range map[string]struct {
+		typed, rate, amount, listCost string
+		minor                         int64
+	}{
+		"EUR": {"0.12501", "0.12501", "5.00", "10.00", 500},
+		"JPY": {"0.125", "0.125", "500", "1000", 500},
+		"KWD": {"0.125001", "0.125001", "0.500", "1.000", 500},
+	} {
+		rate, ok := ParseRate(c.typed, code)
+		if !ok || rate.In(code) != c.rate {
+			t.Errorf("%s: %q is read as %q, %v", code, c.typed, rate.In(code), ok)
+		}
+		if _, ok := ParseRate(c.typed+"1", code); ok {
+			t.Errorf("%s: %q has more digits than are counted", code, c.typed+"1")
+		}
+		m := Money{Minor: c.minor, Currency: code}
+		if m.Amount() != c.amount {
+			t.Errorf("%s: want %s, got %s", code, c.amount, m.Amount())
+		}
+		line := Line{Use: Use{PerHour: m, Held: 2 * time.Hour}}
+		if got := focusListCost(line); got != c.listCost {
+			t.Errorf("%s: two hours cost %s in FOCUS, want %s", code, got, c.listCost)
+		}
+	}
+	if got := (Money{Minor: -5, Currency: "KWD"}).Amount(); got != "-0.005" {
+		t.Errorf("got %s", got)
+	}
+	if got := Mills(125_000).In("KWD"); got != "0.125" {
+		t.Errorf("got %s", got)
+	}
+	list := PriceList{{Kind: PriceSize, Subject: "slice", Rate: 125_000}}
+	if got := list.PerHour(Ware{Size: "slice", Agreed: Money{Currency: "KWD"}}, "",
+		time.Unix(1, 0)); got.Amount() != "0.125" {
+		t.Errorf("want 0.125 KWD an hour, got %s", got)
+	}
+}
+
+// Storage of 3.3 PiB for a month once overflowed the sum of a statement.
+func TestStorageOfManyPebibytes(t *testing.T) {
+	const gib = 40 << 20 // 40 PiB
+	s := Statement{Lines: []Line{{Use: Use{Volume: "v", GiB: gib, Held: MonthHours * time.Hour}}}}
+	if got := s.Total().Storage.Months(); got != gib {
+		t.Errorf("want %d GiB-months, got %v", gib, got)
 	}
 }

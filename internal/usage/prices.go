@@ -103,13 +103,14 @@ func (p *Prices) Add(ctx context.Context, a identity.Actor, d PriceDraft) (Price
 		return Price{}, err
 	}
 	now := p.o.Now().Truncate(time.Microsecond)
-	price, fields := d.Price(p.o.Known(), p.o.Zone, now)
+	price, fields := d.Price(p.o.Known(), p.o.Currency, p.o.Zone, now)
 	if len(fields) > 0 {
 		return Price{}, fault.InvalidFields(fields)
 	}
 	price.ID, price.Author, price.Name = p.o.NewID("p-"), string(a.Person.ID), a.Person.Name
 	event := p.event(a, audit.PriceAdded, price, now)
-	event.Changes = audit.Changed(price.field(), p.List().before(price), price.Rate)
+	event.Changes = audit.Changed(price.field(), p.List().before(price, p.o.Currency),
+		price.Rate.In(p.o.Currency))
 	err := p.o.Store.SavePrice(ctx, price, event)
 	return price, p.after(ctx, err)
 }
@@ -137,9 +138,9 @@ func (p Price) field() string { return strings.Trim(string(p.Kind)+"."+p.Subject
 
 // before is the rate that a price takes the place of when it begins, the one for everybody where its team has none of
 // its own; "" where there is none.
-func (l PriceList) before(p Price) string {
+func (l PriceList) before(p Price, currency string) string {
 	if was, ok := l.find(p.Kind, p.Subject, p.Tenant, p.From); ok {
-		return was.Rate.String()
+		return was.Rate.In(currency)
 	}
 	return ""
 }
@@ -163,7 +164,7 @@ func (p *Prices) event(a identity.Actor, kind audit.Kind, price Price, now time.
 	e := audit.By(a, kind, now)
 	e.Tenant = price.Tenant
 	e.Detail = i18n.T("prices.event", "What", strings.TrimSpace(string(price.Kind)+" "+price.Subject), "Amount",
-		price.Rate.String(), "Currency", p.o.Currency,
+		price.Rate.In(p.o.Currency), "Currency", p.o.Currency,
 		"From", price.From.In(p.o.Zone).Format("2006-01-02 15:04"))
 	return e
 }

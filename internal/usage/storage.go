@@ -31,15 +31,17 @@ type Kept struct {
 	Until     time.Time
 }
 
-// GiBTime is GiB times microseconds: a month of a thousand TiB is 10^18, so an int64 is enough for what a statement
-// adds up.
+// GiBTime is GiB times milliseconds: an int64 holds a month of 3 EiB, more than the storage of a statement adds up to.
 type GiBTime int64
 
 // Months are GiB-months of 730 hours.
-func (t GiBTime) Months() float64 { return float64(t) / float64(billingMonth.Microseconds()) }
+func (t GiBTime) Months() float64 { return float64(t) / float64(billingMonth.Milliseconds()) }
 
-// GiBTime is how much storage was held for how long; 0 for what is none.
-func (u Use) GiBTime() GiBTime { return GiBTime(u.GiB * u.Held.Microseconds()) }
+// GiBTime is how much storage was held for how long; 0 for what is none. It is rounded as cost is, by what was held up to
+// the end of the span less what had been held before it, so that parts add up to the whole.
+func (u Use) GiBTime() GiBTime {
+	return GiBTime(u.GiB * ((u.Before + u.Held).Milliseconds() - u.Before.Milliseconds()))
+}
 
 // monthlyCost is what is priced by the month costs that was held for so long, in minor units, rounded half up.
 func (u Use) monthlyCost(held time.Duration) int64 {

@@ -30,7 +30,7 @@ func (w words) money(m usage.Money) string {
 	if minor < 0 {
 		sign, minor = "−", -minor
 	}
-	amount := ui.Number(w.Localizer, float64(minor)/100, 2)
+	amount := ui.Number(w.Localizer, usage.Money{Minor: minor, Currency: m.Currency}.Float(), usage.Digits(m.Currency))
 	symbol, known := symbols[m.Currency]
 	switch {
 	case m.Currency == "":
@@ -79,6 +79,7 @@ func (w words) duration(d time.Duration) string { return ui.Duration(w.Localizer
 // around shows a time as its distance from now; left as what remains; since as what has passed; clock as the time of
 // day, today; at as the time itself.
 func (w words) around(t time.Time) ui.TimeModel { return ui.At(w.Localizer, t, w.now, time.UTC) }
+func (w words) ago(t time.Time) ui.TimeModel    { return ui.Past(w.Localizer, t, w.now, time.UTC) }
 func (w words) left(t time.Time) ui.TimeModel   { return ui.Countdown(w.Localizer, t, w.now, time.UTC) }
 func (w words) since(t time.Time) ui.TimeModel  { return ui.Elapsed(w.Localizer, t, w.now, time.UTC) }
 func (w words) clock(t time.Time) ui.TimeModel  { return ui.OnClock(w.Localizer, t, w.now, time.UTC) }

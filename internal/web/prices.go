@@ -95,9 +95,10 @@ func (w *Web) priceOf(say words, kind usage.PriceKind, subject string) ui.StackM
 }
 
 func (w *Web) rate(say words, kind usage.PriceKind, m usage.Mills) string {
-	_, rest, _ := strings.Cut(m.String(), ".")
-	amount := ui.Number(say.Localizer, float64(m)/100_000, len(rest))
-	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", amount, "Currency", w.Prices.Currency()))
+	currency := w.Prices.Currency()
+	_, rest, _ := strings.Cut(m.In(currency), ".")
+	amount := ui.Number(say.Localizer, float64(m)/1000/float64(usage.Units(currency)), len(rest))
+	return say.Say(i18n.T("prices.per_"+string(kind), "Amount", amount, "Currency", currency))
 }
 
 // priceTime is a moment by the clocks of the site: prices begin on its days.

@@ -124,13 +124,47 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	ada := signIn(t, "ada", look{Dark: true, Width: 360})
 	ada.open("/approvals")
 	ada.sees("[data-test=inbox-row]")
-	ada.do(ada.page.Keyboard().Press("j"))
 	ada.do(ada.page.Keyboard().Press("x"))
+	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(0)) // no row has the focus yet
+	ada.presses("j")
+	ada.presses("x")
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:checked")).ToHaveCount(1))
 	ada.accessible()
 	ada.shot("narrow")
 	ada.click("[data-test=tick-all]")
 	ada.do(ada.assert.Locator(ada.at("[data-test=tick]:not(:checked)")).ToHaveCount(0))
+}
+
+// presses sends a key to whatever has the focus.
+func (p *person) presses(key string) { p.t.Helper(); p.do(p.page.Keyboard().Press(key)) }
+
+// TestKeysDecideTheOpenRequest: j once moved the focus only, and a then approved the request that stood beside the list,
+// which was another one than the one in focus.
+func TestKeysDecideTheOpenRequest(t *testing.T) {
+	first, second := asked(t, "7h"), asked(t, "7h")
+	ada := signIn(t, "ada", look{})
+	ada.open("/approvals/" + first)
+	row := func(id string) string { return "[data-test=inbox-row]:has(a[href='/approvals/" + id + "'])" }
+	_, err := ada.at(row(second)).First().Evaluate("row => { row.tabIndex = -1; row.focus(); }", nil)
+	ada.do(err)
+	ada.presses("r") // the request in focus is not the open one
+	ada.presses("k")
+	ada.presses("j")
+	ada.do(ada.page.WaitForURL("**/approvals/" + second))
+	ada.sees(row(second) + "[aria-current=true]:focus")
+	for _, id := range []string{first, second} {
+		if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil); r["state"] != "pending" {
+			t.Fatalf("%s was decided by a key that was meant for another: %v", id, r["state"])
+		}
+	}
+	ada.presses("r")
+	ada.sees("[data-test=flash]")
+	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+second, nil); r["state"] != "rejected" {
+		t.Errorf("want the open request rejected, got %v", r["state"])
+	}
+	if r := as(t, "dana").ok(http.StatusOK, http.MethodGet, "/requests/"+first, nil); r["state"] != "pending" {
+		t.Errorf("want the other request as it was, got %v", r["state"])
+	}
 }
 
 // TestAStandInDecides: Ada is away, Devi decides in her place until she ends it.

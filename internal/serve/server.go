@@ -193,8 +193,22 @@ func (s *Server) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			return c.Redirect(http.StatusSeeOther, target)
 		}
+		if s.opts.Pages != nil && wantsPage(c.Request()) && c.Request().Header.Get("HX-Request") == "" {
+			c.Response().Status = http.StatusUnauthorized
+			return s.opts.Pages.SignIn(c, formPage(c.Request()), i18n.T("signin.form_kept"))
+		}
 		return fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first"))
 	}
+}
+
+// formPage is the page on which the form stood that was sent, "/" where the browser does not tell. Scripts of that page
+// keep what was typed until its person is back (static/js/draft.js).
+func formPage(r *http.Request) string {
+	from, err := url.Parse(r.Referer())
+	if err != nil || from.Host != r.Host {
+		return "/"
+	}
+	return oidc.LocalPath(from.RequestURI())
 }
 
 // answerError is where an error becomes a reply: problem+json for programs, a page for people.

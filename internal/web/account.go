@@ -127,7 +127,7 @@ func tokenModel(say words, t identity.Token) account.TokenModel {
 		Revoke: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, OpensDialog: "revoke-" +
 			slug(t.ID), Test: "token-revoke"}}
 	if !t.LastUsedAt.IsZero() {
-		m.Used = say.around(t.LastUsedAt)
+		m.Used = say.ago(t.LastUsedAt)
 	}
 	if !t.ExpiresAt.IsZero() && !say.now.Before(t.ExpiresAt) {
 		m.State = ui.StateModel{Kind: ui.Off, Word: say.S("account.expired"), Test: "state"}

@@ -159,7 +159,7 @@ func inboxRow(k call, r request.Request, selected, ticked bool) requests.InboxRo
 		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
 			"Size", r.Wish.Size.Title), Checked: ticked},
 		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: what},
-		Asked: say.around(r.CreatedAt),
+		Asked: say.ago(r.CreatedAt),
 	}
 }
 
@@ -220,7 +220,7 @@ func detailItems(say words, r request.Request) []ui.DefModel {
 	if r.Kind == request.QuotaKind {
 		wish = askedItems(say, r)
 	}
-	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.around(r.CreatedAt))}},
+	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.ago(r.CreatedAt))}},
 		wish, []ui.DefModel{
 			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
 			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
@@ -256,7 +256,7 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 		for _, c := range r.Decision.Consents {
 			if c.Step == i {
 				item.Explanation = strings.TrimSpace(item.Explanation + " " + w.consentWords(say, c))
-				at := say.around(c.At)
+				at := say.ago(c.At)
 				item.Time = &at
 			}
 		}

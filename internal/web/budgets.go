@@ -157,7 +157,7 @@ func lineModel(say words, u budget.Unit, a budget.Amounts) budgets.LineModel {
 
 func bookLine(say words, t budget.Transaction, names map[workload.ID]workload.Workload) budgets.LineModel {
 	m := lineModel(say, t.Book.Unit, t.Amounts)
-	m.At, m.What = say.around(t.At), ui.StackModel{Title: say.S("budgets.kind." + string(t.Kind))}
+	m.At, m.What = say.ago(t.At), ui.StackModel{Title: say.S("budgets.kind." + string(t.Kind))}
 	if t.Workload != "" {
 		m.What.Detail = t.Workload
 	}

@@ -253,7 +253,7 @@ func (w *Web) history(k call, o offer.Overview, list offer.List) (sizes.HistoryM
 	var m sizes.HistoryModel
 	for _, r := range revisions {
 		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.words, r), Href: versionPath(r.Version),
-			Detail: versionNote(k.words, r)}, Who: r.Name, When: k.words.around(r.At), Started: !r.At.IsZero()}
+			Detail: versionNote(k.words, r)}, Who: r.Name, When: k.words.ago(r.At), Started: !r.At.IsZero()}
 		if r.Version == o.Running.Version {
 			row.State = &ui.StateModel{Kind: ui.OK, Word: k.words.S("sizes.counts"), Test: "counts"}
 		}

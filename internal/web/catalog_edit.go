@@ -195,7 +195,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 	}
 	if r.Version > 0 {
 		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.Name},
-			{Term: say.S("sizes.col_when"), Component: ui.Time(say.around(r.At))}}
+			{Term: say.S("sizes.col_when"), Component: ui.Time(say.ago(r.At))}}
 		before, err := w.Offer.Revision(k.ctx, k.actor, r.Version-1)
 		if err != nil {
 			return view{}, err

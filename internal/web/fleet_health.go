@@ -156,7 +156,7 @@ func healthAges(say words, r health.Report) []ui.AgeModel {
 		if at.IsZero() {
 			return ui.AgeModel{Source: say.S("health.never_heard", "Source", source), Old: true}
 		}
-		return ui.AgeModel{Source: source, Time: say.around(at), Old: say.now.Sub(at) > 2*time.Minute}
+		return ui.AgeModel{Source: source, Time: say.ago(at), Old: say.now.Sub(at) > 2*time.Minute}
 	}
 	return []ui.AgeModel{age("DCGM", r.DCGMAt), age(say.S("health.agents"), r.TakenAt)}
 }
@@ -283,7 +283,7 @@ func healthReadings(say words, c health.CardHealth) []ui.DefModel {
 	row := func(id string, r gpumetrics.Reading, agent *uint64) ui.DefModel {
 		var parts []string
 		if r.Known() {
-			parts = append(parts, say.number(r.Value)+" (DCGM, "+say.around(r.At).Words+")")
+			parts = append(parts, say.number(r.Value)+" (DCGM, "+say.ago(r.At).Words+")")
 		}
 		if agent != nil {
 			parts = append(parts, say.number(float64(*agent))+" ("+say.S("health.agent")+")")
@@ -313,7 +313,7 @@ func healthReadings(say words, c health.CardHealth) []ui.DefModel {
 		if len(names) > 0 {
 			throttled.Value = strings.Join(names, " ")
 		}
-		throttled.Value += " (DCGM, " + say.around(d.Throttle.At).Words + ")"
+		throttled.Value += " (DCGM, " + say.ago(d.Throttle.At).Words + ")"
 	}
 	return []ui.DefModel{row("corrected", d.ECCCorrected, corrected), row("uncorrected", d.ECCUncorrected, uncorrected),
 		row("remapped", d.RemapUncorrected, nil),

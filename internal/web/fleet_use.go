@@ -95,7 +95,7 @@ func (w *Web) heatAge(say words, cluster string) fleet.AgeModel {
 		m.Unknown = say.S("fleet.use.never")
 		return m
 	}
-	m.Age = &ui.AgeModel{Source: "DCGM", Time: say.around(f.At), Old: say.now.Sub(f.At) > staleReading}
+	m.Age = &ui.AgeModel{Source: "DCGM", Time: say.ago(f.At), Old: say.now.Sub(f.At) > staleReading}
 	if say.now.Sub(f.At) > staleReading {
 		m.Unknown = say.S("fleet.use.silent", "Time", say.since(f.At).Words)
 	}

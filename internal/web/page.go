@@ -130,6 +130,7 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 	if c.Request().Method != http.MethodGet {
 		m.Path = v.nav
 	}
+	m.Now = w.Now().UTC().Format(time.RFC3339)
 	if !v.asOf.IsZero() {
 		m.AsOf = v.asOf.UTC().Format(time.RFC3339)
 	}
@@ -196,11 +197,12 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 
 func userModel(k call) layout.UserModel {
 	p := k.actor.Person
-	return layout.UserModel{Name: p.Name, Detail: p.Email, Initials: initials(p.Name), Links: []ui.MenuItemModel{
-		{Label: k.words.S("web.nav.account"), Icon: "key", Href: "/account", Test: "nav-account"},
-		{Label: k.words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications", Test: "nav-notices"},
-		{Label: k.words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
-	}}
+	return layout.UserModel{ID: string(p.ID), Name: p.Name, Detail: p.Email, Initials: initials(p.Name),
+		Links: []ui.MenuItemModel{
+			{Label: k.words.S("web.nav.account"), Icon: "key", Href: "/account", Test: "nav-account"},
+			{Label: k.words.S("web.nav.notices"), Icon: "bell", Href: "/account/notifications", Test: "nav-notices"},
+			{Label: k.words.S("web.nav.api"), Icon: "audit", Href: "/api/docs", Test: "nav-api"},
+		}}
 }
 
 func initials(name string) string {

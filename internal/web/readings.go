@@ -106,7 +106,7 @@ var whyWords = map[gpumetrics.Why]string{gpumetrics.NoSeries: "no_series", gpume
 
 // restsOn says how a value came about and when it was measured; of one that is not known, why, and since when.
 func restsOn(say words, r gpumetrics.Reading) *ui.AgeModel {
-	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.around(r.At),
+	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.ago(r.At),
 		Old: say.now.Sub(r.At) > staleReading}
 	if !r.Known() {
 		m.Source = say.S("workload.why." + whyWords[r.Why])

@@ -121,7 +121,7 @@ func requestRow(say words, r request.Request) requests.RowModel {
 		Asker:    r.AskerName,
 		Size:     sizeModel(say, r.Wish.Size),
 		State:    requestState(say, r, true),
-		Asked:    say.around(r.CreatedAt),
+		Asked:    say.ago(r.CreatedAt),
 		Estimate: requestPrice(say, r),
 	}
 }

@@ -114,7 +114,7 @@ func revisionModel(say words, r policy.Revision) rules.RevisionModel {
 		m.Title.Detail = say.S("rules.from_config")
 		return m
 	}
-	m.At, m.Saved = say.around(r.At), true
+	m.At, m.Saved = say.ago(r.At), true
 	return m
 }
 

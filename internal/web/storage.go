@@ -68,7 +68,7 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 	say := k.words
 	row := storage.RowModel{Row: ui.RowModel{ID: "volume-" + slug(v.Name), Test: "volume-row"},
 		Name: ui.StackModel{Title: v.Name, Detail: v.OwnerName + " · " + v.Tenant + " · " + v.Cluster, Icon: "storage"},
-		Size: say.gib(float64(v.GiB)), Created: say.around(v.CreatedAt),
+		Size: say.gib(float64(v.GiB)), Created: say.ago(v.CreatedAt),
 		State: ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept"), Test: "state"}}
 	if v.OfTeam() {
 		row.Name.Title, row.Name.Href = workload.SharedDir+"/"+v.Share.Name, teamVolumesPath(v.Tenant)

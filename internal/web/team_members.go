@@ -111,7 +111,7 @@ func heldToken(say words, team string, t tenant.HeldToken) teamview.TokenModel {
 		Revoke: ui.PostButtonModel{Action: teamPath(team) + "/tokens/" + t.ID + "/revoke",
 			Button: ui.ButtonModel{Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "revoke"}}}
 	if !t.LastUsedAt.IsZero() {
-		m.Used = say.around(t.LastUsedAt)
+		m.Used = say.ago(t.LastUsedAt)
 	}
 	return m
 }

@@ -207,7 +207,7 @@ func (w *Web) tenantHistory(k call, m *tenants.EditModel, name string) error {
 	}
 	for _, r := range list {
 		m.History = append(m.History, tenants.RevisionModel{Title: ui.StackModel{Title: k.words.S("rules.version", "Version",
-			r.Version), Detail: k.words.say(r.Note)}, Who: r.Name, At: k.words.around(r.At), What: savedLines(k.words, r.Saved)})
+			r.Version), Detail: k.words.say(r.Note)}, Who: r.Name, At: k.words.ago(r.At), What: savedLines(k.words, r.Saved)})
 	}
 	m.More.Label = k.words.S("tenants.history")
 	if more {
@@ -362,7 +362,7 @@ func (w *Web) people(k call) (view, error) {
 		Search: peopleSearch(say, peoplePath, k.get("q"))}
 	for _, a := range list {
 		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a),
-			Seen: say.around(a.Person.SeenAt), See: seeAs(k, a)}
+			Seen: say.ago(a.Person.SeenAt), See: seeAs(k, a)}
 		if a.Person.Disabled {
 			p.State = &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
 		}

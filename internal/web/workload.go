@@ -300,7 +300,7 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 		m.History = &line
 	}
 	if !now.At.IsZero() {
-		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.around(sampleTime(now)),
+		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.ago(sampleTime(now)),
 			Old: say.now.Sub(sampleTime(now)) > staleReading}
 	}
 	return m
@@ -396,7 +396,7 @@ func facts(say words, item workload.Workload) workloadview.FactsModel {
 		Component: ui.Copy(ui.CopyModel{Value: string(item.ID), Label: say.S("workload.id"), Test: "workload-id"})})
 	if !item.Observed.At.IsZero() {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.confirmed"),
-			Component: ui.Age(ui.AgeModel{Time: say.around(item.Observed.At)})})
+			Component: ui.Age(ui.AgeModel{Time: say.ago(item.Observed.At)})})
 	}
 	if item.State == workload.Running || item.State == workload.Stopping {
 		m.Detail = item.Observed.Detail
@@ -431,7 +431,7 @@ func activity(say words, item workload.Workload) *workloadview.ActivityModel {
 			kind = ui.Unknown
 		}
 		m.Kernels = append(m.Kernels, workloadview.KernelModel{Name: kernel.Name, State: ui.StateModel{Kind: kind, Word: word,
-			Test: "kernel-state"}, Last: say.around(kernel.LastActivity), Uses: say.number(float64(kernel.Connections))})
+			Test: "kernel-state"}, Last: say.ago(kernel.LastActivity), Uses: say.number(float64(kernel.Connections))})
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 // Loads what improves a page that already works; each module says what for.
 import './copy.js';
 import './dialog.js';
+import './draft.js';
 import './filter.js';
 import './keys.js';
 import './lines.js';

@@ -1,5 +1,6 @@
-// Moves through a list with j and k, opens with Enter, and presses the buttons of the current row by their keys.
-// A key that changes something works only while the focus is in the list or beside it, never from anywhere on the page.
+// Moves through a list with j and k, which also opens the row, and presses the buttons of the open row by their keys.
+// A key that changes something works only while the focus is in the list or beside it, never from anywhere on the page,
+// and only for the row that is open: while another row has the focus, the buttons beside the list are not its own.
 const typing = 'input, textarea, select, [contenteditable], dialog[open]';
 
 document.addEventListener('keydown', (event) => {
@@ -12,22 +13,48 @@ document.addEventListener('keydown', (event) => {
     const current = at >= 0 ? at : rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
     const next = rows[Math.min(Math.max(current + (event.key === 'j' ? 1 : -1), 0), rows.length - 1)];
     focus(next);
+    openSoon(next);
     event.preventDefault();
     return;
   }
   if (event.key === 'Enter' && document.activeElement === rows[at]) {
-    rows[at].querySelector('a[href]')?.click();
+    open(rows[at]);
     return;
   }
   const near = table.closest('.gp-split') ?? table;
   if (event.key.length !== 1 || !near.contains(document.activeElement)) return;
   const selector = `[data-key="${CSS.escape(event.key)}"]`;
-  const button = rows[at]?.querySelector(selector) ?? near.querySelector(`.gp-split__aside ${selector}, .gp-split__main ${selector}`);
+  const beside = at < 0 || isOpen(rows[at]);
+  const button = rows[at]?.querySelector(selector)
+    ?? (beside ? near.querySelector(`.gp-split__aside ${selector}, .gp-split__main ${selector}`) : null);
   if (button) {
     event.preventDefault();
     button.click();
   }
 });
+
+const isOpen = (row) => row.getAttribute('aria-current') === 'true';
+
+// a held key passes over rows; only the one where it stops is opened
+let opening;
+function openSoon(row) {
+  clearTimeout(opening);
+  if (row && !isOpen(row)) opening = setTimeout(() => open(row), 200);
+}
+
+function open(row) {
+  const link = row.querySelector('a[href]');
+  if (!link) return;
+  sessionStorage.setItem(resumeAt, new URL(link.href).pathname);
+  link.click();
+}
+
+// the page of the opened row goes on with the keyboard where the former one was
+const resumeAt = 'gp-keys';
+if (sessionStorage.getItem(resumeAt) === location.pathname) {
+  focus(document.querySelector('table[data-keys] tr[aria-current="true"]'));
+}
+sessionStorage.removeItem(resumeAt);
 
 function focus(row) {
   if (!row) return;

@@ -5,7 +5,7 @@ const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 
 const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
 
 // The server's clock counts, not one that is set wrong here.
-const written = Date.parse(document.body.dataset.asOf ?? '');
+const written = Date.parse(document.body.dataset.now ?? '');
 const ahead = Number.isNaN(written) ? 0 : written - Date.now();
 const skew = Math.abs(ahead) > 30_000 ? ahead : 0;
 export const now = () => Date.now() + skew;
@@ -25,6 +25,8 @@ export function duration(milliseconds) {
 function words(mode, at) {
   const left = at - now();
   switch (mode) {
+    case 'past': // a measurement is never in the future, whatever two clocks say
+      return left > -30_000 ? word('now') : word('ago', duration(-left));
     case 'relative':
       if (Math.abs(left) < 30_000) return word('now');
       return left > 0 ? word('in', duration(left)) : word('ago', duration(-left));

@@ -15,6 +15,16 @@ func At(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
 	return timeModel(l, at, zone, TimeRelative, Relative(l, at, now))
 }
 
+// Past is At for what was measured or observed. Where its clock is ahead of the portal's it reads "now": nothing has been
+// measured in the future.
+func Past(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
+	shown := at
+	if shown.After(now) {
+		shown = now
+	}
+	return timeModel(l, at, zone, TimePast, Relative(l, shown, now))
+}
+
 // Countdown is how long is left until a time, "2 h 10 min"; nothing is left after it.
 func Countdown(l *i18n.Localizer, until, now time.Time, zone *time.Location) TimeModel {
 	return timeModel(l, until, zone, TimeCountdown, Duration(l, max(until.Sub(now), 0)))

@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// session takes the cookies of a person away, as the end of a session does, and gives them back.
+func (p *person) session() (cookies []playwright.OptionalCookie) {
+	p.t.Helper()
+	all, err := p.page.Context().Cookies()
+	p.do(err)
+	for _, c := range all {
+		cookies = append(cookies, c.ToOptionalCookie())
+	}
+	p.do(p.page.Context().ClearCookies())
+	return cookies
+}
+
+// TestAnEndedSessionKeepsTheStartForm: the answer to a change once took the place of the form, and what was typed was
+// lost. Now a dialog offers to sign in again, and the form is filled as it was.
+func TestAnEndedSessionKeepsTheStartForm(t *testing.T) {
+	p := signIn(t, "dana", look{})
+	p.open("/start?tenant=vision&size=mig-1g.10gb")
+	p.fill("[name=name]", "typed-before-the-end")
+	p.reads("[data-test=summary]", "Starts now")
+	back := p.session()
+	p.expecting("401")
+	p.do(p.at("[data-test='size-mig-3g.40gb']").Check())
+	p.sees("[data-test=session-ended]")
+	p.accessible()
+	p.shot("ended")
+	if typed, err := p.at("[name=name]").InputValue(); err != nil || typed != "typed-before-the-end" {
+		t.Errorf("want the form untouched, got %q, %v", typed, err)
+	}
+	p.do(p.page.Context().AddCookies(back)) // somebody signs in again, in this tab or another
+	p.click("[data-test=sign-in-again]")
+	p.keptForm("typed-before-the-end", "mig-3g.40gb", "MIG slice 40 GB")
+
+	back = p.session()
+	p.click("[data-test=send]")
+	p.reads("main", "What you typed is filled in when you are back")
+	p.shot("sign-in-again")
+	p.do(p.page.Context().AddCookies(back))
+	p.open("/start")
+	p.keptForm("typed-before-the-end", "mig-3g.40gb", "MIG slice 40 GB")
+}
+
+// keptForm waits until the start form has what was typed, and the summary speaks of it.
+func (p *person) keptForm(name, size, sizeTitle string) {
+	p.t.Helper()
+	p.do(p.assert.Locator(p.at("[name=name]")).ToHaveValue(name))
+	p.do(p.assert.Locator(p.at("[data-test='size-" + size + "']")).ToBeChecked())
+	p.reads("[data-test=summary]", sizeTitle)
+}

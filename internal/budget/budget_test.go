@@ -352,6 +352,10 @@ func TestRefundsGiveBackWhatWasChargedAndNotMore(t *testing.T) {
 	if err != nil || line.Amounts != (budget.Amounts{Left: 50, Refunded: -50}) {
 		t.Fatalf("want half an hour given back, got %+v %v", line, err)
 	}
+	ledger, _, err := w.service.Ledger(t.Context(), boss, "vision", usage.MonthOf(w.now, time.UTC), "", 1)
+	if err != nil || line.ID == "" || !line.At.Equal(w.now) || ledger[0].ID != line.ID {
+		t.Errorf("want the answer to be what was written, with its id and time, got %+v and %+v %v", line, ledger, err)
+	}
 	all := budget.Refund{Workload: "w-1", From: noon, Until: noon.Add(2 * time.Hour), Note: "all of it"}
 	if line, err = w.service.Refund(t.Context(), boss, "vision", all); err != nil || line.Amounts.Left != 150 {
 		t.Fatalf("want what is not given back yet, got %+v %v", line, err)

@@ -133,7 +133,7 @@ func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, err
 	if err != nil || !st.Set() || st.Balance.Opened {
 		return st, err
 	}
-	if err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: Amounts{Left: st.Budget.Amount,
+	if _, err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: Amounts{Left: st.Budget.Amount,
 		Platform: -st.Budget.Amount}}, false); err != nil {
 		return st, err
 	}
@@ -170,24 +170,31 @@ func (s *Service) settle(ctx context.Context, tx Tx, st Standing, c Claim, withi
 	if !ok {
 		return nil
 	}
-	return s.post(ctx, tx, Transaction{Book: book, Kind: kind, Workload: c.Workload, Amounts: amounts}, within)
+	_, err = s.post(ctx, tx, Transaction{Book: book, Kind: kind, Workload: c.Workload, Amounts: amounts}, within)
+	return err
 }
 
-// post writes a transaction and warns when it brings the month's use to a level that has not been announced. Several
-// levels at once are announced as the highest.
-func (s *Service) post(ctx context.Context, tx Tx, t Transaction, within bool) error {
+// post gives a transaction its id and time, writes it, and warns when it brings the month's use to a level that has not
+// been announced. It gives back what was written.
+func (s *Service) post(ctx context.Context, tx Tx, t Transaction, within bool) (Transaction, error) {
 	t.ID, t.At = s.NewID("b-"), s.Now()
 	if err := tx.PostBudget(ctx, t, within && t.Amounts.Left < 0); err != nil {
-		return err
+		return Transaction{}, err
 	}
-	b, err := tx.Budget(ctx, t.Book.Tenant)
-	if fault.Is(err, fault.NotFound) || err == nil && (b.Unit != t.Book.Unit || t.Book.Month != s.Month()) {
+	return t, s.warn(ctx, tx, t.Book, t.At)
+}
+
+// warn announces the highest level that a book's use has reached since the last warning; only of the running month, in
+// the unit that the budget has now.
+func (s *Service) warn(ctx context.Context, tx Tx, book Book, at time.Time) error {
+	b, err := tx.Budget(ctx, book.Tenant)
+	if fault.Is(err, fault.NotFound) || err == nil && (b.Unit != book.Unit || book.Month != s.Month()) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	balance, err := tx.BudgetBalance(ctx, t.Book)
+	balance, err := tx.BudgetBalance(ctx, book)
 	if err != nil {
 		return err
 	}
@@ -195,13 +202,13 @@ func (s *Service) post(ctx context.Context, tx Tx, t Transaction, within bool) e
 	if level <= balance.Warned {
 		return nil
 	}
-	first, err := tx.WarnBudget(ctx, t.Book, level)
+	first, err := tx.WarnBudget(ctx, book, level)
 	if err != nil || !first {
 		return err
 	}
-	e := audit.By(identity.System(), audit.BudgetWarned, t.At)
-	e.Tenant = t.Book.Tenant
-	e.Detail = i18n.T("budget.warned", "Level", level, "Month", t.Book.Month.String(), "Left", b.Unit.Say(balance.Left),
+	e := audit.By(identity.System(), audit.BudgetWarned, at)
+	e.Tenant = book.Tenant
+	e.Detail = i18n.T("budget.warned", "Level", level, "Month", book.Month.String(), "Left", b.Unit.Say(balance.Left),
 		"Amount", b.Unit.Say(b.Amount))
 	return tx.Append(ctx, e)
 }
@@ -314,7 +321,8 @@ func (s *Service) settleOne(ctx context.Context, book Book, workload string) err
 		if !ok {
 			return nil
 		}
-		return s.post(ctx, tx, Transaction{Book: book, Kind: kind, Workload: workload, Amounts: amounts}, false)
+		_, err = s.post(ctx, tx, Transaction{Book: book, Kind: kind, Workload: workload, Amounts: amounts}, false)
+		return err
 	})
 }
 
@@ -380,7 +388,7 @@ func (s *Service) regrant(ctx context.Context, tx Tx, tenant string) error {
 		return err
 	}
 	if amounts, ok := grant(st.Balance, st.Budget.Amount); ok {
-		if err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: amounts}, false); err != nil {
+		if _, err := s.post(ctx, tx, Transaction{Book: s.book(st), Kind: Granted, Amounts: amounts}, false); err != nil {
 			return err
 		}
 	}
@@ -408,7 +416,7 @@ func (s *Service) closeBooks(ctx context.Context, tx Tx, b Budget) error {
 			}
 			t := Transaction{Book: book, Kind: Released, Workload: workload, Amounts: Amounts{Held: -share.Held,
 				Left: share.Held}}
-			if err := s.post(ctx, tx, t, false); err != nil {
+			if _, err := s.post(ctx, tx, t, false); err != nil {
 				return err
 			}
 		}
@@ -511,7 +519,7 @@ func (s *Service) Refund(ctx context.Context, a identity.Actor, tenant string, r
 		}
 		out = Transaction{Book: s.book(st), Kind: Refunded, Workload: r.Workload,
 			Amounts: Amounts{Left: amount, Refunded: -amount}, By: a.Person.ID, ByName: a.Person.Name, Note: r.Note}
-		if err := s.post(ctx, tx, out, false); err != nil {
+		if out, err = s.post(ctx, tx, out, false); err != nil {
 			return err
 		}
 		e := audit.By(a, audit.BudgetRefunded, s.Now())

@@ -83,6 +83,13 @@ func (c client) ok(status int, method, path string, body any, headers ...string)
 	return a.Body
 }
 
+// answer is the body of an approval or a rejection of a request as it is now.
+func (c client) answer(id, note string) map[string]any {
+	c.t.Helper()
+	now := c.ok(http.StatusOK, http.MethodGet, "/requests/"+id, nil)
+	return map[string]any{"seen": now["version"], "note": note}
+}
+
 // start asks for a notebook; change alters the body.
 func (c client) start(size string, change map[string]any) map[string]any {
 	c.t.Helper()

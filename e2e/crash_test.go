@@ -78,7 +78,7 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	if got := dana.ok(http.StatusOK, http.MethodGet, path, nil)["state"]; got != "pending" {
 		t.Fatalf("want the acknowledged request to be there, got %v", got)
 	}
-	id := str(ada.ok(http.StatusOK, http.MethodPost, path+"/approve", map[string]any{"note": "go"})["workload"])
+	id := str(ada.ok(http.StatusOK, http.MethodPost, path+"/approve", map[string]any{"note": "go", "seen": request["version"]})["workload"])
 	powerCut() // before or while objects are written
 	dana.reaches(id, "running")
 	powerCut()
@@ -98,7 +98,8 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 		"k"); again["id"] != asked["id"] {
 		t.Errorf("want the call sent twice to be one request, got %v and %v", asked["id"], again["id"])
 	}
-	ada.ok(http.StatusOK, http.MethodPost, "/requests/"+str(asked["id"])+"/approve", nil)
+	ada.ok(http.StatusOK, http.MethodPost, "/requests/"+str(asked["id"])+"/approve",
+		map[string]any{"seen": asked["version"]})
 	powerCut()
 	dana.ok(http.StatusOK, http.MethodDelete, "/workloads/"+id+"?storage=delete", nil)
 	powerCut()

@@ -80,7 +80,8 @@ func TestADecisionIsTold(t *testing.T) {
 	dana.sees("[data-test=flash]")
 	dana.accessible()
 
-	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/reject", map[string]any{"note": "a slice will do"})
+	ada := as(t, "ada")
+	ada.ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/reject", ada.answer(id, "a slice will do"))
 	u, _ := world.User("dana")
 	mail := mailed(t, u.Email, "/requests/"+id)
 	link := regexp.MustCompile(regexp.QuoteMeta(portal.URL) + `/requests/[a-z0-9-]+`).FindString(mail)

@@ -181,28 +181,29 @@ func objectsExist(t *testing.T, w map[string]any) {
 func TestAWholeGPUWaitsForAnApproverOverREST(t *testing.T) {
 	dana, ada := as(t, "dana"), as(t, "ada")
 	request := dana.start("h100", nil)
-	path := "/requests/" + str(request["id"])
+	path, seen := "/requests/"+str(request["id"]), request["version"]
 	if decision := request["decision"].(map[string]any); request["state"] != "pending" ||
 		decision["rule"] != "whole-gpus" || decision["needs"] != "approver" {
 		t.Fatalf("want it to wait for an approver, got %v", request)
 	}
-	if a := dana.call(http.MethodPost, path+"/approve", map[string]any{}); a.Status != http.StatusForbidden {
+	if a := dana.call(http.MethodPost, path+"/approve", map[string]any{"seen": seen}); a.Status != http.StatusForbidden {
 		t.Errorf("want nobody to approve their own: %d %s", a.Status, a.Raw)
 	}
 	if a := as(t, "nora").call(http.MethodGet, path, nil); a.Status != http.StatusNotFound {
 		t.Errorf("want another team not to see it: %d", a.Status)
 	}
-	if a := as(t, "audrey").call(http.MethodPost, path+"/approve", map[string]any{}); a.Status != http.StatusForbidden {
+	answer := map[string]any{"note": "until the paper is out", "seen": seen}
+	if a := as(t, "audrey").call(http.MethodPost, path+"/approve", answer); a.Status != http.StatusForbidden {
 		t.Errorf("want an auditor to change nothing: %d", a.Status)
 	}
 	inbox := items(ada.ok(http.StatusOK, http.MethodGet, "/requests?scope=inbox", nil))
 	find(t, inbox, "id", str(request["id"]))
-	approved := ada.ok(http.StatusOK, http.MethodPost, path+"/approve", map[string]any{"note": "until the paper is out"})
+	approved := ada.ok(http.StatusOK, http.MethodPost, path+"/approve", answer)
 	if d := approved["decision"].(map[string]any); approved["state"] != "approved" || d["by"] != "Ada Approve" ||
 		d["note"] != "until the paper is out" {
 		t.Fatalf("want it approved with the note, got %v", approved)
 	}
-	if a := ada.call(http.MethodPost, path+"/approve", map[string]any{}); a.Status != http.StatusConflict {
+	if a := ada.call(http.MethodPost, path+"/approve", map[string]any{"seen": seen}); a.Status != http.StatusConflict {
 		t.Errorf("want no second decision: %d", a.Status)
 	}
 	id := str(approved["workload"])

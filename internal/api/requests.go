@@ -153,36 +153,31 @@ func (a *API) request(ctx context.Context, actor identity.Actor, in *idInput) (*
 
 type decideInput struct {
 	ID   string `path:"id" maxLength:"64"`
-	Body *struct {
+	Body struct {
 		Note string `json:"note,omitempty" maxLength:"2000"`
-		Seen int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
-	} `required:"false"`
+		Seen int64  `json:"seen" minimum:"1" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
+	}
 }
 
 type approveInput struct {
 	ID   string `path:"id" maxLength:"64"`
-	Body *struct {
+	Body struct {
 		Note  string `json:"note,omitempty" maxLength:"2000"`
 		Size  string `json:"size,omitempty" maxLength:"100" doc:"Grant this size instead, which must not be more than what was asked"`
 		Lease string `json:"lease,omitempty" maxLength:"32" example:"24h" doc:"Grant this long instead, which must not be longer"`
-		Seen  int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
-	} `required:"false"`
+		Seen  int64  `json:"seen" minimum:"1" doc:"Version of the request that the answer is meant for; when it has changed since, the answer is a conflict"`
+	}
 }
 
 func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
-	said := request.Said{Verb: request.ApproveVerb}
-	if in.Body != nil {
-		said.Note, said.Size, said.Lease, said.Seen = in.Body.Note, in.Body.Size, in.Body.Lease, in.Body.Seen
-	}
+	b := in.Body
+	said := request.Said{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen}
 	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
-	said := request.Said{Verb: request.RejectVerb}
-	if in.Body != nil {
-		said.Note, said.Seen = in.Body.Note, in.Body.Seen
-	}
+	said := request.Said{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen}
 	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
@@ -200,7 +195,7 @@ type handInput struct {
 	Body struct {
 		Person string `json:"person" maxLength:"64" doc:"Id of the approver; see /requests/{id}/receivers"`
 		Reason string `json:"reason" maxLength:"2000" doc:"For the one who decides now"`
-		Seen   int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that is given away; when it has changed since, the answer is a conflict"`
+		Seen   int64  `json:"seen,omitempty" minimum:"1" doc:"Version of the request that is given away; when it has changed since, the answer is a conflict"`
 	}
 }
 
@@ -222,7 +217,7 @@ type editInput struct {
 		Size   string `json:"size,omitempty" maxLength:"100" doc:"Absent: as before"`
 		Lease  string `json:"lease,omitempty" maxLength:"32" example:"8h" doc:"Absent: as before"`
 		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Absent: as before"`
-		Seen   int64  `json:"seen,omitempty" minimum:"0" doc:"Version of the request that is changed; when it has changed since, the answer is a conflict"`
+		Seen   int64  `json:"seen,omitempty" minimum:"1" doc:"Version of the request that is changed; when it has changed since, the answer is a conflict"`
 	}
 }
 

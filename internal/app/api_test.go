@@ -62,8 +62,8 @@ func TestOnlyDocumentedFieldsCount(t *testing.T) {
 	item, r := w.running(developer, "vision"), w.pending(developer, "vision")
 	for path, b := range map[string]map[string]any{
 		"/workloads/" + string(item.ID) + "/extend": {"lease": "1h"}, "/workloads/" + string(item.ID) +
-			"/share": {"shared": true}, "/requests/" + string(r.ID) + "/approve": {}, "/requests/" + string(r.ID) +
-			"/reject": {}} {
+			"/share": {"shared": true}, "/requests/" + string(r.ID) + "/approve": {"seen": 1}, "/requests/" + string(r.ID) +
+			"/reject": {"seen": 1}} {
 		for _, name := range []string{"tenant", "owner", "state", "size", "until", "approved", "by", "decision", "workload"} {
 			b[name] = "x"
 			if a := w.call(w.token(admin), http.MethodPost, "/api/v1"+path, b); a.status != http.StatusUnprocessableEntity {

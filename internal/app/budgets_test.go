@@ -202,10 +202,10 @@ func TestAResumeBeyondTheBudget(t *testing.T) {
 		t.Errorf("want one request that waits, got %+v and %+v", asked, again)
 	}
 	yes := "/api/v1/requests/" + asked.ID + "/approve"
-	if a := w.call(dev, http.MethodPost, yes, map[string]any{}); a.status != http.StatusForbidden {
+	if a := w.call(dev, http.MethodPost, yes, map[string]any{"seen": asked.Version}); a.status != http.StatusForbidden {
 		t.Errorf("want somebody else to decide, got %d %s", a.status, a.body)
 	}
-	if a := w.call(w.token(approver), http.MethodPost, yes, map[string]any{"note": "go on"}); a.status != http.StatusOK {
+	if a := w.call(w.token(approver), http.MethodPost, yes, map[string]any{"note": "go on", "seen": asked.Version}); a.status != http.StatusOK {
 		t.Fatalf("want it approved, got %d %s", a.status, a.body)
 	}
 	now, err := w.store.Workload(t.Context(), item.ID)

@@ -307,10 +307,10 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 		return err
 	}
 	if luck < 4 {
-		_, err = e.app.requests.Reject(ctx, approver, r.ID, "A slice is enough for this.")
+		_, err = e.app.requests.Reject(ctx, approver, r, "A slice is enough for this.")
 		return err
 	}
-	r, err = e.app.requests.Approve(ctx, approver, r.ID, "")
+	r, err = e.app.requests.Approve(ctx, approver, r, "")
 	switch kind := fault.KindOf(err); {
 	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden):
 		// the quota is used up meanwhile, or a rule asks for others

@@ -238,7 +238,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	if err != nil || asked.State != request.Pending || asked.WaitsForSeat() {
 		t.Fatalf("want it to wait for an approver, got %+v, %v", asked.Decision, err)
 	}
-	r, err := w.requests.Approve(t.Context(), w.actorOf(approver), asked.ID, "go on")
+	r, err := w.requests.Approve(t.Context(), w.actorOf(approver), asked, "go on")
 	if err != nil || !r.WaitsForSeat() || len(r.Decision.Consents) != 1 {
 		t.Fatalf("want it approved and waiting, got %+v, %v", r.Decision, err)
 	}
@@ -254,7 +254,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
 		t.Errorf("somebody is asked about what is decided: %d, %v", n, err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(admin), r.ID, "again"); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(admin), r, "again"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want a conflict, got %v", err)
 	}
 	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "place 1") {
@@ -330,7 +330,7 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved.ID, ""); err != nil ||
+	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved, ""); err != nil ||
 		!approved.WaitsForSeat() {
 		t.Fatalf("want it in the line, got %+v, %v", approved.Decision, err)
 	}
@@ -340,7 +340,7 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	}
 	for subject, kind := range map[string]fault.Kind{owner: fault.Forbidden, developer: fault.Forbidden,
 		other: fault.NotFound} {
-		if _, err := w.requests.Reject(t.Context(), w.actorOf(subject), approved.ID, "no"); !fault.Is(err, kind) {
+		if _, err := w.requests.Reject(t.Context(), w.actorOf(subject), approved, "no"); !fault.Is(err, kind) {
 			t.Errorf("%s: want %s, got %v", subject, kind, err)
 		}
 	}
@@ -354,7 +354,7 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	}
 	for _, r := range []request.Request{approved, allowed} {
 		if a := client.post("/approvals/"+string(r.ID)+"/reject",
-			url.Values{"note": {"needed elsewhere"}}); a.status != http.StatusSeeOther {
+			url.Values{"note": {"needed elsewhere"}, "seen": {fmt.Sprint(r.Version)}}); a.status != http.StatusSeeOther {
 			t.Fatalf("%s: want it turned down, got %d %s", r.Wish.Name, a.status, a.body)
 		}
 		now, err := w.store.Request(t.Context(), r.ID)

@@ -77,10 +77,10 @@ func TestMetricsTellTheStory(t *testing.T) {
 	ctx := t.Context()
 	approved, rejected := w.pending(developer, "vision"), w.pending(developer, "vision")
 	w.pending(other, "speech")
-	if _, err := w.requests.Approve(ctx, w.actorOf(approver), approved.ID, ""); err != nil {
+	if _, err := w.requests.Approve(ctx, w.actorOf(approver), approved, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Reject(ctx, w.actorOf(approver), rejected.ID, "no"); err != nil {
+	if _, err := w.requests.Reject(ctx, w.actorOf(approver), rejected, "no"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision",

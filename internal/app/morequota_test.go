@@ -136,14 +136,14 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 	if err != nil || other.State != request.Pending {
 		t.Fatalf("a rule for starts gave quota: %s %v", other.State, err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), other.ID, ""); !fault.Is(err, fault.Forbidden) {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), other, ""); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want it to be an administrator's, got %v", err)
 	}
 	r, err := ask("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = w.requests.Approve(t.Context(), w.actorOf(approver), r.ID, ""); err != nil || r.State != request.Approved {
+	if r, err = w.requests.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil || r.State != request.Approved {
 		t.Errorf("want the rule's approver to do, got %s %v", r.State, err)
 	}
 	if limit := w.tenants.Directory().Tenants[0].QuotaOf("cpu"); limit != 5 {

@@ -105,14 +105,14 @@ func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	w := newWorld(t)
 	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
 	w.switchOff("vision")
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending.ID, ""); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("approve: want a conflict, got %v", err)
 	}
 	if _, err := w.requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err,
 		fault.Conflict) {
 		t.Errorf("extend: want a conflict, got %v", err)
 	}
-	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending.ID, "closed"); err != nil ||
+	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending, "closed"); err != nil ||
 		r.State != request.Rejected {
 		t.Errorf("reject: want it rejected, got %s %v", r.State, err)
 	}
@@ -215,6 +215,9 @@ func TestNothingIsGrantedTwice(t *testing.T) {
 	}
 }
 
+// seenOf is the body of an answer to a request as it is given here.
+func seenOf(r request.Request) map[string]any { return map[string]any{"seen": r.Version} }
+
 // TestDecisions: T-APPR.
 func TestDecisions(t *testing.T) {
 	w := newWorld(t)
@@ -223,8 +226,7 @@ func TestDecisions(t *testing.T) {
 
 	twice := w.pending(developer, "vision")
 	answers, err := beside(8, func(int) (answer, error) {
-		return w.send(yes, http.MethodPost, path(twice, "approve"),
-			nil)
+		return w.send(yes, http.MethodPost, path(twice, "approve"), seenOf(twice))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +236,7 @@ func TestDecisions(t *testing.T) {
 	}
 
 	own := w.pending(both, "vision")
-	if a := w.call(w.token(both), http.MethodPost, path(own, "approve"), nil); a.status != 403 ||
+	if a := w.call(w.token(both), http.MethodPost, path(own, "approve"), seenOf(own)); a.status != 403 ||
 		!strings.Contains(a.body, "own") {
 		t.Errorf("one's own: want 403, got %d %s", a.status, a.body)
 	}
@@ -247,7 +249,7 @@ func TestDecisions(t *testing.T) {
 	if err := w.store.SavePerson(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.call(token, http.MethodPost, path(waits, "approve"), nil); a.status != 403 {
+	if a := w.call(token, http.MethodPost, path(waits, "approve"), seenOf(waits)); a.status != 403 {
 		t.Errorf("no approver any more: want 403, got %d %s", a.status, a.body)
 	}
 
@@ -256,7 +258,7 @@ func TestDecisions(t *testing.T) {
 		mine := w.token(developer)
 		answers, err := beside(2, func(i int) (answer, error) {
 			if i == 0 {
-				return w.send(yes, http.MethodPost, path(raced, "approve"), nil)
+				return w.send(yes, http.MethodPost, path(raced, "approve"), seenOf(raced))
 			}
 			return w.send(mine, http.MethodPost, path(raced, "withdraw"), nil)
 		})
@@ -274,7 +276,7 @@ func TestDecisions(t *testing.T) {
 
 	late := w.pending(developer, "vision")
 	w.clock.pass(request.TTL)
-	if a := w.call(w.token(approver), http.MethodPost, path(late, "approve"), nil); a.status != 409 {
+	if a := w.call(w.token(approver), http.MethodPost, path(late, "approve"), seenOf(late)); a.status != 409 {
 		t.Errorf("too late: want 409, got %d %s", a.status, a.body)
 	}
 }

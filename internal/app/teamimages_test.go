@@ -147,7 +147,7 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	}
 	image.New, image.Reference = false, visionImage(anotherDigest)
 	save()
-	granted, err := w.requests.Approve(t.Context(), w.actorOf(approver), first.ID, "")
+	granted, err := w.requests.Approve(t.Context(), w.actorOf(approver), first, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second.ID, ""); !fault.Is(err, fault.Conflict) ||
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second, ""); !fault.Is(err, fault.Conflict) ||
 		fault.As(err).Sentence.ID != "request.image_retired" {
 		t.Errorf("want a conflict that says the image was retired, got %v", err)
 	}
@@ -168,7 +168,7 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second.ID, ""); err != nil {
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second, ""); err != nil {
 		t.Errorf("offered again it can be granted: %v", err)
 	}
 }

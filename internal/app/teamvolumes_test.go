@@ -306,7 +306,7 @@ func TestSharedStorageThatGoesWhileSomebodyDecides(t *testing.T) {
 	if err := w.workloads.EndVolume(t.Context(), w.actorOf(owner), "vision", "data", "data"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), r.ID, ""); !fault.Is(err, fault.Conflict) ||
+	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), r, ""); !fault.Is(err, fault.Conflict) ||
 		fault.As(err).Sentence.ID != "request.mount_gone" {
 		t.Errorf("want the reason, got %v", err)
 	}

@@ -192,7 +192,7 @@ func TestAnApproverByHandWhoLosesTheRole(t *testing.T) {
 	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(owner), "vision", otto, identity.Approver); err != nil {
 		t.Fatal(err)
 	}
-	if a := b.post("/approvals/"+string(pending.ID)+"/approve", url.Values{}); a.status < 400 {
+	if a := b.post("/approvals/"+string(pending.ID)+"/approve", url.Values{"seen": {"1"}}); a.status < 400 {
 		t.Errorf("still approves: %d", a.status)
 	}
 	if r, err := w.store.Request(t.Context(), pending.ID); err != nil || r.State != request.Pending {

@@ -280,7 +280,7 @@ func (p *portal) fill(t testing.TB, l load) {
 			}
 		}
 		for i := range l.Requests {
-			if err := tx.SaveRequest(ctx, p.request(l, i)); err != nil {
+			if _, err := tx.SaveRequest(ctx, p.request(l, i)); err != nil {
 				return err
 			}
 		}

@@ -116,7 +116,7 @@ func (w *world) asks(id string, state request.State, steps []policy.Step) reques
 		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id,
 			Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}, Decision: request.Decision{Steps: steps}}
 	err := w.store.DecideExclusively(context.Background(),
-		func(tx request.Tx) error { return tx.SaveRequest(context.Background(), r) })
+		func(tx request.Tx) error { _, err := tx.SaveRequest(context.Background(), r); return err })
 	if err != nil {
 		w.t.Fatal(err)
 	}

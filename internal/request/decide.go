@@ -211,7 +211,7 @@ type Answer struct {
 	Verb Verb
 	Note string
 	Less Narrowed // grants less than was asked
-	Seen int64    // version of the request that the person saw; 0 for any
+	Seen int64    // version of the request that the person saw
 }
 
 // Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last

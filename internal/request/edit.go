@@ -89,8 +89,8 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		if err != nil {
 			return err
 		}
-		r = out.Request
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return r, s.refused(ctx, a, Draft{Tenant: seen.Wish.Tenant}, err)
 }
@@ -141,7 +141,8 @@ func (s *Service) MayEdit(a identity.Actor, r Request) error {
 	return open(r, s.Now())
 }
 
-// unchanged is a Conflict when a request is not the one that somebody saw.
+// unchanged is a Conflict when a request is not the one that somebody saw. Answers cannot leave the version out, see
+// Service.Answer.
 func unchanged(r Request, seen int64) error {
 	if seen > 0 && seen != r.Version {
 		return fault.New(fault.Conflict, i18n.T("request.changed"))

@@ -216,7 +216,8 @@ func (s *Service) change(ctx context.Context, id ID, fn func(Request) (Outcome, 
 		if r = out.Request; err != nil || len(out.Events) == 0 {
 			return err
 		}
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return r, err
 }

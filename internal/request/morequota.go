@@ -79,8 +79,8 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 			return err
 		}
 		sent.mark(&out.Request)
-		r = out.Request
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 }

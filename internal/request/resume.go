@@ -71,7 +71,8 @@ func (s *Service) needless(ctx context.Context, tx Tx, r Request, now time.Time)
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, tx, out)
+	_, err = s.save(ctx, tx, out)
+	return err
 }
 
 // Ahead counts who waits for seats of a pool, besides a workload's own resume.
@@ -94,7 +95,8 @@ func (s *Service) Join(ctx context.Context, tx Tx, a identity.Actor, w workload.
 	if err != nil || slices.ContainsFunc(line, func(x Waiting) bool { return x.Workload == w.ID }) {
 		return err
 	}
-	return s.save(ctx, tx, resumed(w, a, Facts{Now: s.Now(), ID: ID(s.NewID("r-")), Seats: &license.Seats{Pool: pool}}))
+	_, err = s.save(ctx, tx, resumed(w, a, Facts{Now: s.Now(), ID: ID(s.NewID("r-")), Seats: &license.Seats{Pool: pool}}))
+	return err
 }
 
 // ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does

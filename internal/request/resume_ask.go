@@ -114,8 +114,8 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 		if err != nil {
 			return err
 		}
-		r = out.Request
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return s.answered(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
 }

@@ -194,7 +194,8 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 		if err != nil || !served {
 			return err
 		}
-		return s.save(ctx, tx, out)
+		_, err = s.save(ctx, tx, out)
+		return err
 	})
 	return short, err
 }

@@ -53,7 +53,7 @@ type Store interface {
 }
 
 // Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer
-// Conflict.
+// Conflict; SaveRequest gives the request with the version that is stored then.
 type Tx interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
@@ -64,7 +64,7 @@ type Tx interface {
 	SeatLine(ctx context.Context) ([]Waiting, error)
 	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
 	NameTaken(ctx context.Context, name string) (bool, error)
-	SaveRequest(ctx context.Context, r Request) error
+	SaveRequest(ctx context.Context, r Request) (Request, error)
 	SaveWorkload(ctx context.Context, w workload.Workload) error
 	SaveVolume(ctx context.Context, v workload.Volume) error
 	budget.Tx
@@ -345,7 +345,8 @@ func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor,
 		return out, err
 	}
 	key.mark(&out.Request)
-	return out, s.save(ctx, tx, out)
+	out.Request, err = s.save(ctx, tx, out)
+	return out, err
 }
 
 // keptVolume checks that kept storage may be used: of this person, in this tenant, and not in use.
@@ -365,25 +366,27 @@ func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
 	return nil
 }
 
-// save writes an outcome: request, workload with its volume, audit.
-func (s *Service) save(ctx context.Context, tx Tx, out Outcome) error {
+// save writes an outcome (request, workload with its volume, audit) and gives the request as it is stored: callers
+// answer with its version, which is what an approver sends back as seen.
+func (s *Service) save(ctx context.Context, tx Tx, out Outcome) (Request, error) {
 	if out.Workload != nil {
 		if err := saveWorkload(ctx, tx, *out.Workload); err != nil {
-			return err
+			return Request{}, err
 		}
 		if err := s.hold(ctx, tx, out); err != nil {
-			return err
+			return Request{}, err
 		}
 	}
-	if err := tx.SaveRequest(ctx, out.Request); err != nil {
-		return err
+	stored, err := tx.SaveRequest(ctx, out.Request)
+	if err != nil {
+		return Request{}, err
 	}
 	if out.Raise != nil {
 		if err := tx.RaiseQuota(ctx, *out.Raise); err != nil {
-			return err
+			return Request{}, err
 		}
 	}
-	return tx.Append(ctx, out.Events...)
+	return stored, tx.Append(ctx, out.Events...)
 }
 
 func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
@@ -521,20 +524,20 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 			return err
 		}
 		sent.mark(&out.Request)
-		r = out.Request
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return s.answered(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
 }
 
-// Approve says yes to a request; it goes ahead when no more words are missing.
-func (s *Service) Approve(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.Answer(ctx, a, id, Said{Verb: ApproveVerb, Note: note})
+// Approve grants a request in the version that the approver saw; it goes ahead when no more approvals are missing.
+func (s *Service) Approve(ctx context.Context, a identity.Actor, seen Request, note string) (Request, error) {
+	return s.Answer(ctx, a, seen.ID, Said{Verb: ApproveVerb, Note: note, Seen: seen.Version})
 }
 
-// Reject turns a request down; the note says why.
-func (s *Service) Reject(ctx context.Context, a identity.Actor, id ID, note string) (Request, error) {
-	return s.Answer(ctx, a, id, Said{Verb: RejectVerb, Note: note})
+// Reject turns a request down in the version that the approver saw; the note says why.
+func (s *Service) Reject(ctx context.Context, a identity.Actor, seen Request, note string) (Request, error) {
+	return s.Answer(ctx, a, seen.ID, Said{Verb: RejectVerb, Note: note, Seen: seen.Version})
 }
 
 // Said is an answer as it was typed. Size and Lease grant less than was asked; empty leaves them.
@@ -543,10 +546,11 @@ type Said struct {
 	Note  string
 	Size  string
 	Lease string
-	Seen  int64 // version of the request that the person saw; 0 for any
+	Seen  int64 // version of the request that the person saw, 1 and up
 }
 
-// Answer says yes, "yes, but", or no.
+// Answer says yes, "yes, but", or no. It counts for the version that the person saw and no other: Invalid without one,
+// Conflict when the request has changed since.
 func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said) (Request, error) {
 	answer := Answer{Verb: said.Verb, Note: said.Note, Seen: said.Seen}
 	c := checker{}
@@ -559,6 +563,9 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	}
 	if err := mayAnswer(answer.Verb, a, seen, s.Now()); err != nil {
 		return Request{}, err
+	}
+	if answer.Seen < 1 {
+		return Request{}, fault.InvalidFields([]fault.Field{{Name: "seen", Reason: i18n.T("request.seen_missing")}})
 	}
 	t, err := s.working(seen.Wish.Tenant)
 	if err != nil && answer.Verb == ApproveVerb {
@@ -657,10 +664,10 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 		return Outcome{}, err
 	}
 	out, err := Decide(r, answer, a, f)
-	if err != nil {
-		return out, err
+	if err == nil {
+		out.Request, err = s.save(ctx, tx, out)
 	}
-	return out, s.save(ctx, tx, out)
+	return out, err
 }
 
 // Withdraw takes one's own undecided request back.
@@ -682,11 +689,11 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 		if err != nil {
 			return err
 		}
-		r = out.Request
-		if len(out.Events) == 0 {
+		if r = out.Request; len(out.Events) == 0 {
 			return nil
 		}
-		return s.save(ctx, tx, out)
+		r, err = s.save(ctx, tx, out)
+		return err
 	})
 	return r, err
 }
@@ -724,9 +731,9 @@ func (s *Service) expire(ctx context.Context, id ID) error {
 			return err
 		}
 		if out := Expire(r, s.Now()); out.Events != nil {
-			return s.save(ctx, tx, out)
+			_, err = s.save(ctx, tx, out)
 		}
-		return nil
+		return err
 	})
 }
 

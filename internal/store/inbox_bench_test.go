@@ -24,7 +24,7 @@ func waiting(t testing.TB, s *store.Store, count int) {
 			if i%3 > 0 {
 				r.State = request.Approved
 			}
-			if err := tx.SaveRequest(context.Background(), r); err != nil {
+			if _, err := tx.SaveRequest(context.Background(), r); err != nil {
 				return err
 			}
 		}

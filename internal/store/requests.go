@@ -267,28 +267,25 @@ func asks(r request.Request) []askRow {
 	return rows
 }
 
-// SaveRequest inserts at Version 0 and else updates that version; the row's version is one higher afterwards.
-func (t *tx) SaveRequest(ctx context.Context, r request.Request) error {
+// SaveRequest inserts at Version 0 and else updates that version. The version that is stored, and given back, is one
+// higher.
+func (t *tx) SaveRequest(ctx context.Context, r request.Request) (request.Request, error) {
 	row := fromRequest(r)
 	row.Version++
 	t.changed(live.Change{Topic: "request", ID: row.ID, Tenant: row.Tenant, Person: row.Asker})
 	if r.Version > 0 {
 		if err := update(t.at(ctx), &row, "id", row.ID, r.Version); err != nil {
-			return err
+			return request.Request{}, err
 		}
 		if err := t.at(ctx).Exec("DELETE FROM request_asks WHERE request = ?", row.ID).Error; err != nil {
-			return failure(err)
+			return request.Request{}, failure(err)
 		}
-		return t.saveAsks(ctx, r)
+	} else if err := insert(t.at(ctx), &row); clash(err) == uniqueClash {
+		return request.Request{}, fault.Wrap(fault.Conflict, err, i18n.T("store.key_in_use"))
+	} else if err != nil {
+		return request.Request{}, err
 	}
-	err := insert(t.at(ctx), &row)
-	if clash(err) == uniqueClash {
-		return fault.Wrap(fault.Conflict, err, i18n.T("store.key_in_use"))
-	}
-	if err != nil {
-		return err
-	}
-	return t.saveAsks(ctx, r)
+	return toRequest(row), t.saveAsks(ctx, r)
 }
 
 func (t *tx) saveAsks(ctx context.Context, r request.Request) error {

@@ -19,7 +19,7 @@ func TestYesBut(t *testing.T) {
 	w := webtest.Busy()
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
-	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}}),
+	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}, "seen": {"1"}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, more, "form-errors", "At most 4 h")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
@@ -193,7 +193,7 @@ func TestAStandIn(t *testing.T) {
 	wantSaid(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "standin-others", "Carla Conti")
 	wantSaid(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
 
-	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}}))
+	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}, "seen": {"1"}}))
 	doc := read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK)
 	wantSaid(t, doc, "request-verdict", "Ben Brandt, standing in for Carla Conti, approved it")
 
@@ -280,7 +280,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 	wantSaid(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
 	wantSaid(t, theirs, "inbox", "from Carla Conti")
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
-	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", nil), http.StatusConflict)
+	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil))
 	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil)) // a click that comes twice
@@ -324,7 +324,7 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			if part(detail, "reject").Length() != 1 || part(detail, "approve").Length() != 0 {
 				t.Error("want a way to say no, and none to say yes again")
 			}
-			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."}}))
+			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."}, "seen": {"1"}}))
 			if now := w.Reqs["r-seat"]; now.State != request.Rejected {
 				t.Errorf("want it rejected, got %s", now.State)
 			}

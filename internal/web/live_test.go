@@ -103,7 +103,7 @@ func TestTheAskerSeesTheDecisionAtOnce(t *testing.T) {
 	if first := next(t, events).fragments(t); !strings.Contains(first["request"], "Has been waiting 12 min") {
 		t.Errorf("a stream begins with how it is, so that nothing is missed before it: %v", first)
 	}
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}}))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"note": {"For today."}, "seen": {"1"}}))
 	if got := next(t, events).fragments(t)["request"]; !strings.Contains(got, "Carla Conti approved it") ||
 		!strings.Contains(got, "For today.") {
 		t.Errorf("want the decision, got %.300s", got)

@@ -83,7 +83,7 @@ func TestDeciding(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	if to := wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve",
-		url.Values{"note": {"For today."}})); to != "/approvals" {
+		url.Values{"note": {"For today."}, "seen": {"1"}})); to != "/approvals" {
 		t.Errorf("want the next one, got %s", to)
 	}
 	r := w.Reqs["r-anna1"]
@@ -93,13 +93,13 @@ func TestDeciding(t *testing.T) {
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "request-verdict",
 		"Carla Conti approved it", "For today.", "Go to the workload")
 
-	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}}),
+	full := read(t, w.Post(webtest.Carla, "/approvals/r-olaf1/approve", url.Values{"note": {"kept note"}, "seen": {"1"}}),
 		http.StatusConflict)
 	wantSaid(t, full, "form-errors", "Your team uses 1 of 1")
 	if got := full.Find("textarea[name=note]").Text(); got != "kept note" {
 		t.Errorf("the note stays, got %q", got)
 	}
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."}}))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."}, "seen": {"1"}}))
 	if w.Reqs["r-olaf1"].State != request.Rejected {
 		t.Error("it was turned down")
 	}

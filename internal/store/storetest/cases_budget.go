@@ -309,7 +309,7 @@ var budgetCases = cases{
 		pending, _, err := s.Requests(ctx, request.Filter{States: []request.State{request.Pending}, Limit: 1})
 		must(t, err)
 		eve := identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Approver}, Via: identity.ViaSession}
-		_, err = service.Approve(ctx, eve, pending[0].ID, "")
+		_, err = service.Approve(ctx, eve, pending[0], "")
 		must(t, err)
 		balance := got(s.BudgetBalance(ctx, book))(t)
 		equal(t, budget.Amounts{Left: -75, Held: (enough + 1) * 75, Platform: -enough * 75}, balance.Amounts)

@@ -62,7 +62,81 @@ func Volumes(s *store.Store, teamGiB int) (*workload.Service, identity.Actor) {
 		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}, Via: identity.ViaSession}
 }
 
+// Asking is Service with one rule, by which an approver decides everything; eve is one.
+func Asking(s *store.Store, quota int) (service *request.Service, ada, eve identity.Actor) {
+	service, ada = Service(s, quota)
+	site := service.Site()
+	site.Policy, _ = policy.Compile([]policy.Rule{{Name: "ask", When: "true", Outcome: policy.Approve}})
+	service.Site = func() request.Site { return site }
+	eve = identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Approver}, Via: identity.ViaSession}
+	return service, ada, eve
+}
+
 var raceCases = cases{
+	"answers carry the version that is stored, and an approval of another one is a conflict": func(t *testing.T,
+		s *store.Store) {
+		service, ada, eve := Asking(s, 10)
+		ctx := context.Background()
+		d := Draft("seen")
+		d.Reason = "because"
+		asked := got(service.Submit(ctx, ada, d))(t)
+		equal(t, got(s.Request(ctx, asked.ID))(t), asked)
+		edited := got(service.Edit(ctx, ada, asked.ID, request.Edited{Lease: "2h"}))(t)
+		equal(t, got(s.Request(ctx, asked.ID))(t), edited)
+		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.Said{Verb: request.ApproveVerb})))
+		equal(t, "seen", f.Fields[0].Name)
+		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.Said{Verb: request.RejectVerb, Seen: -1})))
+		fails(t, fault.Conflict, one(service.Approve(ctx, eve, asked, "")))
+		fails(t, fault.Conflict, one(service.Reject(ctx, eve, asked, "")))
+		granted := got(service.Approve(ctx, eve, edited, ""))(t)
+		equal(t, got(s.Request(ctx, asked.ID))(t), granted)
+		equal(t, request.Approved, granted.State)
+	},
+	"an edit that races an approval 1,000 times: nothing is granted that the approver did not see": func(t *testing.T,
+		s *store.Store) {
+		const workers, rounds = 8, 125
+		service, ada, eve := Asking(s, workers*rounds)
+		var wrong, approvals, edits atomic.Int32
+		race := func(name string) error {
+			d := Draft(name)
+			d.Reason = "because"
+			asked, err := service.Submit(context.Background(), ada, d)
+			if err != nil {
+				return err
+			}
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = service.Edit(context.Background(), ada, asked.ID, request.Edited{Lease: "2h"}) })
+			both.Go(func() { _, _ = service.Approve(context.Background(), eve, asked, "") })
+			both.Wait()
+			now, err := s.Request(context.Background(), asked.ID)
+			switch {
+			case now.State == request.Approved && now.Wish.Lease != asked.Wish.Lease:
+				wrong.Add(1)
+			case now.State == request.Approved:
+				approvals.Add(1)
+			case now.Wish.Lease != asked.Wish.Lease:
+				edits.Add(1)
+			}
+			return err
+		}
+		var group sync.WaitGroup
+		for worker := range workers {
+			group.Go(func() {
+				for round := range rounds {
+					if err := race(fmt.Sprintf("race-%d-%d", worker, round)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		equal(t, int32(0), wrong.Load())
+		equal(t, int32(workers*rounds), approvals.Load()+edits.Load())
+		if approvals.Load() == 0 || edits.Load() == 0 {
+			t.Errorf("want each to win sometimes, got %d approvals and %d edits", approvals.Load(), edits.Load())
+		}
+	},
 	"of many who want the last money of a month for storage, by a new volume or a larger one, one gets it": func(
 		t *testing.T, s *store.Store) {
 		service, ada := Volumes(s, 1000)
@@ -333,7 +407,7 @@ var textCases = cases{
 			fails(t, fault.Invalid, s.SaveObserved(ctx, Workload("w-1"), []audit.Event{{Rule: text}}, nil))
 			r := Request("r-1")
 			r.Key = text
-			fails(t, fault.Invalid, decide(s, func(tx request.Tx) error { return tx.SaveRequest(ctx, r) }))
+			fails(t, fault.Invalid, decide(s, func(tx request.Tx) error { return keep(tx, r) }))
 			p := Person("p-ada")
 			p.Name = text
 			fails(t, fault.Invalid, s.SavePerson(ctx, p))

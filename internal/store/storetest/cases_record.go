@@ -205,7 +205,7 @@ var outboxCases = cases{
 			w.Version = 1
 			must(t, tx.SaveWorkload(ctx, w))
 			must(t, tx.SaveVolume(ctx, Volume("v-1")))
-			must(t, tx.SaveRequest(ctx, Request("r-1")))
+			must(t, keep(tx, Request("r-1")))
 			equal(t, int32(0), woken.Load())
 			return nil
 		}))

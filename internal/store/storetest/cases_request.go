@@ -49,13 +49,12 @@ var requestCases = cases{
 		again := Request("r-1")
 		again.Version = 1
 		saveRequest(t, s, again)
-		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), again) }))
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return keep(tx, again) }))
 	},
 	"a request that is there is not made again": func(t *testing.T, s *store.Store) {
 		saveRequest(t, s, Request("r-1"))
 		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error {
-			return tx.SaveRequest(context.Background(),
-				Request("r-1"))
+			return keep(tx, Request("r-1"))
 		}))
 	},
 	"an idempotency key belongs to one request of one person": func(t *testing.T, s *store.Store) {
@@ -65,7 +64,7 @@ var requestCases = cases{
 		saveRequest(t, s, first, other)
 		equal(t, request.ID("r-1"), got(s.RequestByKey(context.Background(), "p-ada", "k"))(t).ID)
 		equal(t, request.ID("r-2"), got(s.RequestByKey(context.Background(), "p-eve", "k"))(t).ID)
-		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return tx.SaveRequest(context.Background(), same) }))
+		fails(t, fault.Conflict, decide(s, func(tx request.Tx) error { return keep(tx, same) }))
 		_, err := s.RequestByKey(context.Background(), "p-ada", "other")
 		fails(t, fault.NotFound, err)
 	},
@@ -160,7 +159,7 @@ var requestCases = cases{
 	"a page holds at most 500, and 100 where nothing is said": func(t *testing.T, s *store.Store) {
 		must(t, decide(s, func(tx request.Tx) error {
 			for i := range 502 {
-				if err := tx.SaveRequest(context.Background(), request.Request{ID: request.ID(fmt.Sprint(i)),
+				if err := keep(tx, request.Request{ID: request.ID(fmt.Sprint(i)),
 					State: request.Pending, CreatedAt: later(i)}); err != nil {
 					return err
 				}
@@ -176,7 +175,7 @@ var requestCases = cases{
 	},
 	"a transaction that fails leaves nothing": func(t *testing.T, s *store.Store) {
 		err := decide(s, func(tx request.Tx) error {
-			must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+			must(t, keep(tx, Request("r-1")))
 			must(t, tx.SaveWorkload(context.Background(), Workload("w-1")))
 			must(t, tx.Append(context.Background(), Event(0)))
 			return fault.New(fault.Forbidden, Event(0).Detail)
@@ -304,7 +303,7 @@ var requestCases = cases{
 	},
 	"a transaction reads what it wrote": func(t *testing.T, s *store.Store) {
 		must(t, decide(s, func(tx request.Tx) error {
-			must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+			must(t, keep(tx, Request("r-1")))
 			must(t, tx.SaveWorkload(context.Background(), Workload("w-1")))
 			equal(t, request.Pending, got(tx.Request(context.Background(), "r-1"))(t).State)
 			equal(t, "name-of-w-1", got(tx.Workload(context.Background(), "w-1"))(t).Name)
@@ -316,7 +315,7 @@ var requestCases = cases{
 		func() {
 			defer func() { _ = recover() }()
 			_ = decide(s, func(tx request.Tx) error {
-				must(t, tx.SaveRequest(context.Background(), Request("r-1")))
+				must(t, keep(tx, Request("r-1")))
 				panic("slip")
 			})
 		}()

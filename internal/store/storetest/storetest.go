@@ -182,6 +182,9 @@ func got[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
+// one is the error of a call whose value does not matter.
+func one[T any](_ T, err error) error { return err }
+
 // fails asks for a fault of a kind, and gives it.
 func fails(t *testing.T, want fault.Kind, err error) *fault.Error {
 	t.Helper()
@@ -202,12 +205,18 @@ func saveRequest(t *testing.T, s *store.Store, items ...request.Request) {
 	t.Helper()
 	must(t, decide(s, func(tx request.Tx) error {
 		for _, r := range items {
-			if err := tx.SaveRequest(context.Background(), r); err != nil {
+			if _, err := tx.SaveRequest(context.Background(), r); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
+}
+
+// keep saves a request in a transaction, for those who do not ask for the version.
+func keep(tx request.Tx, r request.Request) error {
+	_, err := tx.SaveRequest(context.Background(), r)
+	return err
 }
 
 func saveVolume(t *testing.T, s *store.Store, v workload.Volume) {

@@ -385,13 +385,13 @@ func (s *Store) NameTaken(_ context.Context, name string) (bool, error) {
 }
 
 // SaveRequest writes one.
-func (s *Store) SaveRequest(_ context.Context, r request.Request) error {
+func (s *Store) SaveRequest(_ context.Context, r request.Request) (request.Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Version++
 	s.Reqs[r.ID] = r
 	s.publish(live.Change{Topic: "request", ID: string(r.ID), Tenant: r.Wish.Tenant, Person: string(r.Asker)})
-	return nil
+	return r, nil
 }
 
 // SaveWorkload writes one.

@@ -201,7 +201,7 @@ func TestForwardedHeaders(t *testing.T) {
 			if a.status != http.StatusCreated {
 				t.Fatal(a.body)
 			}
-			if got := w.events("request.approved")[0].Address; got != c.want {
+			if got := w.events("request.submitted")[0].Address; got != c.want {
 				t.Errorf("want the address %s on record, got %s", c.want, got)
 			}
 			b := w.browser()

@@ -62,7 +62,7 @@ func newMeters(version string) *meters {
 
 // outcomes are the events that say what became of a request.
 var outcomes = map[audit.Kind]string{
-	audit.RequestApproved: "approved", audit.RequestRejected: "rejected", audit.RequestRefused: "refused",
+	audit.RequestApproved: "approved", audit.RequestAutoApproved: "approved", audit.RequestRejected: "rejected", audit.RequestRefused: "refused",
 	audit.RequestQueued: "queued", audit.RequestWithdrawn: "withdrawn", audit.RequestExpired: "expired",
 }
 

@@ -164,8 +164,8 @@ func TestOneKeyIsOneRequest(t *testing.T) {
 			t.Errorf("Location: %q", a.header.Get("Location"))
 		}
 	}
-	if len(ids) != 1 || len(w.events("request.approved")) != 1 || len(w.events("workload.created")) != 1 {
-		t.Errorf("want one request, one approval, one workload, got %v, %d, %d", ids, len(w.events("request.approved")),
+	if len(ids) != 1 || len(w.events("request.auto_approved")) != 1 || len(w.events("workload.created")) != 1 {
+		t.Errorf("want one request, one approval, one workload, got %v, %d, %d", ids, len(w.events("request.auto_approved")),
 			len(w.events("workload.created")))
 	}
 	// Somebody else's key is another key.

@@ -37,7 +37,7 @@ func TestTraceOfAStart(t *testing.T) {
 	for _, e := range decide.Events {
 		kinds += e.Name + " "
 	}
-	if !strings.Contains(kinds, "request.approved") || !strings.Contains(kinds, "workload.created") {
+	if !strings.Contains(kinds, "request.auto_approved") || !strings.Contains(kinds, "workload.created") {
 		t.Errorf("the decision says %q", kinds)
 	}
 	var made struct{ Workload workload.ID }

@@ -22,19 +22,21 @@ const (
 	RequestHanded    Kind = "request.handed"    // from one approver to another
 	RequestTakenBack Kind = "request.taken_back"
 	RequestApproved  Kind = "request.approved"
-	RequestRejected  Kind = "request.rejected"
-	RequestWithdrawn Kind = "request.withdrawn"
-	RequestExpired   Kind = "request.expired"
-	RequestRefused   Kind = "request.refused"
-	QuotaRaised      Kind = "quota.raised"
-	ActingBegun      Kind = "acting.begun" // an administrator sees the portal as somebody else
-	ActingEnded      Kind = "acting.ended"
-	ActingRefused    Kind = "acting.refused" // they tried to change something
-	WorkloadCreated  Kind = "workload.created"
-	WorkloadStopped  Kind = "workload.stopped"
-	WorkloadStarted  Kind = "workload.started"
-	WorkloadExtended Kind = "workload.extended"
-	WorkloadShared   Kind = "workload.shared"
+	// RequestAutoApproved is by a rule, on behalf of the asker: nobody had to decide.
+	RequestAutoApproved Kind = "request.auto_approved"
+	RequestRejected     Kind = "request.rejected"
+	RequestWithdrawn    Kind = "request.withdrawn"
+	RequestExpired      Kind = "request.expired"
+	RequestRefused      Kind = "request.refused"
+	QuotaRaised         Kind = "quota.raised"
+	ActingBegun         Kind = "acting.begun" // an administrator sees the portal as somebody else
+	ActingEnded         Kind = "acting.ended"
+	ActingRefused       Kind = "acting.refused" // they tried to change something
+	WorkloadCreated     Kind = "workload.created"
+	WorkloadStopped     Kind = "workload.stopped"
+	WorkloadStarted     Kind = "workload.started"
+	WorkloadExtended    Kind = "workload.extended"
+	WorkloadShared      Kind = "workload.shared"
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
@@ -99,7 +101,7 @@ const (
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack,
-		RequestQueued, RequestApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised,
+		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired, RequestRefused, QuotaRaised,
 		ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
@@ -148,6 +150,16 @@ func By(a identity.Actor, kind Kind, at time.Time) Event {
 		e.Credential = identity.TokenPrefix + e.Credential // as people see it on their account
 	}
 	return e
+}
+
+// RulePrefix begins the actor of what a rule decided; the rule's name follows.
+const RulePrefix = "rule:"
+
+// ByRule begins an event with the rule that decided it, on behalf of the person whom it is about. No person did it, so
+// it has no address and no credential.
+func ByRule(rule string, about identity.Person, kind Kind, at time.Time) Event {
+	return Event{Kind: kind, At: at, Actor: identity.PersonID(RulePrefix + rule), Name: "Rule " + rule,
+		Via: identity.ViaSystem, Behalf: about.ID, BehalfName: about.Name, Rule: rule}
 }
 
 // For says in whose place the actor spoke. One's own place is none.

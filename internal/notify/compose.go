@@ -45,6 +45,7 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestHanded:       {{Waiting, "handed", named(audit.HandedTo)}},
 	audit.RequestTakenBack:    {{Waiting, "handed.back", named(audit.HandedTo)}},
 	audit.RequestApproved:     {{Decided, "decided.approved", goesOn}},
+	audit.RequestAutoApproved: {{Decided, "decided.approved", waited}},
 	audit.RequestRejected:     {{Decided, "decided.rejected", asks}},
 	audit.RequestExpired:      {{Decided, "decided.expired", asks}},
 	audit.RequestQueued:       {{Decided, "decided.queued", asks}},
@@ -94,6 +95,12 @@ func goesOn(e audit.Event, f Facts, a identity.Actor) bool { return !inLine(e) &
 func inLine(e audit.Event) bool {
 	return e.Kind == audit.RequestApproved && slices.ContainsFunc(e.Changes,
 		func(c audit.Change) bool { return c.Field == audit.SeatPool })
+}
+
+// waited is asks for what a rule approved after a wait for a license seat. What it approves at once is answered to the
+// asker where they asked.
+func waited(e audit.Event, f Facts, a identity.Actor) bool {
+	return asks(e, f, a) && slices.ContainsFunc(e.Changes, func(c audit.Change) bool { return c.Field == audit.SeatPool })
 }
 
 func owns(_ audit.Event, f Facts, a identity.Actor) bool {

@@ -141,6 +141,7 @@ func notes() map[audit.Kind][]i18n.Text {
 	m := map[audit.Kind][]i18n.Text{
 		audit.RequestSubmitted: nil, audit.RequestEdited: nil, audit.RequestConsented: nil, audit.RequestEscalated: nil,
 		audit.RequestHanded: nil, audit.RequestTakenBack: nil,
+		audit.RequestAutoApproved: nil,
 		audit.RequestApproved: {typed, i18n.T("request.granted_less", "Asked", "№1", "For", "2d", "Size", "№2", "Lease",
 			"8h", "Note", "№9")},
 		audit.RequestRejected: {typed},

@@ -101,7 +101,10 @@ func TestWhoHearsOfWhat(t *testing.T) {
 	}{
 		"a request waits": {"dana", audit.RequestSubmitted, func(e *audit.Event) { e.Request = "r-open" },
 			"p-ada waiting, p-pat waiting"},
-		"granted at once": {"dana", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
+		"granted at once": {"", audit.RequestAutoApproved, func(e *audit.Event) { e.Request = "r-done" }, ""},
+		"granted by a rule when a seat was free": {"", audit.RequestAutoApproved, func(e *audit.Event) {
+			e.Request, e.Changes = "r-done", audit.Changed(audit.SeatPool, "rtx", "")
+		}, "p-dana decided"},
 		"approved by somebody": {"ada", audit.RequestApproved, func(e *audit.Event) { e.Request = "r-done" },
 			"p-dana decided"},
 		"approved, and in a line": {"ada", audit.RequestApproved, func(e *audit.Event) {

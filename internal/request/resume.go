@@ -38,7 +38,7 @@ func resumed(w workload.Workload, a identity.Actor, f Facts) Outcome {
 }
 
 // grantResume lets the workload run again.
-func grantResume(r Request, a identity.Actor, f Facts, approved audit.Event) (Outcome, error) {
+func grantResume(r Request, f Facts, approved audit.Event) (Outcome, error) {
 	if r.Decision.Rule == string(ResumeKind) {
 		r.Decision.Sentence = i18n.T("request.resumed")
 	}
@@ -46,8 +46,8 @@ func grantResume(r Request, a identity.Actor, f Facts, approved audit.Event) (Ou
 	if !w.Holds() {
 		w.AvoidNodes = f.Avoid
 	}
-	w, events, err := workload.Start(w, a, f.Now)
-	return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err
+	w, events, err := workload.Start(w, identity.System(), f.Now)
+	return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, events...)}, err
 }
 
 // resumeClaim is what a stopped workload would take of a budget if it ran.

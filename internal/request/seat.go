@@ -88,10 +88,15 @@ func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
 	if len(granting(r, f)) > 0 {
 		return Outcome{}, false, false, nil
 	}
+	pool := r.Decision.Seat.Pool
 	r.Decision.Seat = nil
 	out, err = grant(r, identity.System(), f)
-	if r.Decision.By != "" && err == nil { // that somebody approved it was written when they did
+	switch {
+	case err != nil:
+	case r.Decision.By != "": // that somebody approved it was written when they did
 		out.Events = out.Events[1:]
+	default:
+		out.Events[0].Changes = audit.Changed(audit.SeatPool, pool, "")
 	}
 	return out, err == nil, false, err
 }

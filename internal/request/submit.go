@@ -211,26 +211,50 @@ func open(r Request, now time.Time) error {
 	return nil
 }
 
-// grant carries out an approval: a start becomes a workload, an extension moves the end of the lease.
+// grant carries out an approval: a start becomes a workload, an extension moves the end of the lease. The record says
+// who approved, a person or a rule, and that the portal did the rest on behalf of the asker.
 func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	r.State, r.DecidedAt = Approved, f.Now
-	approved := event(r, a, audit.RequestApproved, f.Now, i18n.Literal(r.Decision.Note))
-	if r.Kind == QuotaKind {
+	approved := approval(r, a, f.Now)
+	switch r.Kind {
+	case QuotaKind:
 		return grantQuota(r, a, f, approved), nil
-	}
-	if r.Kind == ExtendKind {
-		w, events, err := workload.Extend(*f.Extends, extendedUntil(*f.Extends, r.Wish.Lease, f.Now), a, f.Now)
-		return Outcome{Request: r, Workload: &w, Events: append([]audit.Event{approved}, events...)}, err
-	}
-	if r.Kind == ResumeKind {
-		return grantResume(r, a, f, approved)
+	case ExtendKind:
+		until := extendedUntil(*f.Extends, r.Wish.Lease, f.Now)
+		w, events, err := workload.Extend(*f.Extends, until, identity.System(), f.Now)
+		return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, events...)}, err
+	case ResumeKind:
+		return grantResume(r, f, approved)
 	}
 	w := newWorkload(r, f)
 	r.Workload = w.ID
-	created := audit.By(a, audit.WorkloadCreated, f.Now)
-	created.Tenant, created.Workload, created.Request, created.Rule = w.Tenant, string(w.ID), string(r.ID), r.Decision.Rule
-	return Outcome{Request: r, Workload: &w, Events: []audit.Event{approved, created}}, nil
+	created := event(r, identity.System(), audit.WorkloadCreated, f.Now, r.Decision.Sentence)
+	return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, created)}, nil
 }
+
+// approval is the event of a decision: by the person who gave the last approval, else by the rule.
+func approval(r Request, a identity.Actor, now time.Time) audit.Event {
+	e := event(r, a, audit.RequestApproved, now, i18n.Literal(r.Decision.Note))
+	if r.Decision.By != "" {
+		return e
+	}
+	rule := audit.ByRule(r.Decision.Rule, r.asker(), audit.RequestAutoApproved, now)
+	rule.Tenant, rule.Request, rule.Workload, rule.Detail = e.Tenant, e.Request, e.Workload, e.Detail
+	return rule
+}
+
+// carriedOut is what the portal did after an approval, on behalf of the asker.
+func carriedOut(r Request, approved audit.Event, done ...audit.Event) []audit.Event {
+	events := []audit.Event{approved}
+	for _, e := range done {
+		e.Request, e.Rule = string(r.ID), r.Decision.Rule
+		events = append(events, e.For(r.asker()))
+	}
+	return events
+}
+
+// asker is who the record names; only id and name are kept with a request.
+func (r Request) asker() identity.Person { return identity.Person{ID: r.Asker, Name: r.AskerName} }
 
 func newWorkload(r Request, f Facts) workload.Workload {
 	w := workload.Workload{

@@ -159,7 +159,7 @@ func (w *Web) auditFilter(k call) ui.FilterBarModel {
 
 func auditRow(say words, e audit.Event) auditview.RowModel {
 	row := auditview.RowModel{Row: ui.RowModel{ID: "event-" + strconv.FormatInt(e.Seq, 10), Test: "event"},
-		Seq: strconv.FormatInt(e.Seq, 10), Time: say.at(e.At), Who: ui.StackModel{Title: e.Name, Detail: e.Address},
+		Seq: strconv.FormatInt(e.Seq, 10), Time: say.at(e.At), Who: ui.StackModel{Title: whoDid(say, e), Detail: e.Address},
 		What: say.S("audit." + string(e.Kind)), Detail: say.say(e.Detail), Team: e.Tenant, Rule: e.Rule}
 	link := func(label, href string) {
 		row.Links = append(row.Links, auditview.LinkModel{Label: label, Href: href})
@@ -175,6 +175,14 @@ func auditRow(say words, e audit.Event) auditview.RowModel {
 		row.Changes = append(row.Changes, auditview.ChangeModel(c))
 	}
 	return row
+}
+
+// whoDid is the actor of an event, with the one on whose behalf it was done.
+func whoDid(say words, e audit.Event) string {
+	if e.BehalfName == "" {
+		return e.Name
+	}
+	return say.S("audit.who_for", "Name", e.Name, "For", e.BehalfName)
 }
 
 // auditFacts are from where and in whose place something was done; what an event does not say is not shown.

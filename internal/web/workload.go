@@ -114,7 +114,7 @@ func (w *Web) workloadHistory(k call) (view, error) {
 	}
 	m := workloadview.HistoryModel{ID: "workload-history"}
 	for _, e := range events {
-		m.Events = append(m.Events, workloadview.EventModel{Time: k.words.at(e.At), Who: e.Name,
+		m.Events = append(m.Events, workloadview.EventModel{Time: k.words.at(e.At), Who: whoDid(k.words, e),
 			What: k.words.S("audit." + string(e.Kind)), Detail: k.words.say(e.Detail)})
 	}
 	v := w.workloadView(k, s, workloadview.History, workloadview.PageModel{History: m})

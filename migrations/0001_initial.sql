@@ -480,6 +480,8 @@ CREATE TABLE tenant_members (
   person   TEXT   NOT NULL REFERENCES people (id),
   role     TEXT   NOT NULL CHECK (role IN ('developer', 'owner', 'approver')),
   added_by TEXT   NOT NULL,
+  -- JSON list of people: who added them, then who had granted that person the role by which they could.
+  granted  TEXT   NOT NULL,
   added_at BIGINT NOT NULL,
   PRIMARY KEY (tenant, person, role)
 );

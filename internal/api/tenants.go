@@ -213,6 +213,8 @@ type Member struct {
 	Role   string `json:"role" enum:"developer,owner,approver"`
 	Group  string `json:"group,omitempty" doc:"Of the sign-in provider, which gives the role; absent for by hand"`
 	By     string `json:"by,omitempty" doc:"Who gave it by hand"`
+	// Barred are ids, as people may have the same name.
+	Barred []string `json:"notFor,omitempty" doc:"Ids of the people whose requests the person cannot decide by this role, because they gave it, or gave the giver theirs; with the person's own id among them it counts for nobody's"`
 }
 
 func (a *API) members(ctx context.Context, actor identity.Actor, in *tenantInput) (*output[List[Member]], error) {
@@ -222,8 +224,12 @@ func (a *API) members(ctx context.Context, actor identity.Actor, in *tenantInput
 	}
 	var views []Member
 	for _, m := range members {
-		views = append(views, Member{Person: string(m.Person.ID), Name: m.Person.Name, Email: m.Person.Email,
-			Role: string(m.Role), Group: m.Group, By: m.By})
+		v := Member{Person: string(m.Person.ID), Name: m.Person.Name, Email: m.Person.Email,
+			Role: string(m.Role), Group: m.Group, By: m.By}
+		for _, p := range m.Barred {
+			v.Barred = append(v.Barred, string(p.ID))
+		}
+		views = append(views, v)
 	}
 	return reply(list(views, ""), nil)
 }

@@ -115,6 +115,7 @@ type Decision struct {
 	Needs    string `json:"needs,omitempty" doc:"First role whose approval is needed"`
 	Steps    []Step `json:"steps,omitempty" doc:"Whose approvals are needed, in order; absent where a rule decides alone"`
 	By       string `json:"by,omitempty" doc:"Name of the person who decided"`
+	Auto     bool   `json:"auto,omitempty" doc:"A rule approved it and no person did"`
 	Note     string `json:"note,omitempty"`
 }
 
@@ -131,6 +132,7 @@ type Step struct {
 // Party is everybody with a role, in the team or on the whole platform, or everybody in a group.
 type Party struct {
 	Role  string `json:"role,omitempty" enum:"approver,owner,admin"`
+	Scope string `json:"scope,omitempty" enum:"platform" doc:"platform: approvers of the team do not count"`
 	Group string `json:"group,omitempty" maxLength:"200" doc:"As the sign-in provider spells it"`
 }
 
@@ -164,7 +166,7 @@ func askedView(c *policy.Change) *Asked {
 func partiesView(parties []identity.Party) []Party {
 	var views []Party
 	for _, p := range parties {
-		views = append(views, Party{Role: string(p.Role), Group: p.Group})
+		views = append(views, Party{Role: string(p.Role), Scope: string(p.Scope), Group: p.Group})
 	}
 	return views
 }
@@ -192,7 +194,7 @@ func verdictView(v policy.Verdict, l *i18n.Localizer) *Decision {
 func decisionView(r request.Request, l *i18n.Localizer) Decision {
 	d := r.Decision
 	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Needs: string(d.Needs), Steps: stepsView(r.Steps()),
-		By: d.ByName, Note: d.Note}
+		By: d.ByName, Note: d.Note, Auto: r.State == request.Approved && d.By == ""}
 	open, _ := r.OpenStep()
 	for i := range v.Steps {
 		switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -182,14 +183,14 @@ func TestAnApproverByHandWhoLosesTheRole(t *testing.T) {
 	w.signedIn(other)
 	otto := w.person(other).ID
 	pending := w.pending(developer, "vision")
-	if err := w.tenants.AddMember(t.Context(), w.actorOf(owner), "vision", otto, identity.Approver); err != nil {
+	if err := w.tenants.AddMember(t.Context(), w.actorOf(admin), "vision", otto, identity.Approver); err != nil {
 		t.Fatal(err)
 	}
 	b := w.signedIn(other)
 	if a := b.get("/approvals/" + string(pending.ID)); a.status != http.StatusOK {
 		t.Fatalf("the approver sees nothing: %d", a.status)
 	}
-	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(owner), "vision", otto, identity.Approver); err != nil {
+	if err := w.tenants.RemoveMember(t.Context(), w.actorOf(admin), "vision", otto, identity.Approver); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.post("/approvals/"+string(pending.ID)+"/approve", url.Values{"seen": {"1"}}); a.status < 400 {
@@ -247,5 +248,69 @@ func TestDefaultsOfATeamFillTheForm(t *testing.T) {
 	}
 	if v, _ := form.Find("[name=lease]").Attr("value"); v != "5h" {
 		t.Errorf("want the team's length, got %q", v)
+	}
+}
+
+// TestWhoNamesApprovers: the platform does, and where it lets owners do it, never for themselves, and what they grant
+// does not count for their own requests (T-APPR).
+func TestWhoNamesApprovers(t *testing.T) {
+	w := newWorld(t)
+	w.signedIn(other)
+	w.signedIn(owner)
+	otto, ownerID := w.person(other).ID, w.person(owner).ID
+	members := "/api/v1/tenants/vision/members"
+	add := func(as string, person identity.PersonID) answer {
+		return w.call(w.token(as), http.MethodPost, members, map[string]any{"person": person, "role": "approver"})
+	}
+	for name, a := range map[string]answer{"an owner": add(owner, otto), "themself": add(owner, ownerID)} {
+		if a.status != http.StatusForbidden {
+			t.Errorf("%s: want 403, got %d %s", name, a.status, a.body)
+		}
+	}
+	if a := add(admin, w.person(admin).ID); a.status != http.StatusForbidden ||
+		!strings.Contains(a.body, "Nobody makes themselves") {
+		t.Errorf("an administrator for themself: want 403, got %d %s", a.status, a.body)
+	}
+	if a := add(admin, otto); a.status >= 300 {
+		t.Fatalf("an administrator: %d %s", a.status, a.body)
+	}
+	if a := w.call(w.token(owner), http.MethodDelete, members+"/"+string(otto)+"/approver", nil); a.status != 403 {
+		t.Errorf("an owner takes the role: want 403, got %d %s", a.status, a.body)
+	}
+	page := w.signedIn(owner).get("/team/vision?q=" + url.QueryEscape(w.person(other).Name))
+	if !strings.Contains(page.body, "Approvers of a team are named by administrators") ||
+		strings.Contains(page.body, `<option value="approver"`) {
+		t.Error("want the page of the members to say who names approvers, and to offer no such role")
+	}
+	if e := w.events(audit.MemberAdded); len(e) != 1 || e[0].Actor != w.person(admin).ID {
+		t.Errorf("want one grant on record, by the administrator, got %+v", e)
+	}
+}
+
+// TestOwnersNameApproversWhereTheSiteLetsThem, and then approve nothing of their own through them.
+func TestOwnersNameApproversWhereTheSiteLetsThem(t *testing.T) {
+	w := newWorld(t, func(c *config.Config) { c.OwnersNameApprovers = true })
+	w.signedIn(other)
+	otto := w.person(other).ID
+	if err := w.tenants.AddMember(t.Context(), w.actorOf(owner), "vision", w.person(owner).ID,
+		identity.Approver); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("themself: want it refused, got %v", err)
+	}
+	if err := w.tenants.AddMember(t.Context(), w.actorOf(owner), "vision", otto, identity.Approver); err != nil {
+		t.Fatal(err)
+	}
+	own, theirs := w.pending(owner, "vision"), w.pending(developer, "vision")
+	approve := func(r request.Request) answer {
+		return w.call(w.token(other), http.MethodPost, "/api/v1/requests/"+string(r.ID)+"/approve", seenOf(r))
+	}
+	if a := approve(own); a.status != http.StatusForbidden || !strings.Contains(a.body, "gave you the role") {
+		t.Errorf("a request of who granted the role: want 403 and the reason, got %d %s", a.status, a.body)
+	}
+	if a := approve(theirs); a.status != http.StatusOK {
+		t.Errorf("a colleague's: want 200, got %d %s", a.status, a.body)
+	}
+	list := w.call(w.token(owner), http.MethodGet, "/api/v1/tenants/vision/members", nil)
+	if !strings.Contains(list.body, `"notFor":["`+string(w.person(owner).ID)+`"]`) {
+		t.Errorf("want the list to say for whom the role does not count, got %s", list.body)
 	}
 }

@@ -352,7 +352,7 @@ func TestRefundsGiveBackWhatWasChargedAndNotMore(t *testing.T) {
 	if err != nil || line.Amounts != (budget.Amounts{Left: 50, Refunded: -50}) {
 		t.Fatalf("want half an hour given back, got %+v %v", line, err)
 	}
-	ledger, _, err := w.service.Ledger(t.Context(), boss, "vision", usage.MonthOf(w.now, time.UTC), "", 1)
+	_, ledger, _, err := w.service.Ledger(t.Context(), boss, "vision", usage.MonthOf(w.now, time.UTC), "", 1)
 	if err != nil || line.ID == "" || !line.At.Equal(w.now) || ledger[0].ID != line.ID {
 		t.Errorf("want the answer to be what was written, with its id and time, got %+v and %+v %v", line, ledger, err)
 	}

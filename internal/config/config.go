@@ -58,7 +58,10 @@ type Config struct {
 	// rules for every team by its name: owner: ["gpu-{team}-owners"]
 	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
 	// repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
-	TeamImages     []string       `json:"teamImages,omitempty"`
+	TeamImages []string `json:"teamImages,omitempty"`
+	// owners of a team may give and take its role approver; else administrators alone
+	OwnersNameApprovers bool `json:"ownersNameApprovers,omitempty"`
+
 	CatalogFile    string         `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
 	Rules          []policy.Rule  `json:"rules,omitempty"`       // built-in defaults when absent
 	LicensePools   []license.Pool `json:"licensePools,omitempty"`

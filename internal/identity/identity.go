@@ -76,6 +76,9 @@ type Actor struct {
 	Person  Person
 	Global  []Role            // platform-wide roles: Approver, Admin, Auditor
 	Tenants map[string][]Role // roles by tenant name
+	// Granted is who gave a role that comes by hand alone, by its RoleKey: the granter first, then who had granted the
+	// granter the role by which they could. What the sign-in provider's groups give has no entry.
+	Granted map[string][]PersonID
 	Via     Via
 	Session string // id of the session or token, for ending it; never the secret
 	Address string // where the call came from, for the audit

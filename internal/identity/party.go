@@ -7,16 +7,27 @@ import (
 )
 
 // Party is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
-// everybody in a group as the sign-in provider spells it. Exactly one of the two is set.
+// everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
 type Party struct {
 	Role  Role   `json:"role,omitempty"`
+	Scope Scope  `json:"scope,omitempty"` // of the role approver only
 	Group string `json:"group,omitempty"`
 }
 
+// Scope narrows where a role must have been given to count.
+type Scope string
+
+// PlatformScope leaves out approvers of the tenant: only those of the whole platform and administrators count. The
+// empty scope counts both.
+const PlatformScope Scope = "platform"
+
 // Word is what people read.
 func (p Party) Word() i18n.Text {
-	if p.Group != "" {
+	switch {
+	case p.Group != "":
 		return i18n.T("role.group", "Group", p.Group)
+	case p.Scope == PlatformScope:
+		return i18n.T("role.platform_" + string(p.Role))
 	}
 	return i18n.T("role." + string(p.Role))
 }
@@ -27,7 +38,10 @@ func (p Party) Keys(tenant string) []string {
 	if p.Group != "" {
 		return []string{"group:" + p.Group}
 	}
-	keys := []string{roleKey(p.Role), roleKey(p.Role) + "@" + tenant}
+	keys := []string{roleKey(p.Role)}
+	if p.Scope != PlatformScope {
+		keys = append(keys, RoleKey(p.Role, tenant))
+	}
 	if p.Role == Approver {
 		keys = append(keys, roleKey(Admin))
 	}
@@ -36,8 +50,16 @@ func (p Party) Keys(tenant string) []string {
 
 func roleKey(r Role) string { return "role:" + string(r) }
 
+// RoleKey is what somebody with a role in a tenant holds.
+func RoleKey(r Role, tenant string) string { return roleKey(r) + "@" + tenant }
+
 // Includes reports whether somebody belongs to the party, in this tenant.
 func (p Party) Includes(a Actor, tenant string) bool { return meet(p.Keys(tenant), a.Keys()) }
+
+// IncludesFor is Includes for a request of somebody, see Actor.KeysFor.
+func (p Party) IncludesFor(a Actor, tenant string, asker PersonID) bool {
+	return meet(p.Keys(tenant), a.KeysFor(asker))
+}
 
 // Keys are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell
 // the other.
@@ -48,13 +70,23 @@ func (a Actor) Keys() []string {
 	}
 	for _, t := range a.TenantNames() {
 		for _, r := range a.Tenants[t] {
-			keys = append(keys, roleKey(r)+"@"+t)
+			keys = append(keys, RoleKey(r, t))
 		}
 	}
 	for _, g := range a.Person.Groups {
 		keys = append(keys, "group:"+g)
 	}
 	return keys
+}
+
+// KeysFor are the keys that count for a request of the asker. The two-person rule is about the whole chain: asker, those
+// who granted the approver's role, and approver are different people. So a role by hand does not count where the asker
+// or its holder is among those who granted it.
+func (a Actor) KeysFor(asker PersonID) []string {
+	return slices.DeleteFunc(a.Keys(), func(k string) bool {
+		chain := a.Granted[k]
+		return slices.Contains(chain, a.Person.ID) || asker != "" && slices.Contains(chain, asker)
+	})
 }
 
 // KeysOf are the keys of several parties, each once.

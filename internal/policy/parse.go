@@ -196,7 +196,7 @@ func (p *parser) steps(n *yaml.Node, name string) []Step {
 	return steps
 }
 
-// parties reads a list of "approver" or "group: name".
+// parties reads a list of "approver", "role: approver, scope: platform" or "group: name".
 func (p *parser) parties(n *yaml.Node, name string) []identity.Party {
 	if n.Kind != yaml.SequenceNode {
 		p.problem(n, name, "want a list such as [approver, {group: gpu-security}]")
@@ -208,9 +208,10 @@ func (p *parser) parties(n *yaml.Node, name string) []identity.Party {
 		if item.Kind == yaml.ScalarNode {
 			party.Role = identity.Role(item.Value)
 		} else {
-			var role string
-			p.fields(item, name, map[string]func(*yaml.Node){"role": p.text(&role, &name), "group": p.text(&party.Group, &name)})
-			party.Role = identity.Role(role)
+			var role, scope string
+			p.fields(item, name, map[string]func(*yaml.Node){"role": p.text(&role, &name), "scope": p.text(&scope, &name),
+				"group": p.text(&party.Group, &name)})
+			party.Role, party.Scope = identity.Role(role), identity.Scope(scope)
 		}
 		list = append(list, party)
 	}
@@ -259,9 +260,12 @@ func Write(rules []Rule) string {
 	parties := func(list []identity.Party) []any {
 		var out []any
 		for _, p := range list {
-			if p.Group != "" {
+			switch {
+			case p.Group != "":
 				out = append(out, map[string]string{"group": p.Group})
-			} else {
+			case p.Scope != "":
+				out = append(out, map[string]string{"role": string(p.Role), "scope": string(p.Scope)})
+			default:
 				out = append(out, string(p.Role))
 			}
 		}

@@ -13,7 +13,8 @@ import (
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	rules := append(Defaults(), Rule{Name: "big: \"ones\"", When: "request.gpus > 4.0\n&& request.tenant == 'vision'",
 		Outcome: Approve, Sentence: "Größe # eins",
-		Steps: []Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "gpu-security"}}, All: true,
+		Steps: []Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "gpu-security"},
+			{Role: identity.Approver, Scope: identity.PlatformScope}}, All: true,
 			After: catalog.Duration(8 * 3600e9), Then: []identity.Party{{Role: identity.Admin}}}}})
 	p, problems := Parse(Write(rules))
 	if problems != nil {
@@ -52,6 +53,10 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 			"  then: [admin]\n", "line 6, column 12", "length of time"},
 		"a role that reads": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [auditor]\n",
 			"line 1, column 3", "approves nothing"},
+		"a scope that is none": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: approver, " +
+			"scope: team}]\n", "line 1, column 3", "the only scope"},
+		"a scope of another role": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: owner, " +
+			"scope: platform}]\n", "line 1, column 3", "the only scope"},
 		"a party that is both": {"- name: a\n  when: 'true'\n  outcome: approve\n  steps:\n  - from: [{role: owner, group: " +
 			"x}]\n", "line 1, column 3", "either a role or a group"},
 		"not a list": {"name: a\n", "line 1", "list of rules"},

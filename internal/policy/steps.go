@@ -125,6 +125,8 @@ func (s Step) check() error {
 			return fmt.Errorf("each of \"from\" and \"then\" is either a role or a group")
 		case p.Role != "" && p.Role != identity.Approver && p.Role != identity.Owner && p.Role != identity.Admin:
 			return fmt.Errorf("the role %q approves nothing: approver, owner or admin", p.Role)
+		case p.Scope != "" && (p.Scope != identity.PlatformScope || p.Role != identity.Approver):
+			return fmt.Errorf("the only scope is \"platform\", and it is for the role approver")
 		}
 	}
 	for i, p := range s.From {

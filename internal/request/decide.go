@@ -153,6 +153,10 @@ func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 			return v, nil
 		}
 	}
+	step, _ := r.OpenStep()
+	if includes(r.steps()[step], a, r.Wish.Tenant) && !includesFor(r.steps()[step], a, r) {
+		return a, fault.New(fault.Forbidden, i18n.T("request.granted_by_asker", "Asker", r.AskerName))
+	}
 	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Wish.Tenant) }) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.not_now", "By", r.Waits()))
 	}
@@ -181,6 +185,13 @@ func includes(s policy.Step, a identity.Actor, tenant string) bool {
 	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool { return p.Includes(a, tenant) })
 }
 
+// includesFor is includes by what counts for this request, see identity.Actor.KeysFor.
+func includesFor(s policy.Step, a identity.Actor, r Request) bool {
+	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool {
+		return p.IncludesFor(a, r.Wish.Tenant, r.Asker)
+	})
+}
+
 // Waits says for whom a pending request waits, for people.
 func (r Request) Waits() i18n.Text {
 	step, missing := r.OpenStep()
@@ -195,12 +206,14 @@ func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Party {
 	s, tenant := r.steps()[step], r.Wish.Tenant
 	var own []identity.Party
 	for _, p := range s.From {
-		if p.Includes(v, tenant) {
+		if p.IncludesFor(v, tenant, r.Asker) {
 			own = append(own, p)
 		}
 	}
 	at, then := r.Escalates()
-	if !now.Before(at) && slices.ContainsFunc(then, func(p identity.Party) bool { return p.Includes(v, tenant) }) {
+	if !now.Before(at) && slices.ContainsFunc(then, func(p identity.Party) bool {
+		return p.IncludesFor(v, tenant, r.Asker)
+	}) {
 		return s.From
 	}
 	return own
@@ -228,16 +241,18 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 		return Outcome{}, err
 	}
 	if answer.Verb == RejectVerb {
-		return reject(r, answer, a, v, f.Now).spokenFor(v), nil
+		return reject(r, answer, a, v, f.Now).spokenFor(a, v), nil
 	}
 	out, err := consent(r, answer, a, v, f)
-	return out.spokenFor(v), err
+	return out.spokenFor(a, v), err
 }
 
-// spokenFor writes into every event of an answer in whose place it was given.
-func (o Outcome) spokenFor(v identity.Actor) Outcome {
+// spokenFor writes into what an approver did in whose place it was; what the portal did after that is its own.
+func (o Outcome) spokenFor(a, v identity.Actor) Outcome {
 	for i, e := range o.Events {
-		o.Events[i] = e.For(v.Person)
+		if e.Actor == a.Person.ID {
+			o.Events[i] = e.For(v.Person)
+		}
 	}
 	return o
 }

@@ -91,9 +91,9 @@ func TestAHandOver(t *testing.T) {
 		awaits bool
 	}{"the giver": {ada, false}, "the giver's stand-in": {stand, false}, "the receiver": {bob, true},
 		"a third one": {eve, true}} {
-		in := Inbox{Self: want.a.Person.ID, Voices: []Voice{{want.a.Person.ID, want.a.Keys()}}, Now: now}
+		in := Inbox{Self: want.a.Person.ID, Voices: []Voice{VoiceOf(want.a)}, Now: now}
 		for _, s := range want.a.StandsFor {
-			in.Voices = append(in.Voices, Voice{s.Person.ID, s.Keys()})
+			in.Voices = append(in.Voices, VoiceOf(s))
 		}
 		if Awaits(r, want.a, now) != want.awaits || in.Holds(r) != want.awaits {
 			t.Errorf("%s: want %v, got %v, in the inbox %v", who, want.awaits, Awaits(r, want.a, now), in.Holds(r))

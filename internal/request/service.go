@@ -99,6 +99,19 @@ type Inbox struct {
 type Voice struct {
 	Person identity.PersonID
 	Keys   []string
+	// Granted are those for whose requests a key does not count, because they granted it; see identity.Actor.KeysFor.
+	Granted map[string][]identity.PersonID
+}
+
+// VoiceOf is somebody with the keys that count for some requests at least.
+func VoiceOf(a identity.Actor) Voice {
+	v := Voice{Person: a.Person.ID, Keys: a.KeysFor(""), Granted: map[string][]identity.PersonID{}}
+	for _, k := range v.Keys {
+		if chain := a.Granted[k]; len(chain) > 0 {
+			v.Granted[k] = chain
+		}
+	}
+	return v
 }
 
 // Holds reports whether a request is in the inbox; the store says the same in SQL.
@@ -110,7 +123,9 @@ func (in Inbox) Holds(r Request) bool {
 	asked := r.asked(in.Now)
 	return slices.ContainsFunc(in.Voices, func(v Voice) bool {
 		return !slices.Contains(spoken, v.Person) &&
-			slices.ContainsFunc(v.Keys, func(k string) bool { return slices.Contains(asked, k) })
+			slices.ContainsFunc(v.Keys, func(k string) bool {
+				return slices.Contains(asked, k) && !slices.Contains(v.Granted[k], r.Asker)
+			})
 	})
 }
 
@@ -119,7 +134,7 @@ func (s *Service) inbox(a identity.Actor) Inbox {
 	in := Inbox{Self: a.Person.ID, Now: s.Now()}
 	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
 		if !v.Person.Disabled {
-			in.Voices = append(in.Voices, Voice{Person: v.Person.ID, Keys: v.Keys()})
+			in.Voices = append(in.Voices, VoiceOf(v))
 		}
 	}
 	return in

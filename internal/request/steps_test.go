@@ -10,10 +10,13 @@ import (
 	"testing/quick"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 var (
@@ -313,5 +316,98 @@ func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
 		if r.State != want {
 			t.Errorf("after %v: want %s, got %s", after, want, r.State)
 		}
+	}
+}
+
+// TestTwoPersonsOverTheWholeChain: asker, who granted the approver's role, and approver are different people, however
+// long the chain of grants. A role of the sign-in provider's groups has no such chain, and a role on another way counts.
+func TestTwoPersonsOverTheWholeChain(t *testing.T) {
+	byHand := func(role identity.Role, chain ...identity.PersonID) identity.Actor {
+		return identity.Actor{Person: identity.Person{ID: "p-otto", Name: "Otto"},
+			Tenants: map[string][]identity.Role{"vision": {role}},
+			Granted: map[string][]identity.PersonID{identity.RoleKey(role, "vision"): chain}}
+	}
+	group := byHand(identity.Approver)
+	group.Granted = nil
+	standIn := identity.Actor{Person: identity.Person{ID: "p-bea"},
+		StandsFor: []identity.Actor{byHand(identity.Approver, "p-dana")}}
+	platform := byHand(identity.Approver, "p-dana")
+	platform.Global = []identity.Role{identity.Approver}
+	owners := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}}}
+	outside := []policy.Step{{From: []identity.Party{{Role: identity.Approver, Scope: identity.PlatformScope}}}}
+	for name, c := range map[string]struct {
+		who   identity.Actor
+		steps []policy.Step
+		want  string // id of the refusal; "" where it counts
+	}{
+		"by group":                   {group, policy.OneOf(identity.Approver), ""},
+		"by hand, by a third person": {byHand(identity.Approver, "p-pat"), policy.OneOf(identity.Approver), ""},
+		"by hand, by the asker":      {byHand(identity.Approver, "p-dana"), policy.OneOf(identity.Approver), "request.granted_by_asker"},
+		"by who was put in by the asker": {byHand(identity.Approver, "p-x", "p-dana"), policy.OneOf(identity.Approver),
+			"request.granted_by_asker"},
+		"by themself":                                            {byHand(identity.Approver, "p-otto"), policy.OneOf(identity.Approver), "request.granted_by_asker"},
+		"an owner by the asker":                                  {byHand(identity.Owner, "p-dana"), owners, "request.granted_by_asker"},
+		"a platform approver as well":                            {platform, policy.OneOf(identity.Approver), ""},
+		"who stands in for such a one":                           {standIn, policy.OneOf(identity.Approver), "request.not_approver"},
+		"a tenant approver, where the rule wants the platform's": {group, outside, "request.not_approver"},
+		"a platform approver, where the rule wants one":          {platform, outside, ""},
+	} {
+		r, f := waiting(c.steps), facts(t)
+		out, err := Decide(r, yes, c.who, f)
+		in := Inbox{Self: c.who.Person.ID, Now: now}
+		for _, v := range append([]identity.Actor{c.who}, c.who.StandsFor...) {
+			in.Voices = append(in.Voices, VoiceOf(v))
+		}
+		switch {
+		case c.want == "" && (err != nil || out.Request.State != Approved):
+			t.Errorf("%s: want it to count, got %v", name, err)
+		case c.want != "" && (!fault.Is(err, fault.Forbidden) || fault.As(err).Sentence.ID != c.want):
+			t.Errorf("%s: want %s, got %v", name, c.want, err)
+		}
+		if in.Holds(r) != (c.want == "") || Awaits(r, c.who, now) != (c.want == "") {
+			t.Errorf("%s: inbox and notices say something else than the decision", name)
+		}
+	}
+}
+
+// TestTheRecordNeverReadsAsSelfApproval: what a rule allows is the rule's, on behalf of the asker; what a person
+// approves is theirs; what follows is the portal's.
+func TestTheRecordNeverReadsAsSelfApproval(t *testing.T) {
+	f := facts(t)
+	w, _ := Check(draft(), offering())
+	auto, err := Submit(w, dana, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(out Outcome) (all []string) {
+		for _, e := range out.Events {
+			all = append(all, string(e.Kind)+" by "+string(e.Actor)+" for "+string(e.Behalf))
+		}
+		return all
+	}
+	if diff := cmp.Diff([]string{"request.submitted by p-dana for ", "request.auto_approved by rule:shares-and-slices for p-dana",
+		"workload.created by system for p-dana"}, line(auto)); diff != "" {
+		t.Errorf("a rule (-want +got):\n%s", diff)
+	}
+	if e := auto.Events[1]; e.Name != "Rule shares-and-slices" || e.Address != "" || e.Rule != "shares-and-slices" {
+		t.Errorf("want the rule by name and nobody's address, got %+v", e)
+	}
+	person, err := Decide(waiting(policy.OneOf(identity.Approver)), yes, ada, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"request.approved by p-ada for ", "workload.created by system for p-dana"},
+		line(person)); diff != "" {
+		t.Errorf("a person (-want +got):\n%s", diff)
+	}
+	longer := workload.Workload{ID: "w-1", Tenant: "vision", Owner: "p-dana", Size: slice, State: workload.Running,
+		Desired: workload.WantRunning, Lease: workload.Lease{From: now, Until: now.Add(time.Hour)}}
+	extended, err := SubmitExtension(longer, hours(1), "more", dana, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"request.submitted by p-dana for ", "request.auto_approved by rule:shares-and-slices for p-dana",
+		"workload.extended by system for p-dana"}, line(extended)); diff != "" {
+		t.Errorf("an extension (-want +got):\n%s", diff)
 	}
 }

@@ -165,9 +165,16 @@ func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 	conditions := make([]string, len(in.Voices))
 	var values []any
 	for i, v := range in.Voices {
-		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.asks IN ? AND a.from_at " +
-			"<= ?) AND " + spoken + ")"
-		values = append(values, holdable(v.Keys), momentOf(in.Now), spokenKey+string(v.Person))
+		free, granted := keysOf(v)
+		keys := "a.asks IN ?"
+		values = append(values, momentOf(in.Now), free)
+		for _, k := range granted {
+			keys += " OR a.asks = ? AND requests.asker NOT IN ?"
+			values = append(values, k, v.Granted[k])
+		}
+		conditions[i] = "(EXISTS (SELECT 1 FROM request_asks a WHERE a.request = requests.id AND a.from_at <= ? AND (" +
+			keys + ")) AND " + spoken + ")"
+		values = append(values, spokenKey+string(v.Person))
 	}
 	return query.Where(pending).Where(spoken, spokenKey+string(in.Self)).Where("("+strings.Join(conditions, " OR ")+")",
 		values...)
@@ -184,6 +191,18 @@ func holdable(keys []string) []string {
 	return kept
 }
 
+// keysOf are the keys of a voice that count for everybody's requests, and those that do not count for some people's.
+func keysOf(v request.Voice) (free, granted []string) {
+	for _, k := range holdable(v.Keys) {
+		if len(v.Granted[k]) > 0 {
+			granted = append(granted, k)
+		} else {
+			free = append(free, k)
+		}
+	}
+	return free, granted
+}
+
 // spokenKey marks somebody whose word does not count any more.
 const spokenKey = "spoken:"
 
@@ -197,8 +216,16 @@ func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
 	parts := make([]string, len(in.Voices))
 	var values []any
 	for i, voice := range in.Voices {
-		parts[i] = "SELECT DISTINCT request FROM request_asks WHERE asks IN ? AND from_at <= ? AND request NOT IN " + spoken
-		values = append(values, holdable(voice.Keys), momentOf(in.Now), spokenKey+string(voice.Person))
+		free, granted := keysOf(voice)
+		keys := "asks IN ?"
+		values = append(values, momentOf(in.Now), free)
+		for _, k := range granted {
+			keys += " OR asks = ? AND request NOT IN (SELECT id FROM requests WHERE " + pending + " AND asker IN ?)"
+			values = append(values, k, voice.Granted[k])
+		}
+		parts[i] = "SELECT DISTINCT request FROM request_asks WHERE from_at <= ? AND (" + keys + ") AND request NOT IN " +
+			spoken
+		values = append(values, spokenKey+string(voice.Person))
 	}
 
 	var n int64

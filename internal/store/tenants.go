@@ -93,6 +93,7 @@ type memberRow struct {
 	Person  string `gorm:"primaryKey"`
 	Role    string `gorm:"primaryKey"`
 	AddedBy string
+	Granted document[[]identity.PersonID]
 	AddedAt moment
 }
 
@@ -100,7 +101,7 @@ func (memberRow) TableName() string { return "tenant_members" }
 
 func toMember(row memberRow) tenant.Member {
 	return tenant.Member{Tenant: row.Tenant, Person: identity.PersonID(row.Person), Role: identity.Role(row.Role),
-		By: row.AddedBy, At: row.AddedAt.time()}
+		By: row.AddedBy, Granted: row.Granted.is, At: row.AddedAt.time()}
 }
 
 // Members lists who has a role in a team by hand, in a stated order.
@@ -112,7 +113,7 @@ func (v view) Members(ctx context.Context) ([]tenant.Member, error) {
 // AddMember gives a role, with the event that says so. Conflict when the person has it, or was never there.
 func (s *Store) AddMember(ctx context.Context, m tenant.Member, event audit.Event) error {
 	row := memberRow{Tenant: m.Tenant, Person: string(m.Person), Role: string(m.Role), AddedBy: m.By,
-		AddedAt: momentOf(m.At)}
+		Granted: doc(m.Granted), AddedAt: momentOf(m.At)}
 	err := s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err

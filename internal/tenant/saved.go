@@ -40,8 +40,10 @@ type Member struct {
 	Tenant string
 	Person identity.PersonID
 	Role   identity.Role
-	By     string // name of who added them
-	At     time.Time
+	By     string // name of who added them, as it was then
+	// Granted is who added them, then who had granted that person the role by which they could; see identity.Actor.
+	Granted []identity.PersonID
+	At      time.Time
 }
 
 // over gives a team with what was saved.
@@ -109,7 +111,7 @@ func Raised(s Saved, size string, to int) Saved {
 // come first, in its order.
 func compose(first Directory, saved []Revision, members []Member) Directory {
 	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom,
-		ByHand: map[identity.PersonID]map[string][]identity.Role{}}
+		ByHand: map[identity.PersonID]map[string][]identity.Role{}, Granted: map[identity.PersonID]map[string][]identity.PersonID{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
 		by[r.Tenant] = r
@@ -129,8 +131,9 @@ func compose(first Directory, saved []Revision, members []Member) Directory {
 	}
 	for _, m := range members {
 		if d.ByHand[m.Person] == nil {
-			d.ByHand[m.Person] = map[string][]identity.Role{}
+			d.ByHand[m.Person], d.Granted[m.Person] = map[string][]identity.Role{}, map[string][]identity.PersonID{}
 		}
+		d.Granted[m.Person][identity.RoleKey(m.Role, m.Tenant)] = m.Granted
 		d.ByHand[m.Person][m.Tenant] = append(d.ByHand[m.Person][m.Tenant], m.Role)
 	}
 	return d

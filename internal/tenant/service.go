@@ -46,9 +46,11 @@ type Options struct {
 	First   Directory              // the configuration's
 	Known   func(size string) bool // whether the catalog has a size
 	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
-	Taken   func()                 // after something new was taken up, nil for nothing
-	Now     func() time.Time
-	Logger  *slog.Logger // nil: nothing is logged
+	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.
+	OwnersNameApprovers bool
+	Taken               func() // after something new was taken up, nil for nothing
+	Now                 func() time.Time
+	Logger              *slog.Logger // nil: nothing is logged
 }
 
 // Service reads and saves teams, and knows which ones there are. It is safe for use by many goroutines.
@@ -343,6 +345,9 @@ type Membership struct {
 	Group  string // of the sign-in provider that gives it; "" for by hand
 	By     string // who added them by hand, and when
 	At     time.Time
+	// Barred are those for whose requests a role by hand does not count; see identity.Actor.KeysFor. The person is one of
+	// them where they gave it to themself: then it counts for nobody's.
+	Barred []identity.Person
 }
 
 // Members lists everybody who has signed in and has a role in a team, by name.
@@ -366,11 +371,26 @@ func (s *Service) Members(ctx context.Context, a identity.Actor, name string) ([
 				return m.Tenant == name && m.Person == p.ID &&
 					m.Role == role
 			}); i >= 0 {
-				list = append(list, Membership{Person: p, Role: role, By: hand[i].By, At: hand[i].At})
+				list = append(list, Membership{Person: p, Role: role, By: hand[i].By, At: hand[i].At,
+					Barred: barred(directory.Actor(p, identity.ViaSession), role, name, people)})
 			}
 		}
 	}
 	return list, nil
+}
+
+// barred are those who granted a role that approves, as far as they have signed in.
+func barred(a identity.Actor, role identity.Role, team string, people []identity.Person) []identity.Person {
+	if role == identity.Developer {
+		return nil
+	}
+	var list []identity.Person
+	for _, id := range a.Granted[identity.RoleKey(role, team)] {
+		if i := slices.IndexFunc(people, func(p identity.Person) bool { return p.ID == id }); i >= 0 {
+			list = append(list, people[i])
+		}
+	}
+	return list
 }
 
 // Search finds people who could be added to a team: those who have signed in, by a part of their name or e-mail
@@ -405,6 +425,9 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 	if !slices.Contains(MemberRoles, role) {
 		return fault.InvalidFields([]fault.Field{{Name: "role", Reason: i18n.T("tenant.role_wrong")}})
 	}
+	if err := s.mayChange(a, person, role, kind == audit.MemberAdded); err != nil {
+		return err
+	}
 	p, err := s.o.Store.Person(ctx, person)
 	if fault.Is(err, fault.NotFound) {
 		return fault.InvalidFields([]fault.Field{{Name: "person", Reason: i18n.T("tenant.person_unknown")}})
@@ -417,10 +440,41 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 	event.Tenant, event.Detail = name, i18n.T("tenant.audit_member", "Name", p.Name, "Email", p.Email, "Role",
 		i18n.T("role."+string(role)))
 	event.Changes = memberChanges(kind, p, role)
-	if err := write(ctx, Member{Tenant: name, Person: person, Role: role, By: a.Person.Name, At: at}, event); err != nil {
+	m := Member{Tenant: name, Person: person, Role: role, By: a.Person.Name, Granted: granters(a, name), At: at}
+	if err := write(ctx, m, event); err != nil {
 		return err
 	}
 	return s.Refresh(ctx)
+}
+
+// granters are who gives a role now, and on whose word: an owner by hand passes on who made them one, so that nobody
+// comes to be approved through somebody whom they put in.
+func granters(a identity.Actor, team string) []identity.PersonID {
+	chain := []identity.PersonID{a.Person.ID}
+	if a.Is(identity.Admin) {
+		return chain
+	}
+	return append(chain, a.Granted[identity.RoleKey(identity.Owner, team)]...)
+}
+
+// MayName is why the actor cannot give or take a team's role approver; nil for those who can.
+func (s *Service) MayName(a identity.Actor) error {
+	if a.Is(identity.Admin) || s.o.OwnersNameApprovers {
+		return nil
+	}
+	return fault.New(fault.Forbidden, i18n.T("tenant.approvers_platform"))
+}
+
+// mayChange: who approves is the platform's word, and nobody's own. Everybody may give their own role back.
+func (s *Service) mayChange(a identity.Actor, person identity.PersonID, role identity.Role, add bool) error {
+	own := person == a.Person.ID
+	switch {
+	case role != identity.Approver || own && !add:
+		return nil
+	case own:
+		return fault.New(fault.Forbidden, i18n.T("tenant.approver_self"))
+	}
+	return s.MayName(a)
 }
 
 // HeldToken is an API token with whose it is.

@@ -67,6 +67,8 @@ type Directory struct {
 	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
+	// Granted is who gave those roles, by person and identity.RoleKey; see identity.Actor.
+	Granted map[identity.PersonID]map[string][]identity.PersonID `json:"-"`
 	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that
 	// they may take none.
 	ImagesFrom []string `json:"-"`
@@ -83,11 +85,19 @@ func (d Directory) ByName(name string) (Tenant, bool) {
 
 // Actor says what a person is, by their groups.
 func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
-	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups)}
+	a := identity.Actor{Person: p, Via: via, Tenants: map[string][]identity.Role{}, Global: rolesOf(d.Platform, p.Groups),
+		Granted: map[string][]identity.PersonID{}}
 	named := d.named(p.Groups)
 	for _, t := range d.Tenants {
-		if roles := union(rolesOf(t.Groups, p.Groups), slices.Concat(named[t.Name], d.ByHand[p.ID][t.Name])); len(roles) > 0 {
+		groups := union(rolesOf(t.Groups, p.Groups), named[t.Name])
+		if roles := union(groups, d.ByHand[p.ID][t.Name]); len(roles) > 0 {
 			a.Tenants[t.Name] = roles
+		}
+		for _, role := range d.ByHand[p.ID][t.Name] {
+			if !slices.Contains(groups, role) {
+				key := identity.RoleKey(role, t.Name)
+				a.Granted[key] = d.Granted[p.ID][key]
+			}
 		}
 	}
 	return a

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"strings"
+
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
@@ -33,7 +35,11 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 			Body: say.S("team.disabled_why"), Test: "disabled"})
 	}
 	for _, member := range members {
-		m.Members = append(m.Members, memberModel(say, e.Name, member, manages))
+		m.Members = append(m.Members, w.memberModel(k, e.Name, member, manages))
+	}
+	for _, role := range tenant.MemberRoles {
+		m.Rights = append(m.Rights, ui.DefModel{Term: upperFirst(say.Say(roleWord(role))),
+			Value: say.S("team.may." + string(role)), Test: "may-" + string(role)})
 	}
 	if len(members) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("team.nobody"), Lines: []string{say.S("team.nobody_why")},
@@ -47,13 +53,19 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 	return view{title: e.Display(), nav: "/team", body: teamview.Members(m)}, nil
 }
 
-func memberModel(say words, team string, member tenant.Membership, manages bool) teamview.MemberModel {
+func (w *Web) memberModel(k call, team string, member tenant.Membership, manages bool) teamview.MemberModel {
+	say := k.words
 	m := teamview.MemberModel{Person: ui.StackModel{Title: member.Person.Name, Detail: member.Person.Email},
 		Role: say.Say(roleWord(member.Role)), From: say.S("team.from_group", "Group", member.Group)}
 	if member.Group != "" {
 		return m
 	}
-	m.From = say.S("team.from_hand", "By", member.By)
+	m.From, m.Note = say.S("team.from_hand", "By", member.By), barredWords(say, member)
+	own := member.Person.ID == k.actor.Person.ID
+	if err := w.Tenants.MayName(k.actor); manages && err != nil && member.Role == identity.Approver && !own {
+		m.Note = strings.TrimSpace(m.Note + " " + say.say(fault.As(err).Sentence))
+		manages = false
+	}
 	if manages {
 		m.Remove = &ui.PostButtonModel{Action: teamPath(team) + "/members/" + string(member.Person.ID) + "/" +
 			string(member.Role) + "/remove",
@@ -62,12 +74,30 @@ func memberModel(say words, team string, member tenant.Membership, manages bool)
 	return m
 }
 
+// barredWords say whose requests somebody cannot decide by a role, for want of a second person.
+func barredWords(say words, member tenant.Membership) string {
+	var names []string
+	for _, p := range member.Barred {
+		if p.ID == member.Person.ID {
+			return say.S("team.barred_self")
+		}
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return say.S("team.barred", "Names", strings.Join(names, ", "))
+}
+
 func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamview.ManageModel, error) {
 	say, typed := k.words, k.get("q")
 	m := &teamview.ManageModel{Search: peopleSearch(say, teamPath(e.Name), typed), TokenLead: say.S("team.tokens_lead"),
 		Defaults: ui.FormModel{ID: "defaults", Action: teamPath(e.Name) + "/defaults", Test: "defaults-form"},
 		Fields:   w.defaultFields(say, e, problems),
 		Save:     ui.ButtonModel{Label: say.S("team.defaults_save"), Kind: ui.Primary, Test: "defaults-save"}}
+	if err := w.Tenants.MayName(k.actor); err != nil {
+		m.NoApprovers = say.say(fault.As(err).Sentence)
+	}
 	found, err := w.Tenants.Search(k.ctx, k.actor, e.Name, typed)
 	if err != nil {
 		return nil, err
@@ -81,7 +111,7 @@ func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamv
 			Form: ui.FormModel{Action: teamPath(e.Name) + "/members",
 				Hidden: []ui.HiddenModel{{Name: "person", Value: string(p.ID)}}, Test: "found"},
 			Role: ui.FieldModel{ID: id, Name: "role", Kind: ui.SelectField, Label: say.S("team.col_role"),
-				Value: string(identity.Developer), Options: roleOptions(say), Test: "role"},
+				Value: string(identity.Developer), Options: roleOptions(say, m.NoApprovers == ""), Test: "role"},
 			Add: ui.ButtonModel{Label: say.S("team.add_person", "Name", p.Name), Kind: ui.Secondary, Icon: "plus", Test: "add"}})
 	}
 	tokens, err := w.Tenants.Tokens(k.ctx, k.actor, e.Name)
@@ -97,9 +127,12 @@ func (w *Web) teamManage(k call, e tenant.Entry, problems []fault.Field) (*teamv
 	return m, nil
 }
 
-func roleOptions(say words) []ui.OptionModel {
+func roleOptions(say words, approver bool) []ui.OptionModel {
 	var options []ui.OptionModel
 	for _, role := range tenant.MemberRoles {
+		if role == identity.Approver && !approver {
+			continue
+		}
 		options = append(options, ui.OptionModel{Value: string(role), Label: upperFirst(say.Say(roleWord(role)))})
 	}
 	return options

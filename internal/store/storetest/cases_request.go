@@ -212,15 +212,23 @@ var requestCases = cases{
 			all = append(all, r)
 		}
 		voice := func(id identity.PersonID, keys ...string) request.Voice { return request.Voice{Person: id, Keys: keys} }
+		granted := func(id identity.PersonID, by ...identity.PersonID) request.Voice {
+			v := voice(id, "role:approver@vision", "role:approver@speech")
+			v.Granted = map[string][]identity.PersonID{"role:approver@vision": by}
+			return v
+		}
 		for name, c := range map[string]struct {
 			self   identity.PersonID
 			voices []request.Voice
 			after  int
 			want   string
 		}{
-			"an approver of all": {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
-			"an administrator":   {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
-			"one's own":          {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"an approver of all":           {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
+			"made an approver by an asker": {"p-bob", []request.Voice{granted("p-bob", "p-x", "p-ada")}, 9, "r-1 r-2"},
+			"made one by both askers":      {"p-bob", []request.Voice{granted("p-bob", "p-ada", "p-eve")}, 9, "r-2"},
+			"standing in for such a one":   {"p-cat", []request.Voice{voice("p-cat"), granted("p-bob", "p-ada")}, 9, "r-1 r-2"},
+			"an administrator":             {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":                    {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
 			"of one team": {"p-bob",
 				[]request.Voice{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
 			"an owner": {"p-bob", []request.Voice{voice("p-bob", "role:owner@vision")}, 9, "r-4"},

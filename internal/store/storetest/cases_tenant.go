@@ -92,7 +92,8 @@ var tenantCases = cases{
 		ctx := context.Background()
 		p := Person("p-1")
 		must(t, s.SavePerson(ctx, p))
-		m := tenant.Member{Tenant: "a", Person: p.ID, Role: identity.Owner, By: "Ada", At: later(1)}
+		m := tenant.Member{Tenant: "a", Person: p.ID, Role: identity.Owner, By: "Ada",
+			Granted: []identity.PersonID{"p-ada", "p-pat"}, At: later(1)}
 		filled(t, m)
 		must(t, s.AddMember(ctx, m, Event(1)))
 		fails(t, fault.Conflict, s.AddMember(ctx, m, Event(2)))

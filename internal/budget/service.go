@@ -149,6 +149,13 @@ func (s *Service) open(ctx context.Context, tx Tx, tenant string) (Standing, err
 	return s.Standing(ctx, tx, tenant)
 }
 
+// Open grants a team's running month its amount, and puts aside what is running for it, unless that is done. A decision
+// opens it before it asks what is left.
+func (s *Service) Open(ctx context.Context, tx Tx, tenant string) error {
+	_, err := s.open(ctx, tx, tenant)
+	return err
+}
+
 // Hold puts aside in a decision's transaction what a claim takes now. Within: Conflict when that is more than is left;
 // else somebody has agreed to it.
 func (s *Service) Hold(ctx context.Context, tx Tx, c Claim, within bool) error {

@@ -67,11 +67,8 @@ func extendClaim(w workload.Workload, more catalog.Duration, now time.Time) budg
 	return w.Claim(nil)
 }
 
-// grantedClaim is what a request takes as an approver grants it, perhaps for a shorter time.
-func grantedClaim(kind Kind, w Wish, lease catalog.Duration, f Facts) budget.Claim {
-	if lease > 0 {
-		w.Lease = lease
-	}
+// grantedClaim is what a request takes as it would be granted.
+func grantedClaim(kind Kind, w Wish, f Facts) budget.Claim {
 	if kind == ResumeKind {
 		return resumeClaim(*f.Extends)
 	}
@@ -81,34 +78,19 @@ func grantedClaim(kind Kind, w Wish, lease catalog.Duration, f Facts) budget.Cla
 	return startClaim(w, f)
 }
 
-// budgetOf says in a decision's transaction what a claim takes of the team's budget.
-func (s *Service) budgetOf(ctx context.Context, tx Tx, c budget.Claim) (budget.Ask, error) {
+// would says what a claim takes of the team's budget.
+func (s *Service) would(ctx context.Context, in Reader, c budget.Claim) (budget.Ask, error) {
 	if s.Budgets == nil {
 		return budget.Ask{}, nil
 	}
 	if c.Workload != "" {
-		metered, err := tx.BudgetClaim(ctx, c.Workload)
+		metered, err := in.BudgetClaim(ctx, c.Workload)
 		if err != nil {
 			return budget.Ask{}, err
 		}
 		c.Intervals = metered.Intervals
 	}
-	return s.Budgets.Ask(ctx, tx, c)
-}
-
-// would is budgetOf outside a decision.
-func (s *Service) would(ctx context.Context, c budget.Claim) (budget.Ask, error) {
-	if s.Budgets == nil {
-		return budget.Ask{}, nil
-	}
-	if c.Workload != "" {
-		metered, err := s.Store.BudgetClaim(ctx, c.Workload)
-		if err != nil {
-			return budget.Ask{}, err
-		}
-		c.Intervals = metered.Intervals
-	}
-	return s.Budgets.Would(ctx, s.Store, c)
+	return s.Budgets.Would(ctx, in, c)
 }
 
 // Takes is what the approval of a request would take of its team's budget; the zero Ask where there is none, or the
@@ -132,7 +114,7 @@ func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budge
 		}
 		f.Extends = &w
 	}
-	return s.would(ctx, grantedClaim(r.Kind, r.Wish, 0, f))
+	return s.would(ctx, s.Store, grantedClaim(r.Kind, r.Wish, f))
 }
 
 // ResumeTakes is what it would take if a stopped workload ran again.
@@ -140,7 +122,7 @@ func (s *Service) ResumeTakes(ctx context.Context, a identity.Actor, w workload.
 	if err := identity.Known(a); err != nil || !identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: w.Tenant}) {
 		return budget.Ask{}, err
 	}
-	return s.would(ctx, resumeClaim(w))
+	return s.would(ctx, s.Store, resumeClaim(w))
 }
 
 func (s *Service) standing(ctx context.Context, tenant string) (budget.Standing, error) {

@@ -60,12 +60,10 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		return Request{}, err
 	}
 	w.Size.Isolation = s.isolation(ctx, w)
-	facts := s.facts(ctx, t, w)
-	if facts.Past, err = s.past(ctx, a); err != nil {
-		return Request{}, err
-	}
+	q := subject{kind: StartKind, spec: w, tenant: t, asker: a.Person.ID, own: id}
+	before := s.before(ctx, t, w)
 	var r Request
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
 		now, err := tx.Request(ctx, id)
 		if err != nil {
 			return err
@@ -73,16 +71,8 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		if err := unchanged(now, e.Seen); err != nil {
 			return err
 		}
-		holdings, err := tx.Holdings(ctx, t.Name)
+		f, err := s.gather(ctx, tx, before, q)
 		if err != nil {
-			return err
-		}
-		f := facts
-		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
-		if f.SeatLine, err = seatLine(ctx, tx, f.Seats, id); err != nil {
-			return err
-		}
-		if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f)); err != nil {
 			return err
 		}
 		out, err := Edit(now, w, a, f)

@@ -57,23 +57,19 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 	if err != nil {
 		return Request{}, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 	}
-	facts := Facts{Now: s.Now(), ID: ID(s.NewID("r-")), Policy: s.Site().Policy}
-	if facts.Past, err = s.past(ctx, a); err != nil {
-		return Request{}, err
-	}
+	q := subject{kind: QuotaKind, spec: w, tenant: t, asker: a.Person.ID}
+	before := s.before(ctx, t, w)
 	var r Request
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
 		again, found, err := asked(ctx, tx, a, sent)
 		if found || err != nil {
 			r = again
 			return err
 		}
-		holdings, err := tx.Holdings(ctx, t.Name)
+		f, err := s.gather(ctx, tx, before, q)
 		if err != nil {
 			return err
 		}
-		f := facts
-		f.Quota = QuotaOf(t, w.Size.Name, holdings)
 		out, err := SubmitQuota(w, a, f)
 		if err != nil {
 			return err

@@ -10,9 +10,7 @@ import (
 )
 
 // mounted fills in what the team's volumes are that a wish names. One of another team is one that does not exist.
-func mounted(ctx context.Context, in interface {
-	Volume(ctx context.Context, name string) (workload.Volume, error)
-}, w *Wish) (fields []fault.Field, err error) {
+func mounted(ctx context.Context, in Reader, w *Wish) (fields []fault.Field, err error) {
 	var mounts []workload.Mount
 	for _, m := range w.Mounts {
 		v, err := in.Volume(ctx, workload.ClaimOf(w.Tenant, m.Name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
@@ -88,13 +89,12 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 		// also of a technology that only this catalog knows
 		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation}
 	}
-	f := Facts{Now: s.Now(), Quota: QuotaOf(t, size.Name, holdings), Seats: s.seats(size, holdings), Fit: r.Fit,
-		Policy: site.Policy, Prices: site.Prices}
+	f := s.counted(Facts{Now: s.Now(), Fit: r.Fit, Policy: site.Policy, Prices: site.Prices},
+		subject{kind: StartKind, spec: w, tenant: t}, holdings, line)
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
-	f.SeatLine = inLine(line, f.Seats, "")
 	o.Place = f.seatPlace(w)
 	f.Budget = standing.Ask(startClaim(w, f), budget.Share{})
-	o.Verdict = budgeted(site.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
+	o.Verdict = f.verdict(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
 	if fields := obstacles(w, f); len(fields) > 0 {
 		o.Problem = fields[0].Reason
 	} else if f.Fit.Known && f.Fit.Total == 0 {
@@ -129,61 +129,49 @@ func (p Preview) StartsNow() bool {
 		p.Fit.Free > p.Ahead
 }
 
-// Preview says what would become of a draft, with the exact objects. Only trouble with the store or the rendering is an
-// error.
+// Preview is Submit in a transaction that writes nothing: the same facts, problems and verdict, with the exact objects.
+// Only trouble with the store or the rendering is an error.
 func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Preview, error) {
 	if err := identity.Known(a); err != nil {
 		return Preview{}, err
 	}
-	d.DryRun = true
-	w, t, err := s.check(a, d)
-	w.Size.Isolation = s.isolation(ctx, w)
-	p := Preview{Wish: w, Fields: fieldsOf(err)}
-	if t.Name == "" || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: t.Name}) {
+	prepared := s.prepare(ctx, a, d)
+	prepared.facts.Suffix = "xxxx" // drawn when it is sent
+	c, err := s.considerOnly(ctx, a, prepared)
+	if err != nil || !prepared.known {
+		return Preview{Wish: c.spec, Fields: c.fields}, err
+	}
+	f := c.facts
+	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, Place: f.seatPlace(c.spec),
+		Budget: f.Budget, Price: c.spec.Size.PricePerHour.For(c.spec.Lease.Std()), Beside: f.Beside(StartKind, c.spec),
+		Until: f.Now.Add(c.spec.Lease.Std())}
+	if p.Why, p.Ahead, err = s.waiting(ctx, c.spec); err != nil {
+		return p, err
+	}
+	if c.spec.Size.Name == "" || c.spec.Image.Name == "" {
 		return p, nil
 	}
-	fields, err := mounted(ctx, s.Store, &w)
-	if err != nil {
-		return p, err
-	}
-	p.Wish, p.Fields = w, append(p.Fields, fields...)
-	holdings, err := s.Store.Holdings(ctx, t.Name)
-	if err != nil {
-		return p, err
-	}
-	f := s.facts(ctx, t, w)
-	f.Suffix = "xxxx"
-	if f.Past, err = s.past(ctx, a); err != nil {
-		return p, err
-	}
-	f.Quota, f.Seats = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings)
-	if f.SeatLine, err = seatLine(ctx, s.Store, f.Seats, ""); err != nil {
-		return p, err
-	}
-	p.Fit, p.Quota, p.Seats, p.Place = f.Fit, f.Quota, f.Seats, f.seatPlace(w)
-	if p.Why, p.Ahead, err = s.waiting(ctx, w); err != nil {
-		return p, err
-	}
-	if f.Budget, err = s.would(ctx, startClaim(w, f)); err != nil {
-		return p, err
-	}
-	p.Budget = f.Budget
-	p.Price, p.Beside, p.Until = w.Size.PricePerHour.For(w.Lease.Std()), f.Beside(StartKind, w), f.Now.Add(w.Lease.Std())
-	if w.Size.Name == "" || w.Image.Name == "" {
-		return p, nil
-	}
-	if p.Wish.Name == "" {
-		p.Wish.Name = defaultName(w.Kind, a.Person, f.Suffix)
-	}
-	p.Verdict = budgeted(f.Policy.Decide(PolicyFacts(StartKind, w, a, f, w.Lease.Std())), f.Budget)
+	p.Verdict = f.verdict(PolicyFacts(StartKind, c.spec, a, f, c.spec.Lease.Std()))
 	if p.Verdict.Outcome == policy.Refuse {
 		p.Refused = p.Verdict.Sentence
 	}
-	p.Fields = append(p.Fields, obstacles(p.Wish, f)...)
-	p.Instead = s.instead(ctx, a, t, p)
-	planned := newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Wish: p.Wish}, f)
-	p.Manifest, err = s.Renderer.Manifest(planned, t)
+	p.Instead = s.instead(ctx, a, prepared.tenant, p)
+	if w, ok := c.planned(a, len(prepared.fields) == 0 && complete(c)); ok {
+		p.Manifest, err = s.Renderer.Manifest(w, prepared.tenant)
+	}
 	return p, err
+}
+
+// complete reports whether everything that the draft names was found.
+func complete(c considered) bool {
+	return !slices.ContainsFunc(c.fields, func(f fault.Field) bool {
+		return slices.Contains([]string{"cluster", "volume", "mounts", "replaces"}, f.Name)
+	})
+}
+
+// NeedsReason reports whether nothing is missing but what the approver will read.
+func (p Preview) NeedsReason() bool {
+	return len(p.Fields) == 1 && p.Fields[0].Name == "reason" && p.Fields[0].Reason.ID == "request.reason_needed"
 }
 
 // instead is the size to take where this one would not start now; "" for none.

@@ -11,18 +11,18 @@ import (
 
 // replaced is the workload in whose place another one is asked for: one of the same team that the asker may stop.
 // Nothing happens to it; its page and that of the new one say so.
-func (s *Service) replaced(ctx context.Context, a identity.Actor, d Draft) (workload.ID, error) {
+func replaced(ctx context.Context, in Reader, a identity.Actor, d Draft) (workload.ID, *fault.Field, error) {
 	if d.Replaces == "" {
-		return "", nil
+		return "", nil, nil
 	}
-	w, err := s.Store.Workload(ctx, d.Replaces)
+	w, err := in.Workload(ctx, d.Replaces)
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return "", err
+		return "", nil, err
 	}
 	if err != nil || w.Tenant != d.Tenant || workload.Permit(a, identity.ChangeWorkload, w) != nil {
-		return "", fault.InvalidFields([]fault.Field{{Name: "replaces", Reason: i18n.T("request.replaces_unknown")}})
+		return "", &fault.Field{Name: "replaces", Reason: i18n.T("request.replaces_unknown")}, nil
 	}
-	return w.ID, nil
+	return w.ID, nil, nil
 }
 
 // ReplacedBy is the workload in whose place another one was asked for, as the actor may see it; NotFound for none.

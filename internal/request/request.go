@@ -53,8 +53,7 @@ type Draft struct {
 	Volume  string // optional: kept storage to use instead of new
 	Reason  string
 	// idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
-	Key    string
-	DryRun bool // refuse nothing, write nothing: for the summary
+	Key string
 	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody
 	// stops it.
 	Replaces workload.ID `json:",omitempty"`

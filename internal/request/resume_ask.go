@@ -90,27 +90,15 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 	if err != nil {
 		return Request{}, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
 	}
-	facts := s.facts(ctx, t, Wish{Cluster: seen.Cluster, Size: seen.Size})
+	q := subject{kind: ResumeKind, spec: specOf(seen, 0, words), tenant: t, target: id}
+	before := s.before(ctx, t, q.spec)
 	var r Request
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		w, err := tx.Workload(ctx, id)
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
+		f, err := s.gather(ctx, tx, before, q)
 		if err != nil {
 			return err
 		}
-		holdings, err := tx.Holdings(ctx, t.Name)
-		if err != nil {
-			return err
-		}
-		f := facts
-		f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings),
-			s.Site().avoid(Wish{Size: w.Size, Cluster: w.Cluster})
-		if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
-			return err
-		}
-		if f.Budget, err = s.budgetOf(ctx, tx, resumeClaim(w)); err != nil {
-			return err
-		}
-		out, err := SubmitResume(w, words, a, f)
+		out, err := SubmitResume(*f.Extends, words, a, f)
 		if err != nil {
 			return err
 		}

@@ -101,17 +101,6 @@ func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
 	return out, err == nil, false, err
 }
 
-// seatLine counts who waits for seats of a size's pool already.
-func seatLine(ctx context.Context, in interface {
-	SeatLine(ctx context.Context) ([]Waiting, error)
-}, seats *license.Seats, but ID) (int, error) {
-	if seats == nil {
-		return 0, nil
-	}
-	line, err := in.SeatLine(ctx)
-	return inLine(line, seats, but), err
-}
-
 // inLine counts the line of one pool, without one request.
 func inLine(line []Waiting, seats *license.Seats, but ID) (n int) {
 	for _, w := range line {
@@ -167,32 +156,18 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	facts := s.facts(ctx, t, seen.Wish)
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+	before := s.before(ctx, t, seen.Wish)
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
 		r, err := tx.Request(ctx, id)
 		if err != nil {
 			return err
 		}
-		holdings, err := tx.Holdings(ctx, t.Name)
+		f, err := s.gather(ctx, tx, before, r.subject(Narrowed{}, t))
 		if err != nil {
 			return err
 		}
-		f := facts
-		f.Quota, f.Seats, f.Avoid = QuotaOf(t, r.Wish.Size.Name, holdings), s.seats(r.Wish.Size, holdings),
-			s.Site().avoid(r.Wish)
-		claim := startClaim(r.Wish, f)
-		if r.Kind == ResumeKind {
-			w, err := tx.Workload(ctx, r.Workload)
-			if err != nil {
-				return err
-			}
-			if !w.CanStart() {
-				return s.needless(ctx, tx, r, f.Now)
-			}
-			f.Extends, claim = &w, resumeClaim(w)
-		}
-		if f.Budget, err = s.budgetOf(ctx, tx, claim); err != nil {
-			return err
+		if r.Kind == ResumeKind && !f.Extends.CanStart() {
+			return s.needless(ctx, tx, r, f.Now)
 		}
 		out, served, waits, err := Seat(r, f)
 		short = waits

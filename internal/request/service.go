@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,27 +24,19 @@ import (
 // Store is what the service needs. Faults: NotFound for what does not exist, Conflict for a lost race, Unavailable when
 // the database is away.
 type Store interface {
+	Reader
 	// DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
 	// written.
 	DecideExclusively(ctx context.Context, fn func(Tx) error) error
-	Request(ctx context.Context, id ID) (Request, error)
-	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+	// ReadOnly runs fn in one transaction that sees everything as it is at one moment and can write nothing.
+	ReadOnly(ctx context.Context, fn func(Reader) error) error
 	Requests(ctx context.Context, f Filter) ([]Request, string, error)
 	// Escalated says whether the record holds that a request has escalated since a time.
 	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	// Waiting counts what an inbox holds.
 	Waiting(ctx context.Context, in Inbox) (int, error)
-	// Past is what somebody was granted since a time.
-	Past(ctx context.Context, asker identity.PersonID, since time.Time) (Past, error)
-	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
-	Volume(ctx context.Context, name string) (workload.Volume, error)
-	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
-	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
-	budget.Reader
 	// Queued counts the workloads that are granted and wait for a place, of all tenants.
 	Queued(ctx context.Context) ([]Line, error)
-	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
-	SeatLine(ctx context.Context) ([]Waiting, error)
 	Append(ctx context.Context, events ...audit.Event) error
 	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only
 	// Refusals gives it back.
@@ -55,15 +48,8 @@ type Store interface {
 // Tx is one transaction. SaveRequest and SaveWorkload insert when Version is 0, else update that version or answer
 // Conflict; SaveRequest gives the request with the version that is stored then.
 type Tx interface {
-	Request(ctx context.Context, id ID) (Request, error)
-	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
+	Reader
 	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
-	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
-	Volume(ctx context.Context, name string) (workload.Volume, error)
-	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
-	SeatLine(ctx context.Context) ([]Waiting, error)
-	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
-	NameTaken(ctx context.Context, name string) (bool, error)
 	SaveRequest(ctx context.Context, r Request) (Request, error)
 	SaveWorkload(ctx context.Context, w workload.Workload) error
 	SaveVolume(ctx context.Context, v workload.Volume) error
@@ -231,27 +217,24 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
 		return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 	}
-	w, t, err := s.check(a, d)
-	if err != nil {
-		return Request{}, s.refused(ctx, a, d, err)
-	}
-	if w.Replaces, err = s.replaced(ctx, a, d); err != nil {
-		return Request{}, s.refused(ctx, a, d, err)
-	}
-	w.Size.Isolation = s.isolation(ctx, w)
-	facts := s.facts(ctx, t, w)
-	if facts.Past, err = s.past(ctx, a); err != nil {
-		return Request{}, err
+	p := s.prepare(ctx, a, d)
+	if len(p.fields) > 0 { // nothing can be granted, so nobody has to wait for it
+		c, err := s.considerOnly(ctx, a, p)
+		return s.answered(ctx, a, d, c.Request, cmp.Or(err, c.refusal))
 	}
 	var r Request
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+	err := s.exclusively(ctx, p.tenant.Name, func(tx Tx) error {
 		seen, found, err := asked(ctx, tx, a, sent) // the same call may have come in beside this one
 		if found || err != nil {
 			r = seen
 			return err
 		}
-		out, err := s.submitIn(ctx, tx, w, a, facts, t, sent)
-		r = out.Request
+		c, err := s.consider(ctx, tx, a, p)
+		if r = c.Request; err != nil || c.refusal != nil {
+			return cmp.Or(err, c.refusal)
+		}
+		sent.mark(&c.Request)
+		r, err = s.save(ctx, tx, c.Outcome)
 		return err
 	})
 	return s.answered(ctx, a, d, r, err)
@@ -276,34 +259,21 @@ func (s *Service) answered(ctx context.Context, a identity.Actor, d Draft, r Req
 	return Request{}, err
 }
 
-// check is everything that can be said of a draft without the store.
-func (s *Service) check(a identity.Actor, d Draft) (Wish, tenant.Tenant, error) {
+// check is everything that can be said of a draft without the store. Of a tenant in which the actor can start nothing
+// it says only that it is unknown; known is false then.
+func (s *Service) check(a identity.Actor, d Draft) (w Wish, t tenant.Tenant, fields []fault.Field, known bool) {
 	site := s.Site()
 	t, ok := site.Directory.ByName(d.Tenant)
 	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
-		return Wish{}, t, fault.InvalidFields([]fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown",
-			"Tenant", clip(d.Tenant))}})
+		return Wish{}, t, []fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant",
+			clip(d.Tenant))}}, false
 	}
-	w, fields := Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters,
+	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters,
 		Limits: site.Limits})
 	if t.Disabled {
 		fields = append(fields, fault.Field{Name: "tenant", Reason: i18n.T("request.tenant_disabled", "Tenant", t.Display())})
 	}
-	return w, t, fault.InvalidFields(fields)
-}
-
-// facts gathers what needs no lock; quota, seats and names are read inside the transaction.
-func (s *Service) facts(ctx context.Context, t tenant.Tenant, w Wish) Facts {
-	return Facts{
-		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
-		Namespace: t.NamespaceName(), Fit: s.fit(ctx, w.Cluster, w.Size), Policy: s.Site().Policy, Prices: s.Site().Prices,
-		ImageRetired: s.Site().retired(t.Name, w.Image),
-	}
-}
-
-// past is what the rules may know of somebody's use so far.
-func (s *Service) past(ctx context.Context, a identity.Actor) (Past, error) {
-	return s.Store.Past(ctx, a.Person.ID, s.Now().Add(-PastDays*24*time.Hour))
+	return w, t, fields, true
 }
 
 // isolation is what rules and people are told of a wish's size, now and on its cluster. It is written down with the
@@ -322,63 +292,6 @@ func (s *Service) fit(ctx context.Context, cluster string, size catalog.Size) in
 		return inventory.Fit{}
 	}
 	return capacity.Fit(snapshot, size)
-}
-
-func (s *Service) submitIn(ctx context.Context, tx Tx, w Wish, a identity.Actor, f Facts, t tenant.Tenant,
-	key sent) (Outcome, error) {
-	holdings, err := tx.Holdings(ctx, t.Name)
-	if err != nil {
-		return Outcome{}, err
-	}
-	f.Quota, f.Seats, f.Avoid = QuotaOf(t, w.Size.Name, holdings), s.seats(w.Size, holdings), s.Site().avoid(w)
-	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
-		return Outcome{}, err
-	}
-	if w.Name == "" {
-		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
-	}
-	if w.Volume != "" {
-		if err := keptVolume(ctx, tx, &w, a); err != nil {
-			return Outcome{}, err
-		}
-	}
-	fields, err := mounted(ctx, tx, &w)
-	if err == nil {
-		err = fault.InvalidFields(fields)
-	}
-	if err != nil {
-		return Outcome{}, err
-	}
-	if f.NameTaken, err = tx.NameTaken(ctx, w.Name); err != nil {
-		return Outcome{}, err
-	}
-	if f.Budget, err = s.budgetOf(ctx, tx, startClaim(w, f)); err != nil {
-		return Outcome{}, err
-	}
-	out, err := Submit(w, a, f)
-	if err != nil {
-		return out, err
-	}
-	key.mark(&out.Request)
-	out.Request, err = s.save(ctx, tx, out)
-	return out, err
-}
-
-// keptVolume checks that kept storage may be used: of this person, in this tenant, and not in use.
-func keptVolume(ctx context.Context, tx Tx, w *Wish, a identity.Actor) error {
-	v, err := tx.Volume(ctx, w.Volume)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return err
-	}
-	switch {
-	case err != nil || v.Deleted || v.OfTeam() || v.Tenant != w.Tenant || v.Owner != a.Person.ID || v.Cluster != w.Cluster:
-		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_unknown", "Volume",
-			clip(w.Volume))}})
-	case v.Workload != "":
-		return fault.InvalidFields([]fault.Field{{Name: "volume", Reason: i18n.T("request.volume_in_use", "Volume", v.Name)}})
-	}
-	w.StorageGiB = v.GiB
-	return nil
 }
 
 // save writes an outcome (request, workload with its volume, audit) and gives the request as it is stored: callers
@@ -465,7 +378,7 @@ func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err er
 
 // refusal is the event of an error that says no to somebody; trouble is none.
 func (s *Service) refusal(a identity.Actor, d Draft, err error) (audit.Event, bool) {
-	if err == nil || d.DryRun {
+	if err == nil {
 		return audit.Event{}, false
 	}
 	f := fault.As(err)
@@ -515,25 +428,20 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	if err != nil {
 		return Request{}, s.refused(ctx, a, Draft{Tenant: seen.Tenant}, err)
 	}
-	facts := s.facts(ctx, t, Wish{Cluster: seen.Cluster, Size: seen.Size})
-	if facts.Past, err = s.past(ctx, a); err != nil {
-		return Request{}, err
-	}
+	q := subject{kind: ExtendKind, spec: specOf(seen, lease, words), tenant: t, asker: a.Person.ID, target: id}
+	before := s.before(ctx, t, q.spec)
 	var r Request
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
 		again, found, err := asked(ctx, tx, a, sent)
 		if found || err != nil {
 			r = again
 			return err
 		}
-		w, err := tx.Workload(ctx, id)
+		f, err := s.gather(ctx, tx, before, q)
 		if err != nil {
 			return err
 		}
-		if facts.Budget, err = s.budgetOf(ctx, tx, extendClaim(w, lease, facts.Now)); err != nil {
-			return err
-		}
-		out, err := SubmitExtension(w, lease, words, a, facts)
+		out, err := SubmitExtension(*f.Extends, lease, words, a, f)
 		if err != nil {
 			r = out.Request
 			return err
@@ -597,11 +505,11 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 		granted.Size.Isolation = s.isolation(ctx, granted)
 		answer.Less.Size = granted.Size
 	}
-	facts := s.facts(ctx, t, granted)
+	before := s.before(ctx, t, granted)
 	var r Request
 	raised := false
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		out, err := s.decideIn(ctx, tx, id, answer, a, facts, t)
+	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
+		out, err := s.decideIn(ctx, tx, id, answer, a, before, t)
 		r, raised = out.Request, out.Raise != nil
 		return err
 	})
@@ -649,33 +557,14 @@ func (s *Service) working(name string) (tenant.Tenant, error) {
 	return t, nil
 }
 
-func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a identity.Actor, f Facts,
+func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a identity.Actor, before Facts,
 	t tenant.Tenant) (Outcome, error) {
 	r, err := tx.Request(ctx, id)
 	if err != nil {
 		return Outcome{}, err
 	}
-	holdings, err := tx.Holdings(ctx, t.Name)
+	f, err := s.gather(ctx, tx, before, r.subject(answer.Less, t))
 	if err != nil {
-		return Outcome{}, err
-	}
-	granted := r.Wish
-	if answer.Less.Size.Name != "" {
-		granted.Size = answer.Less.Size
-	}
-	f.Quota, f.Seats, f.Avoid = QuotaOf(t, granted.Size.Name, holdings), s.seats(granted.Size, holdings),
-		s.Site().avoid(granted)
-	if f.SeatLine, err = seatLine(ctx, tx, f.Seats, ""); err != nil {
-		return Outcome{}, err
-	}
-	if r.Kind == ExtendKind || r.Kind == ResumeKind {
-		w, err := tx.Workload(ctx, r.Workload)
-		if err != nil {
-			return Outcome{}, err
-		}
-		f.Extends = &w
-	}
-	if f.Budget, err = s.budgetOf(ctx, tx, grantedClaim(r.Kind, granted, answer.Less.Lease, f)); err != nil {
 		return Outcome{}, err
 	}
 	out, err := Decide(r, answer, a, f)
@@ -683,6 +572,21 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 		out.Request, err = s.save(ctx, tx, out)
 	}
 	return out, err
+}
+
+// subject is what a request is about as it would be granted, perhaps with less than was asked.
+func (r Request) subject(less Narrowed, t tenant.Tenant) subject {
+	q := subject{kind: r.Kind, spec: r.Wish, tenant: t}
+	if less.Size.Name != "" {
+		q.spec.Size = less.Size
+	}
+	if less.Lease > 0 {
+		q.spec.Lease = less.Lease
+	}
+	if r.Kind == ExtendKind || r.Kind == ResumeKind {
+		q.target = r.Workload
+	}
+	return q
 }
 
 // Withdraw takes one's own undecided request back.

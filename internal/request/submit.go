@@ -110,7 +110,7 @@ func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome,
 	if f.Budget.Stops() {
 		return turnedAway(r, seen), fault.InvalidFields(overBudget(f.Budget))
 	}
-	v := budgeted(f.Policy.Decide(seen), f.Budget)
+	v := f.verdict(seen)
 	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
@@ -131,6 +131,11 @@ func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome,
 	out, err := grant(r, a, f)
 	out.Events = append([]audit.Event{submitted}, out.Events...)
 	return out, err
+}
+
+// verdict is what rules and budget say.
+func (f Facts) verdict(seen policy.Facts) policy.Verdict {
+	return budgeted(f.Policy.Decide(seen), f.Budget)
 }
 
 // SubmitExtension decides the wish to keep a workload for longer.

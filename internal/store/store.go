@@ -74,6 +74,7 @@ var (
 	_ request.Store     = (*Store)(nil)
 	_ request.Snapshots = (*Store)(nil)
 	_ request.Tx        = (*tx)(nil)
+	_ request.Reader    = view{}
 	_ workload.Store    = (*Store)(nil)
 	_ workload.Tx       = (*tx)(nil)
 	_ live.Source       = (*Store)(nil)

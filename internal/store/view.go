@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"gorm.io/gorm"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
 // view is where one reads: the reading pool, or a transaction. Every read is a method of it.
@@ -17,6 +19,13 @@ type view struct {
 }
 
 func (v view) at(ctx context.Context) *gorm.DB { return v.db.WithContext(ctx) }
+
+// ReadOnly runs fn in one transaction that sees the database as it is at one moment, and in which nothing can be
+// written.
+func (s *Store) ReadOnly(ctx context.Context, fn func(request.Reader) error) error {
+	return failure(s.view.at(ctx).Transaction(func(db *gorm.DB) error { return fn(view{db: db, window: s.window}) },
+		&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}))
+}
 
 // one reads the single row that the query is about; none gives a NotFound with the sentence. A name that the database
 // cannot even hold is the name of nothing.

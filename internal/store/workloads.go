@@ -179,12 +179,12 @@ func (v view) Holdings(ctx context.Context, tenant string) ([]workload.Holding, 
 // NameTaken says whether a name is in use: by a living workload, by the storage "<name>-home" that a workload of this
 // name left behind (also while it is being removed from the cluster: a new one would mount what is about to vanish), or
 // by a pending request to start one.
-func (t *tx) NameTaken(ctx context.Context, name string) (bool, error) {
+func (v view) NameTaken(ctx context.Context, name string) (bool, error) {
 	if !clean(name) {
 		return false, notText(nil)
 	}
 	var taken bool
-	err := t.at(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
+	err := v.at(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM workloads WHERE name = ? AND state <> 'ended')
 		OR EXISTS (SELECT 1 FROM volumes WHERE name = ?)
 		OR EXISTS (SELECT 1 FROM requests WHERE name = ? AND kind = 'start' AND state = 'pending')`, name, name+"-home",
 		name).Scan(&taken).Error

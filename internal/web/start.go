@@ -675,7 +675,7 @@ func sendLabel(say words, p request.Preview) string {
 func verdict(say words, p request.Preview, form StartForm) ui.NoticeModel {
 	n := ui.NoticeModel{Test: "verdict"}
 	switch {
-	case len(p.Fields) > 0:
+	case len(p.Fields) > 0 && !p.NeedsReason():
 		n.Kind, n.Title = ui.Warning, say.S("start.cannot")
 		for _, f := range p.Fields {
 			n.Items = append(n.Items, say.say(f.Reason))

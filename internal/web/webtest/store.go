@@ -61,6 +61,10 @@ type (
 func (s requestStore) DecideExclusively(_ context.Context, fn func(request.Tx) error) error {
 	return fn(s)
 }
+
+// ReadOnly runs fn.
+func (s requestStore) ReadOnly(_ context.Context, fn func(request.Reader) error) error { return fn(s) }
+
 func (s workloadStore) ChangeExclusively(_ context.Context, fn func(workload.Tx) error) error {
 	return fn(s)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/revision"
 )
 
 // Options is what a Service stands on.
@@ -107,9 +108,6 @@ func (s *Service) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// mostTries is how many revisions are looked through for one that can be read.
-const mostTries = 50
-
 // read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be
 // read.
 func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Standing, error) {
@@ -123,17 +121,14 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 	if was.Running.Version > 0 {
 		return now, nil
 	}
-	for version := newest.Version - 1; version > 0 && version > newest.Version-mostTries; version-- {
-		r, err := s.o.Store.Catalog(ctx, version)
-		if err != nil {
-			return now, err
-		}
-		if c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...); len(problems) == 0 {
-			now.Running, now.Catalog = r, c
-			return now, nil
-		}
+	r, c, found, err := revision.Readable(ctx, newest.Version, s.o.Store.Catalog, func(r Revision) (catalog.Catalog, bool) {
+		c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...)
+		return c, len(problems) == 0
+	})
+	if found {
+		now.Running, now.Catalog = r, c
 	}
-	return now, nil
+	return now, err
 }
 
 // newest is the revision that was saved last, or version 0.
@@ -435,19 +430,9 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 // Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the catalog could not be read, the last known one goes on", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		case <-ticker.C:
-		}
-	}
+	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {
+		s.o.Logger.Warn("the catalog could not be read, the last known one goes on", "error", err)
+	})
 }
 
 func unreadable(err error) error {

@@ -96,6 +96,21 @@ type Policy struct {
 	rules    []Rule
 	programs []cel.Program
 	parties  []identity.Party
+	why      i18n.Text // said instead of the usual sentence; zero for that
+}
+
+// UnreadableRule is the name of the decision while none of the saved rules can be read.
+const UnreadableRule = "rules-unreadable"
+
+// Unreadable puts everything before an approver. It decides where administrators have saved rules and this program can
+// read none of them: neither what they replaced nor anything that is allowed may come back by that.
+func Unreadable() *Policy {
+	p, problems := Compile([]Rule{{Name: UnreadableRule, When: "true", Outcome: Approve}})
+	if len(problems) > 0 {
+		panic(problems[0]) // a constant
+	}
+	p.why = i18n.T("policy.unreadable")
+	return p
 }
 
 // Rules are the rules that the policy was made of.
@@ -270,7 +285,7 @@ func (p *Policy) Decide(f Facts) Verdict {
 			return verdict(Rule{Name: p.rules[i].Name, Outcome: Approve}, i18n.T("policy.rule_failed"))
 		}
 		if matched, ok := out.Value().(bool); ok && matched {
-			return verdict(p.rules[i], i18n.Text{})
+			return verdict(p.rules[i], p.why)
 		}
 	}
 	return verdict(Rule{Name: "no-rule", Outcome: Approve}, i18n.T("policy.no_rule"))

@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/revision"
 )
 
 // Revision is one version of the rules.
@@ -57,6 +58,8 @@ type Standing struct {
 	Policy   *Policy   // of Running
 	Newest   Revision  // the one that was saved last
 	Problems []Problem // what is wrong with Newest; then Running is an older one
+	// Unreadable says that no revision can be read: everything needs an approval until somebody saves one that can.
+	Unreadable bool
 }
 
 // NewService begins with version 0; Refresh takes up what was saved since.
@@ -75,8 +78,9 @@ func (s *Service) first() Revision { return Revision{Text: Write(s.o.First.Rules
 // Policy is what decides now.
 func (s *Service) Policy() *Policy { return s.standing.Load().Policy }
 
-// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: what
-// decided goes on, and the page says why.
+// Refresh takes up the newest revision. One that this program cannot read, after an upgrade, changes nothing: the saved
+// rules that decided go on, after a start the newest that can be read, and where there are none everything needs an
+// approval. The configuration's rules never come back by that: administrators have replaced them.
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
@@ -91,13 +95,30 @@ func (s *Service) Refresh(ctx context.Context) error {
 	now.Newest = newest
 	p, problems := Parse(newest.Text)
 	if now.Problems = problems; p != nil {
-		now.Running, now.Policy = newest, p
-	} else {
-		s.o.Logger.Warn("the newest rules cannot be used, older ones go on", "version", newest.Version, "problem",
-			problems[0].Error())
+		now.Running, now.Policy, now.Unreadable = newest, p, false
+	} else if now, err = s.older(ctx, now); err != nil {
+		return err
 	}
 	s.standing.Store(&now)
 	return nil
+}
+
+// older keeps the saved rules that decide, or looks for some.
+func (s *Service) older(ctx context.Context, now Standing) (Standing, error) {
+	s.o.Logger.Warn("the newest rules cannot be read, older ones decide", "version", now.Newest.Version, "problem",
+		now.Problems[0].Error())
+	if now.Running.Version > 0 {
+		return now, nil
+	}
+	r, p, found, err := revision.Readable(ctx, now.Newest.Version, s.o.Store.RulesAt, func(r Revision) (*Policy, bool) {
+		p, _ := Parse(r.Text)
+		return p, p != nil
+	})
+	if now.Running, now.Policy = r, p; !found {
+		now.Running, now.Policy, now.Unreadable = Revision{}, Unreadable(), true
+		s.o.Logger.Error("no saved rules can be read, every request needs an approval", "version", now.Newest.Version)
+	}
+	return now, err
 }
 
 func (s *Service) newest(ctx context.Context) (Revision, error) {
@@ -282,17 +303,7 @@ func conflict(newest Revision) error {
 // Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the rules could not be read, the last known ones go on", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		case <-ticker.C:
-		}
-	}
+	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {
+		s.o.Logger.Warn("the rules could not be read, the last known ones go on", "error", err)
+	})
 }

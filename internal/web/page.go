@@ -124,7 +124,7 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
-		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.licenseStrips(k)),
+		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.rulesStrip(k), w.licenseStrips(k)),
 		Flash:  w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {

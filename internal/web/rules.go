@@ -97,7 +97,11 @@ func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []
 			standing.Running.Version), Test: "old"})
 	}
 	if len(standing.Problems) > 0 {
-		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S("rules.unusable", "Version", standing.Newest.Version, "Running",
+		id := "rules.unusable"
+		if standing.Unreadable {
+			id = "rules.strip_none"
+		}
+		n := ui.NoticeModel{Kind: ui.Danger, Title: say.S(id, "Version", standing.Newest.Version, "Running",
 			standing.Running.Version), Test: "unusable"}
 		for _, p := range standing.Problems {
 			n.Items = append(n.Items, p.Error())
@@ -105,6 +109,23 @@ func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []
 		list = append(list, n)
 	}
 	return list
+}
+
+// rulesStrip tells administrators and auditors on every page that what was saved last does not decide.
+func (w *Web) rulesStrip(k call) []ui.StripModel {
+	if w.Rules == nil || !identity.Can(k.actor, identity.ReadRules, identity.Thing{}) {
+		return nil
+	}
+	now, err := w.Rules.Standing(k.actor)
+	if err != nil || len(now.Problems) == 0 {
+		return nil
+	}
+	id := "rules.strip_older"
+	if now.Unreadable {
+		id = "rules.strip_none"
+	}
+	return []ui.StripModel{{Kind: ui.Danger, ID: "strip-rules", Test: "strip-rules",
+		Words: k.words.S(id, "Version", now.Newest.Version, "Running", now.Running.Version)}}
 }
 
 func revisionModel(say words, r policy.Revision) rules.RevisionModel {

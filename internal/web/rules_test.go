@@ -102,3 +102,17 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 		t.Errorf("the first rules count again, got %+v", v.Running)
 	}
 }
+
+// TestRulesThatCannotBeReadAreABanner: on every page of those who may read rules, and of nobody else.
+func TestRulesThatCannotBeReadAreABanner(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	wantAbsent(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules")
+	w.RuleTexts = append(w.RuleTexts, policy.Revision{Version: int64(len(w.RuleTexts)) + 1,
+		Text: "- {name: later, when: 'request.carbon < 3.0', outcome: allow}\n", Name: "Pat", At: webtest.Now})
+	if err := w.Rules.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantSaid(t, read(t, w.Get(webtest.Eli, "/audit"), http.StatusOK), "strip-rules", "None of the saved approval rules")
+	wantAbsent(t, read(t, w.Get(webtest.Anna, "/requests"), http.StatusOK), "strip-rules")
+}

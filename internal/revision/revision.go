@@ -1,0 +1,50 @@
+// Package revision is what documents with a history have in common: rules and catalog are kept as revisions of which the
+// newest one counts, and every replica takes up what another one saved.
+//
+// A revision that this program cannot read, after an upgrade or a downgrade, never counts and never makes an older
+// decision come back by itself: Readable looks back for the newest one that can be read, and says when there is none.
+// What decides then is for the document to say.
+package revision
+
+import (
+	"context"
+	"time"
+)
+
+// Tries is how many revisions are looked through for one that can be read.
+const Tries = 50
+
+// Readable finds the newest revision below a version that read can make a document of. Version 0 is the configuration's
+// and not looked at: what an administrator has replaced does not come back because its replacement cannot be read.
+func Readable[Revision, Document any](ctx context.Context, below int64,
+	at func(ctx context.Context, version int64) (Revision, error),
+	read func(Revision) (Document, bool)) (r Revision, d Document, found bool, err error) {
+	for version := below - 1; version > 0 && version >= below-Tries; version-- {
+		if r, err = at(ctx, version); err != nil {
+			return r, d, false, err
+		}
+		if d, found = read(r); found {
+			return r, d, true, nil
+		}
+	}
+	return r, d, false, nil
+}
+
+// Follow calls refresh until the context ends: at once, when changed tells that there may be something new, and every
+// so often anyway. trouble hears of a refresh that failed; the next one tries again.
+func Follow(ctx context.Context, changed <-chan struct{}, every time.Duration, refresh func(context.Context) error,
+	trouble func(error)) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := refresh(ctx); err != nil && ctx.Err() == nil {
+			trouble(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-ticker.C:
+		}
+	}
+}

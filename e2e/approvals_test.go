@@ -200,7 +200,8 @@ func TestAStandInDecides(t *testing.T) {
 	ada.click("[data-test=standin-end]")
 	ada.sees("[data-test=flash]")
 	devi.do(devi.assert.Locator(devi.at("[data-test=approve]")).ToHaveCount(0)) // the open page loses what it showed
-	if a := as(t, "devi").call(http.MethodPost, "/requests/"+second+"/approve", map[string]any{"seen": 1}); a.Status != http.StatusForbidden {
+	yes := map[string]any{"seen": 1}
+	if a := as(t, "devi").call(http.MethodPost, "/requests/"+second+"/approve", yes); a.Status != http.StatusForbidden {
 		t.Errorf("it is over: want 403, got %d %s", a.Status, a.Raw)
 	}
 }
@@ -232,7 +233,8 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	otto.reads("[data-test=given]", "Your budget.")
 	otto.accessible()
 	otto.shot("given")
-	if a := as(t, "ada").call(http.MethodPost, "/requests/"+id+"/approve", as(t, "ada").answer(id, "")); a.Status != http.StatusConflict {
+	yes := as(t, "ada").answer(id, "")
+	if a := as(t, "ada").call(http.MethodPost, "/requests/"+id+"/approve", yes); a.Status != http.StatusConflict {
 		t.Errorf("who gave it away does not decide: want 409, got %d %s", a.Status, a.Raw)
 	}
 	ada.click("[data-test=take-back]")

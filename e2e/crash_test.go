@@ -78,7 +78,8 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	if got := dana.ok(http.StatusOK, http.MethodGet, path, nil)["state"]; got != "pending" {
 		t.Fatalf("want the acknowledged request to be there, got %v", got)
 	}
-	id := str(ada.ok(http.StatusOK, http.MethodPost, path+"/approve", map[string]any{"note": "go", "seen": request["version"]})["workload"])
+	yes := map[string]any{"note": "go", "seen": request["version"]}
+	id := str(ada.ok(http.StatusOK, http.MethodPost, path+"/approve", yes)["workload"])
 	powerCut() // before or while objects are written
 	dana.reaches(id, "running")
 	powerCut()

@@ -205,7 +205,8 @@ func TestAResumeBeyondTheBudget(t *testing.T) {
 	if a := w.call(dev, http.MethodPost, yes, map[string]any{"seen": asked.Version}); a.status != http.StatusForbidden {
 		t.Errorf("want somebody else to decide, got %d %s", a.status, a.body)
 	}
-	if a := w.call(w.token(approver), http.MethodPost, yes, map[string]any{"note": "go on", "seen": asked.Version}); a.status != http.StatusOK {
+	answer := map[string]any{"note": "go on", "seen": asked.Version}
+	if a := w.call(w.token(approver), http.MethodPost, yes, answer); a.status != http.StatusOK {
 		t.Fatalf("want it approved, got %d %s", a.status, a.body)
 	}
 	now, err := w.store.Workload(t.Context(), item.ID)

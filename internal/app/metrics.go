@@ -62,8 +62,9 @@ func newMeters(version string) *meters {
 
 // outcomes are the events that say what became of a request.
 var outcomes = map[audit.Kind]string{
-	audit.RequestApproved: "approved", audit.RequestAutoApproved: "approved", audit.RequestRejected: "rejected", audit.RequestRefused: "refused",
-	audit.RequestQueued: "queued", audit.RequestWithdrawn: "withdrawn", audit.RequestExpired: "expired",
+	audit.RequestApproved: "approved", audit.RequestAutoApproved: "approved", audit.RequestRejected: "rejected",
+	audit.RequestRefused: "refused",
+	audit.RequestQueued:  "queued", audit.RequestWithdrawn: "withdrawn", audit.RequestExpired: "expired",
 }
 
 // count is called with the events of each commit.

@@ -157,7 +157,8 @@ func (s *Service) wait(ctx context.Context, l Line, size string, took []Took, no
 // ForPreview is when a wish would be ready if it were sent now; the zero Estimate for one that cannot be sent.
 func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, error) {
 	now, w := s.o.Now(), p.Wish
-	if len(p.Fields) > 0 && !p.NeedsReason() || !p.Refused.IsZero() || w.Size.Name == "" || w.Image.Name == "" || p.Verdict.Outcome == "" {
+	if len(p.Fields) > 0 && !p.NeedsReason() || !p.Refused.IsZero() || w.Size.Name == "" || w.Image.Name == "" ||
+		p.Verdict.Outcome == "" {
 		return Estimate{}, nil
 	}
 	if p.Verdict.Outcome == policy.Approve {

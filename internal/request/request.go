@@ -74,6 +74,8 @@ type Wish struct {
 	Mounts     []workload.Mount     `json:"mounts,omitempty"` // the team's volumes
 	Reason     string               `json:"reason"`
 	Workload   workload.ID          `json:"workload,omitempty"` // for an extension: which one
+	// for an extension: the whole lease before it, when it was asked for
+	LeaseBefore catalog.Duration `json:"leaseBefore,omitempty"`
 	// for more quota: how many of the size the tenant may hold then
 	Amount   int         `json:"amount,omitempty"`
 	Replaces workload.ID `json:"replaces,omitempty"` // for a start: in whose place

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -110,19 +111,23 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 
 // waitingResume is what somebody has asked for a workload and nobody has decided; the zero Request where there is none.
 func (s *Service) waitingResume(ctx context.Context, a identity.Actor, id workload.ID) (Request, error) {
-	for cursor := ""; ; {
-		list, next, err := s.Store.Requests(ctx, Filter{Asker: a.Person.ID, States: []State{Pending}, Cursor: cursor,
-			Limit: 500})
-		if err != nil {
-			return Request{}, err
-		}
-		for _, r := range list {
-			if r.Kind == ResumeKind && r.Workload == id {
-				return r, nil
-			}
-		}
-		if cursor = next; cursor == "" {
-			return Request{}, nil
-		}
+	return s.waitingFor(ctx, ResumeKind, Filter{Asker: a.Person.ID, About: id})
+}
+
+// PendingExtension is the extension of a workload that nobody has decided; the zero Request where there is none.
+func (s *Service) PendingExtension(ctx context.Context, a identity.Actor, w workload.Workload) (Request, error) {
+	if err := workload.Permit(a, identity.ReadWorkload, w); err != nil {
+		return Request{}, err
 	}
+	return s.waitingFor(ctx, ExtendKind, Filter{About: w.ID})
+}
+
+// waitingFor is the newest pending request of a kind; a workload has few.
+func (s *Service) waitingFor(ctx context.Context, kind Kind, f Filter) (Request, error) {
+	f.States, f.Limit = []State{Pending}, 100
+	list, _, err := s.Store.Requests(ctx, f)
+	if i := slices.IndexFunc(list, func(r Request) bool { return r.Kind == kind }); i >= 0 {
+		return list[i], err
+	}
+	return Request{}, err
 }

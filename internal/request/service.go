@@ -61,6 +61,7 @@ type Tx interface {
 // Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
 type Filter struct {
 	Asker   identity.PersonID // "" for anyone
+	About   workload.ID       // that is to be extended or resumed, or came of it; "" for any
 	Tenants []string          // nil for all; an empty list for none
 	States  []State           // empty for all
 	Inbox   *Inbox            // only what it holds; nil for all

@@ -333,22 +333,22 @@ func TestTwoPersonsOverTheWholeChain(t *testing.T) {
 		StandsFor: []identity.Actor{byHand(identity.Approver, "p-dana")}}
 	platform := byHand(identity.Approver, "p-dana")
 	platform.Global = []identity.Role{identity.Approver}
-	owners := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}}}
+	const byAsker = "request.granted_by_asker"
+	one, owners := policy.OneOf(identity.Approver), []policy.Step{{From: []identity.Party{{Role: identity.Owner}}}}
 	outside := []policy.Step{{From: []identity.Party{{Role: identity.Approver, Scope: identity.PlatformScope}}}}
 	for name, c := range map[string]struct {
 		who   identity.Actor
 		steps []policy.Step
 		want  string // id of the refusal; "" where it counts
 	}{
-		"by group":                   {group, policy.OneOf(identity.Approver), ""},
-		"by hand, by a third person": {byHand(identity.Approver, "p-pat"), policy.OneOf(identity.Approver), ""},
-		"by hand, by the asker":      {byHand(identity.Approver, "p-dana"), policy.OneOf(identity.Approver), "request.granted_by_asker"},
-		"by who was put in by the asker": {byHand(identity.Approver, "p-x", "p-dana"), policy.OneOf(identity.Approver),
-			"request.granted_by_asker"},
-		"by themself":                                            {byHand(identity.Approver, "p-otto"), policy.OneOf(identity.Approver), "request.granted_by_asker"},
-		"an owner by the asker":                                  {byHand(identity.Owner, "p-dana"), owners, "request.granted_by_asker"},
-		"a platform approver as well":                            {platform, policy.OneOf(identity.Approver), ""},
-		"who stands in for such a one":                           {standIn, policy.OneOf(identity.Approver), "request.not_approver"},
+		"by group":                       {group, one, ""},
+		"by hand, by a third person":     {byHand(identity.Approver, "p-pat"), one, ""},
+		"by hand, by the asker":          {byHand(identity.Approver, "p-dana"), one, byAsker},
+		"by who was put in by the asker": {byHand(identity.Approver, "p-x", "p-dana"), one, byAsker},
+		"by themself":                    {byHand(identity.Approver, "p-otto"), one, byAsker},
+		"an owner by the asker":          {byHand(identity.Owner, "p-dana"), owners, byAsker},
+		"a platform approver as well":    {platform, one, ""},
+		"who stands in for such a one":   {standIn, one, "request.not_approver"},
 		"a tenant approver, where the rule wants the platform's": {group, outside, "request.not_approver"},
 		"a platform approver, where the rule wants one":          {platform, outside, ""},
 	} {
@@ -385,7 +385,8 @@ func TestTheRecordNeverReadsAsSelfApproval(t *testing.T) {
 		}
 		return all
 	}
-	if diff := cmp.Diff([]string{"request.submitted by p-dana for ", "request.auto_approved by rule:shares-and-slices for p-dana",
+	if diff := cmp.Diff([]string{"request.submitted by p-dana for ",
+		"request.auto_approved by rule:shares-and-slices for p-dana",
 		"workload.created by system for p-dana"}, line(auto)); diff != "" {
 		t.Errorf("a rule (-want +got):\n%s", diff)
 	}
@@ -406,7 +407,8 @@ func TestTheRecordNeverReadsAsSelfApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"request.submitted by p-dana for ", "request.auto_approved by rule:shares-and-slices for p-dana",
+	if diff := cmp.Diff([]string{"request.submitted by p-dana for ",
+		"request.auto_approved by rule:shares-and-slices for p-dana",
 		"workload.extended by system for p-dana"}, line(extended)); diff != "" {
 		t.Errorf("an extension (-want +got):\n%s", diff)
 	}

@@ -145,6 +145,7 @@ func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, 
 		Lease: more, Reason: reason, Workload: w.ID}
 	f.Extends = &w
 	whole := extendedUntil(w, more, f.Now).Sub(w.Lease.From)
+	wish.LeaseBefore = catalog.Duration((whole - more.Std()).Round(time.Minute))
 	if !w.CanExtend() {
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.gone"))
 	}

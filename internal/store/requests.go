@@ -130,6 +130,9 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if f.Asker != "" {
 		query = query.Where("asker = ?", string(f.Asker))
 	}
+	if f.About != "" {
+		query = query.Where("workload = ?", string(f.About))
+	}
 	query = among(query, "tenant", f.Tenants)
 	if !f.Since.IsZero() {
 		query = query.Where("created_at >= ?", momentOf(f.Since))

@@ -144,6 +144,20 @@ func requestName(say words, r request.Request) string {
 	return r.Wish.Name
 }
 
+// requestTitle heads the page of a request. An extension says what it makes of the lease, and for how much.
+func requestTitle(say words, r request.Request) string {
+	if r.Kind == request.ExtendKind {
+		return say.S("requests.one_extension", "Name", r.Wish.Name, "Leases", leaseChange(say, r), "Price", say.money(r.Estimate))
+	}
+	return say.S("requests.one", "Name", requestName(say, r))
+}
+
+// leaseChange is the whole lease before an extension and after it.
+func leaseChange(say words, r request.Request) string {
+	return say.S("requests.leases", "Before", say.duration(r.Wish.LeaseBefore.Std()), "After",
+		say.duration((r.Wish.LeaseBefore + r.Wish.Lease).Std()))
+}
+
 // requestPrice is empty for what costs nothing by itself.
 func requestPrice(say words, r request.Request) string {
 	if r.Kind == request.QuotaKind || r.Kind == request.ResumeKind && r.Estimate.Minor == 0 {
@@ -180,7 +194,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 	say := k.words
 	state := requestState(say, r, false)
 	m := requests.RequestModel{
-		Header: ui.HeaderModel{Title: say.S("requests.one", "Name", requestName(say, r)), State: &state,
+		Header: ui.HeaderModel{Title: requestTitle(say, r), State: &state,
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"}, {Label: string(r.ID)}}},
 		Verdict: w.requestVerdict(k, r),
 		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
@@ -241,6 +255,8 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 		n.Body = strings.TrimSpace(n.Body + " " + say.S("requests.waits_seat_more", "Until", say.at(r.ExpiresAt).Exact))
 	case r.State == request.Pending && r.Kind == request.QuotaKind:
 		n.Body = say.S("requests.pending_quota", "Until", say.at(r.ExpiresAt).Exact)
+	case r.State == request.Pending && r.Kind == request.ExtendKind:
+		n.Body = say.S("requests.pending_extension", "Until", say.at(r.ExpiresAt).Exact)
 	case r.State == request.Pending:
 		n.Body = say.S("requests.pending_more", "Until", say.at(r.ExpiresAt).Exact)
 	}
@@ -257,8 +273,11 @@ func requestItems(say words, r request.Request) []ui.DefModel {
 		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
 	}
-	if r.Kind == request.QuotaKind {
+	switch r.Kind {
+	case request.QuotaKind:
 		wish = askedItems(say, r)
+	case request.ExtendKind:
+		wish[1] = ui.DefModel{Term: say.S("start.lease"), Value: leaseChange(say, r), Test: "leases"}
 	}
 	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"),
 		Component: workload.Size(sizeModel(say, r.Wish.Size))}}, wish, []ui.DefModel{

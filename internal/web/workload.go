@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -58,8 +59,12 @@ func (w *Web) workloadOverview(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	longer, err := w.Requests.PendingExtension(k.ctx, k.actor, s.Workload)
+	if err != nil {
+		return view{}, err
+	}
 	o := workloadview.OverviewModel{Idle: idle, Advice: advice, Start: startSteps(k.words, s.Workload),
-		GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID]),
+		GPU: w.gpuModel(k, s.Workload), Lease: w.leaseCard(k.words, s.Workload, costs(k.words.now)[s.ID], longer),
 		Access: w.accessModel(k, s),
 		Facts:  facts(k.words, s.Workload), Activity: activity(k.words, s.Workload)}
 	if !o.Start.Hidden {
@@ -75,7 +80,7 @@ func (w *Web) workloadOverview(k call) (view, error) {
 		part{id: o.Idle.ID, draw: func(words) templ.Component { return workloadview.Idle(o.Idle) }},
 		part{id: o.Advice.ID, draw: func(words) templ.Component { return workloadview.Advice(o.Advice) }},
 		part{id: o.Lease.ID, ticks: true, draw: func(say words) templ.Component {
-			return workloadview.LeaseCard(w.leaseCard(say, s.Workload, costs(say.now)[s.ID]))
+			return workloadview.LeaseCard(w.leaseCard(say, s.Workload, costs(say.now)[s.ID], longer))
 		}},
 		part{id: o.Access.ID, draw: func(words) templ.Component { return workloadview.Access(o.Access) }},
 		part{id: o.Facts.ID, draw: func(words) templ.Component { return workloadview.Facts(o.Facts) }},
@@ -316,8 +321,16 @@ func (w *Web) seatPrice(say words, item workload.Workload) string {
 	return say.S("workload.seat_price", "Price", say.moneyPerHour(seats))
 }
 
-func (w *Web) leaseCard(say words, item workload.Workload, cost usage.Money) workloadview.LeaseCardModel {
+// leaseCard is what is left of the lease, with the extension that somebody asked for and nobody has decided.
+func (w *Web) leaseCard(say words, item workload.Workload, cost usage.Money,
+	longer request.Request) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: leaseModel(say, item)}
+	if longer.ID != "" {
+		m.Pending = &ui.NoticeModel{Kind: ui.Info, Title: say.S("workload.extension_waits", "Leases", leaseChange(say, longer),
+			"Price", say.money(longer.Estimate), "By", longer.Waits()), Test: "extension-waits",
+			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.extension_open"),
+				Href: requestPath(longer.ID), Kind: ui.LinkLike, Small: true, Test: "extension-open"}}}}
+	}
 	if m.Lease.Ends != nil {
 		m.Items = append(m.Items, ui.DefModel{Term: say.S("workload.ends"), Component: ui.Time(*m.Lease.Ends),
 			Test: "lease-ends"})

@@ -204,6 +204,14 @@ func TestExtend(t *testing.T) {
 	if !strings.HasPrefix(long, "/requests/") {
 		t.Errorf("a long one waits for an approval, got %s", long)
 	}
+	asked := read(t, w.Get(webtest.Anna, long), http.StatusOK)
+	if got := said(asked.Find("h1")); !strings.Contains(got, "Extension of train-resnet: ") ||
+		!strings.Contains(got, " → ") || !strings.Contains(got, "(+€") {
+		t.Errorf("want an extension to speak as one, with both leases and the price, got %q", got)
+	}
+	wantSaid(t, asked, "request-verdict", "until then the workload ends as before")
+	wantSaid(t, read(t, w.Get(webtest.Anna, "/workloads/w-train-resnet"), http.StatusOK), "extension-waits",
+		"An extension waits for approval by approver", " → ")
 	doc := read(t, w.Post(webtest.Anna, "/workloads/w-train-resnet/extend",
 		url.Values{"lease": {"90d"}, "reason": {"why not"}}), http.StatusUnprocessableEntity)
 	if got := said(doc.Find("#extend-lease-error")); !strings.Contains(got, "more than 7 d") {

@@ -261,6 +261,17 @@ var requestCases = cases{
 			}
 		}
 	},
+	"requests about a workload are found by it": func(t *testing.T, s *store.Store) {
+		for id, about := range map[string]workload.ID{"r-0": "w-0", "r-1": "w-1", "r-2": "w-0"} {
+			r := Request(id)
+			r.Workload = about
+			saveRequest(t, s, r)
+		}
+		items, _, err := s.Requests(context.Background(), request.Filter{About: "w-0",
+			States: []request.State{request.Pending}, Oldest: true})
+		must(t, err)
+		equal(t, "r-0 r-2", idsOf(items, func(r request.Request) string { return string(r.ID) }))
+	},
 	"what somebody gave away is in the inbox of the others": func(t *testing.T, s *store.Store) {
 		r := Request("r-0")
 		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver,

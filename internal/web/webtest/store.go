@@ -120,7 +120,7 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	defer s.mu.Unlock()
 	var list []request.Request
 	for _, r := range s.Reqs {
-		if (f.Asker == "" || r.Asker == f.Asker) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) &&
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.About == "" || r.Workload == f.About) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) &&
 			(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
 			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Wish.Size.Name) &&
 			!r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {

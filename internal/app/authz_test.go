@@ -98,7 +98,7 @@ func (w *world) form(route string) url.Values {
 	case path == "/approvals/:id/hand": // to the administrator, who cannot give it to themselves
 		return url.Values{"person": {w.personID(admin)}, "reason": {"a test"}}
 	case strings.HasPrefix(path, "/approvals/"):
-		return url.Values{"note": {"a test"}}
+		return url.Values{"note": {"a test"}, "seen": {"1"}}
 	}
 	return url.Values{}
 }
@@ -144,6 +144,8 @@ func (w *world) body(route string) any {
 	case path == "/api/v1/stand-ins":
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10),
 			"until": w.clock.now().AddDate(0, 0, 11)}
+	case strings.HasSuffix(path, "/approve"), strings.HasSuffix(path, "/reject"):
+		return map[string]any{"seen": 1}
 	case strings.HasSuffix(path, "/hand"):
 		return map[string]any{"person": w.personID(admin), "reason": "a test"}
 	case path == "/api/v1/prices":

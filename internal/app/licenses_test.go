@@ -269,7 +269,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		r.Decision.Note != "go on" || len(r.Decision.Consents) != 1 {
 		t.Errorf("want it to run with its approval, got %s %+v, %v", r.State, r.Decision, err)
 	}
-	if n := len(w.events(audit.RequestApproved)); n != 2 {
+	if n := len(w.events(audit.RequestApproved, audit.RequestAutoApproved)); n != 2 {
 		t.Errorf("want one approval each in the record, got %d", n)
 	}
 }

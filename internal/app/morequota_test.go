@@ -57,13 +57,13 @@ func TestMoreQuota(t *testing.T) {
 	if asked.status != http.StatusSeeOther || id == "" {
 		t.Fatalf("%d %s", asked.status, asked.body)
 	}
-	if a := w.signedIn(approver).post("/approvals/"+id+"/approve", url.Values{}); a.status < 400 {
+	if a := w.signedIn(approver).post("/approvals/"+id+"/approve", url.Values{"seen": {"1"}}); a.status < 400 {
 		t.Errorf("an approver of workloads gives quota away: %d", a.status)
 	}
 	if a := boss.get("/approvals/" + id); a.status != http.StatusOK || !strings.Contains(a.body, "more quota: 2 at once") {
 		t.Errorf("the administrator does not see what is asked for: %d", a.status)
 	}
-	if a := boss.post("/approvals/"+id+"/approve", url.Values{}); a.status != http.StatusSeeOther {
+	if a := boss.post("/approvals/"+id+"/approve", url.Values{"seen": {"1"}}); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if a := dora.post("/start", oneMore); a.status != http.StatusSeeOther {
@@ -154,19 +154,19 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 // TestTwoApprovalsOfQuotaAtOnce raise it once each, and neither undoes the other (T-QUOTA, T-APPR).
 func TestTwoApprovalsOfQuotaAtOnce(t *testing.T) {
 	w := newWorld(t, small)
-	var ids []request.ID
+	var asked []request.Request
 	for _, d := range []request.QuotaDraft{{Tenant: "vision", Size: "cpu", Amount: 9, Reason: "x"},
 		{Tenant: "vision", Size: "cpu", Amount: 4, Reason: "x"}, {Tenant: "vision", Size: "h100", Amount: 2, Reason: "x"}} {
 		r, err := w.requests.AskQuota(t.Context(), w.actorOf(developer), d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, r.ID, r.ID)
+		asked = append(asked, r, r)
 	}
-	errs := make([]error, len(ids))
+	errs := make([]error, len(asked))
 	var group sync.WaitGroup
-	for i, id := range ids {
-		group.Go(func() { _, errs[i] = w.requests.Approve(t.Context(), w.actorOf(admin), id, "") })
+	for i, r := range asked {
+		group.Go(func() { _, errs[i] = w.requests.Approve(t.Context(), w.actorOf(admin), r, "") })
 	}
 	group.Wait()
 	won := 0

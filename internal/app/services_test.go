@@ -352,7 +352,8 @@ func TestAnotherAddressIsTheSamePerson(t *testing.T) {
 	if err := w.store.SavePerson(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.call(w.token(both), http.MethodPost, "/api/v1/requests/"+string(own.ID)+"/approve", nil); a.status != 403 ||
+	path := "/api/v1/requests/" + string(own.ID) + "/approve"
+	if a := w.call(w.token(both), http.MethodPost, path, seenOf(own)); a.status != 403 ||
 		!strings.Contains(a.body, "own") {
 		t.Errorf("want 403, got %d %s", a.status, a.body)
 	}
@@ -372,14 +373,16 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 		t.Fatalf("%d %s", made.status, made.body)
 	}
 	path := func(r request.Request) string { return "/api/v1/requests/" + string(r.ID) + "/approve" }
-	if a := w.call(token, http.MethodPost, path(w.pending(other, "speech")), nil); a.status != 200 {
+	first, second := w.pending(other, "speech"), w.pending(other, "speech")
+	if a := w.call(token, http.MethodPost, path(first), seenOf(first)); a.status != 200 {
 		t.Errorf("by token: %d %s", a.status, a.body)
 	}
-	if a := b.post("/approvals/"+string(w.pending(other, "speech").ID)+"/approve",
-		url.Values{"note": {"fine"}}); a.status != http.StatusSeeOther {
+	if a := b.post("/approvals/"+string(second.ID)+"/approve",
+		url.Values{"note": {"fine"}, "seen": {"1"}}); a.status != http.StatusSeeOther {
 		t.Errorf("by session: %d %s", a.status, a.body)
 	}
-	if a := w.call(token, http.MethodPost, path(w.pending(developer, "vision")), nil); a.status != 403 {
+	own := w.pending(developer, "vision")
+	if a := w.call(token, http.MethodPost, path(own), seenOf(own)); a.status != 403 {
 		t.Errorf("the stand-in's own: want 403, got %d", a.status)
 	}
 	for _, e := range w.events("request.approved") {
@@ -394,7 +397,7 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits := w.pending(other, "speech")
-	if a := w.call(token, http.MethodPost, path(waits), nil); a.status != 404 {
+	if a := w.call(token, http.MethodPost, path(waits), seenOf(waits)); a.status != 404 {
 		t.Errorf("lost rights: want 404, got %d %s", a.status, a.body)
 	}
 	p.Groups = groups
@@ -409,7 +412,7 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 		t.Errorf("not over yet: %d %s", a.status, a.body)
 	}
 	w.clock.pass(2 * time.Minute)
-	if a := w.call(w.token(developer), http.MethodPost, path(waits), nil); a.status != 404 {
+	if a := w.call(w.token(developer), http.MethodPost, path(waits), seenOf(waits)); a.status != 404 {
 		t.Errorf("over: want 404, got %d %s", a.status, a.body)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const masked = "********"
 
 // Manifest writes objects as YAML for people, as they would be applied: without status, nulls and empty structs of the
-// typed form. Values of Secrets are masked.
+// typed form. Values of Secrets are masked, and what the portal alone reads (SpecKey) is left out.
 func Manifest(objects []Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objects {
@@ -23,6 +23,11 @@ func Manifest(objects []Object) (string, error) {
 		}
 		if _, secret := o.(*corev1.Secret); secret {
 			mask(content)
+		}
+		if meta, ok := content["metadata"].(map[string]any); ok {
+			if notes, ok := meta["annotations"].(map[string]any); ok {
+				delete(notes, SpecKey)
+			}
 		}
 		text, err := yaml.Marshal(content)
 		if err != nil {

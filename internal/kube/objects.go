@@ -241,6 +241,10 @@ func (r renderer) meta() metav1.ObjectMeta {
 func (r renderer) runnerMeta() metav1.ObjectMeta {
 	meta := r.meta()
 	r.Avoid.annotate(meta.Annotations)
+	if length := leaseOf(r.Workload); length > 0 {
+		meta.Annotations[LeaseKey] = length.String()
+	}
+	specOf(r.Workload).annotate(meta.Annotations)
 	return meta
 }
 
@@ -274,6 +278,7 @@ func (r renderer) claim() *corev1.PersistentVolumeClaim {
 	if r.Site.StorageClass != "" {
 		claim.Spec.StorageClassName = &r.Site.StorageClass
 	}
+	Spec{Owner: r.Workload.Owner}.annotate(claim.Annotations)
 	return claim
 }
 

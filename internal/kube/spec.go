@@ -1,0 +1,86 @@
+package kube
+
+import (
+	"encoding/json"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Annotations of what makes pods, beside the owner record. They cover what a database that was restored from a backup
+// may have lost.
+const (
+	// LeaseKey holds the length of the lease as a Go duration. Its beginning is not written: it is set when the pod is
+	// placed, and would cost a second write for each start.
+	LeaseKey = LabelPrefix + "lease"
+	// SpecKey holds a Spec as JSON, some 1,500 characters; claims of storage carry it too.
+	SpecKey = LabelPrefix + "spec"
+	// MarkKey is on a namespace: up to where the database was carried out in this cluster, see package drift.
+	MarkKey = LabelPrefix + "mark"
+)
+
+// Spec is what of a workload cannot be read off its objects. Storage has only its owner. What people typed (names,
+// titles, notes) is not in it.
+type Spec struct {
+	Owner        identity.PersonID `json:"owner"`
+	Size         *catalog.Size     `json:"size,omitempty"`
+	Image        *catalog.Image    `json:"image,omitempty"`
+	Volume       string            `json:"volume,omitempty"`
+	StorageGiB   int               `json:"storageGiB,omitempty"`
+	Shared       bool              `json:"shared,omitempty"`
+	Request      string            `json:"request,omitempty"`
+	LicenseSeats int               `json:"licenseSeats,omitempty"`
+	Mounts       []workload.Mount  `json:"mounts,omitempty"`
+	CreatedAt    time.Time         `json:"createdAt,omitzero"`
+}
+
+func specOf(w workload.Workload) Spec {
+	size, image := w.Size, w.Image
+	size.Title, size.Deprecated, image.Title, image.Deprecated = "", nil, "", nil
+	s := Spec{Owner: w.Owner, Size: &size, Image: &image, Volume: w.Volume, StorageGiB: w.StorageGiB, Shared: w.Shared,
+		LicenseSeats: w.LicenseSeats, CreatedAt: w.CreatedAt.UTC().Truncate(time.Second)}
+	if len(validation.IsValidLabelValue(w.Request)) == 0 {
+		s.Request = w.Request
+	}
+	for _, m := range w.Mounts {
+		m.Note = ""
+		s.Mounts = append(s.Mounts, m)
+	}
+	return s
+}
+
+// leaseOf is the length in whole seconds: databases keep microseconds, and a rounded end must not look like a change.
+func leaseOf(w workload.Workload) time.Duration {
+	if w.Lease.Until.IsZero() {
+		return 0
+	}
+	return w.Lease.Until.Sub(w.Lease.From).Round(time.Second)
+}
+
+func (s Spec) annotate(annotations map[string]string) {
+	if text, err := json.Marshal(s); err == nil { // plain values, which cannot fail
+		annotations[SpecKey] = string(text)
+	}
+}
+
+// SpecOf reads a Spec from annotations; ok is false where there is none, or one that somebody has broken.
+func SpecOf(annotations map[string]string) (s Spec, ok bool) {
+	text := annotations[SpecKey]
+	if text == "" || json.Unmarshal([]byte(text), &s) != nil {
+		return Spec{}, false
+	}
+	return s, true
+}
+
+// LeaseOf is the length of the lease in annotations, 0 for none.
+func LeaseOf(annotations map[string]string) time.Duration {
+	d, err := time.ParseDuration(annotations[LeaseKey])
+	if err != nil || d < 0 {
+		return 0
+	}
+	return d
+}

@@ -352,6 +352,31 @@ CREATE TABLE leadership (
   epoch BIGINT NOT NULL
 );
 
+-- Clusters in which nothing is created, changed or deleted, because they carry more than this database knows: since
+-- when, the mark that was found there, where the database was, and how many differences were decided since.
+CREATE TABLE cluster_holds (
+  cluster  TEXT   NOT NULL PRIMARY KEY,
+  since    BIGINT NOT NULL,
+  cause    TEXT   NOT NULL CHECK (cause IN ('older', 'diverged', 'other', 'unmarked')),
+  mark     TEXT   NOT NULL,
+  position TEXT   NOT NULL,
+  decided  BIGINT NOT NULL DEFAULT 0
+);
+
+-- What database and clusters do not agree on, as the leader saw it last, and what was decided about it.
+CREATE TABLE differences (
+  id           TEXT   NOT NULL PRIMARY KEY,
+  cluster      TEXT   NOT NULL,
+  data         TEXT   NOT NULL,
+  version      TEXT   NOT NULL,
+  found_at     BIGINT NOT NULL,
+  decision     TEXT   NOT NULL CHECK (decision IN ('', 'adopt', 'release', 'apply')),
+  decided_by   TEXT   NOT NULL,
+  decided_name TEXT   NOT NULL,
+  decided_at   BIGINT
+);
+CREATE INDEX differences_cluster ON differences (cluster);
+
 -- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
 CREATE TABLE catalogs (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
@@ -700,6 +725,8 @@ DROP TABLE snapshots;
 DROP TABLE stand_ins;
 DROP TABLE rules;
 DROP TABLE catalogs;
+DROP TABLE differences;
+DROP TABLE cluster_holds;
 DROP TABLE leadership;
 DROP TABLE counters;
 DROP TABLE outbox;

@@ -96,6 +96,11 @@ const (
 	DeliveryRetried     Kind = "delivery.retried" // a message that had failed is sent once more
 	AdviceDismissed     Kind = "advice.dismissed" // to take another size
 	AdviceRestored      Kind = "advice.restored"
+	ClusterHeld         Kind = "cluster.held" // nothing is done in it: it carries more than the database knows
+	ClusterResumed      Kind = "cluster.resumed"
+	DifferenceAdopted   Kind = "difference.adopted" // the database became what the cluster has
+	DifferenceReleased  Kind = "difference.released"
+	DifferenceApplied   Kind = "difference.applied" // the cluster is made what the database has
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -113,7 +118,8 @@ func Kinds() []Kind {
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved,
-		DeliveryRetried, AdviceDismissed, AdviceRestored}
+		DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
+		DifferenceReleased, DifferenceApplied}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

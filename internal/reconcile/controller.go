@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,7 +96,7 @@ type Options struct {
 	Warnings  workload.Warnings // of the end of a lease; default workload.LeaseWarnings
 	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.
 	Clock   func(ctx context.Context) (time.Time, error)
-	Changes *live.Follower // topics "workload" and "volume"; nil: wishes are found by the full comparison only
+	Changes *live.Follower // topics "workload", "volume" and "difference"; nil: wishes are found by the full comparison only
 	Now     func() time.Time
 	Logger  *slog.Logger
 	Workers int                   // how many workloads are written to one cluster at once; default 16
@@ -113,13 +114,14 @@ type Rhythm struct {
 	Inventory time.Duration // an unchanged snapshot gets a new time; default 60 s
 	Settle    time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
 	Chores    time.Duration // requests that expire, volumes to be removed; default 60 s
+	Mark      time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
 	Idle      time.Duration // who leaves a GPU idle is looked for; default 5 minutes
 }
 
 func (r Rhythm) orUsual() Rhythm {
 	for field, usual := range map[*time.Duration]time.Duration{
 		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
-		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Idle: 5 * time.Minute,
+		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Idle: 5 * time.Minute, &r.Mark: 10 * time.Second,
 	} {
 		if *field <= 0 {
 			*field = usual
@@ -260,6 +262,10 @@ func (c *Controller) heed(ctx context.Context, change live.Change) {
 		if id := workload.ID(change.ID); !c.isEcho(id) {
 			c.wake(ctx, id)
 		}
+	case "difference":
+		for _, l := range c.all() {
+			l.drifted.ring()
+		}
 	case "volume":
 		for _, l := range c.all() {
 			l.chores.ring()
@@ -366,6 +372,9 @@ func (c *Controller) compare(ctx context.Context) bool {
 
 func (c *Controller) choresAlways(ctx context.Context) {
 	for sleep(ctx, jitter(c.o.Every.Chores)) {
+		if c.held() {
+			continue // what is over, by a database of the past, may have been kept since
+		}
 		for _, chore := range c.rounds() {
 			if err := chore.do(ctx); err != nil && ctx.Err() == nil {
 				c.o.Logger.Error(chore.what, "error", err)
@@ -380,7 +389,7 @@ func (c *Controller) choresAlways(ctx context.Context) {
 // judgeAlways looks for idle GPUs, while there is no doubt about the time.
 func (c *Controller) judgeAlways(ctx context.Context) {
 	for c.o.Idle != nil && sleep(ctx, jitter(c.o.Every.Idle)) {
-		if !c.trusted(ctx) {
+		if c.held() || !c.trusted(ctx) {
 			continue
 		}
 		if err := c.o.Idle.Judge(ctx, c.answers); err != nil && ctx.Err() == nil {
@@ -418,11 +427,16 @@ func (c *Controller) rounds() []chore {
 	return list
 }
 
-// answers reports whether what is known of a cluster is fresh.
+// held reports whether some cluster carries more than the database knows.
+func (c *Controller) held() bool {
+	return slices.ContainsFunc(c.all(), func(l *loop) bool { return l.gate.isHeld() })
+}
+
+// answers reports whether what is known of a cluster is fresh, and work goes on there.
 func (c *Controller) answers(cluster string) bool {
 	for _, l := range c.all() {
 		if l.name == cluster {
-			return l.status.ok() && l.caches().synced()
+			return l.acts() && l.gate.open()
 		}
 	}
 	return false

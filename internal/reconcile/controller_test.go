@@ -79,7 +79,7 @@ func TestLife(t *testing.T) {
 		Namespace: namespace, Deleted: true})
 	within(t, 2*time.Minute, "the claim and its row are gone", func() bool {
 		return w.cluster.has(namespace) &&
-			!w.store.Volume("nb-a-home")
+			!w.store.HasVolume("nb-a-home")
 	})
 }
 

@@ -152,7 +152,7 @@ func (s *stage) story() string {
 	s.wish(c, workload.Stop)
 	s.await(a, workload.Running)
 	s.await(c, workload.Stopped)
-	within(s.t, s.patience, "deleted storage is gone", func() bool { return !s.store.Volume(b.Volume) })
+	within(s.t, s.patience, "deleted storage is gone", func() bool { return !s.store.HasVolume(b.Volume) })
 	return s.picture(a, b, c)
 }
 

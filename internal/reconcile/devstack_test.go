@@ -127,7 +127,7 @@ func TestDevstackLife(t *testing.T) {
 	}
 	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
 		Namespace: r.namespace, Deleted: true})
-	within(t, 2*time.Minute, "storage and its row are gone", func() bool { return !r.store.Volume(nb.Volume) })
+	within(t, 2*time.Minute, "storage and its row are gone", func() bool { return !r.store.HasVolume(nb.Volume) })
 }
 
 // A claim is made with the pod and allocated by the scheduler; stopping gives the device back, deleting takes the
@@ -494,5 +494,5 @@ func TestDevstackRights(t *testing.T) {
 	r.state(dra.ID, workload.Ended)
 	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
 		Namespace: r.namespace, Deleted: true})
-	within(t, 2*time.Minute, "storage is gone", func() bool { return !r.store.Volume(nb.Volume) })
+	within(t, 2*time.Minute, "storage is gone", func() bool { return !r.store.HasVolume(nb.Volume) })
 }

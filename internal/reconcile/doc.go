@@ -11,6 +11,9 @@
 //	observe.go, explain.go from the caches to one Observation
 //	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
 //
+// Before anything of that, a cluster is compared with the database (drift.go, gate.go): one that carries more than the
+// database knows is held until an administrator has decided; marker.go leaves in the cluster what tells.
+//
 // Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
 // controller.go holds them together. A workload is due when its row changed (outbox), when something of it changed in
 // the cluster (seen.go), at a time of its own (a lease that ends), and in the periodic comparison. Nothing depends on

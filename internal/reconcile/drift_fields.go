@@ -45,7 +45,11 @@ var ancestors = []string{"metadata"}
 var labelled = []string{"metadata.labels.", "metadata.annotations.", "spec.template.metadata.labels.",
 	"spec.template.metadata.annotations."}
 
-const nudged = "metadata.annotations." + nudgeNote // written by quota.go under a field manager of its own
+// Written under field managers of their own, by quota.go and marker.go.
+const (
+	nudged = "metadata.annotations." + nudgeNote
+	marked = "metadata.annotations." + kube.MarkKey
+)
 
 // ownKey is a label or annotation of the portal's own domain: rights of the gateway and the meter hang on some.
 func ownKey(pattern string) bool {

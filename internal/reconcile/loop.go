@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -35,6 +36,9 @@ type loop struct {
 	tenants *tenants
 	edits   *edits
 	patrol  *patrol
+	gate    gate
+	marker  *marker
+	drifted bell          // the cluster is to be compared with the database
 	slots   chan struct{} // how many workloads are written to the cluster at once
 	moved   bell          // nodes or pods changed
 	chores  bell          // volumes are to be looked at
@@ -51,6 +55,7 @@ type loop struct {
 func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
 		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
+		drifted: make(bell, 1),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
 			workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
 		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{},
@@ -60,7 +65,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 	l.edits, l.patrol = newEdits(), newPatrol()
 	l.writer.tell = l.tellRepair
 	l.status = newStatus(cluster.Name, c.o.Now)
-	l.tenants = newTenants(l)
+	l.tenants, l.marker = newTenants(l), &marker{loop: l}
 	return l
 }
 
@@ -100,6 +105,8 @@ func (l *loop) run(ctx context.Context) {
 	wg.Go(func() { l.takeStock(ctx) })
 	wg.Go(func() { l.tidy(ctx) })
 	wg.Go(func() { l.patrolAlways(ctx) })
+	wg.Go(func() { l.watchDrift(ctx) })
+	wg.Go(func() { l.markAlways(ctx) })
 	if l.o.Prober != nil {
 		wg.Go(func() { l.probeAlways(ctx) })
 	}
@@ -152,6 +159,7 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	w, err := l.o.Store.Workload(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		l.drop(id)
+		l.drifted.ring() // an object names it
 		return 0, nil
 	}
 	if err != nil {
@@ -211,7 +219,7 @@ func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Durat
 	if w.State != workload.Ended || w.Cluster != l.name {
 		return 0, nil
 	}
-	if !l.status.ok() || !l.caches().synced() {
+	if !l.may(drift.Workload, string(w.ID)) {
 		return lastingRetry, nil
 	}
 	return l.settleObjects(ctx, w)
@@ -278,9 +286,9 @@ type seen struct {
 }
 
 // carryOut makes the cluster what the workload wants and says what it is now. Nothing is concluded while the cluster
-// does not answer. The error asks for another try.
+// does not answer, or is held. The error asks for another try.
 func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) {
-	if !l.status.ok() || !l.caches().synced() {
+	if !l.may(drift.Workload, string(w.ID)) {
 		return seen{}, nil
 	}
 	var s seen
@@ -350,6 +358,9 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 		return 0, nil
 	}
 	if err := l.stillWanted(ctx, w, steps); err != nil {
+		return 0, err
+	}
+	if err := l.marker.cover(ctx, w.Namespace); err != nil {
 		return 0, err
 	}
 	select {

@@ -22,6 +22,9 @@ func (l *loop) seen(before, after any) {
 		obj = before
 		l.lost(before)
 	}
+	if o, ok := obj.(metav1.Object); ok && l.gate.isHeld() && l.isOurs(o) {
+		l.drifted.ring()
+	}
 	switch o := obj.(type) {
 	case *corev1.Event:
 		l.wakeInvolved(o)
@@ -84,6 +87,9 @@ func kindOf(obj any) string {
 func (l *loop) wakeRecorded(o metav1.Object) {
 	r := kube.OwnerOf(o.GetAnnotations())
 	l.ringShared(r.Volume)
+	if r.Volume != "" {
+		l.drifted.ring()
+	}
 	switch {
 	case r.Instance == "":
 	case r.Workload != "":

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/explain"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -46,6 +47,9 @@ func (l *loop) tendShared(ctx context.Context) (more bool) {
 		return false
 	}
 	for _, v := range volumes {
+		if !l.gate.may(drift.Storage, v.Name) {
+			continue
+		}
 		err := l.tend(ctx, v, known[v.Name])
 		if err != nil && ctx.Err() == nil {
 			l.log.Warn("look after the storage of a team", "volume", v.Name, "error", err)
@@ -127,6 +131,9 @@ func (l *loop) grow(ctx context.Context, v workload.Volume) error {
 	if !ok || !o.mayTouch(existing(found)) || claim.DeletionTimestamp != nil || claim.Status.Phase != corev1.ClaimBound ||
 		requested(claim) >= wantedBytes(v) {
 		return nil
+	}
+	if err := l.marker.cover(ctx, v.Namespace); err != nil {
+		return err
 	}
 	body, err := growth(claim, wantedBytes(v))
 	if err != nil {

@@ -19,8 +19,9 @@ type status struct {
 }
 
 var (
-	errNotAsked = errors.New("the cluster has not been asked yet")
-	errListing  = errors.New("what the cluster has is still being listed")
+	errNotAsked    = errors.New("the cluster has not been asked yet")
+	errNotCompared = errors.New("the cluster was not compared with the database yet")
+	errListing     = errors.New("what the cluster has is still being listed")
 )
 
 func newStatus(name string, now func() time.Time) *status {
@@ -59,6 +60,14 @@ func (s *status) watch(ctx context.Context, l *loop) {
 			return
 		}
 		was := s.ok()
+		if err == nil && (!was || !l.gate.wasChecked()) {
+			if err = l.verify(ctx); err != nil && ctx.Err() == nil {
+				l.log.Warn("compare the mark of the cluster with the database", "error", err)
+			}
+			if err != nil && ctx.Err() == nil {
+				err = errNotCompared
+			}
+		}
 		if s.set(err) {
 			l.log.Info("the cluster answers")
 			l.tenants.doubt()
@@ -69,7 +78,7 @@ func (s *status) watch(ctx context.Context, l *loop) {
 			l.log.Warn("the cluster does not answer", "error", err)
 		}
 		pause := l.o.Every.Probe
-		if errors.Is(err, errListing) {
+		if errors.Is(err, errListing) || errors.Is(err, errNotCompared) {
 			pause = min(pause, 100*time.Millisecond)
 		}
 		if !sleep(ctx, jitter(pause)) {

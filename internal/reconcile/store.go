@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -39,4 +40,16 @@ type Store interface {
 	// Claims are what was said last of the claims of volumes, by the volume's name; SaveClaim keeps what is said now.
 	Claims(ctx context.Context, volumes ...string) (map[string]workload.ClaimState, error)
 	SaveClaim(ctx context.Context, volume string, c workload.ClaimState) error
+	Volume(ctx context.Context, name string) (workload.Volume, error) // also one that is deleted
+	// Position is where the database is; Link the hash of an audit event, "" for none.
+	Position(ctx context.Context) (drift.Position, error)
+	Link(ctx context.Context, seq int64) (string, error)
+	// Holds are the clusters in which nothing is done. SaveHold does nothing where there is one, EndHold where there is
+	// none; each writes the events otherwise.
+	Holds(ctx context.Context) ([]drift.Hold, error)
+	SaveHold(ctx context.Context, h drift.Hold, events ...audit.Event) error
+	EndHold(ctx context.Context, cluster string, events ...audit.Event) error
+	// Differences are of all clusters. SaveDifferences replaces those of one and keeps what was decided about them.
+	Differences(ctx context.Context) ([]drift.Difference, error)
+	SaveDifferences(ctx context.Context, cluster string, found []drift.Difference) error
 }

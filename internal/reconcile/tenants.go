@@ -53,7 +53,7 @@ func (t *tenants) work(ctx context.Context) {
 			return
 		}
 		again, err := time.Duration(0), error(nil)
-		if t.loop.status.ok() && t.loop.caches().synced() {
+		if t.loop.acts() && t.loop.gate.open() {
 			again, err = t.ensure(ctx, name)
 		}
 		switch {

@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -18,7 +19,7 @@ func (l *loop) tidy(ctx context.Context) {
 			return
 		case <-l.chores:
 		}
-		if !l.status.ok() || !l.caches().synced() {
+		if !l.acts() {
 			continue
 		}
 		left := l.removeVolumes(ctx)
@@ -38,7 +39,7 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 		return false
 	}
 	for _, v := range volumes {
-		if v.Cluster != l.name {
+		if v.Cluster != l.name || !l.gate.may(drift.Storage, v.Name) {
 			continue
 		}
 		gone, err := l.removeVolume(ctx, v)
@@ -72,6 +73,9 @@ func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, 
 		return true, nil
 	case e.Deleting || l.used(v):
 		return false, nil
+	}
+	if err := l.marker.cover(ctx, v.Namespace); err != nil {
+		return false, err
 	}
 	return false, l.writer.delete(ctx, c, Step{Verb: Delete, Object: o, UID: e.UID, Version: e.Version})
 }

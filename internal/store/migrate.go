@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/migrations"
 )
 
@@ -19,7 +21,11 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return failure(fmt.Errorf("migrate: %w", err))
 	}
-	return nil
+	if _, err := s.Setting(ctx, databaseID); !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	_, err := s.PutSetting(ctx, databaseID, rand.Text())
+	return err
 }
 
 func migrateUp(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {

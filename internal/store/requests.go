@@ -300,6 +300,9 @@ func asks(r request.Request) []askRow {
 // SaveRequest inserts at Version 0 and else updates that version. The version that is stored, and given back, is one
 // higher.
 func (t *tx) SaveRequest(ctx context.Context, r request.Request) (request.Request, error) {
+	if err := t.mayAsk(r); err != nil {
+		return r, err
+	}
 	row := fromRequest(r)
 	row.Version++
 	t.changed(live.Change{Topic: "request", ID: row.ID, Tenant: row.Tenant, Person: row.Asker})

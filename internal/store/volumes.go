@@ -111,6 +111,9 @@ func (v view) DeletedVolumes(ctx context.Context) ([]workload.Volume, error) {
 
 // SaveVolume inserts at Version 0 and else updates that version; the row's version is one higher afterwards.
 func (t *tx) SaveVolume(ctx context.Context, v workload.Volume) error {
+	if err := t.unheld(v.Cluster); err != nil {
+		return err
+	}
 	row := fromVolume(v)
 	row.Version++
 	t.changed(volumeChange(row))

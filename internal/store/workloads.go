@@ -194,6 +194,9 @@ func (v view) NameTaken(ctx context.Context, name string) (bool, error) {
 // SaveWorkload inserts at Version 0 and else updates that version; the row's version is one higher afterwards. A living
 // workload of the same name is a Conflict about the field "name".
 func (t *tx) SaveWorkload(ctx context.Context, w workload.Workload) error {
+	if err := t.unheld(w.Cluster); err != nil {
+		return err
+	}
 	row := fromWorkload(w)
 	row.Version++
 	if t.trace != "" {

@@ -25,8 +25,9 @@ type tx struct {
 	now     time.Time
 	events  []audit.Event
 	changes []live.Change
-	trace   string      // kept with workloads that are saved; "" leaves theirs
-	span    *trace.Span // hears of events that are committed; nil for none
+	trace   string          // kept with workloads that are saved; "" leaves theirs
+	span    *trace.Span     // hears of events that are committed; nil for none
+	held    map[string]bool // clusters in which nobody may wish for anything, see drift.go
 }
 
 // DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
@@ -58,6 +59,9 @@ func (s *Store) exclusively(ctx context.Context, what string, fn func(*tx) error
 	defer leave()
 	return s.write(ctx, func(t *tx) error {
 		if err := s.lockGrants(t.at(ctx)); err != nil {
+			return err
+		}
+		if err := t.loadHolds(ctx); err != nil {
 			return err
 		}
 		t.trace, t.span = trace.Parent(ctx), &span

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -38,18 +39,26 @@ type Store struct {
 	before    func() error // called before each write; an error is what the caller gets
 	after     func() error // called after each write; an error is what the caller gets although it was written
 	saves     int
+
+	database    string
+	changes     int64
+	holds       map[string]drift.Hold
+	differences map[string]drift.Difference
 }
 
 // NewStore makes an empty store.
 func NewStore() *Store {
 	return &Store{Hub: live.NewHub(nil, time.Hour), workloads: map[workload.ID]workload.Workload{},
 		volumes: map[string]workload.Volume{}, claims: map[string]workload.ClaimState{},
-		snapshots: map[string]inventory.Snapshot{}, starts: map[workload.ID]forecast.Start{}}
+		snapshots: map[string]inventory.Snapshot{}, starts: map[workload.ID]forecast.Start{}, database: "test",
+		holds: map[string]drift.Hold{}, differences: map[string]drift.Difference{}}
 }
 
 // Follow gives the changes of workloads and volumes.
 func (s *Store) Follow() *live.Follower {
-	return s.Hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
+	return s.Hub.Follow(func(c live.Change) bool {
+		return c.Topic == "workload" || c.Topic == "volume" || c.Topic == "difference"
+	})
 }
 
 // BeforeWrite has fn called before each write of the controller; an error of it is what the controller gets, and
@@ -71,6 +80,7 @@ func (s *Store) AfterWrite(fn func() error) {
 // Put writes a workload as people's wishes do: whatever version it has.
 func (s *Store) Put(w workload.Workload) {
 	s.mu.Lock()
+	s.changes++
 	w.Version = s.workloads[w.ID].Version + 1
 	s.workloads[w.ID] = copied(w)
 	s.mu.Unlock()
@@ -85,6 +95,7 @@ func (s *Store) Wish(id workload.ID, change workload.Change, now time.Time) erro
 	if err == nil {
 		next.Version = w.Version + 1
 		s.workloads[id] = copied(next)
+		s.changes++
 		s.events = append(s.events, events...)
 	}
 	s.mu.Unlock()
@@ -95,6 +106,7 @@ func (s *Store) Wish(id workload.ID, change workload.Change, now time.Time) erro
 // PutVolume writes a volume.
 func (s *Store) PutVolume(v workload.Volume) {
 	s.mu.Lock()
+	s.changes++
 	s.volumes[v.Name] = v
 	s.mu.Unlock()
 	s.Hub.Publish(live.Change{Topic: "volume", ID: v.Name})
@@ -129,6 +141,17 @@ func (s *Store) Events(id workload.ID) []audit.Kind {
 		if e.Workload == string(id) {
 			kinds = append(kinds, e.Kind)
 		}
+	}
+	return kinds
+}
+
+// EventKinds gives the kinds of all that the audit has, in order.
+func (s *Store) EventKinds() []audit.Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kinds := make([]audit.Kind, len(s.events))
+	for i, e := range s.events {
+		kinds[i] = e.Kind
 	}
 	return kinds
 }
@@ -193,6 +216,7 @@ func (s *Store) SaveObserved(_ context.Context, w workload.Workload, events []au
 			s.measure(*meter)
 		}
 		s.saves++
+		s.changes++
 		return nil
 	})
 	if err == nil {
@@ -321,8 +345,8 @@ func (s *Store) PurgeVolume(_ context.Context, name string) error {
 	return s.write(func() error { delete(s.volumes, name); return nil })
 }
 
-// Volume reports whether there is a row of that name.
-func (s *Store) Volume(name string) bool {
+// HasVolume reports whether there is a row of that name.
+func (s *Store) HasVolume(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.volumes[name]

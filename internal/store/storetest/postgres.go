@@ -91,6 +91,17 @@ func programs() (string, bool) {
 	return "", false
 }
 
+// Program finds one of PostgreSQL's programs, such as pg_dump.
+func Program(name string) (string, error) {
+	folder, ok := programs()
+	if !ok {
+		return "", errors.New("no PostgreSQL programs on this machine")
+	}
+	path := filepath.Join(folder, name)
+	_, err := os.Stat(path)
+	return path, err
+}
+
 func (s *server) start(programs, sync string) error {
 	folder, err := os.MkdirTemp("/tmp", "gpu-portal-pg-") // short: a socket's path has at most 107 bytes
 	if err != nil {

@@ -1,0 +1,470 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// acts reports whether what is known of the cluster is fresh.
+func (l *loop) acts() bool { return l.status.ok() && l.caches().synced() }
+
+// may reports whether something may be changed in the cluster, and its row by what is seen there.
+func (l *loop) may(t drift.Thing, key string) bool { return l.acts() && l.gate.may(t, key) }
+
+// verify compares the marks in the cluster with the database before anything is done there. Without a mark the objects
+// themselves are the evidence.
+func (l *loop) verify(ctx context.Context) error {
+	holds, err := l.o.Store.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(holds, func(h drift.Hold) bool { return h.Cluster == l.name }) {
+		l.gate.set(true)
+		l.drifted.ring()
+		return nil
+	}
+	marked := false
+	for _, cached := range l.namespaces() {
+		if cached.Annotations[kube.MarkKey] == "" {
+			continue
+		}
+		ns, err := l.cluster.Client.CoreV1().Namespaces().Get(ctx, cached.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		cause, mark, err := l.judge(ctx, ns)
+		if err != nil {
+			return err
+		}
+		if cause != "" {
+			return l.hold(ctx, cause, mark)
+		}
+		marked = true
+	}
+	if !marked {
+		list, err := l.compareDrift(ctx)
+		if err != nil {
+			return err
+		}
+		if drift.Ahead(list) {
+			return l.hold(ctx, drift.Unmarked, drift.Mark{})
+		}
+	}
+	if err := l.takeUpDecisions(ctx); err != nil {
+		return err
+	}
+	l.gate.set(false)
+	l.drifted.ring()
+	return nil
+}
+
+// hold begins: nothing is done in the cluster from now on.
+func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Mark) error {
+	l.gate.set(true)
+	p, err := l.o.Store.Position(ctx)
+	if err != nil {
+		return err
+	}
+	l.log.Error("the cluster carries more than the database knows: nothing is changed there until an administrator has "+
+		"decided", "cause", string(cause), "mark", mark.String(), "database", p)
+	now := l.o.Now()
+	e := audit.By(identity.System(), audit.ClusterHeld, now)
+	e.Detail = i18n.T("drift.cause."+string(cause), "Cluster", l.name)
+	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Mark: mark, Database: p}, e)
+	l.drifted.ring()
+	return err
+}
+
+// driftWhileHeld is how often a held cluster is compared though nothing is heard of it.
+const driftWhileHeld = 5 * time.Second
+
+// driftPause is the least time between two comparisons: each reads every living row.
+const driftPause = time.Second
+
+// watchDrift keeps the list of differences, and carries decisions out.
+func (l *loop) watchDrift(ctx context.Context) {
+	for {
+		pause := l.o.Every.Compare
+		if l.gate.isHeld() {
+			pause = min(pause, driftWhileHeld)
+		}
+		timer := time.NewTimer(jitter(pause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-l.drifted:
+			timer.Stop()
+		case <-timer.C:
+		}
+		if !l.acts() || !l.gate.wasChecked() {
+			continue
+		}
+		if err := l.tellDrift(ctx); err != nil && ctx.Err() == nil {
+			l.log.Warn("compare the cluster with the database", "error", err)
+			time.AfterFunc(jitter(time.Second), l.drifted.ring)
+		}
+		if !sleep(ctx, driftPause) {
+			return
+		}
+	}
+}
+
+func (l *loop) tellDrift(ctx context.Context) error {
+	if err := l.takeUpDecisions(ctx); err != nil {
+		return err
+	}
+	held, err := l.stillHeld(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := l.compareDrift(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := l.knownDrift(ctx)
+	if err != nil {
+		return err
+	}
+	released := map[string]bool{}
+	for _, d := range known {
+		released[d.ID] = d.Decision == drift.Release
+	}
+	if held == nil {
+		list = drift.Lasting(list, released)
+	}
+	if err := l.o.Store.SaveDifferences(ctx, l.name, list); err != nil {
+		return err
+	}
+	if err := l.removeDecided(ctx); err != nil {
+		return err
+	}
+	if held != nil && held.Decided > 0 {
+		return l.goOn(ctx)
+	}
+	return nil
+}
+
+// knownDrift is what the database has of this cluster's differences.
+func (l *loop) knownDrift(ctx context.Context) ([]drift.Difference, error) {
+	all, err := l.o.Store.Differences(ctx)
+	return drift.Report{Differences: all}.Of(l.name), err
+}
+
+// takeUpDecisions lets workers look after what was decided.
+func (l *loop) takeUpDecisions(ctx context.Context) error {
+	known, err := l.knownDrift(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range l.gate.decide(known) {
+		if d.Thing == drift.Workload {
+			l.queue.Add(workload.ID(d.Key))
+		} else {
+			l.chores.ring()
+		}
+	}
+	return nil
+}
+
+// stillHeld gives the hold of the cluster; nil for none. Where an administrator has ended it, work goes on.
+func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
+	holds, err := l.o.Store.Holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		if h.Cluster == l.name {
+			l.gate.set(true)
+			return &h, nil
+		}
+	}
+	if !l.gate.isHeld() {
+		return nil, nil
+	}
+	if err := l.marker.renew(ctx); err != nil {
+		return nil, err
+	}
+	l.gate.set(false)
+	l.log.Info("work in the cluster goes on")
+	l.tenants.doubt()
+	l.compare(ctx)
+	l.chores.ring()
+	return nil, nil
+}
+
+// goOn ends the hold once everything is decided. A hold under which nobody has decided anything is not ended: the
+// cluster may agree with a database that is not to be used any more.
+func (l *loop) goOn(ctx context.Context) error {
+	known, err := l.knownDrift(ctx)
+	if err != nil || slices.ContainsFunc(known, drift.Difference.Open) {
+		return err
+	}
+	e := audit.By(identity.System(), audit.ClusterResumed, l.o.Now())
+	e.Detail = i18n.T("drift.resumed", "Cluster", l.name, "Count", 0)
+	if err := l.o.Store.EndHold(ctx, l.name, e); err != nil {
+		return err
+	}
+	_, err = l.stillHeld(ctx)
+	return err
+}
+
+// removeDecided deletes objects that the database does not know and that an administrator wants gone.
+func (l *loop) removeDecided(ctx context.Context) error {
+	known, err := l.knownDrift(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range known {
+		if d.Kind != drift.ClusterOnly || d.Decision != drift.Apply {
+			continue
+		}
+		if err := l.removeUnknown(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeUnknown deletes what was shown, by UID, what makes pods first. What became known meanwhile stays.
+func (l *loop) removeUnknown(ctx context.Context, d drift.Difference) error {
+	rows, err := l.rowsFor(ctx, nil, []drift.Seen{*d.Seen})
+	if err != nil || len(rows.Workloads)+len(rows.Volumes) > 0 {
+		return err
+	}
+	if err := l.marker.cover(ctx, d.Seen.Namespace); err != nil {
+		return err
+	}
+	objects := slices.SortedFunc(slices.Values(d.Seen.Objects),
+		func(a, b drift.Object) int { return rank(b.Kind) - rank(a.Kind) })
+	for _, o := range objects {
+		if rank(o.Kind) < 0 || o.Kind == claimKind && l.used(workload.Volume{Namespace: d.Seen.Namespace, Name: o.Name}) {
+			continue
+		}
+		is := Object{Key: Key{Kind: o.Kind, Namespace: d.Seen.Namespace, Name: o.Name},
+			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: d.Seen.Tenant}}
+		if d.Thing == drift.Workload {
+			is.Workload = workload.ID(d.Key)
+		} else {
+			is.Volume = d.Key
+		}
+		c := kinds[rank(o.Kind)].clients(l.cluster.Client, is.Namespace)
+		found, err := c.get(ctx, o.Name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e := existing(found)
+		if e.UID != o.UID || e.Deleting || !is.mayTouch(e) {
+			continue
+		}
+		if err := l.writer.delete(ctx, c, Step{Verb: Delete, Object: is, UID: e.UID, Version: e.Version}); err != nil {
+			return err
+		}
+		l.writer.wrote(Delete, o.Kind)
+	}
+	return nil
+}
+
+// compareDrift compares the caches with the database.
+func (l *loop) compareDrift(ctx context.Context) ([]drift.Difference, error) {
+	living, err := l.o.Store.Living(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := l.seenObjects() // after the rows: what is made meanwhile has a row that is asked for
+	rows, err := l.rowsFor(ctx, living, seen)
+	if err != nil {
+		return nil, err
+	}
+	return drift.Compare(l.name, seen, rows, l.o.Now()), nil
+}
+
+// rowsFor is the database's side: the living, the storage, and each row that an object names.
+func (l *loop) rowsFor(ctx context.Context, living []workload.Workload, seen []drift.Seen) (drift.Rows, error) {
+	rows := drift.Rows{Workloads: map[workload.ID]workload.Workload{}, Volumes: map[string]workload.Volume{}}
+	for _, w := range living {
+		if w.Cluster == l.name {
+			rows.Workloads[w.ID] = w
+		}
+	}
+	if living != nil {
+		kept, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name})
+		if err != nil {
+			return rows, err
+		}
+		for _, v := range kept {
+			rows.Volumes[v.Name] = v
+		}
+	}
+	for _, s := range seen {
+		if err := l.lookUp(ctx, s, rows); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func (l *loop) lookUp(ctx context.Context, s drift.Seen, rows drift.Rows) error {
+	if s.Thing == drift.Storage {
+		if _, known := rows.Volumes[s.Key]; known {
+			return nil
+		}
+		v, err := l.o.Store.Volume(ctx, s.Key)
+		if err == nil {
+			rows.Volumes[s.Key] = v
+		}
+		return unlessNotFound(err)
+	}
+	if _, known := rows.Workloads[workload.ID(s.Key)]; known {
+		return nil
+	}
+	w, err := l.o.Store.Workload(ctx, workload.ID(s.Key))
+	if err == nil {
+		rows.Workloads[w.ID] = w
+	}
+	return unlessNotFound(err)
+}
+
+func unlessNotFound(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// seenObjects gathers by owner record what the cluster has of workloads and storage.
+func (l *loop) seenObjects() []drift.Seen {
+	found := map[string]*drift.Seen{}
+	of := func(t drift.Thing, key string, o metav1.Object) *drift.Seen {
+		name := thingKey(t, key)
+		if found[name] == nil {
+			found[name] = &drift.Seen{Thing: t, Key: key, Tenant: kube.OwnerOf(o.GetAnnotations()).Tenant,
+				Namespace: o.GetNamespace(), Name: o.GetName(), Since: o.GetCreationTimestamp().UTC()}
+		}
+		return found[name]
+	}
+	for _, k := range kinds {
+		for _, obj := range l.caches().ours[k.name].GetStore().List() {
+			o, ok := obj.(metav1.Object)
+			if !ok || !l.isOurs(o) {
+				continue
+			}
+			owner := kube.OwnerOf(o.GetAnnotations())
+			switch {
+			case k.name == claimKind && owner.Volume != "":
+				l.seeClaim(of(drift.Storage, owner.Volume, o), o)
+			case owner.Workload != "":
+				l.seeObject(of(drift.Workload, string(owner.Workload), o), k.name, o)
+			}
+		}
+	}
+	list := make([]drift.Seen, 0, len(found))
+	for _, s := range found {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b drift.Seen) int {
+		return strings.Compare(thingKey(a.Thing, a.Key), thingKey(b.Thing, b.Key))
+	})
+	return list
+}
+
+func (l *loop) seeObject(s *drift.Seen, kind string, o metav1.Object) {
+	s.Objects = append(s.Objects, drift.Object{Kind: kind, Name: o.GetName(), UID: string(o.GetUID())})
+	if at := o.GetCreationTimestamp().UTC(); at.Before(s.Since) {
+		s.Since = at
+	}
+	slices.SortFunc(s.Objects, func(a, b drift.Object) int {
+		return strings.Compare(a.Kind+a.Name, b.Kind+b.Name)
+	})
+	var replicas *int32
+	switch r := o.(type) {
+	case *appsv1.StatefulSet:
+		replicas = r.Spec.Replicas
+		l.seeTemplate(s, r.Spec.Template)
+	case *appsv1.Deployment:
+		replicas = r.Spec.Replicas
+		l.seeTemplate(s, r.Spec.Template)
+	default:
+		return
+	}
+	s.Kind, s.Name, s.Leaving = kind, o.GetName(), o.GetDeletionTimestamp() != nil
+	s.Running = replicas == nil || *replicas > 0
+	s.Generation, s.Lease = kube.OwnerOf(o.GetAnnotations()).Generation, kube.LeaseOf(o.GetAnnotations())
+	if spec, ok := kube.SpecOf(o.GetAnnotations()); ok {
+		s.Spec = &spec
+	}
+	for _, p := range l.podsOf(kind, o) {
+		if node := nodeOf(p); node != "" {
+			s.Node = node
+			if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
+				s.Placed = c.LastTransitionTime.UTC()
+			}
+		}
+	}
+}
+
+func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
+	if kind == "StatefulSet" {
+		return lookup[*corev1.Pod](l.caches().pods, byOwner, string(o.GetUID()))
+	}
+	var pods []*corev1.Pod
+	for _, set := range lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(o.GetUID())) {
+		pods = append(pods, lookup[*corev1.Pod](l.caches().pods, byOwner, string(set.UID))...)
+	}
+	return pods
+}
+
+// seeTemplate is what one pod asks for: extended resources, and claims for devices.
+func (l *loop) seeTemplate(s *drift.Seen, t corev1.PodTemplateSpec) {
+	s.Size, s.Holds = t.Labels[kube.SizeKey], nil
+	for _, c := range t.Spec.Containers {
+		for name, q := range c.Resources.Requests {
+			if strings.Contains(string(name), "/") {
+				s.Holds = append(s.Holds, drift.Amount{Resource: string(name), Count: q.Value()})
+			}
+		}
+	}
+	if n := len(t.Spec.ResourceClaims); n > 0 {
+		s.Holds = append(s.Holds, drift.Amount{Resource: "resource.k8s.io/claims", Count: int64(n)})
+	}
+	slices.SortFunc(s.Holds, func(a, b drift.Amount) int { return strings.Compare(a.Resource, b.Resource) })
+}
+
+func (l *loop) seeClaim(s *drift.Seen, o metav1.Object) {
+	claim, ok := o.(*corev1.PersistentVolumeClaim)
+	if !ok {
+		return
+	}
+	s.Objects = []drift.Object{{Kind: claimKind, Name: o.GetName(), UID: string(o.GetUID())}}
+	s.Leaving, s.GiB = o.GetDeletionTimestamp() != nil, int(requested(claim)>>30)
+	if claim.Spec.StorageClassName != nil {
+		s.Class = *claim.Spec.StorageClassName
+	}
+	if len(claim.Spec.AccessModes) > 0 {
+		s.Access = string(claim.Spec.AccessModes[0])
+	}
+	if spec, ok := kube.SpecOf(o.GetAnnotations()); ok {
+		s.Spec = &spec
+	}
+}

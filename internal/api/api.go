@@ -14,6 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -64,6 +65,7 @@ type Deps struct {
 	Advice    *advice.Service
 	Idle      *idle.Service
 	Marks     *health.Service
+	Drift     *drift.Service
 	Events    Events
 	AppURL    func(workload string) string // where a workload is opened
 	Now       func() time.Time

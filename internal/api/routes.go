@@ -166,6 +166,7 @@ func (a *API) register() {
 		identity.ChangePrices, a.endPrice)
 	a.registerBudgets()
 	a.registerMarks()
+	a.registerDifferences()
 	add(a, op(http.MethodGet, "/rules", "get-rules", "The rules that were saved last; for admins and auditors", "Rules"),
 		identity.ReadRules, a.rules)
 	add(a, op(http.MethodPut, "/rules", "save-rules", "Make a text the rules that count", "Rules"), identity.ChangeRules,

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
 	"github.com/gpu-portal/gpu-portal/internal/health"
@@ -80,6 +81,7 @@ type App struct {
 	fleet      *usage.Fleet
 	forecasts  *forecast.Service
 	marks      *health.Service
+	drift      *drift.Service
 	advice     *advice.Service
 	collector  *advice.Collector
 	idle       *idle.Service
@@ -158,6 +160,9 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.marks.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	if err := a.drift.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.edge(version, key); err != nil {
@@ -267,6 +272,7 @@ func (a *App) services() {
 	a.advise()
 	a.watchIdle()
 	a.marks = a.newMarks()
+	a.drift = a.newDrift()
 }
 
 // newID draws an id that nobody can guess and that is safe in names: lower case letters and digits.
@@ -295,7 +301,9 @@ func (a *App) teamsTaken() {
 }
 
 func (a *App) newController() *reconcile.Controller {
-	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == "workload" || c.Topic == "volume" })
+	changes := a.hub.Follow(func(c live.Change) bool {
+		return c.Topic == "workload" || c.Topic == "volume" || c.Topic == "difference"
+	})
 	return reconcile.New(reconcile.Options{
 		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests,
 		Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
@@ -341,7 +349,8 @@ func (a *App) edge(version string, key []byte) error {
 		Absolute: c.Session.Absolute.Std(), Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, StandsFor: a.standIns.For,
 		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
-		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping, Metrics: a.meters.registry,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
+		Notes: a.notes, Metrics: a.meters.registry,
 		Traces: a.traces,
 	}
 	options.IsWorkload = a.gateway.Serves
@@ -366,13 +375,14 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		StandIns: a.standIns, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads, Usage: a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
-		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Events: a.store, AppURL: a.appURL,
+		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
+		Events: a.store, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
 		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
-		Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
+		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
 	})
@@ -424,6 +434,9 @@ func (a *App) outages() []web.Outage {
 		if s := p.Status(); !s.OK {
 			list = append(list, web.Outage{Part: web.PrometheusPart, Name: name, Since: s.Since})
 		}
+	}
+	for _, h := range a.drift.Holds() {
+		list = append(list, web.Outage{Part: web.HeldPart, Name: h.Cluster, Since: h.Since})
 	}
 	if !a.provider.Healthy() {
 		list = append(list, web.Outage{Part: web.SignInPart, Since: a.provider.Since()})

@@ -150,6 +150,10 @@ func (w *world) body(route string) any {
 		return map[string]any{"person": w.personID(admin), "reason": "a test"}
 	case path == "/api/v1/prices":
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
+	case path == "/api/v1/differences/decide":
+		return map[string]any{"cluster": "main", "decision": "adopt", "seen": "stale"}
+	case strings.HasPrefix(path, "/api/v1/differences/"):
+		return map[string]any{"seen": "1"}
 	case strings.HasSuffix(path, "/refunds"):
 		return map[string]any{"workload": "w-none", "from": w.clock.now(), "until": w.clock.now(), "note": "a test"}
 	case path == "/api/v1/licenses/entitlements":
@@ -212,6 +216,8 @@ func (w *world) fill(path, subject, team string) string {
 		return path
 	case strings.Contains(path, "/marks/"):
 		return strings.NewReplacer("{cluster}", "main", "{kind}", "node", "{name}", "n-none").Replace(path)
+	case strings.Contains(path, "/differences/"):
+		return strings.NewReplacer(":id", "d-none", "{id}", "d-none", ":decision", "adopt").Replace(path)
 	case strings.Contains(path, "/entitlements/"):
 		return id("l-none")
 	case strings.Contains(path, "/stand-ins/"):

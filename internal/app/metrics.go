@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/store"
@@ -168,6 +169,10 @@ var (
 	signInUp   = describe("signin_provider_up", "1 while people can sign in, as far as is known.")
 	seats      = describe("license_seats", "License seats that count now; absent where nobody knows.", "pool")
 	seatsTaken = describe("license_seats_taken", "License seats that workloads hold, by the portal's own count.", "pool")
+	heldSince  = describe("cluster_held", "1 while nothing is changed in a cluster, because it carries more than the "+
+		"database knows.", "cluster")
+	differences = describe("differences", "Workloads and storage on which database and cluster do not agree, and about "+
+		"which nobody has decided, by the side that has them.", "cluster", "side")
 	unlicensed = describe("license_lost_nodes", "Nodes on which a vGPU lacks its license.", "cluster")
 )
 
@@ -191,6 +196,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	g.controller()
 	g.readings()
+	g.drift()
 	g.set(databaseUp, bit(errors.Join(g.backlog(ctx), g.licenses(ctx), g.stock(ctx)) == nil))
 }
 
@@ -276,6 +282,21 @@ func (g gauges) controller() {
 	}
 	for cluster, n := range g.app.controller.Waiting() {
 		g.set(queueDepth, float64(n), cluster)
+	}
+}
+
+// drift tells of every cluster, also of those where all is well.
+func (g gauges) drift() {
+	held := map[string]bool{}
+	for _, h := range g.app.drift.Holds() {
+		held[h.Cluster] = true
+	}
+	for _, cluster := range g.app.site.Clusters {
+		g.set(heldSince, bit(held[cluster]), cluster)
+		counts := g.app.drift.Counts(cluster)
+		for _, kind := range drift.Kinds() {
+			g.set(differences, float64(counts[kind]), cluster, string(kind))
+		}
 	}
 }
 

@@ -82,6 +82,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followStandIns(ctx) })
 	group.Go(func() error { return a.followMarks(ctx) })
+	group.Go(func() error { return a.followDrift(ctx) })
 	group.Go(func() error { return a.followPrices(ctx) })
 	for _, p := range a.clusters.metrics {
 		group.Go(func() error { return p.Run(ctx) })
@@ -184,6 +185,9 @@ func (a *App) tellMonths(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(10 * time.Minute):
+		}
+		if len(a.drift.Holds()) > 0 {
+			continue
 		}
 		if err := a.monthly.Tell(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("the statements of the last month could not be sent", "error", err)

@@ -94,6 +94,7 @@ type Options struct {
 	IsWorkload       func(host string) bool
 	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
 	Ready            func(ctx context.Context) error
+	Notes            func() []string       // what /readyz?verbose says beside; nil: nothing
 	Metrics          prometheus.Registerer // nil: calls are not counted
 	Traces           trace.Provider        // zero: calls are not traced
 }
@@ -260,7 +261,14 @@ func (s *Server) readyz(c echo.Context) error {
 			return fault.Wrap(fault.Unavailable, err, i18n.T("problem.not_ready"))
 		}
 	}
-	return c.String(http.StatusOK, "ready\n")
+	if !c.QueryParams().Has("verbose") || s.opts.Notes == nil {
+		return c.String(http.StatusOK, "ready\n")
+	}
+	text := "[+]database ok\n"
+	for _, note := range s.opts.Notes() {
+		text += "[-]" + note + "\n"
+	}
+	return c.String(http.StatusOK, text+"ready\n")
 }
 
 // authorizeGateway answers the gateway's question whether this person may open a workload; see internal/gateway.

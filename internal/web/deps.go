@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
@@ -47,6 +48,7 @@ type Deps struct {
 	Advice       *advice.Service
 	Idle         *idle.Service
 	Marks        *health.Service // nil: nothing is ever marked
+	Drift        *drift.Service
 	Hub          *live.Hub
 	Site         func() request.Site
 	Licenses     *license.Service
@@ -85,6 +87,7 @@ const (
 	ClusterPart    Part = "cluster"
 	PrometheusPart Part = "prometheus"
 	SignInPart     Part = "signin"
+	HeldPart       Part = "held" // a cluster in which nothing is changed, see package drift
 )
 
 // Outage is a part that does not answer.

@@ -20,7 +20,7 @@ var flashes = map[string]ui.Kind{
 	"rejected": ui.OK, "edited": ui.OK, "handed": ui.OK, "taken-back": ui.OK, "standin-created": ui.OK,
 	"standin-ended": ui.OK, "edited-approved": ui.OK, "volume-deleted": ui.OK, "volume-kept": ui.OK,
 	"token-revoked":   ui.OK,
-	"license-entered": ui.OK, "license-removed": ui.OK, "license-chosen": ui.OK, "hardware-marked": ui.OK,
+	"license-entered": ui.OK, "license-removed": ui.OK, "license-chosen": ui.OK, "hardware-marked": ui.OK, "difference-decided": ui.OK,
 	"hardware-unmarked": ui.OK,
 	"catalog-saved":     ui.OK,
 	"tenant-saved":      ui.OK, "member-added": ui.OK, "member-removed": ui.OK, "image-saved": ui.OK,

@@ -183,6 +183,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		{identity.ReadRules, "rules", "/admin/rules", "rules"}, {identity.ReadRules, "idle", idlePath, "clock"},
 		{identity.ReadPrices, "prices", pricesPath, "price"}, {identity.ReadTenants, "tenants", tenantsPath, "tenants"},
 		{identity.ReadPeople, "people", peoplePath, "user"}, {identity.ReadBudget, "budgets", budgetsPath, "budget"},
+		{identity.ReadDifferences, "differences", DifferencesPath, "warning"},
 		{identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications",
 			"/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
 		if identity.Can(k.actor, page.action, identity.Thing{}) {

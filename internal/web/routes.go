@@ -114,6 +114,9 @@ func (w *Web) Routes() []Route {
 		{post, "/account/notifications/addresses/:id/remove", identity.ChangeNotices, w.addressRemove},
 		{get, "/admin/notifications", identity.ReadDeliveries, w.show(deliveriesPage)},
 		{post, "/admin/notifications/:id/retry", identity.RetryDelivery, w.deliveryRetry},
+		{get, DifferencesPath, identity.ReadDifferences, w.show(differencesPage)},
+		{get, DifferencesPath + "/:id/:decision", identity.DecideDifferences, w.show(differencePage)},
+		{post, DifferencesPath + "/:id/:decision", identity.DecideDifferences, w.differenceDecide},
 		{get, "/audit", identity.ReadAudit, w.show(auditPage)},
 		{get, "/admin/metrics", identity.ReadMetrics, w.show(metricsHealthPage)},
 		{get, "/audit/export", identity.ReadAudit, w.auditExport},
@@ -210,6 +213,8 @@ var (
 	rulesEditPage    = page{"rules-edit", nil, (*Web).rulesEdit}
 	noticesPage      = page{"notices", nil, (*Web).notices}
 	deliveriesPage   = page{"deliveries", nil, (*Web).deliveries}
+	differencesPage  = page{"differences", []string{"difference"}, (*Web).differences}
+	differencePage   = page{"difference", nil, (*Web).differenceAsk}
 	auditPage        = page{"audit", nil, (*Web).audit}
 	sizesPage        = page{"sizes", []string{"catalog", "inventory", "workload"}, (*Web).sizesAdmin}
 	imagesPage       = page{"images", []string{"catalog", "workload"}, (*Web).imagesAdmin}

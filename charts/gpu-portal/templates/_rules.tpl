@@ -80,6 +80,23 @@ groups:
             The API server of {{ "{{ $labels.cluster }}" }} does not answer.
           description: >-
             What runs goes on and nothing is stopped or charged on a guess; nothing new starts there.
+      - alert: GPUPortalClusterHeld
+        expr: max by (cluster) (gpu_portal_cluster_held{ {{- $of -}} }) == 1
+        labels: {severity: critical}
+        annotations:
+          summary: >-
+            The database is older than what {{ "{{ $labels.cluster }}" }} carries.
+          description: >-
+            After a restore or a failover. Nothing is created, changed or deleted there, and nothing can be asked for, until an administrator has decided under Differences what is right.
+      - alert: GPUPortalUnknownObjects
+        expr: max by (cluster) (gpu_portal_differences{ {{- $of }},side="cluster"}) > 0
+        for: 15m
+        labels: {severity: warning}
+        annotations:
+          summary: >-
+            {{ "{{ $labels.cluster }}" }} has {{ "{{ $value }}" }} workloads or claims that the database does not know.
+          description: >-
+            They hold GPUs or storage that no quota and no budget counts. Differences in the portal lists them; they are never deleted by themselves.
       - alert: GPUPortalReconcileErrors
         expr: >-
           sum by (cluster) (rate(gpu_portal_reconcile_duration_seconds_count{ {{- $of }},outcome="again"}[15m]))

@@ -69,6 +69,12 @@ func Scenes() []Scene {
 		w.Readings["train-resnet-0"] = r
 		return w
 	}
+	drifted := func() *World {
+		w := Busy()
+		w.Drifts.Restored()
+		w.SetAway(web.Outage{Part: web.HeldPart, Name: "local", Since: Now.Add(-12 * time.Minute)})
+		return w
+	}
 	fresh := func() *World { // people and price list, an inventory, and nothing that runs
 		w := Empty()
 		w.fleet()
@@ -483,6 +489,13 @@ func Scenes() []Scene {
 		{"account", "notifications of an owner", Dora, noticed, "/account/notifications", nil},
 		{"account", "messages", Dora, noticed, "/admin/notifications", nil},
 		{"account", "messages, none failed", Dora, Busy, "/admin/notifications?state=failed", nil},
+		{"differences", "none", Dora, Busy, "/admin/differences", nil},
+		{"differences", "after a restore", Dora, drifted, "/admin/differences", nil},
+		{"differences", "an auditor's look", Eli, drifted, "/admin/differences", nil},
+		{"differences", "adopt", Dora, drifted, "/admin/differences/d-1/adopt", nil},
+		{"differences", "apply", Dora, drifted, "/admin/differences/d-1/apply", nil},
+		{"differences", "all", Dora, drifted, "/admin/differences/all/resume?cluster=local", nil},
+		{"differences", "a held cluster, for everybody", Anna, drifted, "/", nil},
 		{"audit", "all", Eli, Busy, "/audit", nil},
 		{"audit", "nothing found", Eli, Busy, "/audit?kind=token.revoked", nil},
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -77,6 +78,8 @@ type World struct {
 	Pasts           map[string]gpumetrics.Ranges // by pod
 	RangesErr       error
 	away            []web.Outage
+	Drift           *drift.Service
+	Drifts          *Drifts
 	Site            request.Site
 	Offer           *offer.Service
 	Advice          *advice.Service
@@ -208,6 +211,8 @@ func Empty() *World {
 		Days:  func(string) ([]advice.Day, time.Time) { return w.Days, w.Clock },
 		Offer: func(tenant string) []catalog.Size { return site().CatalogFor(tenant, now()).Sizes }})
 	w.Marks = health.New(health.Options{Store: &marks{w}, Sources: map[string]health.Source{"local": dcgm{w}}, Now: now})
+	w.Drifts = &Drifts{}
+	w.Drift = drift.New(drift.Options{Store: w.Drifts, Now: now})
 	w.Idle = newIdle(w.Store)
 	w.Earlier = &Earlier{Store: w.Store}
 	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats,
@@ -216,7 +221,7 @@ func Empty() *World {
 		Namespaces: func() []string { return nil }, Now: now,
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
-	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Tenants: w.Tenants,
+	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licenses: w.LicenseService,
 		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
 		Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,

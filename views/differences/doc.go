@@ -1,0 +1,2 @@
+// Package differences shows what database and clusters do not agree on, and asks what is right.
+package differences

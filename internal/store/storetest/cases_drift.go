@@ -73,7 +73,7 @@ var driftCases = cases{
 			return d
 		}
 		a, b = decideAs(a, drift.Release), decideAs(b, drift.Adopt)
-		newer := func(d drift.Difference) drift.Difference { d.Version, d.Decision = "2", ""; return d }
+		newer := func(d drift.Difference) drift.Difference { return unknown(d.Key, "2") }
 		must(t, s.SaveDifferences(ctx, "west", []drift.Difference{newer(a), newer(b)}))
 		a.Version = "2"
 		b = unknown("b", "2")

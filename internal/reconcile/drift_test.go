@@ -132,6 +132,8 @@ func TestDrift(t *testing.T) {
 			[]string{"strict added spec.template.metadata.labels[" + own + "exposed] by ?"}},
 		"the portal's own nudge": {"StatefulSet", renderedSet, edited(renderedSet, "metadata:\n  labels",
 			"metadata:\n  annotations: {"+own+"nudged: now}\n  labels"), "", nil},
+		"the portal's own mark": {"Namespace", `{metadata: {labels: {a: b}}}`,
+			`{metadata: {labels: {a: b}, annotations: {` + own + `mark: "{}"}}}`, "", nil},
 		"a finalizer": {"StatefulSet", renderedSet, edited(renderedSet, "metadata:\n  labels",
 			"metadata:\n  finalizers: [example.org/hold, kubernetes.io/pvc-protection]\n  labels"),
 			`{"f:metadata":{"f:finalizers":{".":{},"v:\"example.org/hold\"":{}}}}`,

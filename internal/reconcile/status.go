@@ -78,8 +78,11 @@ func (s *status) watch(ctx context.Context, l *loop) {
 			l.log.Warn("the cluster does not answer", "error", err)
 		}
 		pause := l.o.Every.Probe
-		if errors.Is(err, errListing) || errors.Is(err, errNotCompared) {
+		switch {
+		case errors.Is(err, errListing):
 			pause = min(pause, 100*time.Millisecond)
+		case errors.Is(err, errNotCompared):
+			pause = min(pause, time.Second)
 		}
 		if !sleep(ctx, jitter(pause)) {
 			return

@@ -153,8 +153,9 @@ func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 			return v, nil
 		}
 	}
-	step, _ := r.OpenStep()
-	if includes(r.steps()[step], a, r.Wish.Tenant) && !includesFor(r.steps()[step], a, r) {
+	// Of a request that is decided no step is open any more.
+	if step, _ := r.OpenStep(); step < len(r.steps()) && includes(r.steps()[step], a, r.Wish.Tenant) &&
+		!includesFor(r.steps()[step], a, r) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.granted_by_asker", "Asker", r.AskerName))
 	}
 	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Wish.Tenant) }) {

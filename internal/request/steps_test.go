@@ -413,3 +413,16 @@ func TestTheRecordNeverReadsAsSelfApproval(t *testing.T) {
 		t.Errorf("an extension (-want +got):\n%s", diff)
 	}
 }
+
+// TestADecidedRequestAwaitsNobody: notices ask after a request whose steps are all done, for everybody.
+func TestADecidedRequestAwaitsNobody(t *testing.T) {
+	out, err := Decide(waiting(policy.OneOf(identity.Approver)), yes, ada, facts(t))
+	if err != nil || out.Request.State != Approved {
+		t.Fatal(err)
+	}
+	for _, a := range []identity.Actor{ada, dana, who("pat", identity.Admin), who("otto", identity.Approver)} {
+		if Awaits(out.Request, a, now) || Reached(out.Request, a, now) {
+			t.Errorf("%s: want nothing that waits", a.Person.ID)
+		}
+	}
+}

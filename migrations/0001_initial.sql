@@ -377,6 +377,25 @@ CREATE TABLE differences (
 );
 CREATE INDEX differences_cluster ON differences (cluster);
 
+-- Until when the leader is taken to be alive: a fixed time after renewed_at, by the database's clock. A row apart from leadership, which every write of the
+-- leader locks; the epochs are equal. PostgreSQL only: with SQLite there is one process.
+CREATE TABLE leader_leases (
+  id         BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+  epoch      BIGINT NOT NULL,
+  renewed_at BIGINT NOT NULL
+);
+
+-- The last run of each of the leader's jobs.
+CREATE TABLE job_runs (
+  job        TEXT   NOT NULL PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  took_us    BIGINT NOT NULL CHECK (took_us >= 0),
+  outcome    TEXT   NOT NULL CHECK (outcome IN ('done', 'failed', 'skipped')),
+  error      TEXT   NOT NULL,
+  done_at    BIGINT,
+  failures   BIGINT NOT NULL CHECK (failures >= 0)
+);
+
 -- What is on offer, as administrators wrote it: one row a revision, the highest version counts. Version 0 is the configuration's and has no row.
 CREATE TABLE catalogs (
   version     BIGINT NOT NULL PRIMARY KEY CHECK (version > 0),
@@ -696,6 +715,7 @@ CREATE TABLE advice_dismissals (
 INSERT INTO counters (id, audit, outbox) VALUES (1, 0, 0);
 INSERT INTO notice_cursor (id, seq) VALUES (1, 0);
 INSERT INTO leadership (id, epoch) VALUES (1, 0);
+INSERT INTO leader_leases (id, epoch, renewed_at) VALUES (1, 0, 0);
 
 -- +goose Down
 DROP TABLE advice_dismissals;
@@ -727,6 +747,8 @@ DROP TABLE rules;
 DROP TABLE catalogs;
 DROP TABLE differences;
 DROP TABLE cluster_holds;
+DROP TABLE job_runs;
+DROP TABLE leader_leases;
 DROP TABLE leadership;
 DROP TABLE counters;
 DROP TABLE outbox;

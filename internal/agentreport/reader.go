@@ -83,25 +83,11 @@ func New(o Options) *Reader {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Run asks now and every so often until the context ends; then it forgets what it knew, for another replica may go on.
-func (r *Reader) Run(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.nodes = map[string]node{}
-	}()
-	for {
-		if err := r.Round(ctx); err != nil && ctx.Err() == nil {
-			r.o.Logger.Warn("list the node agents", "cluster", r.o.Cluster, "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+// Forget drops what it knew, when another replica goes on.
+func (r *Reader) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes = map[string]node{}
 }
 
 // Round asks every agent once. An agent that does not answer keeps its last word until that is stale; one whose pod is

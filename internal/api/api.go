@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -39,6 +40,11 @@ import (
 type Metrics interface {
 	Live(cluster, namespace, pod string) gpumetrics.Live
 	holders.Metrics
+}
+
+// Jobs reads the last run of each of the leader's jobs.
+type Jobs interface {
+	JobRuns(ctx context.Context) ([]jobs.Run, error)
 }
 
 // Events reads the audit record, newest first.
@@ -67,6 +73,7 @@ type Deps struct {
 	Marks     *health.Service
 	Drift     *drift.Service
 	Events    Events
+	Jobs      Jobs
 	AppURL    func(workload string) string // where a workload is opened
 	Now       func() time.Time
 	Version   string

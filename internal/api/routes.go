@@ -126,6 +126,8 @@ func (a *API) register() {
 
 	add(a, op(http.MethodGet, "/metrics/health", "get-metrics-health", "Which GPU series there are, which views suffer, "+
 		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
+	add(a, op(http.MethodGet, "/jobs", "list-jobs", "What the leader does on a clock, and how each job's last run "+
+		"ended; for admins and auditors", "Audit"), identity.ReadMetrics, a.jobs)
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
 		identity.ReadUsage, a.usage)
 	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in "+

@@ -19,7 +19,7 @@ func (a *App) advise() {
 	a.collector = advice.NewCollector(advice.CollectorOptions{Sources: sources, Namespaces: a.namespaces, Rule: rule,
 		Now: a.now, Logger: a.log})
 	a.recorder = recorder.New(recorder.Options{Sources: engines, Store: a.store, Namespaces: a.namespaces,
-		Period: recordEvery(rule), Zone: zone(a.config), Now: a.now, Logger: a.log})
+		Period: recordEvery(rule), Zone: zone(a.config), Now: a.now})
 	a.advice = advice.New(advice.Options{Store: a.store, Days: a.collector.Days, Rule: rule, Now: a.now,
 		Offer: func(tenant string) []catalog.Size { return a.siteNow().CatalogFor(tenant, a.now()).Sizes }})
 }

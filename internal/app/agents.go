@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,15 +44,6 @@ func (a agents) licenses() []license.Device {
 		all = append(all, r.Devices()...)
 	}
 	return all
-}
-
-// run asks the agents until the context ends.
-func (a agents) run(ctx context.Context) {
-	var group sync.WaitGroup
-	for _, r := range a {
-		group.Go(func() { r.Run(ctx, askAgentsEvery) })
-	}
-	group.Wait()
 }
 
 // newAgents prepares a reader for each cluster that has agents; it calls none. Changed is told of a cluster whose

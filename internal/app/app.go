@@ -34,6 +34,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
@@ -86,6 +87,8 @@ type App struct {
 	collector  *advice.Collector
 	idle       *idle.Service
 	recorder   *recorder.Recorder
+	runner     *jobs.Runner
+	watchdog   *jobs.Watchdog
 	pods       *gateway.Pods
 	gateway    *gateway.Gateway
 	controller *reconcile.Controller
@@ -131,9 +134,10 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}
-	if a.store, err = OpenStore(ctx, c); err != nil {
+	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log}); err != nil {
 		return nil, err
 	}
+	a.watchdog = jobs.NewWatchdog(a.store.Renew, a.store.RenewEvery())
 	a.renewals = a.newRenewals(key)
 	a.hub = live.NewHub(a.store, 500*time.Millisecond)
 	a.standing = live.NewStanding(a.hub)
@@ -169,7 +173,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if c.Has(config.RoleController) {
-		a.controller = a.newController()
+		a.controller, a.runner = a.newController(), a.newRunner()
 	}
 	for name, pool := range a.store.Pools() {
 		a.meters.registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
@@ -305,10 +309,10 @@ func (a *App) newController() *reconcile.Controller {
 		return c.Topic == "workload" || c.Topic == "volume" || c.Topic == "difference"
 	})
 	return reconcile.New(reconcile.Options{
-		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token, Requests: a.requests,
-		Budgets: a.budgets, Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
-		Leases: a.workloads, Storage: a.workloads, Shared: a.workloads, Idle: a.idle, Forecasts: a.forecasts,
-		Every: reconcile.Rhythm{Idle: a.idle.Every()}, Warnings: a.config.Lease.Announced(), Clock: a.store.Clock,
+		Store: a.store, Clusters: a.clusters.controlled, Changes: changes, Token: a.secrets.Token,
+		Prober: a.pods, Logger: a.log, Now: a.now, Metrics: a.meters.registry, Traces: a.traces,
+		Shared: a.workloads, Forecasts: a.forecasts, Warnings: a.config.Lease.Announced(), Trusted: a.clocks().Trusted,
+		Watchdog: a.watchdog,
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
@@ -349,7 +353,8 @@ func (a *App) edge(version string, key []byte) error {
 		Absolute: c.Session.Absolute.Std(), Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, StandsFor: a.standIns.For,
 		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
-		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Ready: a.store.Ping,
+		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Alive: a.watchdog.Checks,
+		Ready: a.store.Ping,
 		Notes: a.notes, Metrics: a.meters.registry,
 		Traces: a.traces,
 	}
@@ -376,7 +381,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		StandIns: a.standIns, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads, Usage: a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
-		Events: a.store, AppURL: a.appURL,
+		Events: a.store, Jobs: a.store, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log})
 	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,

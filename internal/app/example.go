@@ -166,8 +166,7 @@ func (e *example) found(ctx context.Context) error {
 
 // chores are what the controller does from time to time.
 func (e *example) chores(ctx context.Context) error {
-	e.engines.Record(ctx)
-	return errors.Join(e.app.requests.ExpireDue(ctx), e.app.budgets.Settle(ctx))
+	return errors.Join(e.engines.Record(ctx), e.app.requests.ExpireDue(ctx), e.app.budgets.Settle(ctx))
 }
 
 // last leaves something in the inbox.

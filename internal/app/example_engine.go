@@ -60,7 +60,7 @@ func (e *example) recorder() *recorder.Recorder {
 		sources[cluster] = &e.metrics
 	}
 	return recorder.New(recorder.Options{Sources: sources, Store: e.app.store, Namespaces: e.app.namespaces,
-		Zone: zone(e.app.config), Now: e.app.now, Logger: e.app.log})
+		Zone: zone(e.app.config), Now: e.app.now})
 }
 
 // Idling has for each pod what its habit makes of a period; the same period gives the same.

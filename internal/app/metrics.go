@@ -148,8 +148,10 @@ func describe(name, help string, labels ...string) string {
 }
 
 var (
-	databaseUp      = describe("database_up", "1 when the database answered this question.")
-	leads           = describe("leader", "1 in the process that carries out wishes.")
+	databaseUp = describe("database_up", "1 when the database answered this question.")
+	leads      = describe("leader", "1 in the process that carries out wishes.")
+	loopsHung  = describe("loops_hung", "Loops of this process that give no sign of life, which "+
+		"/healthz?verbose names.")
 	requestsPending = describe("requests_pending", "Requests that wait, by what for.", "waits_for")
 	workloads       = describe("workloads", "Workloads that have not ended.", "state")
 	messages        = describe("messages", "Messages that wait, are on their way, or were given up.", "state")
@@ -190,6 +192,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	g.out = out
 	g.set(leads, bit(g.app.meters.leads.Load()))
+	g.set(loopsHung, float64(g.hung()))
 	g.set(signInUp, bit(g.app.provider.Healthy()))
 	if g.app.pages != nil {
 		g.set(pageStreams, float64(g.app.pages.Streams()))
@@ -198,6 +201,15 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	g.readings()
 	g.drift()
 	g.set(databaseUp, bit(errors.Join(g.backlog(ctx), g.licenses(ctx), g.stock(ctx)) == nil))
+}
+
+func (g gauges) hung() (n int) {
+	for _, c := range g.app.watchdog.Checks() {
+		if c.Hung {
+			n++
+		}
+	}
+	return n
 }
 
 func (g gauges) set(name string, v float64, labels ...string) {

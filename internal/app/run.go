@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
-	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // Run starts a portal and serves until the context ends. Work in hand is finished first, within the grace time.
@@ -91,8 +89,6 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return a.lead(ctx) })
 		group.Go(func() error { return a.tell(ctx) })
 	}
-	group.Go(func() error { return a.sweep(ctx) })
-	group.Go(func() error { return a.closeSheets(ctx) })
 	group.Go(func() error { return a.countRefusals(ctx) })
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })
@@ -101,97 +97,63 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return group.Wait()
 }
 
-// lead runs the controller while this process is the leader: at once on SQLite, and on PostgreSQL when no other replica
-// is.
+// Bounds of leading.
+const (
+	electEvery  = 2 * time.Second
+	electWithin = time.Minute      // of one try: a statement has 30 s
+	leaveWithin = 20 * time.Second // for the loops, once the lead is lost
+)
+
+// lead runs controller and jobs while this process is the leader: at once on SQLite, and on PostgreSQL when no other
+// replica is.
 func (a *App) lead(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for {
+		try := a.watchdog.Begin(ctx, "leader election", electWithin)
 		release, ok, lost := a.store.Lead(ctx)
+		try.End()
 		if ok {
-			a.log.Info("this process carries out wishes now")
-			a.meters.leads.Store(true)
-			a.reign(a.store.Fenced(ctx), lost)
-			a.meters.leads.Store(false)
+			left := a.reign(a.store.Fenced(ctx), lost)
 			release()
+			if !left { // /healthz says which loops hang; this process must not lead beside them
+				a.log.Error("loops of the controller do not end: this process does not lead again until it is restarted")
+				<-ctx.Done()
+			}
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(2 * time.Second):
+			return nil
+		case <-time.After(electEvery):
 		}
 	}
-	return nil
 }
 
-func (a *App) reign(ctx context.Context, lost <-chan struct{}) {
+// reign leads until the lead is lost or the context ends. It reports whether every loop has ended.
+func (a *App) reign(ctx context.Context, lost <-chan struct{}) bool {
+	a.log.Info("this process leads now: it runs controller and jobs")
+	a.meters.leads.Store(true)
+	defer a.meters.leads.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-lost:
-			a.log.Warn("another process leads now")
-			cancel()
-		case <-ctx.Done():
+	var loops sync.WaitGroup
+	loops.Go(func() { a.runner.Run(ctx) })
+	loops.Go(func() {
+		if err := a.controller.Run(ctx); err != nil {
+			a.log.Error("the controller stopped", "error", err)
 		}
-	}()
-	var asking sync.WaitGroup
-	asking.Go(func() { a.agents.run(ctx) })
-	asking.Go(func() { _ = a.licenses.Run(ctx, cmp.Or(a.config.LicenseEvery.Std(), askLicensesEvery), askLicensesFor) })
-	asking.Go(func() { _ = a.recorder.Run(ctx) })
-	asking.Go(func() { a.tellMonths(ctx) })
-	defer func() {
-		cancel()
-		asking.Wait()
-	}()
-	if err := a.controller.Run(ctx); err != nil {
-		a.log.Error("the controller stopped", "error", err)
+	})
+	ended := make(chan struct{})
+	go func() { defer close(ended); loops.Wait() }()
+	select {
+	case <-lost:
+		a.log.Warn("this process does not lead any more")
+	case <-ctx.Done():
 	}
-}
-
-// sweep forgets what is over: sessions, codes, old outbox rows.
-func (a *App) sweep(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(10 * time.Minute):
-		}
-		if err := a.store.PurgeOld(ctx, a.now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("could not forget what is over", "error", err)
-		}
-	}
-}
-
-// closeSheets keeps the sums of the meter, so that statements are quick. Every replica may do so.
-func (a *App) closeSheets(ctx context.Context) error {
-	for {
-		if err := a.store.MeterStorage(ctx, a.now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("could not begin to meter storage", "error", err)
-		}
-		if err := usage.CloseSheets(ctx, a.store, zone(a.config), a.now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("could not write down the sums of the meter", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(10 * time.Minute):
-		}
-	}
-}
-
-// tellMonths sends the statements of the last month to those who are not told yet. It looks only after a while, so that
-// what happened while no portal ran is metered first.
-func (a *App) tellMonths(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(10 * time.Minute):
-		}
-		if len(a.drift.Holds()) > 0 {
-			continue
-		}
-		if err := a.monthly.Tell(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("the statements of the last month could not be sent", "error", err)
-		}
+	cancel()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(leaveWithin):
+		return false
 	}
 }
 

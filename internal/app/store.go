@@ -20,7 +20,11 @@ import (
 
 // OpenStore opens the database and brings it to this version's schema.
 func OpenStore(ctx context.Context, c config.Config) (*store.Store, error) {
-	st, err := store.Open(ctx, c.Database, store.Options{})
+	return openStore(ctx, c, store.Options{})
+}
+
+func openStore(ctx context.Context, c config.Config, o store.Options) (*store.Store, error) {
+	st, err := store.Open(ctx, c.Database, o)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}

@@ -3,6 +3,8 @@ package budget
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -228,12 +230,16 @@ func (s *Service) Settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var faults []error
 	for _, b := range budgets {
 		if err := s.settleTeam(ctx, b); err != nil {
-			return err
+			faults = append(faults, fmt.Errorf("settle the budget of %s: %w", b.Tenant, err))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 func (s *Service) settleTeam(ctx context.Context, b Budget) error {
@@ -265,12 +271,11 @@ func (s *Service) settleTeam(ctx context.Context, b Budget) error {
 	if err != nil {
 		return err
 	}
+	var faults []error
 	for _, book := range books {
-		if err := s.settleBook(ctx, book, claims); err != nil {
-			return err
-		}
+		faults = append(faults, s.settleBook(ctx, book, claims))
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // settleBook looks at every claim without a lock, and once more, with one, at those that look different from what the
@@ -293,12 +298,16 @@ func (s *Service) settleBook(ctx context.Context, book Book, claims []Claim) err
 	// What gives back goes first, or a warning could come of a use that there never was.
 	order := slices.SortedFunc(maps.Keys(moves),
 		func(a, b string) int { return cmp.Or(cmp.Compare(moves[b], moves[a]), cmp.Compare(a, b)) })
+	var faults []error
 	for _, id := range order {
 		if err := s.settleOne(ctx, book, id); err != nil {
-			return err
+			faults = append(faults, fmt.Errorf("workload %s in %s: %w", id, book.Month, err))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // wanted is the share of a book that a claim should have. In a book of a unit that does not count any more nothing is

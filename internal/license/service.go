@@ -479,22 +479,8 @@ func (s *Service) AskSoon() {
 	}
 }
 
-// Run asks now and every so often until the context ends.
-func (s *Service) Run(ctx context.Context, every, limit time.Duration) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		if err := s.Ask(ctx, limit); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("look at the licenses", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.soon:
-		case <-tick.C:
-		}
-	}
-}
+// Soon tells when somebody asked for a round before its time.
+func (s *Service) Soon() <-chan struct{} { return s.soon }
 
 // Servers are the names that pools give to their license servers.
 func Servers(pools []Pool) []string {

@@ -3,8 +3,8 @@ package reconcile
 import (
 	"context"
 	"sync"
-	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -14,19 +14,23 @@ const probesAtOnce = 16
 // probeAlways asks running notebooks what they do. The answer goes into the next observation, so that one place writes
 // a workload.
 func (l *loop) probeAlways(ctx context.Context) {
-	for sleep(ctx, jitter(l.o.Every.Activity)) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/activity", oneProbe+jobs.Overrun)
+	defer beat.End()
+	for jobs.Sleep(ctx, beat, jitter(l.o.Every.Activity)) {
 		if !l.status.ok() {
 			continue
 		}
 		places := make(chan struct{}, probesAtOnce)
 		var wg sync.WaitGroup
 		for _, w := range l.asked() {
+			beat.Beat(ctx, oneProbe+jobs.Overrun)
 			places <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-places }()
 				l.probeOne(ctx, w)
 			})
 		}
+		beat.Beat(ctx, oneProbe+jobs.Overrun)
 		wg.Wait()
 	}
 }
@@ -43,7 +47,7 @@ func (l *loop) asked() []workload.Workload {
 
 // probeOne keeps the answer of one notebook; without an answer what it said before stays, with its time.
 func (l *loop) probeOne(ctx context.Context, w workload.Workload) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, oneProbe)
 	defer cancel()
 	activity, err := l.o.Prober.Probe(ctx, w)
 	if err != nil || activity == nil {

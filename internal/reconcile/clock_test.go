@@ -3,10 +3,12 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -21,7 +23,7 @@ func overdue() workload.Workload {
 }
 
 // TestNoLeaseEndsWhileClocksDisagree: T-CLOCK. A portal whose clock is wrong, or a database's that has jumped, would
-// stop what people still have time for.
+// stop what people still have time for. The last step says how far apart they may be.
 func TestNoLeaseEndsWhileClocksDisagree(t *testing.T) {
 	for name, clock := range map[string]func() (time.Time, error){
 		"the database is a day behind":  func() (time.Time, error) { return time.Now().Add(-24 * time.Hour), nil },
@@ -35,13 +37,14 @@ func TestNoLeaseEndsWhileClocksDisagree(t *testing.T) {
 			var asked atomic.Int64
 			var right atomic.Bool
 			w.run(func(o *reconcile.Options) {
-				o.Clock = func(context.Context) (time.Time, error) {
-					asked.Add(1)
-					if right.Load() {
-						return o.Now().Add(4 * time.Minute), nil // a little is tolerated
-					}
-					return clock()
-				}
+				o.Trusted = jobs.Clocks{Now: o.Now, Logger: slog.New(slog.DiscardHandler),
+					Database: func(context.Context) (time.Time, error) {
+						asked.Add(1)
+						if right.Load() {
+							return o.Now().Add(4 * time.Minute), nil // a little is tolerated
+						}
+						return clock()
+					}}.Trusted
 			})
 			within(t, 2*time.Minute, "the time is asked for", func() bool { return asked.Load() > 0 })
 			// The pass that asked first is over when another one has asked.
@@ -56,17 +59,6 @@ func TestNoLeaseEndsWhileClocksDisagree(t *testing.T) {
 				func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })
 		})
 	}
-}
-
-// storage tells whether the cluster was said to answer, as often as somebody listens.
-type storage chan bool
-
-func (s storage) KeepDue(ctx context.Context, answers func(string) bool) error {
-	select {
-	case s <- answers(reconciletest.Cluster) && !answers("elsewhere"):
-	case <-ctx.Done():
-	}
-	return nil
 }
 
 // passes counts how often a pass began.
@@ -86,35 +78,35 @@ func TestNothingEndsWhileTheClusterIsAway(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
 	w.store.Put(nb)
-	looks, counted := make(storage), &passes{Store: w.store}
-	c := w.run(func(o *reconcile.Options) { o.Storage, o.Store, o.Every.Chores = looks, counted, 10*time.Millisecond })
+	counted := &passes{Store: w.store}
+	c := w.run(func(o *reconcile.Options) { o.Store = counted })
 	within(t, 2*time.Minute, "objects", func() bool {
 		return w.cluster.has(namespace, "Secret/nb-a", "Service/nb-a",
 			"StatefulSet/nb-a")
 	})
 	w.cluster.play(t, "nb-a", "node-1", true)
 	w.state(nb.ID, workload.Running)
-	within(t, 2*time.Minute, "storage of a cluster that answers, and of no other, is looked at",
-		func() bool { return <-looks })
+	within(t, 2*time.Minute, "a cluster that answers is known to, and no other", func() bool {
+		return c.Answers(reconciletest.Cluster) && !c.Answers("elsewhere")
+	})
 
 	w.cluster.setAway(true)
 	within(t, 2*time.Minute, "it is noticed", func() bool { return !c.Status()[0].OK })
-	within(t, 2*time.Minute, "storage of a cluster that is away is left alone", func() bool { return !<-looks })
+	if c.Answers(reconciletest.Cluster) {
+		t.Error("a cluster that is away is said to answer: storage in it would be reclaimed")
+	}
 	late := w.store.Get(nb.ID)
 	late.Lease = workload.Lease{From: time.Now().Add(-9 * time.Hour), Until: time.Now().Add(-time.Hour)}
 	w.store.Put(late)
 	// One workload has one pass at a time: the first that saw the new lease is over when two more have begun.
-	for begun := counted.begun.Load(); counted.begun.Load() < begun+3; {
+	for range 3 {
+		before := counted.begun.Load()
 		w.store.Put(w.store.Get(nb.ID))
-		<-looks
+		within(t, 2*time.Minute, "a pass begins", func() bool { return counted.begun.Load() > before })
 	}
 	if got := w.store.Get(nb.ID); got.Desired != workload.WantRunning {
 		t.Fatalf("it was stopped: %s", got.Reason.ID)
 	}
-	go func() { // nobody listens any more
-		for range looks {
-		}
-	}()
 	w.cluster.setAway(false)
 	within(t, 2*time.Minute, "the lease has ended",
 		func() bool { return w.store.Get(nb.ID).Desired == workload.WantStopped })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -33,42 +34,10 @@ type Prober interface {
 	Probe(ctx context.Context, w workload.Workload) (*workload.Activity, error)
 }
 
-// Requests are the asks that nobody decided in time, and those that wait for a seat.
-type Requests interface {
-	ExpireDue(ctx context.Context) error
-	// SeatWaiting lets those go on who wait for a license seat, as far as seats are free.
-	SeatWaiting(ctx context.Context) error
-}
-
-// Budgets are what teams may use in a month.
-type Budgets interface {
-	// Settle brings every budget to what meters and leases say; it can be interrupted and called again.
-	Settle(ctx context.Context) error
-}
-
 // Fleet counts the hours of the cards.
 type Fleet interface {
 	// Count takes down what a cluster is seen to have; an older sample than the last one changes nothing.
 	Count(ctx context.Context, s usage.Sample) error
-}
-
-// Leases are those that become longer by themselves.
-type Leases interface {
-	ExtendDue(ctx context.Context) error
-}
-
-// Storage is what is kept of workloads that stand still or have ended.
-type Storage interface {
-	// KeepDue announces and ends what was kept for long enough, on clusters that answer; it can be interrupted and called
-	// again.
-	KeepDue(ctx context.Context, answers func(cluster string) bool) error
-}
-
-// Idle judges who leaves a GPU idle.
-type Idle interface {
-	// Judge looks at what runs on clusters that answer, warns, and stops what was warned before; it can be interrupted and
-	// called again.
-	Judge(ctx context.Context, answers func(cluster string) bool) error
 }
 
 // Options are what the controller works with.
@@ -80,8 +49,6 @@ type Options struct {
 	KubeSite func(cluster string) kube.Site
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
 	Prober   Prober                           // nil: activity is not asked for
-	Requests Requests                         // nil: nothing expires
-	Budgets  Budgets                          // nil: none are set
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards func(cluster string) map[string][]inventory.PhysicalCard
 	// Marks is what administrators have called bad in a cluster; nil: nothing.
@@ -89,20 +56,18 @@ type Options struct {
 	// Forecasts estimate when what starts will be ready; nil: no starts are recorded.
 	Forecasts Forecasts
 	Fleet     Fleet             // nil: the hours of the cards are not counted
-	Leases    Leases            // nil: none becomes longer
-	Storage   Storage           // nil: kept for ever
 	Shared    Shared            // nil: nobody is told
-	Idle      Idle              // nil: nobody looks
 	Warnings  workload.Warnings // of the end of a lease; default workload.LeaseWarnings
-	// Clock is the database's time, which must agree with Now before anything ends; nil: not compared.
-	Clock   func(ctx context.Context) (time.Time, error)
-	Changes *live.Follower // topics "workload", "volume" and "difference"; nil: wishes are found by the full comparison only
-	Now     func() time.Time
-	Logger  *slog.Logger
-	Workers int                   // how many workloads are written to one cluster at once; default 16
-	Metrics prometheus.Registerer // nil: none
-	Traces  trace.Provider        // zero: none
-	Every   Rhythm                // how often; zero values are usual
+	// Trusted reports whether the time is beyond doubt, before a lease ends; nil: it is.
+	Trusted  func(ctx context.Context) bool
+	Watchdog *jobs.Watchdog // of every loop; nil: none
+	Changes  *live.Follower // topics "workload", "volume" and "difference"; nil: by the full comparison only
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Workers  int                   // how many workloads are written to one cluster at once; default 16
+	Metrics  prometheus.Registerer // nil: none
+	Traces   trace.Provider        // zero: none
+	Every    Rhythm                // how often; zero values are usual
 }
 
 // Rhythm is how often things are done that nothing asks for.
@@ -113,15 +78,14 @@ type Rhythm struct {
 	Activity  time.Duration // notebooks are asked what they do; default 15 s
 	Inventory time.Duration // an unchanged snapshot gets a new time; default 60 s
 	Settle    time.Duration // changes of nodes and pods are gathered before a snapshot is built; default 2 s
-	Chores    time.Duration // requests that expire, volumes to be removed; default 60 s
+	Chores    time.Duration // volumes are removed and grown; default 60 s
 	Mark      time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
-	Idle      time.Duration // who leaves a GPU idle is looked for; default 5 minutes
 }
 
 func (r Rhythm) orUsual() Rhythm {
 	for field, usual := range map[*time.Duration]time.Duration{
 		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
-		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Idle: 5 * time.Minute, &r.Mark: 10 * time.Second,
+		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Mark: 10 * time.Second,
 	} {
 		if *field <= 0 {
 			*field = usual
@@ -187,8 +151,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { c.follow(ctx) })
 	wg.Go(func() { c.compareAlways(ctx) })
-	wg.Go(func() { c.choresAlways(ctx) })
-	wg.Go(func() { c.judgeAlways(ctx) })
 	<-ctx.Done()
 	return nil
 }
@@ -239,16 +201,15 @@ func (c *Controller) follow(ctx context.Context) {
 	if c.o.Changes == nil {
 		return
 	}
+	beat := c.o.Watchdog.Begin(ctx, "changes", databaseWithin)
+	defer beat.End()
 	for {
-		select {
-		case <-ctx.Done():
+		change, why := jobs.Await(ctx, beat, c.o.Changes.C, 0)
+		if why == jobs.Ended {
 			return
-		case change, open := <-c.o.Changes.C:
-			if !open {
-				return
-			}
-			c.heed(ctx, change)
 		}
+		beat.Beat(ctx, databaseWithin)
+		c.heed(ctx, change)
 		if c.o.Changes.TakeLost() {
 			c.deaf()
 			c.compare(ctx)
@@ -341,15 +302,14 @@ func (c *Controller) settle(w workload.Workload) *loop {
 }
 
 func (c *Controller) compareAlways(ctx context.Context) {
-	pause := c.o.Every.Compare
-	for {
+	beat := c.o.Watchdog.Begin(ctx, "resync", databaseWithin)
+	defer beat.End()
+	for pause := time.Duration(0); pause == 0 || jobs.Sleep(ctx, beat, jitter(pause)); {
+		beat.Beat(ctx, databaseWithin)
+		pause = c.o.Every.Compare
 		if !c.compare(ctx) {
 			pause = time.Second // the database is away
 		}
-		if !sleep(ctx, jitter(pause)) {
-			return
-		}
-		pause = c.o.Every.Compare
 	}
 }
 
@@ -370,70 +330,13 @@ func (c *Controller) compare(ctx context.Context) bool {
 	return true
 }
 
-func (c *Controller) choresAlways(ctx context.Context) {
-	for sleep(ctx, jitter(c.o.Every.Chores)) {
-		if c.held() {
-			continue // what is over, by a database of the past, may have been kept since
-		}
-		for _, chore := range c.rounds() {
-			if err := chore.do(ctx); err != nil && ctx.Err() == nil {
-				c.o.Logger.Error(chore.what, "error", err)
-			}
-		}
-		for _, l := range c.all() {
-			l.chores.ring()
-		}
-	}
-}
-
-// judgeAlways looks for idle GPUs, while there is no doubt about the time.
-func (c *Controller) judgeAlways(ctx context.Context) {
-	for c.o.Idle != nil && sleep(ctx, jitter(c.o.Every.Idle)) {
-		if c.held() || !c.trusted(ctx) {
-			continue
-		}
-		if err := c.o.Idle.Judge(ctx, c.answers); err != nil && ctx.Err() == nil {
-			c.o.Logger.Warn("nothing is stopped for being idle until this can be known", "error", err.Error())
-		}
-	}
-}
-
-type chore struct {
-	what string
-	do   func(ctx context.Context) error
-}
-
-// rounds are the chores of the database. What ends something waits until there is no doubt about the time.
-func (c *Controller) rounds() []chore {
-	var list []chore
-	if c.o.Requests != nil {
-		list = append(list, chore{"expire requests", c.o.Requests.ExpireDue}, chore{"give license seats to those who wait",
-			c.o.Requests.SeatWaiting})
-	}
-	if c.o.Leases != nil {
-		list = append(list, chore{"extend leases", c.o.Leases.ExtendDue})
-	}
-	if c.o.Storage != nil {
-		list = append(list, chore{"reclaim storage", func(ctx context.Context) error {
-			if !c.trusted(ctx) {
-				return nil
-			}
-			return c.o.Storage.KeepDue(ctx, c.answers)
-		}})
-	}
-	if c.o.Budgets != nil {
-		list = append(list, chore{"settle budgets", c.o.Budgets.Settle})
-	}
-	return list
-}
-
-// held reports whether some cluster carries more than the database knows.
-func (c *Controller) held() bool {
+// Held reports whether some cluster carries more than the database knows.
+func (c *Controller) Held() bool {
 	return slices.ContainsFunc(c.all(), func(l *loop) bool { return l.gate.isHeld() })
 }
 
-// answers reports whether what is known of a cluster is fresh, and work goes on there.
-func (c *Controller) answers(cluster string) bool {
+// Answers reports whether what is known of a cluster is fresh, and work goes on there.
+func (c *Controller) Answers(cluster string) bool {
 	for _, l := range c.all() {
 		if l.name == cluster {
 			return l.acts() && l.gate.open()
@@ -442,16 +345,20 @@ func (c *Controller) answers(cluster string) bool {
 	return false
 }
 
-// sleep reports whether the time passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+// How long the loops may take until their next sign of life. A pass has a deadline; the database has one for each
+// statement (store.Options.Statement).
+const (
+	databaseWithin = time.Minute
+	passWithin     = 3 * time.Minute // of one workload, tenant or round of volumes: a slow API server is no hang
+	snapshotWithin = 2 * time.Minute
+	oneProbe       = 5 * time.Second // of one notebook
+)
+
+// bounded calls fn with the deadline of a pass.
+func bounded(ctx context.Context, fn func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, passWithin)
+	defer cancel()
+	return fn(ctx)
 }
 
 // jitter is d and up to a tenth more, so that replicas and restarts do not march in step.

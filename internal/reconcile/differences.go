@@ -16,6 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -101,28 +102,25 @@ const driftPause = time.Second
 
 // watchDrift keeps the list of differences, and carries decisions out.
 func (l *loop) watchDrift(ctx context.Context) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/drift", passWithin+jobs.Overrun)
+	defer beat.End()
 	for {
 		pause := l.o.Every.Compare
 		if l.gate.isHeld() {
 			pause = min(pause, driftWhileHeld)
 		}
-		timer := time.NewTimer(jitter(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if _, why := jobs.Await(ctx, beat, l.drifted, jitter(pause)); why == jobs.Ended {
 			return
-		case <-l.drifted:
-			timer.Stop()
-		case <-timer.C:
 		}
 		if !l.acts() || !l.gate.wasChecked() {
 			continue
 		}
-		if err := l.tellDrift(ctx); err != nil && ctx.Err() == nil {
+		beat.Beat(ctx, passWithin+jobs.Overrun)
+		if err := bounded(ctx, l.tellDrift); err != nil && ctx.Err() == nil {
 			l.log.Warn("compare the cluster with the database", "error", err)
 			time.AfterFunc(jitter(time.Second), l.drifted.ring)
 		}
-		if !sleep(ctx, driftPause) {
+		if !jobs.Sleep(ctx, beat, driftPause) {
 			return
 		}
 	}

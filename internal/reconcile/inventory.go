@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -26,33 +27,34 @@ const bytesPerSecond = 1 << 20
 // tenth of one core is enough for this.
 func (l *loop) takeStock(ctx context.Context) {
 	var last picture
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/inventory", snapshotWithin)
+	defer beat.End()
 	for {
-		if !l.awaitChange(ctx) {
+		if !l.awaitChange(ctx, beat) {
 			return
 		}
 		if !l.status.ok() {
 			continue
 		}
 		begun := time.Now()
+		beat.Beat(ctx, snapshotWithin)
 		last = l.saveSnapshot(ctx, last)
-		if !sleep(ctx, max(l.o.Every.Settle, 10*time.Since(begun), time.Duration(last.size)*time.Second/bytesPerSecond)) {
+		if !jobs.Sleep(ctx, beat, max(l.o.Every.Settle, 10*time.Since(begun),
+			time.Duration(last.size)*time.Second/bytesPerSecond)) {
 			return
 		}
 	}
 }
 
 // awaitChange waits for a change and a little longer, or until the snapshot needs a new time.
-func (l *loop) awaitChange(ctx context.Context) bool {
-	timer := time.NewTimer(l.o.Every.Inventory)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
+func (l *loop) awaitChange(ctx context.Context, beat *jobs.Loop) bool {
+	switch _, why := jobs.Await(ctx, beat, l.moved, l.o.Every.Inventory); why {
+	case jobs.Rung:
+		return jobs.Sleep(ctx, beat, min(l.o.Every.Settle, 200*time.Millisecond))
+	case jobs.Elapsed:
 		return true
-	case <-l.moved:
-		return sleep(ctx, min(l.o.Every.Settle, 200*time.Millisecond))
 	}
+	return false
 }
 
 func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -24,7 +25,10 @@ import (
 
 // loop keeps one cluster. Clusters do not wait for each other: each has its own queue, workers and caches.
 type loop struct {
-	*Controller
+	o       Options
+	meter   *meter
+	stats   *stats
+	home    *Controller // knows which cluster a workload lives in, and of all of them
 	name    string
 	cluster Cluster
 	log     *slog.Logger
@@ -53,7 +57,8 @@ type loop struct {
 }
 
 func newLoop(c *Controller, cluster Cluster) *loop {
-	l := &loop{Controller: c, name: cluster.Name, cluster: cluster, log: c.o.Logger.With("cluster", cluster.Name),
+	l := &loop{o: c.o, meter: c.meter, stats: c.stats, home: c, name: cluster.Name, cluster: cluster,
+		log:   c.o.Logger.With("cluster", cluster.Name),
 		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
 		drifted: make(bell, 1),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
@@ -136,7 +141,7 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 		return
 	}
 	begun := time.Now()
-	again, err := l.reconcile(ctx, id)
+	again, err := l.pass(ctx, id)
 	l.stats.took(l.name, err, time.Since(begun))
 	switch {
 	case ctx.Err() != nil:
@@ -153,6 +158,15 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 	}
 }
 
+// pass is one reconcile with a deadline.
+func (l *loop) pass(ctx context.Context, id workload.ID) (time.Duration, error) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/workload", passWithin+jobs.Overrun)
+	defer beat.End()
+	ctx, cancel := context.WithTimeout(ctx, passWithin)
+	defer cancel()
+	return l.reconcile(ctx, id)
+}
+
 // reconcile brings one workload and its cluster together: read the wish, carry it out, observe, advance, save what is
 // new.
 func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Duration, err error) {
@@ -165,7 +179,7 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 	if err != nil {
 		return 0, err
 	}
-	if home := l.settle(w); home != l {
+	if home := l.home.settle(w); home != l {
 		l.drop(id)
 		if home != nil {
 			home.queue.Add(id)
@@ -190,7 +204,7 @@ func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Durati
 		now = l.o.Now()
 		next, events = workload.Advance(w, seen.observation, now)
 		if after, ended := workload.EndLease(next, l.o.Warnings, now); len(ended) > 0 {
-			if l.trusted(ctx) {
+			if l.home.trusted(ctx) {
 				next, events = after, append(events, ended...)
 			} else {
 				seen.again = sooner(seen.again, clockRetry)
@@ -249,7 +263,7 @@ func (l *loop) save(ctx context.Context, before, after workload.Workload, events
 	if len(events) == 0 && change == nil && start == nil && !worthSaving(before, after, l.o.Every.Confirm) {
 		return nil
 	}
-	failed := l.expectEcho(after.ID)
+	failed := l.home.expectEcho(after.ID)
 	err := l.o.Store.SaveObserved(ctx, after, events, change, starts...)
 	l.meter.saved(after, change, err)
 	l.startSaved(start, err)
@@ -407,7 +421,7 @@ func (l *loop) first(before, after workload.Workload) bool {
 func (l *loop) note(w workload.Workload) {
 	if w.State == workload.Ended {
 		l.drop(w.ID)
-		l.settle(w)
+		l.home.settle(w)
 		return
 	}
 	l.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
@@ -179,11 +180,15 @@ func (m *marker) renew(ctx context.Context) error {
 
 // markAlways covers what was never carried out in the cluster, such as requests that wait for somebody.
 func (l *loop) markAlways(ctx context.Context) {
-	for sleep(ctx, jitter(l.o.Every.Mark)) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/mark", passWithin+jobs.Overrun)
+	defer beat.End()
+	for jobs.Sleep(ctx, beat, jitter(l.o.Every.Mark)) {
 		if !l.acts() {
 			continue
 		}
-		if err := l.marker.cover(ctx, ""); err != nil && ctx.Err() == nil {
+		beat.Beat(ctx, passWithin+jobs.Overrun)
+		err := bounded(ctx, func(ctx context.Context) error { return l.marker.cover(ctx, "") })
+		if err != nil && ctx.Err() == nil {
 			l.log.Warn("leave a mark in the cluster", "error", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -44,25 +45,31 @@ type spoof struct {
 }
 
 func (l *loop) patrolAlways(ctx context.Context) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/patrol", passWithin+jobs.Overrun)
+	defer beat.End()
 	for {
 		if l.status.ok() && l.caches().synced() {
-			if again := l.look(ctx); again > 0 {
+			beat.Beat(ctx, passWithin+jobs.Overrun)
+			if again := l.lookOnce(ctx); again > 0 {
 				time.AfterFunc(again, l.patrol.bell.ring)
 			}
 		}
-		timer := time.NewTimer(jitter(l.o.Every.Compare))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		switch _, why := jobs.Await(ctx, beat, l.patrol.bell, jitter(l.o.Every.Compare)); why {
+		case jobs.Ended:
 			return
-		case <-l.patrol.bell:
-			timer.Stop()
-			if !sleep(ctx, time.Second) { // many pods come at once
+		case jobs.Rung:
+			if !jobs.Sleep(ctx, beat, time.Second) { // many pods come at once
 				return
 			}
-		case <-timer.C:
 		}
 	}
+}
+
+// lookOnce is look with a deadline.
+func (l *loop) lookOnce(ctx context.Context) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, passWithin)
+	defer cancel()
+	return l.look(ctx)
 }
 
 // look goes round once. The time is when a suspect that is too new is looked at again.

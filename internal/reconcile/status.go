@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 )
 
 // status says whether a cluster answers. Nothing is written, stopped or charged while it does not.
@@ -54,24 +56,30 @@ func (s *status) set(err error) (back bool) {
 // watch probes until the context ends. When the cluster comes back, everything is looked at: wishes have queued up. The
 // client's own rate keeps the peak in bounds, and each workload waits its turn in the queue.
 func (s *status) watch(ctx context.Context, l *loop) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/probe", l.o.Every.Probe+jobs.Overrun)
+	defer beat.End()
 	for {
+		beat.Beat(ctx, l.o.Every.Probe+jobs.Overrun)
+		l.passLocks()
 		err := l.probe(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		was := s.ok()
 		if err == nil && (!was || !l.gate.wasChecked()) {
-			if err = l.verify(ctx); err != nil && ctx.Err() == nil {
+			beat.Beat(ctx, passWithin+jobs.Overrun)
+			if err = bounded(ctx, l.verify); err != nil && ctx.Err() == nil {
 				l.log.Warn("compare the mark of the cluster with the database", "error", err)
 			}
 			if err != nil && ctx.Err() == nil {
 				err = errNotCompared
 			}
 		}
+		beat.Beat(ctx, databaseWithin)
 		if s.set(err) {
 			l.log.Info("the cluster answers")
 			l.tenants.doubt()
-			l.compare(ctx)
+			l.home.compare(ctx)
 			l.moved.ring()
 			l.patrol.bell.ring()
 		} else if was && err != nil {
@@ -84,9 +92,17 @@ func (s *status) watch(ctx context.Context, l *loop) {
 		case errors.Is(err, errNotCompared):
 			pause = min(pause, time.Second)
 		}
-		if !sleep(ctx, jitter(pause)) {
+		if !jobs.Sleep(ctx, beat, jitter(pause)) {
 			return
 		}
+	}
+}
+
+// passLocks waits for each lock that the workers share, so that a deadlock among them ends the loop's signs of life.
+func (l *loop) passLocks() {
+	for _, mu := range []sync.Locker{&l.mu, &l.home.mu, &l.tenants.mu} {
+		mu.Lock()
+		mu.Unlock() //nolint:staticcheck // only to have had it
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 )
 
 // tenants makes each tenant's namespace with its rules before anything is put into it: once for each state of tenant
@@ -54,7 +55,7 @@ func (t *tenants) work(ctx context.Context) {
 		}
 		again, err := time.Duration(0), error(nil)
 		if t.loop.acts() && t.loop.gate.open() {
-			again, err = t.ensure(ctx, name)
+			again, err = t.pass(ctx, name)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -69,6 +70,15 @@ func (t *tenants) work(ctx context.Context) {
 		}
 		t.queue.Done(name)
 	}
+}
+
+// pass is one ensure with a deadline.
+func (t *tenants) pass(ctx context.Context, name string) (time.Duration, error) {
+	beat := t.loop.o.Watchdog.Begin(ctx, "cluster/"+t.loop.name+"/tenant", passWithin+jobs.Overrun)
+	defer beat.End()
+	ctx, cancel := context.WithTimeout(ctx, passWithin)
+	defer cancel()
+	return t.ensure(ctx, name)
 }
 
 func (t *tenants) state(name string) *tenantState {

@@ -7,26 +7,35 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// tidy removes the storage that people have deleted and looks after that of teams, when asked to by a bell and again
-// while some of it is still in use.
+// tidy removes the storage that people have deleted and looks after that of teams, when asked to by a bell, every so
+// often, and again while some of it is still in use.
 func (l *loop) tidy(ctx context.Context) {
+	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/storage", passWithin+jobs.Overrun)
+	defer beat.End()
 	for {
-		select {
-		case <-ctx.Done():
+		if _, why := jobs.Await(ctx, beat, l.chores, jitter(l.o.Every.Chores)); why == jobs.Ended {
 			return
-		case <-l.chores:
 		}
 		if !l.acts() {
 			continue
 		}
-		left := l.removeVolumes(ctx)
-		if l.tendShared(ctx) || left {
+		beat.Beat(ctx, passWithin+jobs.Overrun)
+		if l.tidyOnce(ctx) {
 			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.ring)
 		}
 	}
+}
+
+// tidyOnce reports whether something is left to do.
+func (l *loop) tidyOnce(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, passWithin)
+	defer cancel()
+	left := l.removeVolumes(ctx)
+	return l.tendShared(ctx) || left
 }
 
 // removeVolumes reports whether something is left to do.

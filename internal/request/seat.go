@@ -2,6 +2,8 @@ package request
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -130,6 +132,7 @@ func (s *Service) SeatWaiting(ctx context.Context) error {
 		return err
 	}
 	var full []string
+	var faults []error
 	for _, w := range line {
 		if slices.Contains(full, w.Pool) {
 			continue
@@ -137,13 +140,13 @@ func (s *Service) SeatWaiting(ctx context.Context) error {
 		short, err := s.seat(ctx, w.ID)
 		// those are its own: a volume that is in use, a budget that is used up
 		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
-			return err
+			faults = append(faults, fmt.Errorf("request %s: %w", w.ID, err))
 		}
 		if short {
 			full = append(full, w.Pool)
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // seat decides one of the line again.

@@ -3,6 +3,8 @@ package request
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -621,27 +623,32 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 // ExpireDue ends every request that nobody decided in time, and puts on record which have escalated; the controller
 // calls it on its tick.
 func (s *Service) ExpireDue(ctx context.Context) error {
+	var faults []error
 	for cursor := ""; ; {
 		pending, next, err := s.Store.Requests(ctx, Filter{States: []State{Pending}, Oldest: true, Cursor: cursor,
 			Limit: 500})
 		if err != nil {
-			return err
+			return errors.Join(append(faults, err)...)
 		}
 		for _, p := range pending {
-			switch {
-			case Expire(p, s.Now()).Events != nil:
-				err = s.expire(ctx, p.ID)
-			case Escalate(p, s.Now()).Events != nil:
-				err = s.escalate(ctx, p)
-			}
-			if err != nil {
-				return err
+			if err := s.expireOrEscalate(ctx, p); err != nil {
+				faults = append(faults, fmt.Errorf("request %s: %w", p.ID, err))
 			}
 		}
-		if cursor = next; next == "" {
-			return nil
+		if cursor = next; next == "" || ctx.Err() != nil {
+			return errors.Join(faults...)
 		}
 	}
+}
+
+func (s *Service) expireOrEscalate(ctx context.Context, p Request) error {
+	switch {
+	case Expire(p, s.Now()).Events != nil:
+		return s.expire(ctx, p.ID)
+	case Escalate(p, s.Now()).Events != nil:
+		return s.escalate(ctx, p)
+	}
+	return nil
 }
 
 func (s *Service) expire(ctx context.Context, id ID) error {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
@@ -95,6 +97,7 @@ type Options struct {
 	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
 	Ready            func(ctx context.Context) error
 	Notes            func() []string       // what /readyz?verbose says beside; nil: nothing
+	Alive            func() []jobs.Check   // of the loops of this process; nil: there are none
 	Metrics          prometheus.Registerer // nil: calls are not counted
 	Traces           trace.Provider        // zero: calls are not traced
 }
@@ -236,8 +239,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 
 func (s *Server) ownRoutes() []Route {
 	routes := []Route{
-		{Method: http.MethodGet, Path: "/healthz", Public: true,
-			Handler: func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }},
+		{Method: http.MethodGet, Path: "/healthz", Public: true, Handler: s.healthz},
 		{Method: http.MethodGet, Path: "/readyz", Public: true, Handler: s.readyz},
 		{Method: http.MethodGet, Path: "/signin", Public: true, Handler: s.signInPage},
 		{Method: http.MethodPost, Path: "/signin", Public: true, Handler: s.signInStart},
@@ -251,6 +253,30 @@ func (s *Server) ownRoutes() []Route {
 			Handler: s.authorizeGateway})
 	}
 	return routes
+}
+
+// healthz is for the liveness probe: it fails while a loop of this process hangs. With ?verbose it names the loops, as
+// the Kubernetes API server does with its checks.
+func (s *Server) healthz(c echo.Context) error {
+	var checks []jobs.Check
+	if s.opts.Alive != nil {
+		checks = s.opts.Alive()
+	}
+	var text strings.Builder
+	status := http.StatusOK
+	for _, check := range checks {
+		if check.Hung {
+			status = http.StatusServiceUnavailable
+			fmt.Fprintf(&text, "[-]%s failed: no sign of life for %s\n", check.Name, check.Since.Round(time.Second))
+			continue
+		}
+		fmt.Fprintf(&text, "[+]%s ok\n", check.Name)
+	}
+	if !c.QueryParams().Has("verbose") {
+		text.Reset()
+	}
+	text.WriteString(map[bool]string{true: "ok\n", false: "not ok\n"}[status == http.StatusOK])
+	return c.String(status, text.String())
 }
 
 func (s *Server) readyz(c echo.Context) error {

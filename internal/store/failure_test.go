@@ -19,6 +19,10 @@ import (
 
 // The writer of TestAcknowledgedSurvivesKill: it says each number after its save was acknowledged, until it is killed.
 func TestMain(m *testing.M) {
+	if address := os.Getenv("STORE_TEST_LEAD"); address != "" {
+		leadAndWrite(address)
+		os.Exit(1)
+	}
 	if address := os.Getenv("STORE_TEST_WRITE"); address != "" {
 		ctx := context.Background()
 		s, err := store.Open(ctx, address, store.Options{})

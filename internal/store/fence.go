@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -15,13 +14,6 @@ import (
 // ErrDeposed is in the fault of a write that came too late: another process leads now, and what this one had read
 // counts no more.
 var ErrDeposed = errors.New("another process leads now")
-
-// term is one time in which this process leads.
-type term struct {
-	epoch   int64
-	once    sync.Once
-	deposed chan struct{} // closed at the first write that was refused
-}
 
 type termKey struct{}
 
@@ -41,23 +33,28 @@ func (s *Store) Fenced(ctx context.Context) context.Context {
 func (s *Store) OnLateWrite(fn func()) { s.onLate.Store(&fn) }
 
 // guard is the first statement of a transaction of a leader. On PostgreSQL it holds the row until the commit, so that
-// the next leader begins after it, or it sees that one's number: nothing is written in between.
+// the next leader begins after it, or it sees that one's number: nothing is written in between. A leader that stops in
+// the middle of a transaction loses it soon, so that it does not hold up the next one.
 func (s *Store) guard(ctx context.Context, db *gorm.DB) error {
 	t, _ := ctx.Value(termKey{}).(*term)
 	if t == nil {
 		return nil
 	}
-	var now int64
+	var now struct {
+		Epoch   int64
+		Timeout string
+	}
 	if err := db.WithContext(ctx).Raw(s.epochQuery()).Scan(&now).Error; err != nil {
 		return err
 	}
-	if now == t.epoch {
+	if now.Epoch == t.epoch {
 		return nil
 	}
-	t.once.Do(func() {
-		s.opts.Log.WarnContext(ctx, "a late write was refused: another process leads now", "epoch", t.epoch, "now", now)
-		close(t.deposed)
-	})
+	if !t.isDeposed() {
+		s.opts.Log.WarnContext(ctx, "a late write was refused: another process leads now", "epoch", t.epoch,
+			"now", now.Epoch)
+	}
+	t.depose()
 	if count := s.onLate.Load(); count != nil {
 		(*count)()
 	}
@@ -68,48 +65,50 @@ func (s *Store) guard(ctx context.Context, db *gorm.DB) error {
 const raiseFor = 20 * time.Second
 
 // Lead tries to become the one controller among all portals on this database, without waiting for another one to end.
-// Where ok is true, lost is closed when the database no longer vouches for it, or has refused a late write: stop at
-// once then. Call release at the end, also after lost; the next one leads as soon as it has returned.
+// Where ok is true, lost is closed when the database no longer vouches for it, has refused a late write, or the lease
+// was not renewed in time: stop at once then. Call Renew well within Options.Lease, and release at the end, also after
+// lost; the next one leads as soon as it has returned.
 //
-// The lock alone is a help, not a fence: a leader that was asleep may act for some seconds after another one began.
+// Lease and lock are a help, not a fence: a leader that was asleep may act for some seconds after another one began.
 // What it writes here under Fenced is refused; what it writes to a cluster carries the generation.
 func (s *Store) Lead(ctx context.Context) (release func(), ok bool, lost <-chan struct{}) {
-	let, ok, gone := s.lead(ctx, s)
-	if !ok {
-		return let, false, nil
+	take, cancel := context.WithTimeout(ctx, raiseFor)
+	defer cancel()
+	t, err := s.lead(take, s)
+	if err != nil && ctx.Err() == nil {
+		s.opts.Log.WarnContext(ctx, "could not take the lead", "error", err)
 	}
-	t, err := s.beginTerm(ctx)
-	if err != nil {
-		let()
-		if ctx.Err() == nil {
-			s.opts.Log.WarnContext(ctx, "could not take the lead", "error", err)
-		}
+	if err != nil || t == nil {
 		return func() {}, false, nil
 	}
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(over)
-		select {
-		case <-gone:
-		case <-t.deposed:
-		case <-ended:
-		}
-	}()
-	var once sync.Once
-	return func() { once.Do(func() { s.term.CompareAndSwap(t, nil); close(ended); let(); <-over }) }, true, over
+	s.term.Store(t)
+	end := context.AfterFunc(ctx, t.let)
+	return func() { s.term.CompareAndSwap(t, nil); end(); t.let() }, true, t.lost
 }
 
-// beginTerm raises the number: from its commit on no former leader writes.
-func (s *Store) beginTerm(ctx context.Context) (*term, error) {
-	ctx, cancel := context.WithTimeout(ctx, raiseFor)
-	defer cancel()
-	t := &term{deposed: make(chan struct{})}
-	err := s.write(ctx, func(tx *tx) error {
-		return tx.at(ctx).Raw("UPDATE leadership SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch").Scan(&t.epoch).Error
-	})
-	if err != nil {
-		return nil, err
+// Renew says that the process that leads is alive: for another Options.Lease nobody else takes the lead. It is to be
+// called by the loops that do the leader's work, so that one that hangs stops it. Nothing happens without a lead.
+func (s *Store) Renew(ctx context.Context) error {
+	t := s.term.Load()
+	if t == nil || t.renew == nil {
+		return nil
 	}
-	s.term.Store(t)
-	return t, nil
+	begun := time.Now()
+	// Not cut off by the end of a pass: that would end the session which holds the lead.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Lease/2)
+	defer cancel()
+	mine, err := t.renew(ctx)
+	switch {
+	case err != nil:
+		s.opts.Log.WarnContext(ctx, "could not renew the lease", "error", err)
+		return failure(err)
+	case !mine:
+		t.depose()
+		return fault.Wrap(fault.Conflict, ErrDeposed, i18n.T("store.deposed"))
+	}
+	t.setRenewed(begun)
+	return nil
 }
+
+// RenewEvery is how often the lease is to be renewed.
+func (s *Store) RenewEvery() time.Duration { return s.opts.Lease / 4 }

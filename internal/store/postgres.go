@@ -61,7 +61,7 @@ func (p *postgresServer) pool(statement time.Duration) *sql.DB {
 		"timezone":                            "UTC",
 		"statement_timeout":                   limit,
 		"lock_timeout":                        limit,
-		"idle_in_transaction_session_timeout": "60000",
+		"idle_in_transaction_session_timeout": "15000", // of a process that stands still; others wait for its locks
 	} {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
@@ -85,7 +85,8 @@ func (p *postgresServer) lockMeter(tx *gorm.DB) error {
 }
 
 func (p *postgresServer) epochQuery() string {
-	return "SELECT epoch FROM leadership WHERE id = 1 FOR SHARE"
+	return "SELECT epoch, set_config('idle_in_transaction_session_timeout', '5000', true) AS timeout " +
+		"FROM leadership WHERE id = 1 FOR SHARE"
 }
 
 func (p *postgresServer) oneWriter() bool { return false }

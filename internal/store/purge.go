@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/notify"
@@ -20,6 +22,7 @@ const (
 // theirs, messages a month after they were sent or given up, and records of starts after half a year. The audit record,
 // meter intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
+	var faults []error
 	for _, old := range []struct {
 		delete string
 		before time.Time
@@ -34,8 +37,8 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	} {
 		err := s.write(ctx, func(t *tx) error { return t.at(ctx).Exec(old.delete, momentOf(old.before)).Error })
 		if err != nil {
-			return err
+			faults = append(faults, fmt.Errorf("%s: %w", old.delete, err))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }

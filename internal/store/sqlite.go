@@ -95,7 +95,9 @@ func (f *sqliteFile) lockGrants(*gorm.DB) error { return nil }
 func (f *sqliteFile) lockMeter(*gorm.DB) error { return nil }
 
 // epochQuery needs no lock: see lockGrants.
-func (f *sqliteFile) epochQuery() string { return "SELECT epoch FROM leadership WHERE id = 1" }
+func (f *sqliteFile) epochQuery() string {
+	return "SELECT epoch, '' AS timeout FROM leadership WHERE id = 1"
+}
 
 func (f *sqliteFile) oneWriter() bool { return true }
 
@@ -126,9 +128,23 @@ func (f *sqliteFile) migrate(ctx context.Context) error {
 	return nil
 }
 
-// lead is always yes: no other process can have the file.
-func (f *sqliteFile) lead(context.Context, *Store) (func(), bool, <-chan struct{}) {
-	return func() {}, true, make(chan struct{})
+// lead is always yes: no other process can have the file. There is no lease to renew.
+func (f *sqliteFile) lead(ctx context.Context, s *Store) (*term, error) {
+	var epoch int64
+	err := s.write(ctx, func(tx *tx) error {
+		return tx.at(ctx).Raw("UPDATE leadership SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch").Scan(&epoch).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTerm(epoch)
+	t.hold(func(stop <-chan struct{}) {
+		select {
+		case <-stop:
+		case <-t.deposed:
+		}
+	})
+	return t, nil
 }
 
 func (f *sqliteFile) close() error {

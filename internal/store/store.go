@@ -26,7 +26,8 @@ type Options struct {
 	Log          *slog.Logger     // slog.Default; only for what no caller hears of
 	Connections  int              // most connections to PostgreSQL, 20
 	Statement    time.Duration    // longest that one statement may take on PostgreSQL, 30 s
-	LeaderChecks time.Duration    // how often the leader looks whether it still is one, 2 s
+	LeaderChecks time.Duration    // how often the leader looks whether its session lives, 2 s
+	Lease        time.Duration    // how long a leader that renews nothing is waited for on PostgreSQL, 12 s
 	OnStatement  func()           // after each statement, for those who count; nothing
 	SearchWindow int64            // how many audit events a page of a text search looks through, 15,000
 }
@@ -46,6 +47,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LeaderChecks <= 0 {
 		o.LeaderChecks = 2 * time.Second
+	}
+	if o.Lease <= 0 {
+		o.Lease = 12 * time.Second
 	}
 	if o.SearchWindow <= 0 {
 		o.SearchWindow = 15_000
@@ -89,7 +93,8 @@ type dialect interface {
 	// oneWriter reports whether the database has one writer at a time, so that waiting in line is better done here.
 	oneWriter() bool
 	migrate(ctx context.Context) error
-	lead(ctx context.Context, s *Store) (release func(), ok bool, lost <-chan struct{})
+	// lead is nil without an error while another process leads.
+	lead(ctx context.Context, s *Store) (*term, error)
 	epochQuery() string // SQL for the number of the last lead, which stays so until the transaction ends
 	clock() string      // SQL for the seconds since 1970
 	begin() []*sql.TxOptions

@@ -33,7 +33,7 @@ func (w *Web) fleet(k call) (view, error) {
 		cluster := w.clusterModel(k, snapshot, names)
 		m.Clusters = append(m.Clusters, cluster)
 		v.parts = append(v.parts, part{id: cluster.ID, draw: func(words) templ.Component { return fleet.Cluster(cluster) }})
-		v.asOf = snapshot.TakenAt
+		v.asOf = oldest(v.asOf, snapshot.TakenAt)
 	}
 	if len(m.Clusters) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "fleet", Title: k.words.S("fleet.empty"),
@@ -41,6 +41,14 @@ func (w *Web) fleet(k call) (view, error) {
 	}
 	v.body = fleet.Page(m)
 	return v, nil
+}
+
+// oldest is the earlier of two times; the zero time is none.
+func oldest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // staleSnapshot is when an inventory counts as old: it is confirmed every few seconds while the cluster answers.

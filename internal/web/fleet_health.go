@@ -51,7 +51,7 @@ func (w *Web) fleetHealth(k call) (view, error) {
 		c := healthCluster(k, r)
 		m.Clusters = append(m.Clusters, c)
 		v.parts = append(v.parts, part{id: c.ID, draw: func(words) templ.Component { return fleet.HealthCluster(c) }})
-		v.asOf = r.TakenAt
+		v.asOf = oldest(v.asOf, r.TakenAt)
 	}
 	m.Tiles = healthTiles(say, count)
 	if len(m.Clusters) == 0 {

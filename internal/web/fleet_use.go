@@ -63,7 +63,7 @@ func (w *Web) fleetUse(k call) (view, error) {
 			Age: w.heatAge(say, name), Map: heat(say), Legend: heatLegend(say)})
 		v.parts = append(v.parts, part{id: "heat-age-" + id, ticks: true, draw: age}, part{id: "heat-" + id, ticks: true,
 			draw: heat})
-		v.asOf = snapshot.TakenAt
+		v.asOf = oldest(v.asOf, snapshot.TakenAt)
 		if chosen != "" {
 			if d := w.nodeUse(k, name, chosen, held); d != nil {
 				m.Node = d

@@ -2,6 +2,8 @@ package workload
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -92,6 +94,7 @@ func (s *Service) KeepDue(ctx context.Context, answers func(cluster string) bool
 	if err != nil {
 		return err
 	}
+	var faults []error
 	for _, v := range volumes {
 		if !answers(v.Cluster) {
 			continue
@@ -101,10 +104,10 @@ func (s *Service) KeepDue(ctx context.Context, answers func(cluster string) bool
 			due = s.goDue
 		}
 		if err := due(ctx, v); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
-			return err
+			faults = append(faults, fmt.Errorf("storage %s: %w", v.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // keepDue looks without a lock, and once more with one where something is due.

@@ -2,6 +2,8 @@ package workload
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -60,15 +62,16 @@ func (s *Service) ExtendDue(ctx context.Context) error {
 			break
 		}
 	}
+	var faults []error
 	for _, w := range due {
 		if waiting[waits{w.Cluster, w.Size.Name}] || s.Limits.TenantDisabled(w.Tenant) {
 			continue
 		}
 		if err := s.renew(ctx, w.ID); err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
-			return err
+			faults = append(faults, fmt.Errorf("workload %s: %w", w.ID, err))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // now is a size as the catalog has it now; what is not offered any more does not go on by itself.

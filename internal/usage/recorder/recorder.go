@@ -12,7 +12,8 @@ package recorder
 
 import (
 	"context"
-	"log/slog"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -41,7 +42,6 @@ type Options struct {
 	Period     time.Duration   // 0: an hour
 	Zone       *time.Location  // whose months the lines are added to
 	Now        func() time.Time
-	Logger     *slog.Logger
 }
 
 // Recorder records. It is run by whoever leads.
@@ -65,34 +65,22 @@ func New(o Options) *Recorder {
 	if o.Period == 0 {
 		o.Period = usualPeriod
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	return &Recorder{o}
 }
 
-// Run records until the context ends.
-func (r *Recorder) Run(ctx context.Context) error {
-	tick := time.NewTicker(max(time.Second, r.o.Period/settledAfter))
-	defer tick.Stop()
-	for {
-		r.Record(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
+// Every is how often Record has something to do.
+func (r *Recorder) Every() time.Duration { return max(time.Second, r.o.Period/settledAfter) }
 
 // Record asks each cluster for the periods that are over and not recorded. What cannot be had now is asked for again
-// the next time.
-func (r *Recorder) Record(ctx context.Context) {
+// the next time; it holds up no other cluster.
+func (r *Recorder) Record(ctx context.Context) error {
+	var faults []error
 	for cluster, source := range r.o.Sources {
-		if err := r.record(ctx, cluster, source); err != nil && ctx.Err() == nil {
-			r.o.Logger.WarnContext(ctx, "the use of GPUs could not be recorded", "cluster", cluster, "error", err.Error())
+		if err := r.record(ctx, cluster, source); err != nil {
+			faults = append(faults, fmt.Errorf("record the use of GPUs of %s: %w", cluster, err))
 		}
 	}
+	return errors.Join(faults...)
 }
 
 func (r *Recorder) record(ctx context.Context, cluster string, source Source) error {

@@ -1,0 +1,65 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// jobs is what the leader does on a clock. What it does on a change of a workload or a cluster is the controller's.
+func (a *App) jobs() []jobs.Job {
+	list := []jobs.Job{
+		{Name: "requests-expire", Every: time.Minute, Run: a.requests.ExpireDue},
+		{Name: "license-seats-assign", Every: time.Minute, Run: a.requests.SeatWaiting},
+		{Name: "leases-extend", Every: time.Minute, Run: a.workloads.ExtendDue},
+		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
+		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},
+		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
+		{Name: "licenses-poll", Every: cmp.Or(a.config.LicenseEvery.Std(), askLicensesEvery), AtStart: true,
+			WhileHeld: true, Soon: a.licenses.Soon(), Run: a.askLicenses},
+		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,
+			Run: a.recorder.Record},
+		{Name: "usage-rollup", Every: 10 * time.Minute, AtStart: true, WhileHeld: true, Run: a.rollUp},
+		// only after a while, so that what happened while no portal ran is metered first
+		{Name: "statements-send", Every: 10 * time.Minute, Run: a.monthly.Tell},
+		{Name: "retention-purge", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true, Run: a.purge},
+	}
+	for cluster, reader := range a.agents {
+		list = append(list, jobs.Job{Name: "agents-poll/" + cluster, Every: askAgentsEvery, AtStart: true,
+			WhileHeld: true, Run: reader.Round, Stopped: reader.Forget})
+	}
+	return list
+}
+
+func (a *App) newRunner() *jobs.Runner {
+	return jobs.New(jobs.Options{Jobs: a.jobs(), Store: a.store, Watchdog: a.watchdog, Trusted: a.clocks().Trusted,
+		Held: a.held,
+		Now:  a.now, Logger: a.log, Metrics: a.meters.registry})
+}
+
+// held reports whether the database may be older than a cluster: what is over by it may have been kept since.
+func (a *App) held() bool { return a.controller.Held() || len(a.drift.Holds()) > 0 }
+
+func (a *App) clocks() jobs.Clocks {
+	return jobs.Clocks{Now: a.now, Database: a.store.Clock, Logger: a.log}
+}
+
+func (a *App) reclaimStorage(ctx context.Context) error {
+	return a.workloads.KeepDue(ctx, a.controller.Answers)
+}
+
+func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Judge(ctx, a.controller.Answers) }
+
+func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx, askLicensesFor) }
+
+// rollUp keeps the sums of the meter, so that statements are quick.
+func (a *App) rollUp(ctx context.Context) error {
+	return errors.Join(a.store.MeterStorage(ctx, a.now()), usage.CloseSheets(ctx, a.store, zone(a.config), a.now()))
+}
+
+// purge deletes what is over: sessions, codes, old outbox rows.
+func (a *App) purge(ctx context.Context) error { return a.store.PurgeOld(ctx, a.now()) }

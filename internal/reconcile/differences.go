@@ -204,7 +204,7 @@ func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
 	l.gate.set(false)
 	l.log.Info("work in the cluster goes on")
 	l.tenants.doubt()
-	l.compare(ctx)
+	l.home.compare(ctx)
 	l.chores.ring()
 	return nil, nil
 }

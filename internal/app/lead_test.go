@@ -180,7 +180,8 @@ func TestAFrozenPortalIsReplaced(t *testing.T) {
 	overdue := storetest.Request("r-1")
 	overdue.CreatedAt, overdue.ExpiresAt, overdue.DecidedAt = frozen.Add(-time.Hour), frozen.Add(-time.Minute), time.Time{}
 	if err := st.DecideExclusively(t.Context(), func(tx request.Tx) error {
-		return tx.SaveRequest(t.Context(), overdue)
+		_, err := tx.SaveRequest(t.Context(), overdue)
+		return err
 	}); err != nil {
 		t.Fatal(err)
 	}

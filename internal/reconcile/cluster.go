@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ func NewCluster(name string, config *rest.Config) (Cluster, error) {
 	c.ContentType = "application/vnd.kubernetes.protobuf"
 	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	c.UserAgent = "gpu-portal-controller"
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return timed{next} })
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
 		return Cluster{}, fmt.Errorf("make a client for cluster %s: %w", name, err)

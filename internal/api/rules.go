@@ -112,7 +112,7 @@ type checkRulesInput struct {
 
 func (a *API) checkRules(ctx context.Context, actor identity.Actor,
 	in *checkRulesInput) (*output[CheckedRules], error) {
-	p, problems, err := a.deps.Rules.Check(actor, in.Body.Text)
+	p, problems, err := a.deps.Rules.Check(ctx, actor, in.Body.Text)
 	if err != nil {
 		return nil, err
 	}

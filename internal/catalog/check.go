@@ -95,6 +95,7 @@ func (k *checker) successors(kind string, entries []entry) {
 	for _, e := range entries {
 		byName[e.name] = e
 	}
+	back := circles(byName)
 	for _, e := range entries {
 		if e.deprecated == nil {
 			continue
@@ -112,29 +113,41 @@ func (k *checker) successors(kind string, entries []entry) {
 			k.at(at, "there is no %s %q", kind, name)
 		case next.hidden:
 			k.at(at, "the %s %q is hidden: nobody can take it", kind, name)
-		case leadsBack(byName, e):
+		case back[e.name]:
 			k.at(at, "the successors of %q lead back to it", e.name)
 		}
 	}
 }
 
-// leadsBack follows the successors; more steps than entries are a circle that does not hold this one.
-func leadsBack(byName map[string]entry, e entry) bool {
-	at := e
-	for range byName {
-		if at.deprecated == nil || at.deprecated.Successor == "" {
-			return false
+// circles are the names that lead back to themselves. Each has one successor at most, so each is walked once.
+func circles(byName map[string]entry) map[string]bool {
+	in, walk := map[string]bool{}, map[string]int{} // number of the walk that came by first
+	n := 0
+	for start := range byName {
+		n++
+		for name := start; ; {
+			e, found := byName[name]
+			if !found || walk[name] != 0 {
+				if found && walk[name] == n {
+					closeCircle(byName, name, in)
+				}
+				break
+			}
+			walk[name] = n
+			if e.deprecated == nil {
+				break
+			}
+			name = e.deprecated.Successor
 		}
-		next, found := byName[at.deprecated.Successor]
-		if !found {
-			return false
-		}
-		if next.name == e.name {
-			return true
-		}
-		at = next
 	}
-	return false
+	return in
+}
+
+func closeCircle(byName map[string]entry, name string, in map[string]bool) {
+	for !in[name] {
+		in[name] = true
+		name = byName[name].deprecated.Successor
+	}
 }
 
 func (k *checker) size(at string, s Size) {

@@ -33,7 +33,16 @@ const (
 
 func newReader() *reader { return &reader{lines: map[string]int{}, left: maxValues} }
 
+// maxProblems are listed: whoever reads them mends the first and checks again.
+const maxProblems = 500
+
 func (r *reader) problem(line int, path, format string, args ...any) {
+	if n := len(r.problems); n >= maxProblems {
+		if n == maxProblems {
+			r.problems = append(r.problems, Problem{Line: line, Message: "more is wrong than is listed here"})
+		}
+		return
+	}
 	r.problems = append(r.problems, Problem{Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -91,7 +100,8 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, path string) {
 	}
 	r.left--
 	if r.left == 0 {
-		r.problem(n.Line, path, "more than %d values; the rest is not read", maxValues)
+		r.problems = append(r.problems, Problem{Line: n.Line, Path: path,
+			Message: fmt.Sprintf("more than %d values; the rest is not read", maxValues)})
 	}
 	if r.left <= 0 {
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/untrusted"
 )
 
 // List is one of the lists of a catalog.
@@ -274,7 +275,12 @@ func sizeNode(s catalog.Size) (*yaml.Node, error) {
 
 // fromJSON writes a catalog that came as JSON as YAML, so that people can go on from it.
 func fromJSON(text string) (string, error) {
-	if !json.Valid([]byte(text)) {
+	switch {
+	case len(text) > maxText:
+		return "", errors.New("this is longer than any catalog")
+	case untrusted.TooDeep([]byte(text)):
+		return "", errors.New("this nests deeper than any catalog")
+	case !json.Valid([]byte(text)):
 		return "", errors.New("this is no JSON")
 	}
 	n, err := parse(text)
@@ -295,27 +301,26 @@ func fromJSON(text string) (string, error) {
 // longest is how wide a value may be that stands on one line.
 const longest = 110
 
-// plain takes the quotes away that are not needed, and what is empty, and keeps short collections on one line.
+// plain takes the quotes away that are not needed, and what is empty, and keeps short collections on one line. Every
+// node is looked at once.
 func plain(n *yaml.Node) (width int) {
 	if n.Kind == yaml.ScalarNode {
 		n.Style = 0
 		return len(n.Value) + 2
 	}
-	if n.Kind == yaml.MappingNode {
-		kept := n.Content[:0]
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			v := n.Content[i+1]
-			if v.Kind != yaml.ScalarNode && plain(v) == 0 {
-				continue
+	kept := n.Content[:0]
+	for i := 0; i < len(n.Content); i++ {
+		if n.Kind == yaml.MappingNode && i+1 < len(n.Content) {
+			key, value := n.Content[i], n.Content[i+1]
+			i++
+			if w := plain(value); w > 0 || value.Kind == yaml.ScalarNode {
+				kept, width = append(kept, key, value), width+plain(key)+w
 			}
-			kept = append(kept, n.Content[i], v)
+			continue
 		}
-		n.Content = kept
+		kept, width = append(kept, n.Content[i]), width+plain(n.Content[i])
 	}
-	for _, c := range n.Content {
-		width += plain(c)
-	}
-	n.Style = yaml.FlowStyle
+	n.Content, n.Style = kept, yaml.FlowStyle
 	if width > longest {
 		n.Style = 0
 	}

@@ -217,7 +217,8 @@ func (s *Service) check(ctx context.Context, text string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	return checkText(text, s.o.First.pools, s.Catalog(), uses), nil
+	c := checkText(text, s.o.First.pools, s.Catalog(), uses)
+	return c, ctx.Err()
 }
 
 // Draft is a text that shall become the next version.

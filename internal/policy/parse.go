@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,13 @@ func (p Problem) Error() string {
 const maxRules = 500
 
 // Parse reads and compiles a text: a YAML list of rules. Every problem is listed; without any the policy is not nil.
-func Parse(text string) (*Policy, []Problem) {
+func Parse(text string) (*Policy, []Problem) { return parse(context.Background(), text) }
+
+// parse is Parse that ends between two rules when the context does.
+func parse(ctx context.Context, text string) (*Policy, []Problem) {
+	if len(text) > maxText {
+		return nil, []Problem{{Line: 1, Message: fmt.Sprintf("at most %d bytes", maxText)}}
+	}
 	p := parser{lines: strings.Split(text, "\n")}
 	p.list(text)
 	if len(p.problems) > 0 {
@@ -53,7 +60,7 @@ func Parse(text string) (*Policy, []Problem) {
 	for i, r := range p.rules {
 		rules[i] = r.rule
 	}
-	compiled, wrong := compileAll(rules)
+	compiled, wrong := compileAll(ctx, rules)
 	for _, w := range wrong {
 		p.place(w)
 	}

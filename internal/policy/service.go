@@ -180,11 +180,15 @@ func (s *Service) Revisions(ctx context.Context, a identity.Actor, before int64,
 }
 
 // Check reads a text without keeping it. What is wrong with it is no error but the list.
-func (s *Service) Check(a identity.Actor, text string) (*Policy, []Problem, error) {
+// It ends with the context.
+func (s *Service) Check(ctx context.Context, a identity.Actor, text string) (*Policy, []Problem, error) {
 	if err := permit(a, identity.ChangeRules); err != nil {
 		return nil, nil, err
 	}
-	p, problems := Parse(normal(text))
+	p, problems := parse(ctx, normal(text))
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	return p, problems, nil
 }
 
@@ -249,7 +253,7 @@ func (s *Service) save(ctx context.Context, a identity.Actor, d Draft, note i18n
 	case text == newest.Text:
 		return Revision{}, fault.New(fault.Invalid, i18n.T("policy.unchanged"))
 	}
-	if _, problems := Parse(text); len(problems) > 0 {
+	if _, problems := parse(ctx, text); len(problems) > 0 {
 		return Revision{}, refused(problems)
 	}
 	now := s.o.Now()

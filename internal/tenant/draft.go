@@ -149,10 +149,10 @@ func ParseQuota(text string) (map[string]int, *fault.Field) {
 
 // ParseGroups reads one group a line.
 func ParseGroups(text string) []string {
-	groups := []string{}
+	groups, seen := []string{}, map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" && !slices.Contains(groups, line) {
-			groups = append(groups, line)
+		if line = strings.TrimSpace(line); line != "" && !seen[line] {
+			groups, seen[line] = append(groups, line), true
 		}
 	}
 	return groups

@@ -145,7 +145,7 @@ func (w *Web) rulesEdit(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if _, _, err := w.Rules.Check(k.actor, standing.Newest.Text); err != nil { // it is for those who may change them
+	if _, _, err := w.Rules.Check(k.ctx, k.actor, standing.Newest.Text); err != nil { // it is for those who may change them
 		return view{}, err
 	}
 	return w.rulesEditor(k, policy.Draft{Text: standing.Newest.Text, Base: standing.Newest.Version}, nil, false)
@@ -181,7 +181,7 @@ func (w *Web) rulesEditor(k call, d policy.Draft, cause error, compare bool) (vi
 	for _, f := range policy.FactNames() {
 		m.Facts = append(m.Facts, rules.FactModel{Name: f.Name, Type: f.Type, Meaning: say.say(f.Meaning)})
 	}
-	tried, problems, err := w.Rules.Check(k.actor, d.Text)
+	tried, problems, err := w.Rules.Check(k.ctx, k.actor, d.Text)
 	if err != nil {
 		return view{}, err
 	}

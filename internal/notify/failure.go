@@ -39,7 +39,7 @@ var troubles = []struct {
 }{
 	{func(err error) bool { return errors.Is(err, errNotAllowed) }, "notify.failed.not_allowed"},
 	{timedOut, "notify.failed.timeout"},
-	{nameless, "notify.failed.no_host"},
+	{nameless, "notify.failed.not_allowed"},
 	{func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }, "notify.failed.refused"},
 	{insecure, "notify.failed.tls"},
 	{notLetIn, "notify.failed.auth"},

@@ -192,7 +192,7 @@ func (r refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil,
 func TestErrorsThatNoTestCanMake(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"no_host": &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "hooks.example.org",
+		"not_allowed": &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "hooks.example.org",
 			IsNotFound: true}},
 		"timeout":     context.DeadlineExceeded,
 		"unreachable": &net.OpError{Op: "read", Err: fmt.Errorf("connection reset by peer")},

@@ -176,6 +176,8 @@ func plainly(err error, secrets ...string) error {
 		return errNotAllowed
 	case errors.As(err, &known) && known.own:
 		return err
+	case nameless(err): // a name that is not there is told as one that is not public: else names could be tried out
+		return own("the name is not known", "notify.failed.not_allowed")
 	case timedOut(err):
 		return own("no answer in time", "notify.failed.timeout")
 	}

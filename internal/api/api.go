@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -26,12 +28,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/untrusted"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -77,7 +81,8 @@ type Deps struct {
 	AppURL    func(workload string) string // where a workload is opened
 	Now       func() time.Time
 	Version   string
-	Logger    *slog.Logger // nil: nothing is logged
+	Logger    *slog.Logger   // nil: nothing is logged
+	Limits    *limit.Limiter // nil: nothing is limited
 }
 
 // API is the surface: an http.Handler for everything below /api/v1.
@@ -105,6 +110,10 @@ func New(d Deps) *API {
 	}
 	a := &API{deps: d, mux: http.NewServeMux()}
 	config := huma.DefaultConfig("GPU Portal", d.Version)
+	config.RejectUnknownQueryParameters = true
+	config.Formats = maps.Clone(config.Formats)
+	config.Formats["application/json"] = shallow(config.Formats["application/json"])
+	config.Formats["json"] = config.Formats["application/json"]
 	config.CreateHooks = nil // no $schema links in bodies: answers hold what is documented and nothing else
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/v1/openapi", "", ""
 	config.Info.Description = "Ask for GPU notebooks and inference endpoints, decide requests, and run what was " +
@@ -157,12 +166,21 @@ func add[I, O any](a *API, op huma.Operation, action identity.Action, handler fu
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = maxBody
 	}
+	op.Errors = append(op.Errors, http.StatusTooManyRequests)
+	if op.Method != http.MethodGet {
+		op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge)
+	}
 	op.Responses = map[string]*huma.Response{}
+	op.Metadata = map[string]any{schemasKey: a.huma.OpenAPI().Components.Schemas}
+	op.Middlewares = append(op.Middlewares, a.known)
+	class, bounded := classes[op.OperationID]
 	a.ops = append(a.ops, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Action: action})
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		actor := identity.ActorFrom(ctx)
-		if actor.IsZero() {
-			return nil, a.fail(ctx, fault.New(fault.Unauthenticated, i18n.T("problem.sign_in_first")))
+		if bounded {
+			if err := a.deps.Limits.Take(class, string(actor.Person.ID)); err != nil {
+				return nil, a.fail(ctx, err)
+			}
 		}
 		out, err := handler(ctx, actor, in)
 		if err != nil {
@@ -172,6 +190,37 @@ func add[I, O any](a *API, op huma.Operation, action identity.Action, handler fu
 	})
 	exampleProblems(op.Responses)
 }
+
+// classes are the operations whose work is more than that of an answer: each is bounded by person.
+var classes = map[string]limit.Class{
+	"preview-request": limit.Preview, "check-catalog": limit.Preview, "check-rules": limit.Preview,
+	"check-quota": limit.Preview, "preview-idle-settings": limit.Preview, "propose-sizes": limit.Preview,
+}
+
+// known turns those away who are not signed in, before anything is said of their call.
+func (a *API) known(ctx huma.Context, next func(huma.Context)) {
+	if identity.ActorFrom(ctx.Context()).IsZero() {
+		ctx.SetHeader("WWW-Authenticate", `Bearer realm="gpu-portal"`)
+		_ = huma.WriteErr(a.huma, ctx, http.StatusUnauthorized, "", fault.New(fault.Unauthenticated,
+			i18n.T("problem.sign_in_first")))
+		return
+	}
+	next(ctx)
+}
+
+// shallow refuses JSON that nests deeper than any body of the document before it is read.
+func shallow(f huma.Format) huma.Format {
+	read := f.Unmarshal
+	f.Unmarshal = func(data []byte, into any) error {
+		if untrusted.TooDeep(data) {
+			return errDeep
+		}
+		return read(data, into)
+	}
+	return f
+}
+
+var errDeep = errors.New("nested deeper than any body of the document")
 
 // maxBody bounds a call; the largest honest one is some kilobytes.
 const maxBody = 64 << 10

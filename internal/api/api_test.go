@@ -1,7 +1,10 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -93,6 +96,87 @@ func TestProblemsHaveOneForm(t *testing.T) {
 					t.Errorf("%s %s %s: want a Problem with an example", op.Method, path, code)
 				}
 			}
+		}
+	}
+}
+
+// call asks a surface that stands on nothing, as somebody who is signed in: what is refused is refused before it is
+// carried out.
+func call(t *testing.T, method, path, body string) (int, Problem) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	someone := identity.Actor{Person: identity.Person{ID: "p-1"}, Via: identity.ViaToken}
+	r = r.WithContext(identity.WithActor(context.Background(), someone))
+	w := httptest.NewRecorder()
+	New(Deps{}).ServeHTTP(w, r)
+	var p Problem
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	return w.Code, p
+}
+
+// TestUnknownNamesAreRefused: a misspelt name that is passed over would answer another question.
+func TestUnknownNamesAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ method, path, body, field, reason string }{
+		"a parameter": {"GET", "/api/v1/workloads?frobnicate=1", "", "frobnicate", "There is no such query parameter."},
+		"a parameter that is nearly one": {"GET", "/api/v1/audit?curser=1", "", "curser",
+			"There is no such query parameter. Did you mean cursor?"},
+		"a parameter in other letters": {"GET", "/api/v1/audit?Cursor=1", "", "Cursor",
+			"There is no such query parameter. Did you mean cursor?"},
+		"a field": {"POST", "/api/v1/requests/preview", `{"frobnicate":1}`, "frobnicate", "There is no such field."},
+		"a field that is nearly one": {"POST", "/api/v1/requests/preview", `{"tennant":"vision"}`, "tennant",
+			"There is no such field. Did you mean tenant?"},
+		"a field of an object in a list": {"PUT", "/api/v1/account/notifications",
+			`{"language":"en","choices":[{"kind":"x","chanels":[]}]}`, "choices[0].chanels",
+			"There is no such field. Did you mean channels?"},
+		"of an operation without a body": {"DELETE", "/api/v1/workloads/w-1?force=true", "", "force",
+			"There is no such query parameter."},
+	} {
+		status, p := call(t, c.method, c.path, c.body)
+		found := false
+		for _, f := range p.Fields {
+			found = found || f.Name == c.field && f.Reason == c.reason
+		}
+		if status != http.StatusUnprocessableEntity || !found {
+			t.Errorf("%s: want 422 and %q: %q, got %d, %+v", name, c.field, c.reason, status, p.Fields)
+		}
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		"deep":           {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nests deeper"},
+		"long":           {"POST", "/api/v1/requests", `"` + strings.Repeat("x", maxBody) + `"`, http.StatusRequestEntityTooLarge, "64 KiB"},
+		"a long catalog": {"POST", "/api/v1/catalog/check", strings.Repeat("x", 600<<10), http.StatusRequestEntityTooLarge, "512 KiB"},
+	} {
+		status, p := call(t, c.method, c.path, c.body)
+		says := p.Detail
+		for _, f := range p.Fields {
+			says += " " + f.Reason
+		}
+		if status != c.status || !strings.Contains(says, c.says) {
+			t.Errorf("%s: want %d and %q, got %d, %s", name, c.status, c.says, status, says)
+		}
+	}
+}
+
+// TestStrangersHearOnlyThatTheyAreOnes: what is wrong with a call is for those who may make it.
+func TestStrangersHearOnlyThatTheyAreOnes(t *testing.T) {
+	a := New(Deps{})
+	for _, op := range a.Operations() {
+		r := httptest.NewRequest(op.Method, strings.NewReplacer("{", "", "}", "").Replace(op.Path)+"?nonsense=1",
+			strings.NewReader(`{"nonsense":1}`))
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("%s %s: %d", op.Method, op.Path, w.Code)
 		}
 	}
 }

@@ -49,36 +49,52 @@ func installErrors() {
 				return problemOf(ctx.Context(), f)
 			}
 		}
-		return problemOf(ctx.Context(), asFault(status, msg, errs))
+		return problemOf(ctx.Context(), asFault(status, msg, errs, knownIn(ctx.Operation())))
 	}
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
-		return &Problem{problem.Of(asFault(status, msg, errs), english(), "")}
+		return &Problem{problem.Of(asFault(status, msg, errs, nil), english(), "")}
 	}
 }
 
 // english is the language of the document. It is loaded once: every operation asks for it.
 var english = sync.OnceValue(func() *i18n.Localizer { return i18n.MustLoad().For("en") })
 
-func asFault(status int, msg string, errs []error) error {
+// asFault reads what huma found; known gives the names that a place may have, nil for none.
+func asFault(status int, msg string, errs []error, known func(location string) []string) error {
 	var fields []fault.Field
 	for _, err := range errs {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return tooLarge("")
+		}
 		var d huma.ErrorDetailer
 		if errors.As(err, &d) {
 			detail := d.ErrorDetail()
-			fields = append(fields, fieldOf(detail.Location, detail.Message))
+			fields = append(fields, fieldOf(detail.Location, detail.Message, known))
 		}
 	}
 	switch {
-	case status >= 500:
+	case status >= 500 && msg != "cannot read request body": // the caller broke it off
 		return errors.New(msg)
 	case len(fields) > 0:
 		return fault.InvalidFields(fields)
 	case status == http.StatusNotFound:
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	case status == http.StatusRequestEntityTooLarge:
-		return fault.New(fault.Invalid, i18n.T("api.too_long", "KiB", maxBody>>10))
+		return tooLarge(msg)
 	}
 	return fault.New(fault.Invalid, i18n.T("api.unreadable"))
+}
+
+var limitOfBody = regexp.MustCompile(`limit=(\d+) bytes`)
+
+// tooLarge says the limit of the operation, as huma tells it, or that of every call.
+func tooLarge(msg string) error {
+	found := limitOfBody.FindStringSubmatch(msg)
+	if found == nil {
+		return fault.New(fault.TooLarge, i18n.T("problem.too_large"))
+	}
+	bytes, _ := strconv.Atoi(found[1])
+	return fault.New(fault.TooLarge, i18n.T("api.too_long", "KiB", bytes>>10))
 }
 
 // refusals are the sentences for what huma says of a field. What is not listed is told in general words: huma speaks
@@ -87,7 +103,9 @@ var refusals = []struct {
 	says *regexp.Regexp
 	id   string
 }{
-	{regexp.MustCompile(`^unexpected property`), "api.unknown_field"},
+	{regexp.MustCompile(`^unexpected property`), unknownField},
+	{regexp.MustCompile(`^unknown query parameter`), unknownQuery},
+	{regexp.MustCompile(`^nested deeper`), "api.deep"},
 	{regexp.MustCompile(`^expected required property (\S+) to be present`), "api.missing"},
 	{regexp.MustCompile(`^expected value to be one of "(.*)"`), "api.one_of"},
 	{regexp.MustCompile(`^expected length <= (\d+)`), "api.longest"},
@@ -99,12 +117,20 @@ var refusals = []struct {
 	{regexp.MustCompile(`^expected object`), "api.object"},
 }
 
+// What huma says of a name that is not in the document.
+const (
+	unknownField = "api.unknown_field"
+	unknownQuery = "api.unknown_query"
+)
+
 // fieldOf turns "body.lease" and what is said of it into a field problem.
-func fieldOf(location, says string) fault.Field {
+func fieldOf(location, says string, known func(location string) []string) fault.Field {
 	for _, r := range refusals {
 		found := r.says.FindStringSubmatch(says)
 		switch {
 		case found == nil:
+		case r.id == unknownField || r.id == unknownQuery:
+			return unknown(location, r.id, known)
 		case r.id == "api.missing":
 			return fault.Field{Name: fieldName(location + "." + found[1]), Reason: i18n.T(r.id)}
 		case len(found) == 2:

@@ -17,7 +17,7 @@ type TenantEntry struct {
 	Name      string              `json:"name"`
 	Title     string              `json:"title"`
 	Namespace string              `json:"namespace"`
-	Groups    map[string][]string `json:"groups" doc:"Group rules by role; * in one stands for any characters"`
+	Groups    map[string][]string `json:"groups" doc:"Group rules by role; * in one stands for any characters. Empty for members who are no owners"`
 	Quota     map[string]int      `json:"quota" doc:"By size; * stands for each size that is not listed"`
 	Disabled  bool                `json:"disabled" doc:"Keeps its data and starts nothing; what runs goes on until it is stopped"`
 	Defaults  TenantDefaults      `json:"defaults"`
@@ -56,11 +56,15 @@ type tenantInput struct {
 }
 
 func (a *API) tenantEntry(_ context.Context, actor identity.Actor, in *tenantInput) (*output[TenantEntry], error) {
-	e, err := a.deps.Tenants.Entry(actor, in.Name)
+	e, err := a.deps.Tenants.Visible(actor, in.Name)
 	if err != nil {
 		return nil, err
 	}
-	return reply(tenantEntryView(e), nil)
+	v := tenantEntryView(e)
+	if !actor.SeesAll() && !identity.Can(actor, identity.ChangeMembers, identity.Thing{Tenant: in.Name}) {
+		v.Groups = map[string][]string{} // whose groups open the team is for those who answer for it
+	}
+	return reply(v, nil)
 }
 
 // TenantBody is what can be said of a team.
@@ -335,8 +339,8 @@ func (a *API) registerTenants() {
 	const tag = "Teams"
 	add(a, created(op(http.MethodPost, "/tenants", "create-tenant", "Make a team; for admins", tag)),
 		identity.ChangeTenants, a.createTenant)
-	add(a, op(http.MethodGet, "/tenants/{name}", "get-tenant", "One team with where it comes from; for admins and "+
-		"auditors", tag), identity.ReadTenants, a.tenantEntry)
+	add(a, op(http.MethodGet, "/tenants/{name}", "get-tenant", "One team with its quota and where it comes from; "+
+		"for its members, admins and auditors", tag), identity.ReadTenant, a.tenantEntry)
 	add(a, op(http.MethodPut, "/tenants/{name}", "save-tenant", "Change a team; it counts at once", tag),
 		identity.ChangeTenants, a.saveTenant)
 	add(a, op(http.MethodGet, "/tenants/{name}/revisions", "list-tenant-revisions",

@@ -21,6 +21,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/advice"
 	"github.com/gpu-portal/gpu-portal/internal/agentreport"
 	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
@@ -38,6 +39,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -102,6 +104,9 @@ type App struct {
 	now        func() time.Time
 	newID      func(prefix string) string
 	stopping   atomic.Bool
+	limits     *limit.Limiter
+	refusals   *audit.Fold // requests that are refused again and again
+	onSQL      func(ctx context.Context, sql string)
 }
 
 // Option changes what a portal takes from the machine.
@@ -109,6 +114,9 @@ type Option func(*App)
 
 // WithClock gives another time than the machine's to sessions, tokens, services and the sign-in.
 func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now } }
+
+// WithSQL has each statement told, with the context of the call that it is made for.
+func WithSQL(on func(ctx context.Context, sql string)) Option { return func(a *App) { a.onSQL = on } }
 
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
@@ -134,11 +142,15 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}
-	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log}); err != nil {
+	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log, OnSQL: a.onSQL}); err != nil {
 		return nil, err
 	}
 	a.watchdog = jobs.NewWatchdog(a.store.Renew, a.store.RenewEvery())
 	a.renewals = a.newRenewals(key)
+	a.limits = limit.New(c.RateLimits, a.now)
+	a.refusals = audit.NewFold(a.now, func(ctx context.Context, events ...audit.Event) error {
+		return a.store.Append(ctx, events...)
+	})
 	a.hub = live.NewHub(a.store, 500*time.Millisecond)
 	a.standing = live.NewStanding(a.hub)
 	a.store.OnCommit(a.hub.Wake)
@@ -255,7 +267,8 @@ func (a *App) services() {
 		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
 		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
-	a.requests = &request.Service{Store: a.store, Budgets: a.budgets, Site: a.siteNow, Snapshots: a.store, Renderer: a,
+	a.requests = &request.Service{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
+		Snapshots: a.store, Renderer: a,
 		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
 		NewID: a.newID, Logger: a.log})
@@ -350,7 +363,7 @@ func (a *App) edge(version string, key []byte) error {
 	}
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(),
-		Absolute: c.Session.Absolute.Std(), Store: a.store,
+		Absolute: c.Session.Absolute.Std(), MostSessions: c.Session.Most, Limits: a.limits, Store: a.store,
 		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, StandsFor: a.standIns.For,
 		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Alive: a.watchdog.Checks,
@@ -382,14 +395,15 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
 		Events: a.store, Jobs: a.store, AppURL: a.appURL,
-		Now: a.now, Version: version, Logger: a.log})
+		Now: a.now, Version: version, Logger: a.log,
+		Limits: a.limits})
 	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
 		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
-		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version,
+		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
 	for _, r := range a.pages.Routes() {

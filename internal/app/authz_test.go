@@ -3,6 +3,7 @@ package app
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,14 +16,16 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/gpu-portal/gpu-portal/internal/api"
+	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 )
 
 var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
 
 // who are the columns of the table.
-var who = []string{"nobody", developer, other, owner, approver, admin, auditor, closed}
+var who = []string{"nobody", developer, member, other, owner, approver, admin, auditor, closed, disabled}
 
 // mounts guard themselves: files that everybody may have, and the API, whose operations have rows of their own.
 var mounts = []string{"/static/", "/static/*", "/favicon.ico", "/api/v1/", "/api/v1/*"}
@@ -327,10 +330,7 @@ func TestRightsMatrix(t *testing.T) {
 	for _, route := range w.routes() {
 		_, pattern, _ := strings.Cut(route, " ")
 		for _, subject := range who {
-			b := w.browser()
-			if subject != "nobody" {
-				b = w.signedIn(subject)
-			}
+			b := w.as(subject)
 			path := w.fill(pattern, developer, "vision")
 			got[route] = append(got[route], w.ask(route, path, b, tokens[subject]).status)
 		}
@@ -368,6 +368,26 @@ func TestRightsMatrix(t *testing.T) {
 	}
 }
 
+// as is a browser of somebody: of nobody without a session, of one who was shut out with the one from before.
+func (w *world) as(subject string) *browser {
+	switch subject {
+	case "nobody":
+		return w.browser()
+	case disabled:
+		b := w.signedIn(subject)
+		w.shutOut(subject)
+		return b
+	}
+	return w.signedIn(subject)
+}
+
+func (w *world) shutOut(subject string) {
+	w.t.Helper()
+	if err := w.store.SetDisabled(w.t.Context(), w.person(subject).ID, true); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func writeTable(t *testing.T, got map[string][]int) {
 	t.Helper()
 	var b strings.Builder
@@ -394,27 +414,73 @@ func writeTable(t *testing.T, got map[string][]int) {
 var varies = regexp.MustCompile(
 	`urn:gpu-portal:request:[0-9a-f]{16}|\b[0-9a-f]{16}\b|\b[wr]-[a-z2-7]{16}\b|(kept|nb)-other-\d+(-home)?|\d{2}:\d{2}(:\d{2})?`)
 
-// TestForeignIsLikeMissing: what is another team's answers exactly as what does not exist.
+// TestForeignIsLikeMissing: what is another team's answers exactly as what does not exist, whoever asks, in status and
+// body. It walks every route with an object in it.
 func TestForeignIsLikeMissing(t *testing.T) {
-	w := newWorld(t)
-	token := w.token(developer)
-	for _, route := range w.routes() {
-		_, pattern, _ := strings.Cut(route, " ")
-		if !strings.ContainsAny(pattern, ":{") && pattern != "/gateway/authorize" {
-			continue
+	w := newWorld(t, func(c *config.Config) { c.RateLimits = limit.Rates{limit.Call: {PerMinute: -1}} })
+	// Each is asked about a thing of a team that is not theirs. Approvers and those who see everything have no such team.
+	strangers := map[string]struct{ subject, team string }{developer: {other, "speech"}, member: {other, "speech"},
+		owner: {other, "speech"}, other: {developer, "vision"}, closed: {developer, "vision"},
+		disabled: {developer, "vision"}, "nobody": {developer, "vision"}}
+	for _, subject := range slices.Sorted(maps.Keys(strangers)) {
+		of, token := strangers[subject], ""
+		if subject != "nobody" {
+			token = w.token(subject)
 		}
-		foreign := w.fill(pattern, other, "speech")
-		missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0",
-			"{name}", "kept-other-0", "{kind}", "node").Replace(pattern)
-		if pattern == "/gateway/authorize" {
-			missing = "/gateway/authorize?workload=nb-other-0&return=/&state=" + gatewayState
+		b := w.as(subject)
+		for _, route := range w.routes() {
+			if _, pattern, _ := strings.Cut(route, " "); strings.ContainsAny(pattern, ":{") || pattern == "/gateway/authorize" {
+				w.foreignIsLikeMissing(route, subject, token, b, w.fill(pattern, of.subject, of.team))
+			}
+			if route == "POST /signout" {
+				b = w.as(subject)
+			}
 		}
-		a, b := w.ask(route, foreign, w.signedIn(developer), token), w.ask(route, missing, w.signedIn(developer), token)
-		if a.status != b.status || a.status < 400 && !strings.HasPrefix(pattern, "/approvals") {
-			t.Errorf("%s: foreign %d, missing %d", route, a.status, b.status)
+	}
+}
+
+func (w *world) foreignIsLikeMissing(route, subject, token string, b *browser, foreign string) {
+	w.t.Helper()
+	_, pattern, _ := strings.Cut(route, " ")
+	missing := strings.NewReplacer(":id", "w-aaaaaaaaaaaaaaaa", "{id}", "w-aaaaaaaaaaaaaaaa", ":name", "kept-other-0",
+		"{name}", "kept-other-0", "{kind}", "node").Replace(pattern)
+	if pattern == "/gateway/authorize" {
+		missing = "/gateway/authorize?workload=nb-other-0&return=/&state=" + gatewayState
+	}
+	x, y := w.ask(route, foreign, b, token), w.ask(route, missing, b, token)
+	if x.status != y.status || x.status < 300 && !strings.HasPrefix(pattern, "/approvals") ||
+		x.status < 400 && x.status >= 300 && subject != "nobody" && subject != disabled &&
+			!strings.HasPrefix(pattern, "/approvals") {
+		w.t.Errorf("%s as %s: foreign %d, missing %d", route, subject, x.status, y.status)
+	}
+	if x, y := varies.ReplaceAllString(x.body, "?"), varies.ReplaceAllString(y.body, "?"); x != y {
+		w.t.Errorf("%s as %s: foreign and missing differ:\n%s\n%s", route, subject, x, y)
+	}
+}
+
+// TestEveryPublishedOperationHasRights: the table of rights is held against the document that clients are made from, so
+// that neither has an operation that the other has not.
+func TestEveryPublishedOperationHasRights(t *testing.T) {
+	t.Parallel()
+	var rights table
+	data, err := os.ReadFile("testdata/authz.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &rights); err != nil {
+		t.Fatal(err)
+	}
+	operations, _ := document(t)
+	published := map[string]bool{}
+	for _, op := range operations {
+		published[op.route] = true
+		if len(rights.Routes[op.route]) != len(who) {
+			t.Errorf("%s: want a row with %d columns, got %d", op.route, len(who), len(rights.Routes[op.route]))
 		}
-		if x, y := varies.ReplaceAllString(a.body, "?"), varies.ReplaceAllString(b.body, "?"); x != y {
-			t.Errorf("%s: foreign and missing differ:\n%s\n%s", route, x, y)
+	}
+	for route := range rights.Routes {
+		if _, path, _ := strings.Cut(route, " "); strings.HasPrefix(path, "/api/v1/") && !published[route] {
+			t.Errorf("%s: has rights and is not published", route)
 		}
 	}
 }

@@ -2,15 +2,22 @@ package app
 
 import (
 	"encoding/hex"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
+	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // TestNothingLeaks runs the ways in and the ways to fail, and looks for secrets in everything that came out: pages,
@@ -23,7 +30,9 @@ func TestNothingLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := filepath.Join(dir, "canary-database.db")
-	w := newWorld(t, func(c *config.Config) { c.SecretKeyFile, c.Database = keyFile, "sqlite:"+database })
+	spans := tracetest.NewInMemoryExporter()
+	w := newWorldWith(t, []Option{WithTraces(trace.By(sdk.NewTracerProvider(sdk.WithSyncer(spans))))},
+		func(c *config.Config) { c.SecretKeyFile, c.Database = keyFile, "sqlite:"+database })
 	var out strings.Builder
 	keep := func(a answer) answer { out.WriteString(a.body + "\n"); _ = a.header.Write(&out); return a }
 
@@ -37,17 +46,24 @@ func TestNothingLeaks(t *testing.T) {
 		"database path": "canary-database", "key file": "canary-key-file", "cluster token": "canary-kubeconfig-token",
 		"session": secret(session), "token": secret(token),
 	}
+	for name, canary := range w.givenByTheProvider(b) {
+		canaries[name] = canary
+	}
+	item := w.running(developer, "vision")
+	canaries["key of a workload"] = w.secrets.Token(item)
+	hook := b.post("/account/notifications/addresses", url.Values{"channel": {"webhook"},
+		"url": {"https://hooks.example.org/canary-of-the-hook"}})
+	canaries["address of a webhook"] = "canary-of-the-hook"
+	if canaries["secret of a webhook"] = wordWith(hook.body, "whsec_"); canaries["secret of a webhook"] == "" {
+		t.Fatalf("no secret on the page: %d", hook.status)
+	}
+	keep(b.get("/account/notifications"))
 	for _, path := range []string{"/", "/start", "/account", "/requests", "/storage", "/fleet", "/team", "/licenses",
 		"/readyz", "/none", "/api/v1/openapi.json", "/api/docs"} {
 		keep(b.get(path))
 	}
 	fresh := b.post("/account/tokens", url.Values{"name": {"t"}, "lasts": {"7d"}})
-	made := ""
-	for _, word := range strings.FieldsFunc(fresh.body, func(r rune) bool { return strings.ContainsRune(` "<>&;=`, r) }) {
-		if strings.HasPrefix(word, "gpup_") && strings.Contains(word, ".") {
-			made = word
-		}
-	}
+	made := wordWith(fresh.body, "gpup_")
 	if made == "" {
 		t.Fatal("no token on the page")
 	}
@@ -81,9 +97,23 @@ func TestNothingLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	wal, _ := os.ReadFile(database + "-wal")
+	numbers := httptest.NewRecorder()
+	w.meters.handler().ServeHTTP(numbers, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	record := w.signedIn(auditor).get("/audit/export")
+	if record.status != http.StatusOK || len(record.body) < 1000 {
+		t.Errorf("the export of the record: %d, %d bytes", record.status, len(record.body))
+	}
+	told := fmt.Sprintf("%+v", spans.GetSpans())
+	if !strings.Contains(told, "/api/v1/requests") || !strings.Contains(numbers.Body.String(), "gpu_portal_http_requests_total") {
+		t.Error("nothing was traced or counted")
+	}
 	for name, canary := range canaries {
+		if len(canary) < 8 {
+			t.Errorf("the %s is %q: nothing to look for", name, canary)
+		}
 		for place, text := range map[string]string{"an answer": out.String(), "the log": w.log.String(),
-			"the database": string(data) + string(wal)} {
+			"the database": string(data) + string(wal), "the metrics": numbers.Body.String(), "the traces": told,
+			"the export of the record": record.body} {
 			if place == "the log" && name == "database path" {
 				continue // a log may say which file could not be opened
 			}
@@ -93,4 +123,34 @@ func TestNothingLeaks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// givenByTheProvider are the tokens of a session, which its row has sealed.
+func (w *world) givenByTheProvider(b *browser) map[string]string {
+	w.t.Helper()
+	id, _, _ := strings.Cut(b.session(), ".")
+	session, err := w.store.Session(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	refresh, err := oidc.OpenToken(w.renewals.Key, session.ID, session.RefreshToken)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	hint := w.renewals.IDToken(session)
+	if strings.Count(hint, ".") != 2 {
+		w.t.Fatalf("%q is no ID token", hint)
+	}
+	return map[string]string{"refresh token": refresh, "ID token": hint}
+}
+
+// wordWith is the last word of a page that begins so and has a secret behind it.
+func wordWith(page, prefix string) string {
+	found := ""
+	for _, word := range strings.FieldsFunc(page, func(r rune) bool { return strings.ContainsRune(` "<>&;`, r) }) {
+		if strings.HasPrefix(word, prefix) && len(word) > len(prefix)+20 {
+			found = word
+		}
+	}
+	return found
 }

@@ -276,15 +276,15 @@ func TestRefusedSignInsAreCounted(t *testing.T) {
 	rows("signin.flow_lost <nil>")
 	w.clock.pass(time.Minute)
 	flush()
-	rows("signin.flow_lost <nil>", "signin.refused_more 49")
+	rows("signin.flow_lost <nil>", "audit.refused_more 49")
 	w.browser().get("/signin/callback?code=x&state=y")
 	w.clock.pass(time.Minute)
 	flush()
-	rows("signin.flow_lost <nil>", "signin.refused_more 49", "signin.refused_more 1")
+	rows("signin.flow_lost <nil>", "audit.refused_more 49", "audit.refused_more 1")
 	w.clock.pass(time.Minute)
 	flush() // quiet for a minute: the next one is written at once again
 	w.browser().get("/signin/callback?code=x&state=y")
-	rows("signin.flow_lost <nil>", "signin.refused_more 49", "signin.refused_more 1", "signin.flow_lost <nil>")
+	rows("signin.flow_lost <nil>", "audit.refused_more 49", "audit.refused_more 1", "signin.flow_lost <nil>")
 }
 
 // TestRefreshTokensAreSealed: whoever reads the database cannot go on as somebody else.

@@ -157,18 +157,20 @@ func (a *App) reign(ctx context.Context, lost <-chan struct{}) bool {
 	}
 }
 
-// countRefusals writes down once a minute how many sign-ins were refused, and what is left at the end.
+// countRefusals writes down once a minute how many sign-ins, calls and requests were refused, and what is left at the
+// end.
 func (a *App) countRefusals(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 			defer cancel()
-			return a.server.FlushRefusals(last, true)
+			return errors.Join(a.server.FlushRefusals(last, true), a.refusals.Flush(last, true))
 		case <-time.After(time.Minute):
 		}
-		if err := a.server.FlushRefusals(ctx, false); err != nil && ctx.Err() == nil {
-			a.log.Warn("could not record how many sign-ins were refused", "error", err)
+		err := errors.Join(a.server.FlushRefusals(ctx, false), a.refusals.Flush(ctx, false))
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("could not record how many calls were refused", "error", err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,7 +89,16 @@ const (
 	auditor   = "auditor"
 	closed    = "closed" // a developer of the disabled team
 	both      = "both"   // an approver who is a developer of vision too
+
+	member   = "member"   // another developer of vision
+	disabled = "disabled" // a developer of vision who was shut out after their sign-in
 )
+
+// besides are people whom the provider does not offer: they have signed in before.
+var besides = []oidctest.User{
+	{Subject: member, Name: "Mia Member", Email: "mia@example.org", Groups: []string{"vision-devs"}},
+	{Subject: disabled, Name: "Dan Disabled", Email: "dan@example.org", Groups: []string{"vision-devs"}},
+}
 
 var everybody = []oidctest.User{
 	{Subject: developer, Name: "Dora Dev", Email: "dora@example.org", Groups: []string{"vision-devs"}},
@@ -184,7 +194,7 @@ current-context: c
 
 // person is somebody as the provider would tell of them.
 func (w *world) person(subject string) identity.Person {
-	for _, u := range everybody {
+	for _, u := range slices.Concat(everybody, besides) {
 		if u.Subject == subject {
 			return identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), u.Subject), Issuer: w.provider.Issuer(),
 				Subject: u.Subject, Name: u.Name, Email: u.Email, Groups: u.Groups, SeenAt: w.clock.now()}

@@ -5,11 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+
+	strictjson "sigs.k8s.io/json"
 )
 
 // Record is an event as it is stored and exported: what its link is taken over. All fields are texts and numbers that
@@ -116,7 +117,7 @@ func Verify(dump io.Reader) (Chain, error) {
 			continue
 		}
 		var r Record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+		if err := readRecord(lines.Bytes(), &r); err != nil {
 			return c, fmt.Errorf("line %d is no record: %w", n, err)
 		}
 		if err := c.Add(r); err != nil {
@@ -130,4 +131,13 @@ func Verify(dump io.Reader) (Chain, error) {
 		return c, errors.New("there are no records")
 	}
 	return c, nil
+}
+
+// readRecord reads one line. A field that the record does not have is in no link, so whoever adds one could make a
+// verified dump say anything; the same goes for a name that stands there twice or in other letters, and for what follows
+// the record.
+func readRecord(line []byte, r *Record) error {
+	unknown, err := strictjson.UnmarshalStrict(line, r, strictjson.DisallowUnknownFields,
+		strictjson.DisallowDuplicateFields)
+	return errors.Join(append(unknown, err)...)
 }

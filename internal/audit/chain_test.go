@@ -134,3 +134,34 @@ func brokenAt(t *testing.T, records []Record) int64 {
 	}
 	return b.Seq
 }
+
+// TestWhatNoLinkHoldsIsRefused: a field that is in no link could say anything in a verified dump.
+func TestWhatNoLinkHoldsIsRefused(t *testing.T) {
+	whole := dump(t, chained(3)).String()
+	for name, change := range map[string]func(string) string{
+		"a field more":      func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"approvedBy":"eve",`, 1) },
+		"in other letters":  func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"Actor":"eve",`, 1) },
+		"a name twice":      func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"actor":"eve",`, 1) },
+		"something behind":  func(s string) string { return strings.Replace(s, "}\n", "} {}\n", 1) },
+		"a list in a field": func(s string) string { return strings.Replace(s, `"name":"Ada"`, `"name":["Ada"]`, 1) },
+	} {
+		if _, err := Verify(strings.NewReader(change(whole))); err == nil || !strings.Contains(err.Error(), "is no record") {
+			t.Errorf("%s: want a refusal that names the line, got %v", name, err)
+		}
+	}
+	if _, err := Verify(strings.NewReader(whole)); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"at":1,"kind":"request.approved","actor":"p-1","link":""}`))
+	f.Add([]byte("{\"seq\":1}\n\n{\"seq\":2}"))
+	f.Add([]byte("[]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Verify(bytes.NewReader(data))
+		if err == nil && (c.Count < 1 || c.Last-c.First+1 != c.Count) {
+			t.Errorf("verified, and the numbers do not agree: %+v", c)
+		}
+	})
+}

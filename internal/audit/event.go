@@ -32,6 +32,7 @@ const (
 	ActingBegun         Kind = "acting.begun" // an administrator sees the portal as somebody else
 	ActingEnded         Kind = "acting.ended"
 	ActingRefused       Kind = "acting.refused" // they tried to change something
+	AccessRefused       Kind = "access.refused" // a call was answered 401, 403 or 404
 	WorkloadCreated     Kind = "workload.created"
 	WorkloadStopped     Kind = "workload.stopped"
 	WorkloadStarted     Kind = "workload.started"
@@ -108,7 +109,7 @@ func Kinds() []Kind {
 	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack,
 		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired,
 		RequestRefused, QuotaRaised,
-		ActingBegun, ActingEnded, ActingRefused, WorkloadCreated,
+		ActingBegun, ActingEnded, ActingRefused, AccessRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,

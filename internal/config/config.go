@@ -23,6 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -67,8 +68,11 @@ type Config struct {
 	LicensePools   []license.Pool `json:"licensePools,omitempty"`
 	LicenseServers []nls.Config   `json:"licenseServers,omitempty"` // pools name them in server
 	Limits         request.Limits `json:"limits,omitempty"`
-	Lease          Lease          `json:"lease,omitempty"`
-	Storage        Storage        `json:"storage,omitempty"`
+	// how often an address, a person or a token may do something: {signIn: {perMinute: 300, burst: 100}}; classes are
+	// signIn, badToken, flow, call, preview and notice. perMinute -1 bounds nothing
+	RateLimits limit.Rates `json:"rateLimits,omitempty"`
+	Lease      Lease       `json:"lease,omitempty"`
+	Storage    Storage     `json:"storage,omitempty"`
 	// who offers and charges, in exports for finance; default GPU Portal
 	Organisation string `json:"organisation,omitempty"`
 	Notify       Notify `json:"notify,omitempty"`
@@ -111,6 +115,8 @@ type OIDC struct {
 type Session struct {
 	Idle     catalog.Duration `json:"idle,omitempty"`     // default 12h
 	Absolute catalog.Duration `json:"absolute,omitempty"` // default 7d
+	Most     int              `json:"most,omitempty"`     // of one person, the longest unused end first; default 50
+	Pages    int              `json:"pages,omitempty"`    // open pages of one person that follow what happens; default 64
 }
 
 // Tokens bounds API tokens.
@@ -320,6 +326,9 @@ func (c *Config) defaults() {
 	if c.Session.Absolute == 0 {
 		c.Session.Absolute = catalog.Duration(7 * 24 * time.Hour)
 	}
+	if c.Session.Most == 0 {
+		c.Session.Most = 50
+	}
 	if c.Limits.MinLease == 0 {
 		c.Limits.MinLease = request.DefaultLimits().MinLease
 	}
@@ -384,6 +393,17 @@ func (c Config) problems() []error {
 	}
 	if c.Session.Idle < 0 || c.Session.Absolute < 0 {
 		add("session: idle and absolute must be longer than nothing")
+	}
+	if c.Session.Most < 0 || c.Session.Pages < 0 {
+		add("session: most and pages must not be below zero")
+	}
+	for _, class := range slices.Sorted(maps.Keys(c.RateLimits)) {
+		if _, known := limit.Defaults()[class]; !known {
+			add("rateLimits: unknown class %q: %s", class, strings.Join(limit.Names(), ", "))
+		}
+		if c.RateLimits[class].Burst < 0 {
+			add("rateLimits.%s: burst must not be below zero", class)
+		}
 	}
 	if c.Limits.MinLease < 0 || c.Limits.MaxStorageGiB < 0 {
 		add("limits: minLease and maxStorageGiB must not be below zero")

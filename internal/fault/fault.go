@@ -21,13 +21,14 @@ const (
 	NotFound        Kind = "not-found"
 	Conflict        Kind = "conflict"
 	TooMany         Kind = "too-many"
+	TooLarge        Kind = "too-large"
 	Unavailable     Kind = "unavailable"
 	Internal        Kind = "internal"
 )
 
 // Kinds lists every kind, for tests that walk them.
 func Kinds() []Kind {
-	return []Kind{Invalid, Unauthenticated, Forbidden, NotFound, Conflict, TooMany, Unavailable, Internal}
+	return []Kind{Invalid, Unauthenticated, Forbidden, NotFound, Conflict, TooMany, TooLarge, Unavailable, Internal}
 }
 
 // Field is one problem with one input field: its name as in the API body ("lease", "storage") and why.

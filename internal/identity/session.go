@@ -19,7 +19,7 @@ type Session struct {
 	CreatedAt  time.Time
 	SeenAt     time.Time
 	EndsAt     time.Time // absolute limit
-	IDToken    string    // for the provider's end_session_endpoint; not a credential for the portal
+	IDToken    string    // sealed; for the provider's end_session_endpoint, not a credential for the portal
 	Parent     string    // for a gateway session: the portal session that it hangs on
 	Workload   string    // for a gateway session: the only workload it opens
 	// RefreshToken asks the provider again, for the groups of now; sealed, "" when the provider gave none and the session

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -192,6 +193,7 @@ type Renderer interface {
 
 // Service is the shell around Submit and Decide.
 type Service struct {
+	Refusals  *audit.Fold // nil: each is written
 	Store     Store
 	Site      func() Site
 	Snapshots Snapshots
@@ -253,6 +255,10 @@ func (s *Service) answered(ctx context.Context, a identity.Actor, d Draft, r Req
 	}
 	e, is := s.refusal(a, d, err)
 	if !is {
+		return Request{}, err
+	}
+	audit.Tell(ctx)
+	if !s.firstRefusal(a, d, e) {
 		return Request{}, err
 	}
 	r.Decision.Sentence = e.Detail
@@ -373,10 +379,20 @@ func (s *Service) refused(ctx context.Context, a identity.Actor, d Draft, err er
 	if !is {
 		return err
 	}
+	audit.Tell(ctx)
+	if !s.firstRefusal(a, d, e) {
+		return err
+	}
 	if appendErr := s.Store.Append(ctx, e); appendErr != nil {
 		return appendErr
 	}
 	return err
+}
+
+// firstRefusal reports whether a refusal is to be written by itself: somebody who sends the same again within a minute
+// is counted, and is one unmet demand.
+func (s *Service) firstRefusal(a identity.Actor, d Draft, e audit.Event) bool {
+	return s.Refusals.First("person "+string(e.Actor), strings.Join([]string{e.Tenant, d.Size, e.Detail.ID}, " "), e)
 }
 
 // refusal is the event of an error that says no to somebody; trouble is none.

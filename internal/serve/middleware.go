@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
@@ -67,30 +68,36 @@ func RequestID(c echo.Context) string {
 }
 
 // access writes one line for each call, with outcome and latency. Queries are left out: they may hold codes.
-func (s *Server) access(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start := time.Now()
-		err := next(c)
-		if err != nil {
-			c.Error(err)
-		}
-		r := c.Request()
-		level := slog.LevelInfo
-		if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
-			level = slog.LevelDebug
-		}
-		attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms",
-			time.Since(start).Milliseconds(),
-			"request", RequestID(c), "person", string(identity.ActorFrom(r.Context()).Person.ID), "address", s.Address(r)}
-		if id := trace.ID(r.Context()); id != "" {
-			attrs = append(attrs, "trace", id)
-		}
-		if err != nil {
-			attrs = append(attrs, "error", err.Error())
-		}
-		s.opts.Logger.Log(r.Context(), level, "call", attrs...)
-		return nil
+func (s *Server) access(calls *calls) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { return s.accessed(c, calls, next) }
 	}
+}
+
+func (s *Server) accessed(c echo.Context, calls *calls, next echo.HandlerFunc) error {
+	start := time.Now()
+	c.SetRequest(c.Request().WithContext(audit.WithTold(c.Request().Context())))
+	err := next(c)
+	if err != nil {
+		c.Error(err)
+	}
+	r := c.Request()
+	level := slog.LevelInfo
+	if strings.HasPrefix(r.URL.Path, "/static/") || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		level = slog.LevelDebug
+	}
+	attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms",
+		time.Since(start).Milliseconds(),
+		"request", RequestID(c), "person", string(identity.ActorFrom(r.Context()).Person.ID), "address", s.Address(r)}
+	if id := trace.ID(r.Context()); id != "" {
+		attrs = append(attrs, "trace", id)
+	}
+	if err != nil {
+		attrs = append(attrs, "error", err.Error())
+	}
+	s.opts.Logger.Log(r.Context(), level, "call", attrs...)
+	s.noteAccess(c, calls)
+	return nil
 }
 
 // recovered turns a panic into an error, which is answered and logged as any other.

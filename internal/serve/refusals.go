@@ -2,69 +2,21 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net"
-	"sync"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-const (
-	refusalWindow = time.Minute
-	mostAddresses = 10_000 // that are counted one by one; all others together are one
-)
-
-// refusals keeps somebody who tries again and again from filling the record: of each address the first refused sign-in
-// is written at once, and then one row a minute with how many there were more. IPv6 addresses count by their /64, which
-// is one customer's.
-type refusals struct {
-	now   func() time.Time
-	write func(ctx context.Context, events ...audit.Event) error
-
-	mu   sync.Mutex
-	open map[string]*tally
-}
-
-// tally is what one address did since a moment, beside what is in the record.
-type tally struct {
-	since   time.Time
-	more    int
-	address string
-	last    i18n.Text
-}
-
-func newRefusals(now func() time.Time, write func(context.Context, ...audit.Event) error) *refusals {
-	return &refusals{now: now, write: write, open: map[string]*tally{}}
-}
-
-// note records a refusal or counts it.
-func (r *refusals) note(ctx context.Context, address string, why i18n.Text) error {
-	if r.first(address, why) {
-		return r.write(ctx, audit.Event{Kind: audit.SignInRefused, At: r.now(), Address: address, Detail: why})
-	}
-	return nil
-}
-
-// first reports whether nothing was heard of the address for a while; else it counts.
-func (r *refusals) first(address string, why i18n.Text) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := neighbourhood(address)
-	if _, known := r.open[key]; !known && len(r.open) >= mostAddresses {
-		key = ""
-	}
-	t := r.open[key]
-	if t == nil {
-		r.open[key] = &tally{since: r.now(), address: address}
-		return true
-	}
-	t.more++
-	t.address, t.last = address, why
-	return false
-}
-
-// neighbourhood is an IPv4 address, or the /64 of an IPv6 one.
+// neighbourhood is an IPv4 address, or the /64 of an IPv6 one, which is one customer's.
 func neighbourhood(address string) string {
 	ip := net.ParseIP(address)
 	if ip == nil || ip.To4() != nil {
@@ -73,35 +25,47 @@ func neighbourhood(address string) string {
 	return ip.Mask(net.CIDRMask(64, 128)).String()
 }
 
-// flush writes one row for each address that was refused more often, when its minute is over, or all of them at once.
-func (r *refusals) flush(ctx context.Context, all bool) error {
-	if events := r.due(all); len(events) > 0 {
-		return r.write(ctx, events...)
-	}
-	return nil
+// noteSignIn records a sign-in that was refused.
+func (s *Server) noteSignIn(ctx context.Context, address string, why i18n.Text) error {
+	return s.refusals.Note(ctx, "address "+neighbourhood(address), "sign-in", audit.Event{Kind: audit.SignInRefused,
+		At: s.opts.Now(), Address: address, Detail: why})
 }
 
-func (r *refusals) due(all bool) []audit.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := r.now()
-	var events []audit.Event
-	for key, t := range r.open {
-		switch {
-		case !all && now.Sub(t.since) < refusalWindow:
-		case t.more == 0:
-			delete(r.open, key)
-		default:
-			events = append(events, audit.Event{Kind: audit.SignInRefused, At: now, Address: t.address,
-				Detail: i18n.T("signin.refused_more", "Count", t.more, "Reason", t.last)})
-			t.since, t.more = now, 0
-		}
+// noteAccess records that somebody was not let to what they asked for (ASVS 16.3.2): no or no valid credential where one
+// was sent, a right that they lack, an object that is not theirs or does not exist. Which of the two it is the record
+// does not know either. An address that leads nowhere is no attempt at anything, and what the answer's own event tells
+// is not told twice.
+func (s *Server) noteAccess(c echo.Context, calls *calls) {
+	r, status := c.Request(), c.Response().Status
+	a := identity.ActorFrom(r.Context())
+	switch {
+	case status == http.StatusUnauthorized && bearer(r) == "",
+		status == http.StatusNotFound && (a.IsZero() || !strings.ContainsAny(calls.routeOf(c), ":{")):
+		return
+	case status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusNotFound,
+		audit.Told(r.Context()):
+		return
 	}
-	return events
+	e := audit.By(a, audit.AccessRefused, s.opts.Now())
+	e.Address = s.Address(r)
+	e.Detail = i18n.T("serve.refused_call", "Call", methodOf(r.Method)+" "+calls.routeOf(c), "Status", status)
+	group := "address " + neighbourhood(e.Address)
+	if !a.IsZero() {
+		group = "person " + string(e.Actor)
+	}
+	// The caller may have left and the database may hang: neither keeps the answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordFor)
+	defer cancel()
+	if err := s.refusals.Note(ctx, group, strconv.Itoa(status), e); err != nil {
+		s.opts.Logger.Warn("could not record a refused call", "request", RequestID(c), "error", err)
+	}
 }
 
-// FlushRefusals writes down how many sign-ins were refused beside those in the record, of each address whose minute is
-// over, or of all. The app calls it now and then, and at the end.
+// recordFor bounds how long a refused call waits for its record.
+const recordFor = 3 * time.Second
+
+// FlushRefusals writes down how many sign-ins and calls were refused beside those in the record, of each address or
+// person whose minute is over, or of all. The app calls it now and then, and at the end.
 func (s *Server) FlushRefusals(ctx context.Context, all bool) error {
-	return s.refusals.flush(ctx, all)
+	return errors.Join(s.refusals.Flush(ctx, all))
 }

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
@@ -46,6 +49,8 @@ type Store interface {
 	ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
 	EndActing(ctx context.Context, id string, event audit.Event) error
 	EndSession(ctx context.Context, id string) error
+	// LimitSessions ends those of a person beyond so many, the longest unused first.
+	LimitSessions(ctx context.Context, person identity.PersonID, keep int) error
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
@@ -63,6 +68,8 @@ type Renewals interface {
 	// Fresh gives the session with groups that count. Unauthenticated when the provider has ended it, Unavailable while
 	// nobody can say.
 	Fresh(ctx context.Context, n identity.Session) (identity.Session, error)
+	// IDToken opens the one of a session that can be renewed, "" for none.
+	IDToken(n identity.Session) string
 }
 
 // Pages draws what the edge itself shows to a person.
@@ -78,7 +85,9 @@ type Pages interface {
 type Options struct {
 	URL            string // how browsers reach the portal
 	TrustedProxies []*net.IPNet
-	Idle, Absolute time.Duration // limits of a session
+	Idle, Absolute time.Duration  // limits of a session
+	MostSessions   int            // of one person; 0: any number
+	Limits         *limit.Limiter // nil: nothing is limited
 	Store          Store
 	Provider       Provider
 	Renewals       Renewals // nil: groups count as told at the sign-in
@@ -109,7 +118,7 @@ type Server struct {
 	https  bool
 	origin string // of the portal, as browsers write it
 
-	refusals *refusals
+	refusals *audit.Fold
 }
 
 // maxBody bounds what anyone may send; the largest honest form is some kilobytes.
@@ -123,9 +132,8 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 		return nil, err
 	}
 	s := &Server{opts: o, echo: echo.New(), https: u.Scheme == "https", origin: strings.ToLower(u.Scheme + "://" + u.Host),
-		refusals: newRefusals(o.Now, func(ctx context.Context, events ...audit.Event) error {
-			return o.Store.Append(ctx,
-				events...)
+		refusals: audit.NewFold(o.Now, func(ctx context.Context, events ...audit.Event) error {
+			return o.Store.Append(ctx, events...)
 		})}
 	e := s.echo
 	e.HideBanner, e.HidePort = true, true
@@ -133,7 +141,7 @@ func New(o Options, routes []Route, mounts map[string]http.Handler) (*Server, er
 	// The language comes before everything that refuses: refusals are read by people too, and finding words without it is
 	// slow.
 	counts := newCalls(o.Metrics)
-	e.Use(counts.counted, s.traced(counts), requestID, s.access, s.headers, s.language, recovered, limitBody,
+	e.Use(counts.counted, s.traced(counts), requestID, s.access(counts), s.headers, s.language, recovered, limitBody,
 		s.crossOrigin, s.authenticate)
 	for _, r := range append(routes, s.ownRoutes()...) {
 		handler := r.Handler
@@ -177,6 +185,15 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 			return echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 		}
 		r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+		if r.ContentLength >= 0 {
+			return next(c)
+		}
+		// Whoever reads a form hears nothing of a body that does not end: one of unknown length is read here.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		return next(c)
 	}
 }

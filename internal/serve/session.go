@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 )
 
@@ -42,14 +43,33 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			if err := s.readOnly(a, c.Request()); err != nil {
 				return err
 			}
+			if err := s.tooMany(a, c.Request()); err != nil {
+				return err
+			}
 		case errors.Is(err, errNoCredential):
 		case errors.As(err, new(undecidedError)) && !strings.HasPrefix(c.Request().URL.Path, "/api/"):
 			c.Set(undecidedKey, errors.Unwrap(err))
 		default:
+			if fault.Is(err, fault.Unauthenticated) { // a token that is guessed or left behind in a script
+				if busy := s.opts.Limits.Take(limit.BadToken, neighbourhood(s.Address(c.Request()))); busy != nil {
+					return busy
+				}
+			}
 			return err
 		}
 		return next(c)
 	}
+}
+
+// tooMany counts the calls of a person, or of each token by itself. Files are in every cache.
+func (s *Server) tooMany(a identity.Actor, r *http.Request) error {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/static/"):
+		return nil
+	case a.Via == identity.ViaToken:
+		return s.opts.Limits.Take(limit.Call, "token "+a.Session)
+	}
+	return s.opts.Limits.Take(limit.Call, string(a.Person.ID))
 }
 
 func (s *Server) actor(c echo.Context) (identity.Actor, error) {
@@ -172,6 +192,9 @@ func (s *Server) signInPage(c echo.Context) error {
 
 // signInStart sends the browser to the provider; state, nonce and verifier travel in one sealed cookie of ten minutes.
 func (s *Server) signInStart(c echo.Context) error {
+	if err := s.opts.Limits.Take(limit.SignIn, neighbourhood(s.Address(c.Request()))); err != nil {
+		return err
+	}
 	target, flow, err := s.opts.Provider.Begin(c.Request().Context(), oidc.LocalPath(c.FormValue("return")))
 	if err != nil {
 		return s.signInFailed(c, err, c.FormValue("return"))
@@ -186,6 +209,9 @@ func (s *Server) signInStart(c echo.Context) error {
 
 func (s *Server) signInCallback(c echo.Context) error {
 	ctx, now := c.Request().Context(), s.opts.Now()
+	if err := s.opts.Limits.Take(limit.SignIn, "back "+neighbourhood(s.Address(c.Request()))); err != nil {
+		return err
+	}
 	cookie, err := c.Cookie(flowCookie)
 	if err != nil {
 		return s.signInFailed(c, fault.New(fault.Forbidden, i18n.T("signin.flow_lost")), "/")
@@ -194,6 +220,10 @@ func (s *Server) signInCallback(c echo.Context) error {
 	flow, err := oidc.Open(s.opts.Key, cookie.Value, now)
 	if err != nil {
 		return s.signInFailed(c, err, "/")
+	}
+	// Each answer makes a call of the provider's token endpoint, and a cookie can be sent again.
+	if err := s.opts.Limits.Take(limit.Flow, flow.State); err != nil {
+		return err
 	}
 	in, err := s.opts.Provider.Finish(ctx, flow, c.QueryParams())
 	if err != nil {
@@ -226,6 +256,11 @@ func (s *Server) signInCallback(c echo.Context) error {
 		return err
 	}
 	s.endOld(c)
+	if s.opts.MostSessions > 0 {
+		if err := s.opts.Store.LimitSessions(ctx, p.ID, s.opts.MostSessions); err != nil {
+			return err
+		}
+	}
 	a.Address = s.Address(c.Request())
 	if err := s.opts.Store.Append(ctx, audit.By(a, audit.SignedIn, now)); err != nil {
 		return err
@@ -260,7 +295,8 @@ func (s *Server) endOld(c echo.Context) {
 // signInFailed records a refused sign-in and shows the sign-in page again with the reason.
 func (s *Server) signInFailed(c echo.Context, err error, returnTo string) error {
 	f := problem.Fault(err)
-	if appendErr := s.refusals.note(c.Request().Context(), s.Address(c.Request()), f.Sentence); appendErr != nil {
+	audit.Tell(c.Request().Context())
+	if appendErr := s.noteSignIn(c.Request().Context(), s.Address(c.Request()), f.Sentence); appendErr != nil {
 		s.opts.Logger.Warn("could not record a refused sign-in", "error", appendErr)
 	}
 	s.opts.Logger.Warn("sign-in refused", "request", RequestID(c), "error", err)
@@ -281,7 +317,11 @@ func (s *Server) signOut(c echo.Context) error {
 		if err := s.opts.Store.Append(ctx, s.signedOut(c, session)); err != nil {
 			return err
 		}
-		back = s.opts.Provider.LogoutURL(ctx, session.IDToken, s.opts.URL+"/signin")
+		hint := session.IDToken
+		if s.opts.Renewals != nil {
+			hint = s.opts.Renewals.IDToken(session)
+		}
+		back = s.opts.Provider.LogoutURL(ctx, hint, s.opts.URL+"/signin")
 	case !errors.Is(err, errNoCredential):
 		return err
 	}

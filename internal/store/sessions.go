@@ -109,6 +109,19 @@ func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID) err
 	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "person = ?", string(person)) })
 }
 
+// LimitSessions ends the sessions of a person with the portal that were not used for the longest time, beyond so many.
+func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, keep int) error {
+	return s.write(ctx, func(t *tx) error {
+		own := t.at(ctx).Model(&sessionRow{}).Where("person = ? AND parent IS NULL", string(person))
+		var over []string
+		if err := own.Order("seen_at DESC, created_at DESC, id").Offset(keep).Limit(1000).Pluck("id", &over).Error; err != nil ||
+			len(over) == 0 {
+			return err
+		}
+		return t.endSessions(ctx, "id IN ? OR parent IN ?", over, over)
+	})
+}
+
 // ActAs notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when
 // it does so already, or has ended.
 func (s *Store) ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time,

@@ -54,6 +54,9 @@ func (f *sqliteFile) open(ctx context.Context, opts Options) (*Store, error) {
 	if f.lock, err = lockFile(f.path + ".lock"); err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.path, err)
 	}
+	if err = private(f.path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.path, err)
+	}
 	if f.write, err = f.pool(ctx, 1, "_txlock=immediate&_pragma=journal_mode(WAL)"); err != nil {
 		return nil, err
 	}
@@ -69,6 +72,16 @@ func (f *sqliteFile) open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	return newStore(f, write, read, opts), nil
+}
+
+// private makes the file before SQLite does, which would leave its rights to the umask; -wal and -shm get those of the
+// file. One that is there keeps its rights: they are the administrator's.
+func private(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // pool opens connections. With synchronous FULL a commit is on the disk before it is acknowledged: in WAL mode NORMAL

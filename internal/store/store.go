@@ -29,7 +29,9 @@ type Options struct {
 	LeaderChecks time.Duration    // how often the leader looks whether its session lives, 2 s
 	Lease        time.Duration    // how long a leader that renews nothing is waited for on PostgreSQL, 12 s
 	OnStatement  func()           // after each statement, for those who count; nothing
-	SearchWindow int64            // how many audit events a page of a text search looks through, 15,000
+	// OnSQL is OnStatement with the text, values filled in, and the context it ran in: for tests that look at queries.
+	OnSQL        func(ctx context.Context, sql string)
+	SearchWindow int64 // how many audit events a page of a text search looks through, 15,000
 }
 
 func (o Options) withDefaults() Options {
@@ -123,20 +125,25 @@ func newStore(d dialect, write, read *gorm.DB, opts Options) *Store {
 }
 
 func (o Options) gormConfig() *gorm.Config {
-	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement}, TranslateError: true,
+	return &gorm.Config{Logger: statements{logger.Discard, o.OnStatement, o.OnSQL}, TranslateError: true,
 		SkipDefaultTransaction: true}
 }
 
 // statements is a logger that counts and writes nothing.
 type statements struct {
 	logger.Interface
-	on func()
+	on  func()
+	sql func(context.Context, string)
 }
 
 // Trace is called after each statement.
-func (s statements) Trace(context.Context, time.Time, func() (string, int64), error) {
+func (s statements) Trace(ctx context.Context, _ time.Time, told func() (string, int64), _ error) {
 	if s.on != nil {
 		s.on()
+	}
+	if s.sql != nil {
+		text, _ := told()
+		s.sql(ctx, text)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
@@ -62,7 +63,8 @@ type Deps struct {
 	PortalURL    string
 	AppsURL      func(workloadName string) string // where a workload is opened: http or https
 	Version      string
-	MaxStreams   int // open pages per session; 32 where 0
+	MaxStreams   int            // open pages per person; 64 where 0
+	Limits       *limit.Limiter // nil: nothing is limited
 }
 
 // Metrics gives readings from one cache for all pages; no call but Ranges waits for Prometheus.
@@ -129,7 +131,7 @@ func New(d Deps) *Web {
 		d.Licenses = license.New(license.Options{Now: d.Now})
 	}
 	if d.MaxStreams == 0 {
-		d.MaxStreams = 32
+		d.MaxStreams = 64
 	}
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }

@@ -30,7 +30,7 @@ const (
 	metricTopic = "metrics"
 )
 
-// streams counts open streams by session.
+// streams counts open streams by person: whoever signs in once more gets no more of them.
 type streams struct {
 	most int
 	mu   sync.Mutex
@@ -39,24 +39,24 @@ type streams struct {
 
 func newStreams(most int) *streams { return &streams{most: most, open: map[string]int{}} }
 
-// enter takes a place; the answer gives it back. ok is false when all places of the session are taken.
-func (s *streams) enter(session string) (leave func(), ok bool) {
+// enter takes a place; the answer gives it back. ok is false when all places of the person are taken.
+func (s *streams) enter(person string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[session] >= s.most {
+	if s.open[person] >= s.most {
 		return nil, false
 	}
-	s.open[session]++
+	s.open[person]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.open[session]--; s.open[session] <= 0 {
-			delete(s.open, session)
+		if s.open[person]--; s.open[person] <= 0 {
+			delete(s.open, person)
 		}
 	}, true
 }
 
-// count is how many are open over all sessions.
+// count is how many are open in all.
 func (s *streams) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,11 +77,7 @@ func (w *Web) live(c echo.Context) error {
 	if !ok {
 		return fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
-	session := k.actor.Session
-	if session == "" {
-		session = string(k.actor.Person.ID)
-	}
-	leave, ok := w.streams.enter(session)
+	leave, ok := w.streams.enter(string(ownPerson(k.actor)))
 	if !ok {
 		f := fault.New(fault.TooMany, i18n.T("web.too_many_pages", "Most", w.MaxStreams))
 		f.RetryAfter = time.Minute
@@ -105,6 +101,14 @@ func (w *Web) live(c echo.Context) error {
 		return nil
 	}
 	return s.run(follower)
+}
+
+// ownPerson is who looks, also through somebody else's eyes.
+func ownPerson(a identity.Actor) identity.PersonID {
+	if a.Behind != nil {
+		return a.Behind.ID
+	}
+	return a.Person.ID
 }
 
 // follows reports whether a change can alter what this actor sees on this page.

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/limit"
 )
 
 // Route is one entry of the surface; Action is what it is for. Every route needs someone who is signed in.
@@ -19,7 +20,7 @@ type Route struct {
 // Routes is the whole surface of the pages.
 func (w *Web) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
-	return []Route{
+	routes := []Route{
 		{get, "/", identity.ReadWorkload, w.show(homePage)},
 		{get, "/start", identity.SubmitRequest, w.show(startPage)},
 		{post, "/start", identity.SubmitRequest, w.startSubmit},
@@ -159,6 +160,28 @@ func (w *Web) Routes() []Route {
 		{post, "/settings/language", identity.ReadCatalog, w.setLanguage},
 		{post, "/settings/theme", identity.ReadCatalog, w.setTheme},
 		{post, "/settings/team", identity.ReadTenant, w.setTeam},
+	}
+	for i, r := range routes {
+		if class, bounded := classes[r.Path]; bounded {
+			routes[i].Handler = w.limited(class, r.Handler)
+		}
+	}
+	return routes
+}
+
+// classes are the routes whose work is more than that of a page: each is bounded by person.
+var classes = map[string]limit.Class{
+	"/start/summary": limit.Preview, "/start/form": limit.Preview, "/start/size": limit.Preview,
+	idlePath + "/preview": limit.Preview, "/admin/rules/check": limit.Preview, "/admin/tenants/check": limit.Preview,
+	"/admin/sizes/edit": limit.Preview, "/account/notifications/test": limit.Notice,
+}
+
+func (w *Web) limited(class limit.Class, next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := w.Limits.Take(class, string(ownPerson(identity.ActorFrom(c.Request().Context())))); err != nil {
+			return err
+		}
+		return next(c)
 	}
 }
 

@@ -119,6 +119,9 @@ func (w *Web) volumeDeleteAsk(k call) (view, error) {
 	}
 	for _, v := range volumes {
 		if v.Name == k.get("name") {
+			if !identity.Can(k.actor, identity.DeleteVolume, v.Thing()) { // as the deletion itself answers
+				return view{}, fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
+			}
 			return askView(volumeAsk(k.words, v)), nil
 		}
 	}

@@ -58,8 +58,28 @@ func (s *Service) Begin(n identity.Session, in oidc.SignedIn) (identity.Session,
 	if n.RefreshToken, err = oidc.SealToken(s.Key, n.ID, in.RefreshToken); err != nil {
 		return n, err
 	}
+	if n.IDToken, err = oidc.SealToken(s.Key, hintOf(n), in.IDToken); err != nil {
+		return n, err
+	}
 	n.EndsAt = s.Limits.ends(n, in.ExpiresAt)
 	return n, nil
+}
+
+// hintOf binds the sealed ID token of a session to its place, apart from the refresh token.
+func hintOf(n identity.Session) string { return n.ID + " id_token" }
+
+// IDToken is the one that the provider gave for a session, to sign out there; "" where it cannot be opened, as after a
+// change of the key: the provider then asks whom to sign out.
+func (s *Service) IDToken(n identity.Session) string {
+	if n.IDToken == "" {
+		return ""
+	}
+	token, err := oidc.OpenToken(s.Key, hintOf(n), n.IDToken)
+	if err != nil {
+		s.Logger.Warn("the ID token of a session cannot be opened", "person", string(n.Person), "error", err)
+		return ""
+	}
+	return token
 }
 
 // Fresh gives the session with groups that count; the person's row has them. Unauthenticated when the provider has
@@ -160,7 +180,9 @@ func (s *Service) keep(ctx context.Context, session identity.Session, renewed oi
 		return session, err
 	}
 	if renewed.IDToken != "" {
-		next.IDToken = renewed.IDToken
+		if next.IDToken, err = oidc.SealToken(s.Key, hintOf(session), renewed.IDToken); err != nil {
+			return session, err
+		}
 	}
 	next.GroupsAt = s.Now()
 	err = s.Store.SaveRenewal(ctx, next, renewed.Groups)

@@ -50,6 +50,7 @@ var looks = map[fault.Kind]look{
 	fault.NotFound:        {http.StatusNotFound, "problem.not-found"},
 	fault.Conflict:        {http.StatusConflict, "problem.conflict"},
 	fault.TooMany:         {http.StatusTooManyRequests, "problem.too-many"},
+	fault.TooLarge:        {http.StatusRequestEntityTooLarge, "problem.too-large"},
 	fault.Unavailable:     {http.StatusServiceUnavailable, "problem.unavailable"},
 	fault.Internal:        {http.StatusInternalServerError, "problem.internal"},
 }
@@ -84,6 +85,8 @@ func Fault(err error) *fault.Error {
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, new(*http.MaxBytesError)):
+		return fault.Wrap(fault.TooLarge, err, i18n.T("problem.too_large"))
 	case errors.As(err, &he):
 		return fault.Wrap(kindOfStatus(he.Code), err, sentenceOfStatus(he.Code))
 	}

@@ -35,7 +35,7 @@ func TestWhatIsNoFaultSaysNothingOfItsCause(t *testing.T) {
 }
 
 func TestEchoErrorsBecomeFaults(t *testing.T) {
-	cases := map[int]int{404: 404, 405: 404, 413: 422, 403: 403, 400: 422, 502: 500}
+	cases := map[int]int{404: 404, 405: 404, 413: 413, 403: 403, 400: 422, 502: 500}
 	for code, want := range cases {
 		if got := Of(echo.NewHTTPError(code), i18n.MustLoad().For("en"), "").Status; got != want {
 			t.Errorf("echo %d: want %d, got %d", code, want, got)

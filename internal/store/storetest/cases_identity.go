@@ -37,6 +37,30 @@ func withAda(t *testing.T, s *store.Store) context.Context {
 }
 
 var identityCases = cases{
+	"of the sessions of a person the longest unused end, with what hangs on them": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SavePerson(ctx, Person("p-bob")))
+		for i, id := range []string{"s-2", "s-3", "s-4"} {
+			n := session(id, "")
+			n.SeenAt = later(10 - i)
+			must(t, s.CreateSession(ctx, n))
+		}
+		must(t, s.CreateSession(ctx, session("s-4-gateway", "s-4")))
+		other := session("s-bob", "")
+		other.Person, other.SeenAt = "p-bob", later(0)
+		must(t, s.CreateSession(ctx, other))
+		must(t, s.LimitSessions(ctx, "p-ada", 2))
+		for id, lives := range map[string]bool{"s-1": false, "s-2": true, "s-3": true, "s-4": false, "s-4-gateway": false,
+			"s-bob": true} {
+			if _, err := s.Session(ctx, id); fault.Is(err, fault.NotFound) == lives {
+				t.Errorf("%s: want it to live: %v, got %v", id, lives, err)
+			}
+		}
+		must(t, s.LimitSessions(ctx, "p-ada", 2))
+		if _, err := s.Session(ctx, "s-3"); err != nil {
+			t.Error(err)
+		}
+	},
 	"a person comes back as they were saved, by id and by what the provider calls them": func(t *testing.T,
 		s *store.Store) {
 		ctx := context.Background()

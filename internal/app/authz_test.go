@@ -25,7 +25,23 @@ import (
 var update = flag.Bool("update", false, "write testdata/authz.yaml anew; read the difference with care")
 
 // who are the columns of the table.
-var who = []string{"nobody", developer, member, other, owner, approver, admin, auditor, closed, disabled}
+var who = []string{"nobody", developer, other, owner, approver, admin, auditor, closed}
+
+// besideWho are two whose rights follow from those of others: a member who is not the owner of the thing, and somebody
+// who was shut out.
+var besideWho = []string{member, disabled}
+
+// checkBesides: a member has at most what the owner of the thing has, and somebody who was shut out is nobody.
+func checkBesides(t *testing.T, route string, statuses []int) {
+	t.Helper()
+	nobody, own := statuses[0], statuses[slices.Index(who, developer)]
+	if got := statuses[len(who)]; got != own && got != http.StatusForbidden && got != http.StatusNotFound {
+		t.Errorf("%s as %s: want %d as its owner, 403 or 404, got %d", route, member, own, got)
+	}
+	if got := statuses[len(who)+1]; got != nobody {
+		t.Errorf("%s as %s: want %d as nobody, got %d", route, disabled, nobody, got)
+	}
+}
 
 // mounts guard themselves: files that everybody may have, and the API, whose operations have rows of their own.
 var mounts = []string{"/static/", "/static/*", "/favicon.ico", "/api/v1/", "/api/v1/*"}
@@ -199,11 +215,11 @@ func (w *world) fill(path, subject, team string) string {
 			"{person}", m.Get("person"), "{role}", m.Get("role")).Replace(path)
 	case strings.HasPrefix(path, "/team/:name/volumes/"), strings.HasPrefix(path, "/api/v1/tenants/{name}/volumes/"):
 		name := w.teamVolume(team)
-		path = strings.NewReplacer(":name", team, ":volume", name, "{name}", team, "{volume}", name).Replace(path)
-		if strings.HasPrefix(path, "/api/") {
-			path += "?confirm=" + name
+		confirm := ""
+		if strings.HasPrefix(path, "/api/") && strings.HasSuffix(path, "/{volume}") { // what is deleted
+			confirm = "?confirm=" + name
 		}
-		return path
+		return strings.NewReplacer(":name", team, ":volume", name, "{name}", team, "{volume}", name).Replace(path) + confirm
 	case strings.Contains(path, "/images/"):
 		name := w.teamImage(team)
 		return strings.NewReplacer(":name", team, ":image", name, "{name}", team, "{image}", name).Replace(path)
@@ -318,22 +334,32 @@ type table struct {
 	Routes map[string][]int `yaml:"routes"`
 }
 
+// unlimited lets a test ask as much as it likes.
+func unlimited(c *config.Config) {
+	c.RateLimits = limit.Rates{limit.Call: {PerMinute: -1}, limit.Preview: {PerMinute: -1}, limit.BadToken: {PerMinute: -1},
+		limit.SignIn: {PerMinute: -1}, limit.Notice: {PerMinute: -1}}
+}
+
 // TestRightsMatrix asks every route as everybody for a thing of the developer of vision, and compares with a table that
 // people have read (T-AUTHZ-1). A route without a row fails: it is one that nobody has thought about.
 func TestRightsMatrix(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, unlimited)
 	got := map[string][]int{}
 	tokens := map[string]string{}
-	for _, subject := range who[1:] {
+	for _, subject := range slices.Concat(who[1:], besideWho) {
 		tokens[subject] = w.token(subject)
 	}
 	for _, route := range w.routes() {
 		_, pattern, _ := strings.Cut(route, " ")
-		for _, subject := range who {
+		for _, subject := range slices.Concat(who, besideWho) {
 			b := w.as(subject)
 			path := w.fill(pattern, developer, "vision")
 			got[route] = append(got[route], w.ask(route, path, b, tokens[subject]).status)
 		}
+	}
+	for route, statuses := range got {
+		checkBesides(t, route, statuses)
+		got[route] = statuses[:len(who)]
 	}
 	if *update {
 		writeTable(t, got)
@@ -375,17 +401,12 @@ func (w *world) as(subject string) *browser {
 		return w.browser()
 	case disabled:
 		b := w.signedIn(subject)
-		w.shutOut(subject)
+		if p, err := w.store.Person(w.t.Context(), w.person(subject).ID); err != nil || !p.Disabled {
+			w.disable(subject)
+		}
 		return b
 	}
 	return w.signedIn(subject)
-}
-
-func (w *world) shutOut(subject string) {
-	w.t.Helper()
-	if err := w.store.SetDisabled(w.t.Context(), w.person(subject).ID, true); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 func writeTable(t *testing.T, got map[string][]int) {
@@ -417,7 +438,7 @@ var varies = regexp.MustCompile(
 // TestForeignIsLikeMissing: what is another team's answers exactly as what does not exist, whoever asks, in status and
 // body. It walks every route with an object in it.
 func TestForeignIsLikeMissing(t *testing.T) {
-	w := newWorld(t, func(c *config.Config) { c.RateLimits = limit.Rates{limit.Call: {PerMinute: -1}} })
+	w := newWorld(t, unlimited)
 	// Each is asked about a thing of a team that is not theirs. Approvers and those who see everything have no such team.
 	strangers := map[string]struct{ subject, team string }{developer: {other, "speech"}, member: {other, "speech"},
 		owner: {other, "speech"}, other: {developer, "vision"}, closed: {developer, "vision"},

@@ -118,7 +118,8 @@ func TestNothingLeaks(t *testing.T) {
 				continue // a log may say which file could not be opened
 			}
 			if i := strings.Index(text, canary); i >= 0 &&
-				!(place == "an answer" && (name == "session" && strings.Contains(text[max(0, i-60):i], "Set-Cookie"))) {
+				!(place == "an answer" && (name == "session" && strings.Contains(text[max(0, i-60):i], "Set-Cookie") ||
+					name == "ID token" && strings.HasSuffix(text[:i], "id_token_hint="))) { // the way out, for their own browser
 				t.Errorf("the %s is in %s: …%s…", name, place, text[max(0, i-60):min(len(text), i+20)])
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 )
@@ -26,7 +27,7 @@ func TestTheFilesOfSQLiteAreTheirOwnersAlone(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append(t.Context(), audit.Event{Kind: audit.SignedIn}); err != nil {
+	if err := s.Append(t.Context(), audit.Event{Kind: audit.SignedIn, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{path, path + "-wal", path + "-shm", path + ".lock"} {

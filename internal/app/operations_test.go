@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -193,22 +194,27 @@ func TestNoOperationAnswers500(t *testing.T) {
 	}
 	tokens := []string{w.token(admin), w.token(owner)}
 	kept := keptAttempts(t)
+	// Everything is laid out before the first call: what is changed on the way must not be in the way of what follows.
+	type plan struct {
+		token, path string
+		attempts    []attempt
+	}
+	var plans []plan
 	known, calls, sensible := map[string]bool{}, 0, 0
 	for _, op := range operations {
 		known[op.route] = true
 		_, pattern, _ := strings.Cut(op.route, " ")
 		for _, token := range tokens {
-			path := w.fill(pattern, developer, "vision")
-			for _, a := range append(f.attempts(op), kept[op.route]...) {
-				calls++
-				if status := w.attempt(token, path, a); status < 400 {
-					sensible++
-				}
-			}
+			plans = append(plans, plan{token, w.fill(pattern, developer, "vision"), append(f.attempts(op), kept[op.route]...)})
 			for _, v := range f.some(op.route + " path") {
-				w.attempt(token, strings.NewReplacer("{id}", escaped(v), "{name}", escaped(v), "{version}", escaped(v), "{kind}",
-					escaped(v), "{cluster}", escaped(v), "{person}", escaped(v), "{role}", escaped(v), "{image}", escaped(v),
-					"{volume}", escaped(v)).Replace(pattern), attempt{Route: op.route})
+				plans = append(plans, plan{token, placeholder.ReplaceAllString(pattern, escaped(v)), []attempt{{Route: op.route}}})
+			}
+		}
+	}
+	for _, p := range plans {
+		for _, a := range p.attempts {
+			if calls++; w.attempt(p.token, p.path, a) < 400 {
+				sensible++
 			}
 		}
 	}
@@ -222,7 +228,10 @@ func TestNoOperationAnswers500(t *testing.T) {
 	}
 }
 
-func escaped(v any) string { return url.PathEscape(fmt.Sprint(v)) }
+// placeholder is a parameter of a path. What is put in its place has no $, which would name a group.
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+func escaped(v any) string { return strings.ReplaceAll(url.PathEscape(fmt.Sprint(v)), "$", "%24") }
 
 func keptAttempts(t *testing.T) map[string][]attempt {
 	t.Helper()

@@ -43,11 +43,20 @@ CREATE TABLE sessions (
   renewed_at    BIGINT,
   -- Where the sign-in came from: network address and User-Agent, as the browser said.
   address       TEXT   NOT NULL DEFAULT '',
-  agent         TEXT   NOT NULL DEFAULT ''
+  agent         TEXT   NOT NULL DEFAULT '',
+  -- sid of the ID token, which logout tokens name.
+  provider_session TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX sessions_person ON sessions (person);
+CREATE INDEX sessions_provider_session ON sessions (provider_session);
 CREATE INDEX sessions_parent ON sessions (parent);
 CREATE INDEX sessions_ends_at ON sessions (ends_at);
+
+-- Logout tokens of the sign-in provider that were taken, until they expire: each works once.
+CREATE TABLE logouts (
+  id         TEXT   NOT NULL PRIMARY KEY,
+  expires_at BIGINT NOT NULL
+);
 
 CREATE TABLE tokens (
   id           TEXT   NOT NULL PRIMARY KEY,
@@ -768,5 +777,6 @@ DROP TABLE refusals;
 DROP TABLE requests;
 DROP TABLE codes;
 DROP TABLE tokens;
+DROP TABLE logouts;
 DROP TABLE sessions;
 DROP TABLE people;

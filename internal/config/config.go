@@ -96,13 +96,18 @@ type OIDC struct {
 	ClientSecret     string `json:"clientSecret,omitempty"`
 	ClientSecretFile string `json:"clientSecretFile,omitempty"`
 	GroupsClaim      string `json:"groupsClaim,omitempty"` // default groups
-	Name             string `json:"name,omitempty"`        // on the sign-in button
+	// default openid, profile, email, and groups unless the provider lists scopes without it
+	Scopes []string `json:"scopes,omitempty"`
+	Name   string   `json:"name,omitempty"` // on the sign-in button
 	// show addresses that the provider does not call verified (Entra, Cognito)
 	AcceptUnverifiedEmail bool `json:"acceptUnverifiedEmail,omitempty"`
 	// Groups of those who are signed in are read again with a refresh token. OfflineAccess says whether to ask for one
 	// with the scope offline_access: auto (default: when the provider lists it), always, never. Keycloak gives one in any
 	// case.
 	OfflineAccess string `json:"offlineAccess,omitempty"`
+	// Consent says whether to send prompt=consent beside offline_access: auto (default: when a sign-in brought no refresh
+	// token without it), always, never. Some providers ignore the scope otherwise (OpenID Connect Core section 11).
+	Consent string `json:"consent,omitempty"`
 	// how old groups may be before they are read again; default 10m
 	Refresh catalog.Duration `json:"refresh,omitempty"`
 	// how old they may be while the provider does not answer; default 1h
@@ -313,6 +318,7 @@ func (c *Config) defaults() {
 		c.Roles = []string{RoleWeb, RoleGateway, RoleController}
 	}
 	setDefault(&c.OIDC.OfflineAccess, "auto")
+	setDefault(&c.OIDC.Consent, "auto")
 	if c.OIDC.Refresh == 0 {
 		c.OIDC.Refresh = catalog.Duration(10 * time.Minute)
 	}
@@ -450,8 +456,10 @@ func (c Config) problems() []error {
 
 func (o OIDC) renewalProblems() []error {
 	var all []error
-	if !slices.Contains([]string{"auto", "always", "never"}, o.OfflineAccess) {
-		all = append(all, fmt.Errorf("oidc.offlineAccess: %q is none of auto, always, never", o.OfflineAccess))
+	for _, choice := range []struct{ name, value string }{{"offlineAccess", o.OfflineAccess}, {"consent", o.Consent}} {
+		if !slices.Contains([]string{"auto", "always", "never"}, choice.value) {
+			all = append(all, fmt.Errorf("oidc.%s: %q is none of auto, always, never", choice.name, choice.value))
+		}
 	}
 	if o.Grace < o.Refresh {
 		all = append(all, errors.New("oidc.grace: must not be shorter than oidc.refresh"))

@@ -20,8 +20,10 @@ type Session struct {
 	SeenAt     time.Time
 	EndsAt     time.Time // absolute limit
 	IDToken    string    // sealed; for the provider's end_session_endpoint, not a credential for the portal
-	Parent     string    // for a gateway session: the portal session that it hangs on
-	Workload   string    // for a gateway session: the only workload it opens
+	// ProviderSession is the provider's own session (sid), which its logout tokens name; "" when it has no name.
+	ProviderSession string
+	Parent          string // for a gateway session: the portal session that it hangs on
+	Workload        string // for a gateway session: the only workload it opens
 	// RefreshToken asks the provider again, for the groups of now; sealed, "" when the provider gave none and the session
 	// ends with what it gave.
 	RefreshToken string
@@ -39,6 +41,15 @@ type Session struct {
 	// Where the sign-in came from, for its owner to recognize: network address and User-Agent header.
 	Address string
 	Agent   string
+}
+
+// ProviderLogout is what the provider says of sessions that have ended there: of one of its sessions, or, with Session
+// empty, of all of a person.
+type ProviderLogout struct {
+	Person  PersonID  // "" when it names the session alone
+	Session string    // sid
+	ID      string    // jti: it works once
+	Until   time.Time // when nobody can use it any more
 }
 
 // formerLife is how long the secret of before still counts after the roles changed: other calls of the same page may be

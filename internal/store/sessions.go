@@ -39,7 +39,16 @@ type sessionRow struct {
 	RenewedAt    moment
 	Address      string
 	Agent        string
+	// ProviderSession is the sid of the provider's ID token.
+	ProviderSession string
 }
+
+type logoutRow struct {
+	ID        string `gorm:"primaryKey"`
+	ExpiresAt moment
+}
+
+func (logoutRow) TableName() string { return "logouts" }
 
 func (sessionRow) TableName() string { return "sessions" }
 
@@ -52,6 +61,7 @@ func toSession(row sessionRow) identity.Session {
 		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
 		Roles: row.Roles, FormerHash: row.FormerHash, RenewedAt: row.RenewedAt.time(),
 		Address: row.Address, Agent: row.Agent,
+		ProviderSession: row.ProviderSession,
 	}
 }
 
@@ -63,7 +73,7 @@ func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
 		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil),
 		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt),
-		Address: n.Address, Agent: n.Agent}
+		Address: n.Address, Agent: n.Agent, ProviderSession: n.ProviderSession}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
 	if dangling(err) {
 		return fault.Wrap(fault.Unauthenticated, err, i18n.T("store.session_over"))
@@ -170,6 +180,50 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 		}
 		return t.Append(ctx, why)
 	})
+}
+
+// EndSessionsAt ends the sessions that the provider has ended, each with an event that says why, and gives how many: those
+// of one of its sessions, or all of a person. A session of the person of which the provider's is not known is one of them.
+// Conflict when this logout came before.
+func (s *Store) EndSessionsAt(ctx context.Context, l identity.ProviderLogout, why func(identity.Person) audit.Event) (ended int,
+	err error) {
+	err = s.write(ctx, func(t *tx) error {
+		row := logoutRow{ID: l.ID, ExpiresAt: momentOf(l.Until)}
+		if err := insert(t.at(ctx), &row); err != nil {
+			return err
+		}
+		which, args := endedAt(l)
+		rows, err := all[sessionRow](t.at(ctx).Where("parent IS NULL").Where(which, args...).Order("id"))
+		if err != nil {
+			return err
+		}
+		ended = len(rows)
+		for _, row := range rows {
+			if err := t.endSessions(ctx, "id = ? OR parent = ?", row.ID, row.ID); err != nil {
+				return err
+			}
+			p, err := t.Person(ctx, identity.PersonID(row.Person))
+			if err != nil {
+				return err
+			}
+			if err := t.Append(ctx, why(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ended, err
+}
+
+// endedAt is the condition of EndSessionsAt. A logout names a session, a person, or both.
+func endedAt(l identity.ProviderLogout) (which string, args []any) {
+	switch {
+	case l.Session == "":
+		return "person = ?", []any{string(l.Person)}
+	case l.Person == "":
+		return "provider_session = ?", []any{l.Session}
+	}
+	return "person = ? AND provider_session IN (?, '')", []any{string(l.Person), l.Session}
 }
 
 // ClaimRenewal lets one caller ask the provider for the groups of a session, of all replicas that saw them told at the

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	goidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -22,8 +21,9 @@ type Config struct {
 	ClientSecret string
 	RedirectURL  string   // where the provider sends people back to
 	GroupsClaim  string   // default groups
-	Scopes       []string // default openid, profile, email, groups
+	Scopes       []string // default openid, profile, email, and groups where the provider does not say that it has none
 	Offline      Offline  // default OfflineIfListed
+	Consent      Consent  // default ConsentIfNeeded
 	// AcceptUnverifiedEmail shows, and writes to, addresses that the provider says nothing about. Some never say
 	// (Microsoft), or say it as text (Amazon). An address that it calls unverified is never taken.
 	AcceptUnverifiedEmail bool
@@ -42,6 +42,19 @@ const (
 	OfflineNever    Offline = "never"
 )
 
+// Consent says whether to send prompt=consent beside offline_access. Without it a provider must ignore the scope, unless
+// it has other reasons to grant it (OpenID Connect Core section 11): the certified npm oidc-provider does ignore it;
+// Keycloak, Dex and Microsoft give a refresh token all the same, and Microsoft's answer to the prompt is a page that many
+// people cannot get past (admin consent). So it is sent where the provider turns out to need it.
+type Consent string
+
+// The ways: when a sign-in that asked for offline_access brought no refresh token; with every one; never.
+const (
+	ConsentIfNeeded Consent = "auto"
+	ConsentAlways   Consent = "always"
+	ConsentNever    Consent = "never"
+)
+
 // Client is the portal as the provider's client. It is safe for use by many goroutines.
 type Client struct {
 	config Config
@@ -51,6 +64,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	found    *found
+	consent  consent
 	failures int       // tries to find the provider since it last worked
 	retryAt  time.Time // not before
 	lastErr  error
@@ -67,11 +81,11 @@ func New(c Config) (*Client, error) {
 	if c.GroupsClaim == "" {
 		c.GroupsClaim = "groups"
 	}
-	if len(c.Scopes) == 0 {
-		c.Scopes = []string{goidc.ScopeOpenID, goidc.ScopeProfile, goidc.ScopeEmail, "groups"}
-	}
 	if c.Offline == "" {
 		c.Offline = OfflineIfListed
+	}
+	if c.Consent == "" {
+		c.Consent = ConsentIfNeeded
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -94,6 +108,9 @@ func (c Config) problems() error {
 	}
 	if !slices.Contains([]Offline{"", OfflineIfListed, OfflineAlways, OfflineNever}, c.Offline) {
 		all = append(all, fmt.Errorf("offline access: %q is none of auto, always, never", c.Offline))
+	}
+	if !slices.Contains([]Consent{"", ConsentIfNeeded, ConsentAlways, ConsentNever}, c.Consent) {
+		all = append(all, fmt.Errorf("consent: %q is none of auto, always, never", c.Consent))
 	}
 	return errors.Join(all...)
 }

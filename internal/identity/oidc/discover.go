@@ -147,14 +147,23 @@ func (c *Client) fetch(ctx context.Context) (*found, error) {
 	return f, nil
 }
 
-// scopes are those of the settings, with offline_access where that is wanted.
+// scopes are those of the settings, with offline_access where that is wanted. "groups" is no standard scope: Dex needs
+// it; Keycloak and Microsoft, which put groups into tokens otherwise, refuse the sign-in for a scope that they do not
+// know.
 func (c *Client) scopes(d document) []string {
+	scopes := c.config.Scopes
+	if len(scopes) == 0 {
+		scopes = []string{goidc.ScopeOpenID, goidc.ScopeProfile, goidc.ScopeEmail}
+		if len(d.Scopes) == 0 || slices.Contains(d.Scopes, "groups") {
+			scopes = append(scopes, "groups")
+		}
+	}
 	ask := c.config.Offline == OfflineAlways || c.config.Offline == OfflineIfListed &&
 		slices.Contains(d.Scopes, goidc.ScopeOfflineAccess)
-	if !ask || slices.Contains(c.config.Scopes, goidc.ScopeOfflineAccess) {
-		return c.config.Scopes
+	if !ask || slices.Contains(scopes, goidc.ScopeOfflineAccess) {
+		return scopes
 	}
-	return append(slices.Clone(c.config.Scopes), goidc.ScopeOfflineAccess)
+	return append(slices.Clone(scopes), goidc.ScopeOfflineAccess)
 }
 
 // calling gives a context that makes go-oidc and x/oauth2 use our HTTP client.

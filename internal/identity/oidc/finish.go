@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	goidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -19,6 +20,7 @@ type SignedIn struct {
 	IDToken      string    // for LogoutURL
 	RefreshToken string    // for Renew; "" when the provider gave none
 	ExpiresAt    time.Time // how long the provider stands by it, unless asked again
+	Session      string    // sid: the provider's own session, which a logout token may name; "" when it has no name
 }
 
 // Finish turns the provider's answer, as the browser brought it in its query, into a person and what the provider gave
@@ -49,12 +51,16 @@ func (c *Client) Finish(ctx context.Context, flow Flow, query url.Values) (Signe
 	if err := known.bound(flow); err != nil {
 		return SignedIn{}, refused("oidc.token_refused", err)
 	}
+	if err := c.learnConsent(f, flow, token); err != nil {
+		return SignedIn{}, err
+	}
 	p, err := c.person(ctx, f, known, token)
 	if err != nil {
 		return SignedIn{}, err
 	}
 	expires, _ := known.when("exp") // verify has seen it
-	return SignedIn{Person: p, IDToken: raw, RefreshToken: token.RefreshToken, ExpiresAt: expires}, nil
+	return SignedIn{Person: p, IDToken: raw, RefreshToken: token.RefreshToken, ExpiresAt: expires,
+		Session: known.text("sid")}, nil
 }
 
 // ofThisBrowser compares the state: an empty one matches nothing, and one that comes twice neither. No call is made
@@ -117,30 +123,40 @@ func (c *Client) trade(ctx context.Context, f *found, flow Flow, code string) (*
 	return nil, refused("oidc.code_refused", short(fmt.Errorf("trade the code: %w", err)))
 }
 
-// verify gives the claims of an ID token that is the provider's, for us and of now (OpenID Connect Core section
-// 3.1.3.7).
+// verify gives the claims of an ID token (OpenID Connect Core section 3.1.3.7).
 func (c *Client) verify(ctx context.Context, f *found, raw string, token *oauth2.Token) (claims, error) {
 	if raw == "" {
 		return nil, refused("oidc.token_refused", errors.New("no ID token came"))
 	}
-	if err := f.keys.prepare(ctx, raw); err != nil {
-		return nil, unavailable(err, keyInterval)
+	idToken, all, err := c.verified(ctx, f, raw)
+	if err == nil {
+		err = all.subject()
 	}
-	idToken, err := f.verifier.Verify(ctx, raw)
+	if err == nil && idToken.AccessTokenHash != "" {
+		err = idToken.VerifyAccessToken(token.AccessToken)
+	}
 	if err != nil {
-		return nil, refused("oidc.token_refused", short(err))
-	}
-	var all claims
-	if err := idToken.Claims(&all); err != nil {
-		return nil, refused("oidc.token_refused", short(err))
-	}
-	if err := all.check(c.config, c.config.Now()); err != nil {
-		return nil, refused("oidc.token_refused", short(err))
-	}
-	if idToken.AccessTokenHash != "" {
-		if err := idToken.VerifyAccessToken(token.AccessToken); err != nil {
-			return nil, refused("oidc.token_refused", short(err))
-		}
+		return nil, asFault(err, "oidc.token_refused")
 	}
 	return all, nil
+}
+
+// verified gives the claims of a token that is the provider's, for us and of now. Unavailable when its keys cannot be
+// had; the fault of any other error is the caller's to name.
+func (c *Client) verified(ctx context.Context, f *found, raw string) (*goidc.IDToken, claims, error) {
+	if err := f.keys.prepare(ctx, raw); err != nil {
+		return nil, nil, unavailable(err, keyInterval)
+	}
+	token, err := f.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, nil, short(err)
+	}
+	var all claims
+	if err := token.Claims(&all); err != nil {
+		return nil, nil, short(err)
+	}
+	if err := all.check(c.config, c.config.Now()); err != nil {
+		return nil, nil, short(err)
+	}
+	return token, all, nil
 }

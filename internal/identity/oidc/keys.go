@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +17,13 @@ import (
 )
 
 const (
-	keyInterval = 15 * time.Second // at most one fetch in this time, whatever tokens come
+	keyInterval = 15 * time.Second // at most one fetch in this time, whatever tokens come (T-OIDC-5)
 	keyLife     = time.Hour        // then keys that the provider withdrew are gone here too
 )
 
-// keySet is the provider's published keys. It stands in for go-oidc's own, which fetches anew for every unknown key id.
+// keySet is the provider's published keys. go-oidc's RemoteKeySet does not serve: it fetches anew for every signature
+// that its keys do not verify, and logout tokens may be posted by anybody; it keeps withdrawn keys until then; and it says
+// with the same error that a signature is bad and that the keys cannot be had.
 type keySet struct {
 	url    string
 	http   *http.Client
@@ -39,8 +40,9 @@ type keySet struct {
 
 var errNoKey = errors.New("no published key has made this signature")
 
-// prepare fetches keys if this token needs it: there are none yet, they are old, or its key id is unknown. It fails
-// when keys are needed and cannot be had; it does not say that the signature is good.
+// prepare fetches keys if this token needs it: there are none yet, they are old, or none of them made its signature,
+// such as when one was replaced under the same key id. It fails when keys are needed and cannot be had; it does not say
+// that the signature is good.
 func (k *keySet) prepare(ctx context.Context, token string) error {
 	signed, err := parse(token)
 	if err != nil {
@@ -49,7 +51,8 @@ func (k *keySet) prepare(ctx context.Context, token string) error {
 	k.mu.Lock()
 	now := k.now()
 	old := k.at.IsZero() || now.Sub(k.at) >= keyLife
-	wanted := old || !k.covers(signed)
+	_, err = verify(signed, k.keys)
+	wanted := old || err != nil
 	early := !k.triedAt.IsZero() && now.Sub(k.triedAt) < keyInterval
 	lastErr := k.lastErr
 	k.mu.Unlock()
@@ -66,15 +69,6 @@ func (k *keySet) prepare(ctx context.Context, token string) error {
 	case a := <-answer:
 		return a.Err
 	}
-}
-
-// covers reports whether a key for this token is here. A token that names none is covered if a key fits its signature.
-func (k *keySet) covers(signed *jose.JSONWebSignature) bool {
-	if id := signed.Signatures[0].Header.KeyID; id != "" {
-		return slices.ContainsFunc(k.keys, func(key jose.JSONWebKey) bool { return key.KeyID == id })
-	}
-	_, err := verify(signed, k.keys)
-	return err == nil
 }
 
 // VerifySignature checks the signature with the keys at hand; see prepare. Issuer, audience and time are go-oidc's to

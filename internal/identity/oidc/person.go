@@ -18,7 +18,11 @@ import (
 // cannot be read refuse the sign-in, for "no groups" would mean default rights.
 func (c *Client) person(ctx context.Context, f *found, known claims, token *oauth2.Token) (identity.Person, error) {
 	subject := known.text("sub")
-	groups, err := c.groups(ctx, f, known, subject, token)
+	known, err := c.personal(ctx, f, known, subject, token, false)
+	if err != nil {
+		return identity.Person{}, asFault(err, "oidc.no_groups")
+	}
+	groups, err := groupsOf(known[c.config.GroupsClaim])
 	if err != nil {
 		return identity.Person{}, asFault(err, "oidc.no_groups")
 	}
@@ -30,15 +34,6 @@ func (c *Client) person(ctx context.Context, f *found, known claims, token *oaut
 		}
 	}
 	return p, nil
-}
-
-// groups are the ID token's, or, when they are not in it, those at the userinfo endpoint.
-func (c *Client) groups(ctx context.Context, f *found, known claims, subject string,
-	token *oauth2.Token) ([]string, error) {
-	if raw, here := known[c.config.GroupsClaim]; here {
-		return groupsOf(raw)
-	}
-	return c.groupsFromUserInfo(ctx, f, subject, token)
 }
 
 // display is a name fit to be shown: no control characters, none that turn the direction of the text around it, not

@@ -47,7 +47,11 @@ func (c *Client) Renew(ctx context.Context, subject, refreshToken string) (Renew
 			return Renewed{}, refused("oidc.renewal_refused", errors.New("the renewed token is another person's"))
 		}
 	}
-	groups, err := c.groups(ctx, f, known, subject, token)
+	told, err := c.personal(ctx, f, known, subject, token, true)
+	if err != nil {
+		return Renewed{}, asFault(err, "oidc.renewal_no_groups")
+	}
+	groups, err := groupsOf(told[c.config.GroupsClaim])
 	if err != nil {
 		return Renewed{}, asFault(err, "oidc.renewal_no_groups")
 	}

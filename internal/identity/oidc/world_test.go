@@ -73,11 +73,17 @@ func (w *world) visit(t *testing.T) (Flow, url.Values) {
 	if err != nil {
 		t.Fatalf("begin: %v", err)
 	}
+	return flow, w.choose(t, address)
+}
+
+// choose is somebody at the provider.
+func (w *world) choose(t *testing.T, address string) url.Values {
+	t.Helper()
 	back, err := oidctest.Choose(http.DefaultClient, address, "somebody")
 	if err != nil {
 		t.Fatalf("choose: %v", err)
 	}
-	return flow, back.Query()
+	return back.Query()
 }
 
 func (w *world) signIn(t *testing.T) (identity.Person, error) {

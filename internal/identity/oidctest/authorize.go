@@ -89,10 +89,13 @@ func (p *Provider) newCode(user User, form url.Values) string {
 	code := randomText()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	offline := slices.Contains(strings.Fields(form.Get("scope")), "offline_access") &&
+		!p.hooks.noRefresh &&
+		(!p.hooks.consent || slices.Contains(strings.Fields(form.Get("prompt")), "consent"))
 	p.codes[code] = &grant{
 		user: user.Subject, redirectURI: form.Get("redirect_uri"), challenge: form.Get("code_challenge"),
 		nonce: form.Get("nonce"), sid: randomText(),
-		offline: slices.Contains(strings.Fields(form.Get("scope")), "offline_access"),
+		offline: offline,
 		expires: p.now().Add(codeLife),
 	}
 	return code

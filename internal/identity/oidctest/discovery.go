@@ -23,6 +23,8 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"scopes_supported":                               []string{"openid", "profile", "email", "groups", "offline_access"},
 		"claims_supported":                               []string{"sub", "name", "email", "email_verified", "groups", "sid"},
 		"authorization_response_iss_parameter_supported": true, // RFC 9207
+		"backchannel_logout_supported":                   true,
+		"backchannel_logout_session_supported":           true,
 	}
 	p.mu.Lock()
 	change := p.hooks.metadata

@@ -6,6 +6,8 @@
 // keys.go and can be kept in a file, so that a restart makes no token worthless, refresh tokens (offline.go) among
 // them.
 //
+// LogoutToken and SendLogout tell a client that a session has ended (backchannel.go).
+//
 // Tests spoil one thing at a time: Tamper changes the next ID tokens (tamper.go has the usual attacks), Metadata the
 // discovery document, UserInfo the second source of claims, Fail the provider as a whole, RotateKeys the keys. Requests
 // counts what was asked.

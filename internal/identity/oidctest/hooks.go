@@ -15,6 +15,8 @@ type hooks struct {
 	userInfo  func(claims map[string]any)
 	published func(set *jose.JSONWebKeySet)
 	response  func(query url.Values)
+	noRefresh bool
+	consent   bool // offline_access needs it
 	failure   Failure
 	failPaths []string
 }
@@ -56,6 +58,23 @@ func (p *Provider) Response(change func(query url.Values)) {
 
 // RotateKeys draws a new signing key. The old one stays published when keepOld is set.
 func (p *Provider) RotateKeys(keepOld bool) error { return p.keys.rotate(keepOld) }
+
+// ReplaceKey draws a new signing key under the same key id.
+func (p *Provider) ReplaceKey() error { return p.keys.replace() }
+
+// WantConsent makes the provider ignore offline_access without prompt=consent, as OpenID Connect Core section 11 has it.
+func (p *Provider) WantConsent(want bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hooks.consent = want
+}
+
+// NoRefreshTokens makes the provider give none, whatever is asked.
+func (p *Provider) NoRefreshTokens() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hooks.noRefresh = true
+}
 
 // Requests counts what was asked for below this path (one of the Path constants) since the start.
 func (p *Provider) Requests(path string) int {

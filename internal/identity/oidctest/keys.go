@@ -131,6 +131,19 @@ func (k *Keys) rotate(keepOld bool) error {
 	return k.save()
 }
 
+// replace draws a new signing key under the id of the one that signed so far, which is published no more.
+func (k *Keys) replace() error {
+	key, err := newKey()
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key.KeyID = k.set[0].KeyID
+	k.set[0] = key
+	return k.save()
+}
+
 func (p *Provider) publicKeys(w http.ResponseWriter, _ *http.Request) {
 	set := p.keys.published()
 	p.mu.Lock()

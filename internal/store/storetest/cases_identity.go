@@ -266,6 +266,54 @@ var identityCases = cases{
 		equal(t, 1, len(events))
 		equal(t, int64(3), got(s.LastChange(ctx))(t))
 	},
+	"the provider ends one of its sessions, or all of a person's, once for each logout token": func(t *testing.T,
+		s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.SavePerson(ctx, Person("p-bob")))
+		with := func(id, person, provider, parent string) {
+			n := session(id, parent)
+			n.Person, n.ProviderSession = identity.PersonID(person), provider
+			must(t, s.CreateSession(ctx, n))
+		}
+		with("s-a1", "p-ada", "one", "")
+		with("s-a2", "p-ada", "two", "")
+		with("s-a1-child", "p-ada", "", "s-a1")
+		with("s-b1", "p-bob", "one", "") // another person's session of the same name
+		with("s-b2", "p-bob", "three", "")
+		left := func() (ids []string) {
+			for _, id := range []string{"s-1", "s-a1", "s-a2", "s-a1-child", "s-b1", "s-b2"} {
+				if _, err := s.Session(ctx, id); err == nil {
+					ids = append(ids, id)
+				}
+			}
+			return ids
+		}
+		end := func(want int, l identity.ProviderLogout) {
+			t.Helper()
+			l.Until = later(100)
+			equal(t, want, got(s.EndSessionsAt(ctx, l, func(p identity.Person) audit.Event {
+				e := Event(1)
+				e.Actor = p.ID
+				return e
+			}))(t))
+		}
+		equal(t, "one", got(s.Session(ctx, "s-a1"))(t).ProviderSession)
+		// s-1 has no name of the provider's session, so it may be the one
+		end(2, identity.ProviderLogout{ID: "j-1", Person: "p-ada", Session: "one"})
+		equal(t, []string{"s-a2", "s-b1", "s-b2"}, left())
+		_, err := s.EndSessionsAt(ctx, identity.ProviderLogout{ID: "j-1", Person: "p-bob"}, nil)
+		fails(t, fault.Conflict, err)
+		end(1, identity.ProviderLogout{ID: "j-2", Session: "one"})
+		equal(t, []string{"s-a2", "s-b2"}, left())
+		end(0, identity.ProviderLogout{ID: "j-3", Session: "one"})
+		end(1, identity.ProviderLogout{ID: "j-4", Person: "p-ada"})
+		equal(t, []string{"s-b2"}, left())
+		events, _, err := s.Events(ctx, audit.Filter{})
+		must(t, err)
+		equal(t, 4, len(events))
+		must(t, s.PurgeOld(ctx, later(101)))
+		end(1, identity.ProviderLogout{ID: "j-1", Person: "p-bob"}) // expired long ago: nobody can bring it any more
+	},
 	"who is shut out by the provider has no sessions, and is let in by it again": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		must(t, s.RefusePerson(ctx, "p-ada", Event(1)))

@@ -103,6 +103,7 @@ type App struct {
 	traces     trace.Provider
 	now        func() time.Time
 	newID      func(prefix string) string
+	toProvider *http.Client // for calls to the sign-in provider; nil: the usual one
 	stopping   atomic.Bool
 	limits     *limit.Limiter
 	refusals   *audit.Fold // requests that are refused again and again
@@ -117,6 +118,9 @@ func WithClock(now func() time.Time) Option { return func(a *App) { a.now = now 
 
 // WithSQL has each statement told, with the context of the call that it is made for.
 func WithSQL(on func(ctx context.Context, sql string)) Option { return func(a *App) { a.onSQL = on } }
+
+// WithProviderClient has the sign-in provider called by another client than the usual one.
+func WithProviderClient(client *http.Client) Option { return func(a *App) { a.toProvider = client } }
 
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
@@ -214,7 +218,9 @@ func (a *App) outside() error {
 	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID,
 		ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
-		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess),
+		GroupsClaim: c.OIDC.GroupsClaim, Offline: oidc.Offline(c.OIDC.OfflineAccess), Consent: oidc.Consent(c.OIDC.Consent),
+		Scopes:                c.OIDC.Scopes,
+		HTTPClient:            a.toProvider,
 		AcceptUnverifiedEmail: c.OIDC.AcceptUnverifiedEmail, Now: a.now})
 	if provider != nil {
 		provider = fmt.Errorf("oidc: %w", provider)
@@ -375,9 +381,6 @@ func (a *App) edge(version string, key []byte) error {
 	if c.Has(config.RoleGateway) {
 		options.Gateway = a.meters.passed(a.gateway)
 	}
-	if c.Has(config.RoleWeb) { // the pages let people in to the gateway, wherever that runs
-		options.AuthorizeGateway = a.gateway.Authorize
-	}
 	routes, mounts := a.surface(version, bundle)
 	a.server, err = serve.New(options, routes, mounts)
 	return err
@@ -405,7 +408,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 	})
-	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs}}
+	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs},
+		{Method: http.MethodGet, Path: gateway.AuthorizePath, Action: identity.OpenWorkload, Handler: a.authorizeGateway}}
 	for _, r := range a.pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
 	}
@@ -434,7 +438,6 @@ func (a *App) newGateway(bundle *i18n.Bundle) (*gateway.Gateway, error) {
 		Actors: people{a}, Tokens: people{a},
 		Pods: a.pods, Bundle: bundle, Logger: a.log, Now: a.now, SessionFor: a.config.Session.Absolute.Std(),
 		Idle:          a.config.Session.Idle.Std(),
-		PortalCookies: []string{"__Host-gpu-portal", "__Host-gpu-portal-signin"},
 		ClientAddress: func(r *http.Request) string { return a.server.Address(r) },
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
+	"github.com/gpu-portal/gpu-portal/internal/serve"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
 // wantHeaders are those of ASVS 3.4, on every answer.
@@ -75,6 +77,38 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestPlantedCookiesDoNotKeepAnybodyOut: a sibling host cannot end a session with 400 KiB of cookies, nor with a
+// session of its own before the real one, nor speak through our notices (T-ORIGIN-1).
+func TestPlantedCookiesDoNotKeepAnybodyOut(t *testing.T) {
+	w := newWorld(t)
+	session := w.signedIn(developer).session()
+	for name, c := range map[string]struct{ before, after string }{
+		"another session before": {edge.Session + "=AAAA.BBBB; ", ""},
+		"nonsense around":        {edge.Session + "=; " + edge.Session + "=%00; ", "; " + edge.Session + "=x"},
+		"100 cookies of 4 KiB":   {strings.Repeat("bomb="+strings.Repeat("x", 4000)+"; ", 100), ""},
+	} {
+		b := w.browser()
+		b.headers["Cookie"] = c.before + edge.Session + "=" + session + c.after
+		if got := b.get("/storage"); got.status != http.StatusOK {
+			t.Errorf("%s: want the page, got %d", name, got.status)
+		}
+	}
+	b := w.browser()
+	b.headers["Cookie"] = "flash=approved; theme=dark; lang=de; team=vision; " + edge.Session + "=" + session
+	page := b.get("/storage").page(t)
+	if page.Find("[data-test=flash]").Length() != 0 || page.Find("html").AttrOr("lang", "") != "en" {
+		t.Error("cookies that any host could set say something on the page")
+	}
+	in, planted := w.browser(), w.browser()
+	target := in.wayToProvider()
+	planted.wayToProvider()
+	in.headers["Cookie"] = edge.SignIn + "=" + planted.cookies[edge.SignIn].Value + "; " + edge.SignIn + "=" +
+		in.cookies[edge.SignIn].Value
+	if got := in.comeBack(target, developer); got.status != http.StatusSeeOther || in.session() == "" {
+		t.Errorf("a planted sign-in before the real one: got %d %s", got.status, got.body)
+	}
+}
+
 func TestHTTPSOnlyFromThenOn(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) { c.URL, c.AppsDomain = "https://gpu.example.org", "work.example.org" })
 	for _, path := range []string{"/healthz", "/none", "/api/v1/me"} {
@@ -106,7 +140,7 @@ func TestForeignCallsChangeNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, route := range w.routes() {
 		method, pattern, _ := strings.Cut(route, " ")
-		if method == http.MethodGet {
+		if method == http.MethodGet || pattern == serve.BackChannelPath { // see TestOnlyItsSignatureCounts
 			continue
 		}
 		path := w.fill(pattern, developer, "vision")
@@ -144,7 +178,7 @@ func TestForeignCallsChangeNothing(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "http://10.0.0.1:8080/settings/theme", strings.NewReader("theme=dark"))
 	r.Header.Set("Origin", w.url)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.AddCookie(&http.Cookie{Name: "__Host-gpu-portal", Value: w.signedIn(developer).session()})
+	r.AddCookie(&http.Cookie{Name: edge.Session, Value: w.signedIn(developer).session()})
 	got := httptest.NewRecorder()
 	w.ServeHTTP(got, r)
 	if got.Code != http.StatusSeeOther {
@@ -283,7 +317,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	session := w.signedIn(developer).session()
 	open := func() *http.Response {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/live?page=home", nil)
-		r.AddCookie(&http.Cookie{Name: "__Host-gpu-portal", Value: session})
+		r.AddCookie(&http.Cookie{Name: edge.Session, Value: session})
 		reply, err := http.DefaultTransport.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,10 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/views/apidocs"
 	"github.com/gpu-portal/gpu-portal/views/layout"
@@ -69,12 +72,7 @@ func write(c echo.Context, status int, l *i18n.Localizer, component templ.Compon
 	return c.HTMLBlob(status, page.Bytes())
 }
 
-func theme(c echo.Context) string {
-	if cookie, err := c.Cookie("theme"); err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
-		return cookie.Value
-	}
-	return ""
-}
+func theme(c echo.Context) string { return edge.ThemeOf(c.Request()) }
 
 // docs shows the OpenAPI document.
 func docs(c echo.Context) error {
@@ -83,4 +81,18 @@ func docs(c echo.Context) error {
 		Lang: l.Lang(), Title: l.S("apidocs.title"), Document: "/api/v1/openapi.json", Back: l.S("apidocs.back"),
 		NoScript: l.S("apidocs.noscript"),
 	}))
+}
+
+// authorizeGateway answers the gateway's question whether this person may open a workload, wherever the gateway runs.
+func (a *App) authorizeGateway(c echo.Context) error {
+	actor := identity.ActorFrom(c.Request().Context())
+	if actor.Via != identity.ViaSession {
+		return fault.New(fault.Forbidden, i18n.T("problem.browser_only"))
+	}
+	target, err := a.gateway.Authorize(c.Request().Context(), actor, actor.Session, c.QueryParam("workload"),
+		c.QueryParam("return"), c.QueryParam("state"))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, target)
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
 // stream opens a page's stream; the channel gives all that it said when it has ended.
 func (b *browser) stream(t *testing.T) <-chan string {
 	t.Helper()
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, b.w.url+"/live?page=home", nil)
-	r.AddCookie(&http.Cookie{Name: "__Host-gpu-portal", Value: b.session()})
+	r.AddCookie(&http.Cookie{Name: edge.Session, Value: b.session()})
 	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +210,7 @@ func TestSessionWithoutRefreshToken(t *testing.T) {
 			})
 			b := w.browser()
 			b.signIn(developer)
-			if age := time.Duration(b.cookies["__Host-gpu-portal"].MaxAge) * time.Second; age > time.Hour+c.overtime ||
+			if age := time.Duration(b.cookies[edge.Session].MaxAge) * time.Second; age > time.Hour+c.overtime ||
 				age < time.Hour+c.overtime-time.Minute {
 				t.Errorf("the cookie lasts %s", age)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
 // TestAnotherRoleAnotherCookie: a cookie that somebody planted or got hold of does not become an owner's when its
@@ -21,7 +22,7 @@ func TestAnotherRoleAnotherCookie(t *testing.T) {
 		t.Error("the roles are the same, the cookie is another one")
 	}
 	stale := w.browser()
-	stale.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: first}
+	stale.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: first}
 
 	if err := w.tenants.AddMember(t.Context(), w.actorOf(admin), "speech", w.person(developer).ID,
 		identity.Owner); err != nil {

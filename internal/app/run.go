@@ -45,6 +45,10 @@ func Run(ctx context.Context, c config.Config, version string, out io.Writer) er
 	return errors.Join(err, a.store.Close())
 }
 
+// maxHeader lets in all that a browser may hold for one domain (180 cookies of 4 KiB in Chromium, which any sibling
+// host can fill): a smaller limit would keep people out until they delete them. What is not ours is dropped unread.
+const maxHeader = 1 << 20
+
 // grace is how long calls in hand may take after the signal to stop.
 const grace = 10 * time.Second
 
@@ -52,7 +56,7 @@ const grace = 10 * time.Second
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := &http.Server{Handler: a.server, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10,
+		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
 // TestSignInAndOut: a sign-in gives a fresh session each time and is recorded once, as are its end and its refusal
@@ -17,7 +18,7 @@ func TestSignInAndOut(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
 	planted := identity.NewCredential().String()
-	b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: planted}
+	b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: planted}
 	in := b.signIn(developer)
 	if in.status != http.StatusSeeOther || in.header.Get("Location") != "/storage" {
 		t.Fatalf("want to be led back, got %d %s", in.status, in.body)
@@ -26,7 +27,7 @@ func TestSignInAndOut(t *testing.T) {
 	if first == planted || first == "" {
 		t.Error("the session must be a new one")
 	}
-	c := b.cookies["__Host-gpu-portal"]
+	c := b.cookies[edge.Session]
 	if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		t.Errorf("session cookie: %+v", c)
 	}
@@ -35,7 +36,7 @@ func TestSignInAndOut(t *testing.T) {
 	}
 
 	stale := w.browser()
-	stale.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: first}
+	stale.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: first}
 	b.signIn(other)
 	if b.session() == first {
 		t.Error("another person, the same session")
@@ -49,7 +50,7 @@ func TestSignInAndOut(t *testing.T) {
 	if b.session() != "" || out.status != http.StatusOK && out.status != http.StatusSeeOther {
 		t.Errorf("signing out: %d, cookie %q", out.status, b.session())
 	}
-	b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: value}
+	b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: value}
 	if got := b.get("/storage").status; got != http.StatusSeeOther {
 		t.Errorf("the session must be dead, got %d", got)
 	}
@@ -126,7 +127,7 @@ func TestTamperedCredentials(t *testing.T) {
 		"hash as secret": id + "." + identity.HashSecret(secret), "SQL": "' OR 1=1 --.x", "long": strings.Repeat("a", 300) +
 			".b", "a token": strings.TrimPrefix(token, identity.TokenPrefix), "empty": ""} {
 		b := w.browser()
-		b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: value}
+		b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: value}
 		if got := b.get("/storage").status; got != http.StatusSeeOther {
 			t.Errorf("cookie, %s: want to be sent to sign in, got %d", name, got)
 		}
@@ -146,12 +147,12 @@ func TestTamperedCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := w.browser()
-	b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: credential.String()}
+	b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: credential.String()}
 	if got := b.get("/storage").status; got != http.StatusSeeOther {
 		t.Errorf("a gateway session at the portal: want to be sent to sign in, got %d", got)
 	}
 	// It ends with the one that it hangs on.
-	b.cookies["__Host-gpu-portal"].Value = good
+	b.cookies[edge.Session].Value = good
 	b.post("/signout", url.Values{})
 	if _, err := w.store.Session(t.Context(), child.ID); err == nil {
 		t.Error("the gateway session outlived the sign-out")
@@ -177,7 +178,7 @@ func TestStreamsEnd(t *testing.T) {
 			b := w.browser()
 			b.signIn(developer)
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/live?page=home", nil)
-			r.AddCookie(&http.Cookie{Name: "__Host-gpu-portal", Value: b.session()})
+			r.AddCookie(&http.Cookie{Name: edge.Session, Value: b.session()})
 			reply, err := http.DefaultClient.Do(r)
 			if err != nil {
 				t.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -39,6 +40,7 @@ type world struct {
 	t        *testing.T
 	url      string
 	provider *oidctest.Provider
+	chooser  *http.Client // with which people reach the provider
 	log      *lockedBuffer
 	clock    *clock
 	number   int
@@ -128,7 +130,7 @@ func newWorldWith(t *testing.T, options []Option, changes ...func(*config.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, log: &lockedBuffer{}, clock: &clock{}}
+	w := &world{t: t, log: &lockedBuffer{}, clock: &clock{}, chooser: http.DefaultClient}
 	w.url = fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port)
 	w.provider = oidctest.Start(t, oidctest.Options{Users: everybody, Now: w.clock.now})
 	c := w.config(dir, listener.Addr().String())
@@ -355,7 +357,7 @@ func (w *world) signedIn(subject string) *browser {
 		w.t.Fatal(err)
 	}
 	b := w.browser()
-	b.cookies["__Host-gpu-portal"] = &http.Cookie{Name: "__Host-gpu-portal", Value: credential.String()}
+	b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: credential.String()}
 	return b
 }
 
@@ -440,12 +442,24 @@ func read(t *testing.T, reply *http.Response) answer {
 // signIn goes the whole way: the form, the provider, and back.
 func (b *browser) signIn(subject string) answer {
 	b.w.t.Helper()
+	return b.comeBack(b.wayToProvider(), subject)
+}
+
+// wayToProvider begins a sign-in and gives the provider's address.
+func (b *browser) wayToProvider() string {
+	b.w.t.Helper()
 	left := b.post("/signin", url.Values{"return": {"/storage"}})
 	target, ok := left.page(b.w.t).Find("main a").Attr("href")
 	if !ok {
 		b.w.t.Fatalf("no way to the provider: %d %s", left.status, left.body)
 	}
-	back, err := oidctest.Choose(http.DefaultClient, target, subject)
+	return target
+}
+
+// comeBack chooses a person at the provider and brings its answer.
+func (b *browser) comeBack(target, subject string) answer {
+	b.w.t.Helper()
+	back, err := oidctest.Choose(b.w.chooser, target, subject)
 	if err != nil {
 		b.w.t.Fatal(err)
 	}
@@ -453,7 +467,7 @@ func (b *browser) signIn(subject string) answer {
 }
 
 func (b *browser) session() string {
-	if c := b.cookies["__Host-gpu-portal"]; c != nil {
+	if c := b.cookies[edge.Session]; c != nil {
 		return c.Value
 	}
 	return ""

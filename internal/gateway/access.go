@@ -12,6 +12,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -33,19 +34,21 @@ func (c claim) key() string {
 	return "s " + c.cookie.ID + " " + c.name
 }
 
-// claimOf reads the claim of a call. An API token goes before a cookie: the program that sends it means it.
-func (g *Gateway) claimOf(r *http.Request, name string) (claim, bool) {
+// claimsOf reads the claims of a call; there is one, unless somebody found a way to plant cookies. An API token goes
+// before a cookie: the program that sends it means it.
+func (g *Gateway) claimsOf(r *http.Request, name string) []claim {
 	if kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(kind, "Bearer") {
 		if token = strings.TrimSpace(token); strings.HasPrefix(token, identity.TokenPrefix) && len(token) <= 200 {
-			return claim{name: name, token: token}, true
+			return []claim{{name: name, token: token}}
 		}
 	}
-	for _, cookie := range r.CookiesNamed(sessionCookie) {
-		if credential, ok := identity.ParseCredential(cookie.Value); ok {
-			return claim{name: name, cookie: credential}, true
+	var claims []claim
+	for _, value := range edge.Values(r, edge.Workload) {
+		if credential, ok := identity.ParseCredential(value); ok {
+			claims = append(claims, claim{name: name, cookie: credential})
 		}
 	}
-	return claim{}, false
+	return claims
 }
 
 // grant is what a good claim opens.
@@ -231,6 +234,16 @@ func (ps *passes) busy(outdated func(*pass) bool) (busy []*pass) {
 		}
 	}
 	return busy
+}
+
+// admitAny gives the first claim that admit does not turn away.
+func (g *Gateway) admitAny(ctx context.Context, claims []claim) (claim, *pass, grant, error) {
+	for _, c := range claims {
+		if p, gr, err := g.admit(ctx, c); !errors.Is(err, errSignIn) {
+			return c, p, gr, err
+		}
+	}
+	return claim{}, nil, grant{}, errSignIn
 }
 
 // admit answers whether a claim opens the workload. An answer holds for Recheck; a "no" is never kept.

@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -35,8 +36,8 @@ func TestWithoutASession(t *testing.T) {
 			"POST"}, http.StatusUnauthorized},
 		"a websocket": {http.MethodGet, with(navigation, "Upgrade", "websocket", "Connection", "Upgrade"),
 			http.StatusUnauthorized},
-		"a cookie that is none": {http.MethodGet, []string{"Cookie", sessionCookie + "=x"}, http.StatusUnauthorized},
-		"a cookie by guess": {http.MethodGet, []string{"Cookie", sessionCookie + "=" + annaPortal + ".secret"},
+		"a cookie that is none": {http.MethodGet, []string{"Cookie", edge.Workload + "=x"}, http.StatusUnauthorized},
+		"a cookie by guess": {http.MethodGet, []string{"Cookie", edge.Workload + "=" + annaPortal + ".secret"},
 			http.StatusUnauthorized},
 		"a token that is none":   {http.MethodGet, []string{"Authorization", "Bearer gpup_x.y"}, http.StatusUnauthorized},
 		"somebody else's bearer": {http.MethodGet, []string{"Authorization", "Bearer " + podSecret}, http.StatusUnauthorized},
@@ -80,8 +81,8 @@ func TestCookieOfOneWorkloadAtAnother(t *testing.T) {
 			t.Errorf("want the same answer for each, got %q", bodies)
 		}
 	}
-	credential, _ := identity.ParseCredential(strings.TrimPrefix(cookie, sessionCookie+"="))
-	if res := w.get("nb-anna", "/", "Cookie", sessionCookie+"="+credential.ID+
+	credential, _ := identity.ParseCredential(strings.TrimPrefix(cookie, edge.Workload+"="))
+	if res := w.get("nb-anna", "/", "Cookie", edge.Workload+"="+credential.ID+
 		".wrong"); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("want the id without the secret refused while the real one is known, got %d", res.StatusCode)
 	}

@@ -5,23 +5,23 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 const (
-	sessionCookie = "__Host-gpu-workload"
-	stateCookie   = "__Host-gpu-gateway-state"
-
 	ownPaths     = "/.gpu-portal/"
 	callbackPath = ownPaths + "callback"
+	forgetPath   = ownPaths + "forget-cookies"
 
-	// AuthorizePath is the portal's page that sends a browser to its workload; the edge calls Authorize there.
+	// AuthorizePath is the portal's page that sends a browser to its workload; its handler calls Authorize.
 	AuthorizePath = "/gateway/authorize"
 
 	codeLife  = 30 * time.Second
@@ -37,23 +37,19 @@ func (g *Gateway) signIn(w http.ResponseWriter, r *http.Request, name string) {
 		g.refuse(w, r, http.StatusUnauthorized, i18n.T("gateway.sign_in"))
 		return
 	}
-	state := g.stateOf(r)
-	if state == "" {
-		state = identity.NewCredential().Secret
+	state := identity.NewCredential().Secret
+	if states := statesOf(r); len(states) > 0 {
+		state = states[0]
 	}
-	setCookie(w, stateCookie, state, int(stateLife.Seconds()))
+	http.SetCookie(w, edge.Cookie(edge.State, state, stateLife))
 	query := url.Values{"workload": {name}, "return": {localPath(r.URL.RequestURI())}, "state": {state}}
-	redirect(w, g.portal+AuthorizePath+"?"+query.Encode())
+	g.redirect(w, g.portal+AuthorizePath+"?"+query.Encode())
 }
 
-// stateOf reads the state that ties the way back to this browser. It is used again while it lives, so that several tabs
-// opened at once all find in.
-func (g *Gateway) stateOf(r *http.Request) string {
-	c, err := r.Cookie(stateCookie)
-	if err != nil || !isState(c.Value) {
-		return ""
-	}
-	return c.Value
+// statesOf reads the state that ties the way back to this browser, and what else came under its name. It is used again
+// while it lives, so that several tabs opened at once all find in.
+func statesOf(r *http.Request) []string {
+	return slices.DeleteFunc(edge.Values(r, edge.State), func(v string) bool { return !isState(v) })
 }
 
 // isState reports whether text could be a state of ours: 256 random bits in base64url.
@@ -109,9 +105,10 @@ func notFoundFault() error { return fault.New(fault.NotFound, i18n.T("gateway.no
 // callback turns a code into the cookie of this host, for the browser that asked for it.
 func (g *Gateway) callback(w http.ResponseWriter, r *http.Request, name string) {
 	query := r.URL.Query()
-	state := g.stateOf(r)
-	if r.Method != http.MethodGet || state == "" ||
-		subtle.ConstantTimeCompare([]byte(state), []byte(query.Get("state"))) != 1 {
+	ofThisBrowser := func(state string) bool {
+		return subtle.ConstantTimeCompare([]byte(state), []byte(query.Get("state"))) == 1
+	}
+	if r.Method != http.MethodGet || !slices.ContainsFunc(statesOf(r), ofThisBrowser) {
 		g.refuse(w, r, http.StatusBadRequest, i18n.T("gateway.expired"))
 		return
 	}
@@ -124,12 +121,14 @@ func (g *Gateway) callback(w http.ResponseWriter, r *http.Request, name string) 
 		g.denied(w, r, name, err)
 		return
 	}
-	if old, ok := g.claimOf(r, name); ok && old.token == "" && old.cookie.ID != session.ID {
-		g.forget(r.Context(), old)
+	for _, old := range g.claimsOf(r, name) {
+		if old.token == "" && old.cookie.ID != session.ID {
+			g.forget(r.Context(), old)
+		}
 	}
-	setCookie(w, sessionCookie, credential.String(), 0)
-	setCookie(w, stateCookie, "", -1)
-	redirect(w, g.URL(name)+localPath(query.Get("return")))
+	http.SetCookie(w, edge.Cookie(edge.Workload, credential.String(), 0))
+	http.SetCookie(w, edge.Cookie(edge.State, "", -1))
+	g.redirect(w, g.URL(name)+localPath(query.Get("return")))
 }
 
 // redeem takes a code and makes the session that it stands for. Faults and errors as check.
@@ -216,17 +215,8 @@ func escapeQuery(q string) string {
 	return b.String()
 }
 
-// setCookie sets a cookie of this host alone. Browsers take Secure cookies from http://localhost and its subdomains
-// too.
-func setCookie(w http.ResponseWriter, name, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: true,
-		SameSite: http.SameSiteLaxMode})
-}
-
-func redirect(w http.ResponseWriter, to string) {
-	h := w.Header()
-	h.Set("Location", to)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
+func (g *Gateway) redirect(w http.ResponseWriter, to string) {
+	g.setHeaders(w.Header())
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }

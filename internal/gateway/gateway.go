@@ -66,8 +66,6 @@ type Options struct {
 	Now       func() time.Time
 
 	ClientAddress func(*http.Request) string // default: the peer. The edge knows which proxies it trusts
-	// names of the portal's cookies; never passed on, though they should not come here at all
-	PortalCookies []string
 	// 12 h; never longer than the portal session, which open notebooks do not keep from idling out
 	SessionFor     time.Duration
 	Idle           time.Duration // portal sessions unused for longer are over; 0: the store decides
@@ -203,9 +201,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// TRACE would show the browser what the gateway adds for the pod.
 		g.refuse(w, r, http.StatusMethodNotAllowed, i18n.T("gateway.method"))
 	case headerBytes(r) > g.opts.MaxHeaderBytes:
-		g.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, i18n.T("gateway.headers"))
+		g.tooLarge(w, r)
 	case r.URL.Path == callbackPath:
 		g.callback(w, r, name)
+	case r.URL.Path == forgetPath && navigates(r): // there is nothing to delete any more
+		g.redirect(w, g.URL(name)+"/")
 	case strings.HasPrefix(r.URL.Path, ownPaths):
 		g.notFound(w, r)
 	default:
@@ -215,12 +215,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pass lets a call through to the pod, if it may.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
-	c, ok := g.claimOf(r, name)
-	if !ok {
-		g.signIn(w, r, name)
-		return
-	}
-	p, grant, err := g.admit(r.Context(), c)
+	c, p, grant, err := g.admitAny(r.Context(), g.claimsOf(r, name))
 	if err != nil {
 		g.denied(w, r, name, err)
 		return
@@ -235,7 +230,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	e := newExchange(w, r, grant)
 	defer e.cancel()
-	p, ok = g.passes.enter(p, e, g.opts.MaxConnections)
+	p, ok := g.passes.enter(p, e, g.opts.MaxConnections)
 	if !ok {
 		g.refuse(w, r, http.StatusTooManyRequests, i18n.T("gateway.too_many", "Limit", g.opts.MaxConnections))
 		return

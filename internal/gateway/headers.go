@@ -2,12 +2,11 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strings"
-)
 
-// ownCookies begins the name of every cookie of the gateway; notebooks neither see nor set one. Browsers compare these
-// prefixes without case.
-const ownCookies = "__host-gpu-"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+)
 
 // identityHeaders are names, or beginnings of names when they end with "-", under which something in front of a server
 // says who the caller is or where it comes from. A server behind us may believe any of them, so no client may send one.
@@ -23,6 +22,9 @@ var identityHeaders = []string{
 	"x-ms-client-principal",
 	"x-ms-token-", "x-amzn-oidc-", "x-pomerium-", "x-vouch-", "x-authentik-", "x-consumer-", "x-credential-",
 	"x-jupyterhub-", "gap-", "x-scope-orgid",
+	// "Proxy" becomes HTTP_PROXY in CGI-like servers (httpoxy, CVE-2016-5385); the others choose files and paths behind an
+	// nginx or Apache in front of an application (CVE-2025-61780).
+	"proxy", "x-accel-", "x-sendfile-",
 	"x-ssl-", "ssl-client-", "x-client-cert", "x-client-dn", "gpu-portal-", "x-gpu-portal-", "x-gateway-",
 }
 
@@ -71,51 +73,45 @@ func saysWho(name string) bool {
 }
 
 // cleanRequest takes off what a client may not tell the server behind us, and the cookies that are ours.
-func cleanRequest(h http.Header, portalCookies []string) {
+func cleanRequest(h http.Header) {
 	for name := range h {
 		if name != "Cookie" && (saysWho(name) || strings.EqualFold(strings.ReplaceAll(name, "_", "-"), "Cookie")) {
 			delete(h, name)
 		}
 	}
-	cookies, ok := h["Cookie"]
-	if !ok {
-		return
-	}
-	kept := make([]string, 0, 8)
-	for _, line := range cookies {
-		for part := range strings.SplitSeq(line, ";") {
-			part = strings.TrimSpace(part)
-			name, _, _ := strings.Cut(part, "=")
-			if part != "" && !ours(name, portalCookies) {
-				kept = append(kept, part)
-			}
-		}
-	}
-	if len(kept) == 0 {
-		delete(h, "Cookie")
-		return
-	}
-	h["Cookie"] = []string{strings.Join(kept, "; ")}
+	edge.DropOwn(h)
 }
 
-func ours(cookie string, portalCookies []string) bool {
-	cookie = strings.TrimSpace(cookie)
-	if len(cookie) >= len(ownCookies) && strings.EqualFold(cookie[:len(ownCookies)], ownCookies) {
-		return true
-	}
-	for _, name := range portalCookies {
-		if strings.EqualFold(cookie, name) {
-			return true
-		}
-	}
-	return false
+// wholeSite are response headers with which a server speaks for more than its answer: to the browser for the site or
+// for the time after this workload, or to the proxies in front of the portal.
+var wholeSite = []string{
+	"Alt-Svc",         // would send browsers elsewhere for this host
+	"Clear-Site-Data", // "cookies" empties the whole registrable domain, the portal perhaps included
+	"Strict-Transport-Security", "Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-Ct",
+	"Nel", "Report-To", // browsers report to the address named here long after
+	"X-Sendfile", "X-Lighttpd-Send-File", "X-Reproxy-Url", "Surrogate-Control",
 }
+
+// proxyWords begin the names of answers to a proxy: nginx follows X-Accel-Redirect to its own files, Envoy takes
+// X-Envoy-* as its own findings.
+var proxyWords = []string{"X-Accel-", "X-Envoy-"}
 
 // cleanResponse keeps the server behind us from setting our cookies, from setting cookies for other hosts, and from
-// speaking for the whole site.
+// speaking for the whole site. "X-Accel-Buffering: no" may pass: event streams need it where nginx is in front, and it
+// concerns nothing but its own answer.
 func cleanResponse(h http.Header) {
-	delete(h, "Alt-Svc")         // would send browsers elsewhere for this host
-	delete(h, "Clear-Site-Data") // "cookies" empties the whole registrable domain, the portal perhaps included
+	for _, name := range wholeSite {
+		delete(h, name)
+	}
+	buffering := h["X-Accel-Buffering"]
+	for name := range h {
+		if slices.ContainsFunc(proxyWords, func(word string) bool { return strings.HasPrefix(name, word) }) {
+			delete(h, name)
+		}
+	}
+	if len(buffering) == 1 && buffering[0] == "no" {
+		h["X-Accel-Buffering"] = buffering
+	}
 	cookies, ok := h["Set-Cookie"]
 	if !ok {
 		return
@@ -139,7 +135,7 @@ func cleanSetCookie(line string) (string, bool) {
 	parts := strings.Split(line, ";")
 	name, _, named := strings.Cut(parts[0], "=")
 	name = strings.TrimSpace(name)
-	if !named || name == "" || ours(name, nil) ||
+	if !named || name == "" || edge.Own(name) ||
 		strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return "", false
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -71,17 +72,30 @@ type answer struct {
 	linked  i18n.Text
 }
 
+// setHeaders is what every answer of the gateway's own carries, redirects included (ASVS 3.4).
+func (g *Gateway) setHeaders(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	g.transportPolicy(h)
+}
+
+// transportPolicy is ours on answers of workloads too: their hosts are reached as the portal is.
+func (g *Gateway) transportPolicy(h http.Header) {
+	if g.scheme == "https" {
+		h.Set("Strict-Transport-Security", edge.HSTS)
+	}
+}
+
 // say answers with a page for a person and with application/problem+json (RFC 9457) for a program.
 func (g *Gateway) say(w http.ResponseWriter, r *http.Request, a answer) {
 	l := g.opts.Bundle.For(r.Header.Get("Accept-Language"))
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
+	g.setHeaders(h)
 	h.Set("Vary", "Accept, Accept-Language, Cookie, Sec-Fetch-Mode")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Language", l.Lang())
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	if a.refresh > 0 {
 		h.Set("Retry-After", strconv.Itoa(a.refresh))
 	}
@@ -123,6 +137,32 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, status int, tex
 		w.Header().Set("Retry-After", "5")
 	}
 	g.say(w, r, a)
+}
+
+// tooLarge explains a call with more in its header than servers take, and how to get on: cookies that any host below
+// the same domain may have set are the usual reason, and without help they would stay.
+func (g *Gateway) tooLarge(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == forgetPath && navigates(r) {
+		w.Header().Set("Clear-Site-Data", `"cookies"`)
+		g.say(w, r, answer{status: http.StatusOK, title: i18n.T("gateway.cookies.deleted"),
+			text: i18n.T("gateway.cookies.again"), link: "/", linked: i18n.T("gateway.try_again")})
+		return
+	}
+	a := answer{status: http.StatusRequestHeaderFieldsTooLarge, title: i18n.T("gateway.refused"),
+		text: i18n.T("gateway.headers"), link: "/", linked: i18n.T("gateway.try_again")}
+	if cookieBytes(r) > g.opts.MaxHeaderBytes/2 {
+		a.title, a.text = i18n.T("gateway.cookies.title"), i18n.T("gateway.cookies", "KiB", cookieBytes(r)>>10)
+		a.reason, a.link, a.linked = i18n.T("gateway.cookies.cost"), forgetPath, i18n.T("gateway.cookies.delete")
+	}
+	g.say(w, r, a)
+}
+
+func cookieBytes(r *http.Request) int {
+	n := 0
+	for _, line := range r.Header["Cookie"] {
+		n += len(line)
+	}
+	return n
 }
 
 // notFound is one page for what does not exist and for what the person may not open.

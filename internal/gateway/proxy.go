@@ -24,7 +24,7 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		Rewrite:        g.rewrite,
 		Transport:      roundTripper{g.opts.Pods},
 		BufferPool:     &buffers{},
-		ModifyResponse: modifyResponse,
+		ModifyResponse: g.modifyResponse,
 		ErrorHandler:   g.failed,
 		// Event streams and answers of unknown length go on piece by piece at once, whatever stands here
 		// (ReverseProxy.flushInterval). An answer of known length that comes slowly goes on after this; -1 would cost every
@@ -40,7 +40,7 @@ func (g *Gateway) rewrite(pr *httputil.ProxyRequest) {
 	out := pr.Out
 	out.URL.Scheme, out.URL.Host, out.URL.User, out.URL.Opaque = "http", e.grant.target.host, nil, ""
 	out.Host = pr.In.Host
-	cleanRequest(out.Header, g.opts.PortalCookies)
+	cleanRequest(out.Header)
 	if upgrade := pr.In.Header["Upgrade"]; len(upgrade) > 0 &&
 		(len(upgrade) > 1 || !strings.EqualFold(upgrade[0], "websocket")) {
 		// Any other protocol (h2c above all) would carry further calls that nobody here has looked at.
@@ -69,8 +69,9 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return transport.RoundTrip(r)
 }
 
-func modifyResponse(res *http.Response) error {
+func (g *Gateway) modifyResponse(res *http.Response) error {
 	cleanResponse(res.Header)
+	g.transportPolicy(res.Header)
 	return nil
 }
 

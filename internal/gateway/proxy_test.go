@@ -24,6 +24,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -62,17 +64,17 @@ func TestWhatIsTakenOff(t *testing.T) {
 		"X-User", "x-user-id", "X-Email", "X-Goog-Authenticated-User-Email", "X-Ms-Client-Principal", "X-Amzn-Oidc-Data",
 		"X-Original-Url", "X-Rewrite-Url", "True-Client-Ip",
 		"X-Jupyterhub-User", "X-Ssl-Client-Cert", "X-Envoy-External-Address", "GAP-Auth", "Gpu-Portal-Person",
-		"X-Consumer-Username",
+		"X-Consumer-Username", "Proxy", "proxy", "X-Accel-Mapping", "X_Accel_Redirect", "X-Sendfile-Type",
 	}
 	call := "GET /x HTTP/1.1\nHost: nb-anna.apps.test\nConnection: close, X-Forwarded-For, Authorization\n"
 	for i, n := range names {
 		call += fmt.Sprintf("%s: client-said-%d\n%s: again client-said\n", n, i, n)
 	}
-	call += "Cookie: a=1; " + cookie + "; _xsrf=keep; __Host-portal=client-said\ncookie:  " + strings.Replace(cookie,
+	call += "Cookie: a=1; " + cookie + "; _xsrf=keep; __Host-gpu-portal=client-said\ncookie:  " + strings.Replace(cookie,
 		"__Host", "__HOST", 1) + ";b=\"2; " + cookie + "\"\n"
 	call += "X-XSRFToken: keep\nX-Api-Key: keep\nUser-Agent: keep\n\n"
 	saw := sawOf(t, w.raw(call))
-	secret := strings.TrimPrefix(cookie, sessionCookie+"=")
+	secret := strings.TrimPrefix(cookie, edge.Workload+"=")
 	all, _ := json.Marshal(saw)
 	if strings.Contains(string(all), "client-said") || strings.Contains(string(all), secret) ||
 		strings.Contains(string(all), secret[20:]) {
@@ -211,20 +213,120 @@ func TestCookiesThatAPodMaySet(t *testing.T) {
 		"a=1;DOMAIN = .apps.test;Secure":                         "a=1;Secure",
 		"a=1; domain":                                            "a=1",
 		"__Host-own=1; Secure; Path=/":                           "__Host-own=1; Secure; Path=/",
-		sessionCookie + "=evil; Secure; Path=/":                  "",
+		edge.Workload + "=evil; Secure; Path=/":                  "",
 		"__host-GPU-workload=evil; Secure; Path=/":               "",
-		" " + stateCookie + " = evil":                            "",
-		"=" + sessionCookie + "=evil":                            "",
-		sessionCookie:                                            "",
+		" " + edge.State + " = evil":                             "",
+		"=" + edge.Workload + "=evil":                            "",
+		edge.Workload:                                            "",
 		"  =x":                                                   "",
 	} {
 		res := w.get("nb-anna", "/cookies?set="+url.QueryEscape(line), "Cookie", cookie)
 		if got := strings.Join(res.Header["Set-Cookie"], "|"); got != want {
 			t.Errorf("%q: want %q, got %q", line, want, got)
 		}
-		if res.Header.Get("Clear-Site-Data") != "" || res.Header.Get("Alt-Svc") != "" {
-			t.Error("want no say for the whole site")
+	}
+}
+
+// TestAPodSpeaksForItsOwnAnswersOnly: not for the site, not for the time after it, and not to the proxies in front of
+// the portal.
+func TestAPodSpeaksForItsOwnAnswersOnly(t *testing.T) {
+	w := newWorld(t)
+	cookie := w.signIn(annaPortal, "nb-anna")
+	sent := http.Header{"Clear-Site-Data": {`"cookies"`}, "Alt-Svc": {`h2="elsewhere.test:443"`},
+		"Strict-Transport-Security": {"max-age=0"}, "X-Accel-Redirect": {"/internal/secret"}, "X-Accel-Limit-Rate": {"1"},
+		"X-Accel-Buffering": {"yes"}, "X-Sendfile": {"/etc/passwd"}, "X-Reproxy-Url": {"http://elsewhere.test"},
+		"X-Envoy-Overloaded": {"true"}, "Nel": {"{}"}, "Report-To": {"{}"}, "Surrogate-Control": {"max-age=9999"},
+		"X-Kept": {"yes"}}
+	res := w.get("nb-anna", "/headers?"+url.Values(sent).Encode(), "Cookie", cookie)
+	for name := range sent {
+		if got := res.Header.Get(name); (got != "") != (name == "X-Kept") {
+			t.Errorf("%s: %q", name, got)
 		}
+	}
+	streaming := w.get("nb-anna", "/headers?X-Accel-Buffering=no", "Cookie", cookie)
+	if streaming.Header.Get("X-Accel-Buffering") != "no" {
+		t.Error("an event stream behind nginx must be able to switch buffering off")
+	}
+}
+
+// TestHeadersOfTheGatewaysOwnAnswers: T-HEAD for each status that the gateway gives by itself, over https and over
+// http.
+func TestHeadersOfTheGatewaysOwnAnswers(t *testing.T) {
+	for portal, hsts := range map[string]string{"https://portal.test": edge.HSTS, portalURL: ""} {
+		w := newWorld(t, func(o *Options, _ *PodsOptions) { o.PortalURL, o.MaxConnections = portal, 1 })
+		for what, c := range map[string]struct {
+			status  int
+			method  string
+			host    string
+			path    string
+			headers []string
+		}{
+			"no credential": {http.StatusUnauthorized, http.MethodGet, "nb-anna", "/", nil},
+			"to the portal": {http.StatusSeeOther, http.MethodGet, "nb-anna", "/", navigation},
+			"no such path":  {http.StatusNotFound, http.MethodGet, "nb-anna", "/.gpu-portal/none", navigation},
+			"no such host":  {http.StatusNotFound, http.MethodGet, "a.b", "/", nil},
+			"no state":      {http.StatusBadRequest, http.MethodGet, "nb-anna", callbackPath + "?code=x", navigation},
+			"TRACE":         {http.StatusMethodNotAllowed, http.MethodTrace, "nb-anna", "/", nil},
+			"long": {http.StatusRequestHeaderFieldsTooLarge, http.MethodGet, "nb-anna", "/",
+				[]string{"X", strings.Repeat("x", 65<<10)}},
+			"no cookies to forget": {http.StatusSeeOther, http.MethodGet, "nb-anna", forgetPath, navigation},
+		} {
+			res := w.call(c.method, c.host, c.path, nil, c.headers...)
+			h := res.Header
+			if res.StatusCode != c.status || h.Get("Strict-Transport-Security") != hsts ||
+				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
+				!strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") ||
+				!strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+				t.Errorf("%s, %s: %d %v", portal, what, res.StatusCode, h)
+			}
+		}
+	}
+}
+
+// TestWorkloadsAreReachedAsThePortalIs: over https from then on, whatever the pod says of that.
+func TestWorkloadsAreReachedAsThePortalIs(t *testing.T) {
+	w := newWorld(t, func(o *Options, _ *PodsOptions) { o.PortalURL = "https://portal.test" })
+	credential := identity.NewCredential()
+	w.sessions[credential.ID] = identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: "anna",
+		Parent: annaPortal, Workload: "w-nb-anna", EndsAt: time.Now().Add(time.Hour)}
+	res := w.get("nb-anna", "/headers?Strict-Transport-Security=max-age%3D0", "Cookie",
+		edge.Workload+"="+credential.String())
+	if got := res.Header["Strict-Transport-Security"]; res.StatusCode != http.StatusOK || len(got) != 1 ||
+		got[0] != edge.HSTS {
+		t.Errorf("want our policy alone, got %d %q", res.StatusCode, got)
+	}
+}
+
+// TestPlantedCookiesDoNotKeepAnybodyOut: T-ORIGIN-1. Whatever stands before the real cookie, and however much of it;
+// and what is more than a notebook server takes can be got rid of.
+func TestPlantedCookiesDoNotKeepAnybodyOut(t *testing.T) {
+	w := newWorld(t)
+	cookie := w.signIn(annaPortal, "nb-anna")
+	planted := edge.Workload + "=a.b; " + edge.Workload + "=nonsense; "
+	if res := w.get("nb-anna", "/", "Cookie", planted+cookie); res.StatusCode != http.StatusOK {
+		t.Errorf("a planted session before the real one: want the notebook, got %d", res.StatusCode)
+	}
+	state, location := w.toPortal("nb-anna", "/lab")
+	back := strings.TrimPrefix(w.authorize(annaPortal, location), "http://nb-anna.apps.test")
+	other := edge.State + "=" + identity.NewCredential().Secret + "; "
+	res := w.get("nb-anna", back, with(navigation, "Cookie", other+edge.State+"="+state)...)
+	if res.StatusCode != http.StatusSeeOther {
+		t.Errorf("a planted state before the real one: want to be let in, got %d", res.StatusCode)
+	}
+	bomb := strings.Repeat("bomb="+strings.Repeat("x", 4<<10)+"; ", 100) + cookie
+	res = w.get("nb-anna", "/", with(navigation, "Cookie", bomb)...)
+	page := text(t, res)
+	if res.StatusCode != http.StatusRequestHeaderFieldsTooLarge || !strings.Contains(page, forgetPath) ||
+		res.Header.Get("Clear-Site-Data") != "" {
+		t.Errorf("want a page with the way out, and nothing deleted unasked, got %d %s", res.StatusCode, page)
+	}
+	res = w.get("nb-anna", forgetPath, with(navigation, "Cookie", bomb)...)
+	if res.StatusCode != http.StatusOK || res.Header.Get("Clear-Site-Data") != `"cookies"` {
+		t.Errorf("want the cookies deleted, got %d %v", res.StatusCode, res.Header)
+	}
+	res = w.get("nb-anna", forgetPath, with(navigation, "Cookie", cookie)...)
+	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Clear-Site-Data") != "" {
+		t.Errorf("a link cannot sign anybody out: got %d %v", res.StatusCode, res.Header)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -24,7 +25,7 @@ func TestWayIn(t *testing.T) {
 		t.Fatalf("want the workload's own host, got %s", callback)
 	}
 	path := strings.TrimPrefix(callback, "http://nb-anna.apps.test")
-	res := w.get("nb-anna", path, with(navigation, "Cookie", stateCookie+"="+state)...)
+	res := w.get("nb-anna", path, with(navigation, "Cookie", edge.State+"="+state)...)
 	if got, want := res.Header.Get("Location"), "http://nb-anna.apps.test/lab/tree/a%2Fb.ipynb?reset=1"; got != want ||
 		res.StatusCode != http.StatusSeeOther {
 		t.Errorf("want 303 to %s, got %d to %s", want, res.StatusCode, got)
@@ -35,10 +36,10 @@ func TestWayIn(t *testing.T) {
 			!strings.HasPrefix(c.Name, "__Host-") {
 			t.Errorf("cookie %s is not as it must be: %s", c.Name, c.Raw)
 		}
-		if c.Name == sessionCookie {
+		if c.Name == edge.Workload {
 			session = c
 		}
-		if c.Name == stateCookie && c.MaxAge >= 0 {
+		if c.Name == edge.State && c.MaxAge >= 0 {
 			t.Error("want the state deleted")
 		}
 	}
@@ -56,7 +57,7 @@ func TestWayIn(t *testing.T) {
 		t.Errorf("want the pod to see its host and its own secret, got %+v", saw)
 	}
 	if res := w.get("nb-anna", path, with(navigation, "Cookie",
-		stateCookie+"="+state)...); res.StatusCode != http.StatusBadRequest || len(res.Cookies()) != 0 {
+		edge.State+"="+state)...); res.StatusCode != http.StatusBadRequest || len(res.Cookies()) != 0 {
 		t.Errorf("want a replayed code refused, got %d with %v", res.StatusCode, res.Cookies())
 	}
 }
@@ -88,7 +89,7 @@ func TestCodesThatDoNotLetIn(t *testing.T) {
 			host, path := "nb-anna", strings.TrimPrefix(w.authorize(annaPortal, location), "http://nb-anna.apps.test")
 			before := len(w.sessions)
 			spoil(w, &host, &path, &state)
-			res := w.get(host, path, with(navigation, "Cookie", stateCookie+"="+state)...)
+			res := w.get(host, path, with(navigation, "Cookie", edge.State+"="+state)...)
 			if res.StatusCode != http.StatusBadRequest || len(res.Cookies()) != 0 || len(w.sessions) > before {
 				t.Errorf("want 400 and no session, got %d with %v", res.StatusCode, res.Cookies())
 			}
@@ -148,11 +149,11 @@ func TestAuthorizeRefuses(t *testing.T) {
 func TestSeveralTabsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	first, _ := w.toPortal("nb-anna", "/")
-	res := w.get("nb-anna", "/lab", with(navigation, "Cookie", stateCookie+"="+first)...)
+	res := w.get("nb-anna", "/lab", with(navigation, "Cookie", edge.State+"="+first)...)
 	if to, _ := res.Location(); to.Query().Get("state") != first {
 		t.Error("want the state of the first tab used again")
 	}
-	res = w.get("nb-anna", "/lab", with(navigation, "Cookie", stateCookie+"=chosen by a page")...)
+	res = w.get("nb-anna", "/lab", with(navigation, "Cookie", edge.State+"=chosen by a page")...)
 	if to, _ := res.Location(); len(to.Query().Get("state")) != 43 {
 		t.Error("want a fresh state instead of one that is none of ours")
 	}
@@ -163,7 +164,7 @@ func TestANewWayInEndsTheOldOne(t *testing.T) {
 	old := w.signIn(annaPortal, "nb-anna")
 	state, location := w.toPortal("nb-anna", "/")
 	path := strings.TrimPrefix(w.authorize(annaPortal, location), "http://nb-anna.apps.test")
-	w.get("nb-anna", path, with(navigation, "Cookie", stateCookie+"="+state+"; "+old)...)
+	w.get("nb-anna", path, with(navigation, "Cookie", edge.State+"="+state+"; "+old)...)
 	time.Sleep(60 * time.Millisecond)
 	if res := w.get("nb-anna", "/", "Cookie", old); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("want the replaced cookie dead, got %d", res.StatusCode)

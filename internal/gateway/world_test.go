@@ -23,6 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -91,7 +92,7 @@ func newWorld(t testing.TB, change ...func(*Options, *PodsOptions)) *world {
 	opts := Options{
 		PortalURL: portalURL, AppsDomain: "apps.test", Workloads: w, Sessions: w, Actors: w, Tokens: w, Now: w.Now,
 		Recheck: 50 * time.Millisecond,
-		Bundle:  bundle(), Logger: slog.New(slog.DiscardHandler), PortalCookies: []string{"__Host-portal"},
+		Bundle:  bundle(), Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&opts, &pods)
@@ -312,10 +313,12 @@ func podHandler(w http.ResponseWriter, r *http.Request) {
 		for _, line := range r.URL.Query()["set"] {
 			w.Header().Add("Set-Cookie", line)
 		}
-		w.Header().Set("Clear-Site-Data", `"cookies"`)
-		w.Header().Set("Alt-Svc", `h2="elsewhere.test:443"`)
+	case "/headers":
+		for name, values := range r.URL.Query() {
+			w.Header()[name] = values
+		}
 	case "/hints":
-		w.Header().Set("Set-Cookie", sessionCookie+"=evil.evil")
+		w.Header().Set("Set-Cookie", edge.Workload+"=evil.evil")
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Del("Set-Cookie")
 	case "/break":
@@ -385,12 +388,12 @@ func (w *world) signIn(portalSession, name string) string {
 	w.t.Helper()
 	state, location := w.toPortal(name, "/lab")
 	res := w.get(name, strings.TrimPrefix(w.authorize(portalSession, location), "http://"+name+".apps.test"),
-		with(navigation, "Cookie", stateCookie+"="+state)...)
+		with(navigation, "Cookie", edge.State+"="+state)...)
 	if res.StatusCode != http.StatusSeeOther {
 		w.t.Fatalf("want the callback to let in, got %d", res.StatusCode)
 	}
 	for _, c := range res.Cookies() {
-		if c.Name == sessionCookie {
+		if c.Name == edge.Workload {
 			return c.Name + "=" + c.Value
 		}
 	}
@@ -407,7 +410,7 @@ func (w *world) toPortal(name, path string) (state string, location *url.URL) {
 		w.t.Fatalf("want a way to the portal, got %d, %v", res.StatusCode, err)
 	}
 	for _, c := range res.Cookies() {
-		if c.Name == stateCookie {
+		if c.Name == edge.State {
 			return c.Value, location
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
@@ -42,7 +43,7 @@ func (s *Server) setHeaders(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if s.https {
-		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+		h.Set("Strict-Transport-Security", edge.HSTS)
 	}
 }
 
@@ -117,7 +118,7 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 
 // crossOrigin refuses state changes that another site makes a browser send. Bearer tokens are not sent by browsers on
 // their own, so API calls with one pass. A call with a session has to show where it comes from: browsers do, with every
-// POST.
+// POST. The provider's logout tokens prove themselves by their signature, and that route looks at nothing else.
 func (s *Server) crossOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	if err := protection.AddTrustedOrigin(s.origin); err != nil { // a proxy may have put another Host into the call
@@ -125,7 +126,7 @@ func (s *Server) crossOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 	return func(c echo.Context) error {
 		r := c.Request()
-		if bearer(r) != "" {
+		if bearer(r) != "" || c.Path() == BackChannelPath {
 			return next(c)
 		}
 		err := protection.Check(r)
@@ -149,18 +150,13 @@ func changes(method string) bool {
 
 // sessionless is a program's call without its token: it hears that it is not signed in, which helps more.
 func sessionless(r *http.Request) bool {
-	_, err := r.Cookie(sessionCookie)
-	return err != nil && strings.HasPrefix(r.URL.Path, "/api/")
+	return len(edge.Values(r, edge.Session)) == 0 && strings.HasPrefix(r.URL.Path, "/api/")
 }
 
 // language chooses the reader's language: their own choice, then what the browser prefers.
 func (s *Server) language(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		chosen := ""
-		if cookie, err := c.Cookie("lang"); err == nil {
-			chosen = cookie.Value
-		}
-		l := s.opts.Bundle.For(chosen, c.Request().Header.Get("Accept-Language"))
+		l := s.opts.Bundle.For(edge.Value(c.Request(), edge.Language), c.Request().Header.Get("Accept-Language"))
 		c.SetRequest(c.Request().WithContext(i18n.With(c.Request().Context(), l)))
 		c.Response().Header().Set("Content-Language", l.Lang())
 		return next(c)

@@ -23,6 +23,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
@@ -51,6 +52,8 @@ type Store interface {
 	EndSession(ctx context.Context, id string) error
 	// LimitSessions ends those of a person beyond so many, the longest unused first.
 	LimitSessions(ctx context.Context, person identity.PersonID, keep int) error
+	// EndSessionsAt ends what the provider has ended. Conflict when it said so before.
+	EndSessionsAt(ctx context.Context, l identity.ProviderLogout, why func(identity.Person) audit.Event) (int, error)
 	Append(ctx context.Context, events ...audit.Event) error
 }
 
@@ -59,6 +62,7 @@ type Provider interface {
 	Begin(ctx context.Context, returnTo string) (redirect string, flow oidc.Flow, err error)
 	Finish(ctx context.Context, flow oidc.Flow, query url.Values) (oidc.SignedIn, error)
 	LogoutURL(ctx context.Context, idToken, back string) string
+	BackChannelLogout(ctx context.Context, token string) (identity.ProviderLogout, error)
 }
 
 // Renewals keeps sessions at what the provider says now; see identity/renewal.
@@ -101,14 +105,13 @@ type Options struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 	// Gateway handles every host that is a workload's; nil when this process plays no gateway.
-	Gateway          http.Handler
-	IsWorkload       func(host string) bool
-	AuthorizeGateway func(ctx context.Context, a identity.Actor, session, workload, returnTo, state string) (string, error)
-	Ready            func(ctx context.Context) error
-	Notes            func() []string       // what /readyz?verbose says beside; nil: nothing
-	Alive            func() []jobs.Check   // of the loops of this process; nil: there are none
-	Metrics          prometheus.Registerer // nil: calls are not counted
-	Traces           trace.Provider        // zero: calls are not traced
+	Gateway    http.Handler
+	IsWorkload func(host string) bool
+	Ready      func(ctx context.Context) error
+	Notes      func() []string       // what /readyz?verbose says beside; nil: nothing
+	Alive      func() []jobs.Check   // of the loops of this process; nil: there are none
+	Metrics    prometheus.Registerer // nil: calls are not counted
+	Traces     trace.Provider        // zero: calls are not traced
 }
 
 // Server is the edge.
@@ -175,6 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.opts.Gateway.ServeHTTP(w, r)
 		return
 	}
+	edge.KeepOwn(r.Header)
 	s.echo.ServeHTTP(w, r)
 }
 
@@ -209,7 +213,7 @@ func (s *Server) signedIn(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if c.Request().Method == http.MethodGet && wantsPage(c.Request()) {
 			target := "/signin?return=" + url.QueryEscape(oidc.LocalPath(c.Request().URL.RequestURI()))
-			if _, err := c.Request().Cookie(sessionCookie); err == nil {
+			if edge.Value(c.Request(), edge.Session) != "" {
 				target += "&ended=1"
 			}
 			return c.Redirect(http.StatusSeeOther, target)
@@ -255,21 +259,17 @@ func (s *Server) answerError(err error, c echo.Context) {
 }
 
 func (s *Server) ownRoutes() []Route {
-	routes := []Route{
+	return []Route{
 		{Method: http.MethodGet, Path: "/healthz", Public: true, Handler: s.healthz},
 		{Method: http.MethodGet, Path: "/readyz", Public: true, Handler: s.readyz},
 		{Method: http.MethodGet, Path: "/signin", Public: true, Handler: s.signInPage},
 		{Method: http.MethodPost, Path: "/signin", Public: true, Handler: s.signInStart},
 		{Method: http.MethodGet, Path: "/signin/callback", Public: true, Handler: s.signInCallback},
 		{Method: http.MethodPost, Path: "/signout", Public: true, Handler: s.signOut},
+		{Method: http.MethodPost, Path: BackChannelPath, Public: true, Handler: s.backChannelLogout},
 		{Method: http.MethodPost, Path: "/admin/people/:id/see", Action: identity.ActAs, Handler: s.actAs},
 		{Method: http.MethodPost, Path: actingEnd, Action: identity.ReadCatalog, Handler: s.endActing},
 	}
-	if s.opts.AuthorizeGateway != nil {
-		routes = append(routes, Route{Method: http.MethodGet, Path: "/gateway/authorize", Action: identity.OpenWorkload,
-			Handler: s.authorizeGateway})
-	}
-	return routes
 }
 
 // healthz is for the liveness probe: it fails while a loop of this process hangs. With ?verbose it names the loops, as
@@ -312,20 +312,6 @@ func (s *Server) readyz(c echo.Context) error {
 		text += "[-]" + note + "\n"
 	}
 	return c.String(http.StatusOK, text+"ready\n")
-}
-
-// authorizeGateway answers the gateway's question whether this person may open a workload; see internal/gateway.
-func (s *Server) authorizeGateway(c echo.Context) error {
-	a := identity.ActorFrom(c.Request().Context())
-	if a.Via != identity.ViaSession {
-		return fault.New(fault.Forbidden, i18n.T("problem.browser_only"))
-	}
-	target, err := s.opts.AuthorizeGateway(c.Request().Context(), a, a.Session, c.QueryParam("workload"),
-		c.QueryParam("return"), c.QueryParam("state"))
-	if err != nil {
-		return err
-	}
-	return c.Redirect(http.StatusSeeOther, target)
 }
 
 // errNoCredential says that a call carries nothing to know anybody by.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -14,13 +15,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
-)
-
-// Names of the cookies. __Host- binds them to this host, path / and a secure channel (browsers count localhost as one).
-const (
-	sessionCookie = "__Host-gpu-portal"
-	flowCookie    = "__Host-gpu-portal-signin"
 )
 
 // undecidedKey marks a call with a session of which nobody can say now whether it holds.
@@ -32,6 +28,9 @@ const undecidedKey = "undecided"
 // with the reason.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if c.Path() == BackChannelPath { // whoever else's cookie comes with the provider's call means nothing
+			return next(c)
+		}
 		a, err := s.actor(c)
 		if err == nil && s.opts.StandsFor != nil {
 			a.StandsFor, err = s.opts.StandsFor(c.Request().Context(), a.Person.ID)
@@ -123,22 +122,29 @@ func (s *Server) renew(c echo.Context, session identity.Session, a identity.Acto
 	fresh.ID = session.ID
 	renewed, err := s.opts.Store.RenewSecret(c.Request().Context(), session, fresh.Hash(), roles, now)
 	if renewed {
-		c.SetCookie(hostCookie(sessionCookie, fresh.String(), session.EndsAt.Sub(now)))
+		c.SetCookie(edge.Cookie(edge.Session, fresh.String(), session.EndsAt.Sub(now)))
 	}
 	return err
 }
 
-// session is the one whose cookie came with a call, within its limits. It says nothing of the person.
+// session is the one whose cookie came with a call, within its limits. It says nothing of the person. When several
+// cookies came, one that opens a session counts, wherever it stands.
 func (s *Server) session(r *http.Request) (identity.Session, error) {
-	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
-		return identity.Session{}, errNoCredential
+	for _, value := range edge.Values(r, edge.Session) {
+		session, err := s.sessionBy(r.Context(), value)
+		if !errors.Is(err, errNoCredential) {
+			return session, err
+		}
 	}
-	credential, ok := identity.ParseCredential(cookie.Value)
+	return identity.Session{}, errNoCredential
+}
+
+func (s *Server) sessionBy(ctx context.Context, value string) (identity.Session, error) {
+	credential, ok := identity.ParseCredential(value)
 	if !ok {
 		return identity.Session{}, errNoCredential
 	}
-	session, err := s.opts.Store.Session(r.Context(), credential.ID)
+	session, err := s.opts.Store.Session(ctx, credential.ID)
 	if err != nil {
 		return identity.Session{}, nobodyIfGone(err)
 	}
@@ -195,15 +201,19 @@ func (s *Server) signInStart(c echo.Context) error {
 	if err := s.opts.Limits.Take(limit.SignIn, neighbourhood(s.Address(c.Request()))); err != nil {
 		return err
 	}
-	target, flow, err := s.opts.Provider.Begin(c.Request().Context(), oidc.LocalPath(c.FormValue("return")))
+	return s.toProvider(c, c.FormValue("return"))
+}
+
+func (s *Server) toProvider(c echo.Context, returnTo string) error {
+	target, flow, err := s.opts.Provider.Begin(c.Request().Context(), oidc.LocalPath(returnTo))
 	if err != nil {
-		return s.signInFailed(c, err, c.FormValue("return"))
+		return s.signInFailed(c, err, returnTo)
 	}
 	sealed, err := oidc.Seal(s.opts.Key, flow)
 	if err != nil {
 		return err
 	}
-	c.SetCookie(hostCookie(flowCookie, sealed, 10*time.Minute))
+	c.SetCookie(edge.Cookie(edge.SignIn, sealed, 10*time.Minute))
 	return s.opts.Pages.Leave(c, target)
 }
 
@@ -212,12 +222,7 @@ func (s *Server) signInCallback(c echo.Context) error {
 	if err := s.opts.Limits.Take(limit.SignIn, "back "+neighbourhood(s.Address(c.Request()))); err != nil {
 		return err
 	}
-	cookie, err := c.Cookie(flowCookie)
-	if err != nil {
-		return s.signInFailed(c, fault.New(fault.Forbidden, i18n.T("signin.flow_lost")), "/")
-	}
-	c.SetCookie(hostCookie(flowCookie, "", -1))
-	flow, err := oidc.Open(s.opts.Key, cookie.Value, now)
+	flow, err := s.flow(c)
 	if err != nil {
 		return s.signInFailed(c, err, "/")
 	}
@@ -226,6 +231,9 @@ func (s *Server) signInCallback(c echo.Context) error {
 		return err
 	}
 	in, err := s.opts.Provider.Finish(ctx, flow, c.QueryParams())
+	if errors.Is(err, oidc.ErrConsentNeeded) {
+		return s.toProvider(c, flow.ReturnTo)
+	}
 	if err != nil {
 		return s.signInFailed(c, err, flow.ReturnTo)
 	}
@@ -243,7 +251,7 @@ func (s *Server) signInCallback(c echo.Context) error {
 	}
 	credential := identity.NewCredential()
 	session := identity.Session{ID: credential.ID, SecretHash: credential.Hash(), Person: p.ID, CreatedAt: now,
-		SeenAt: now, EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken,
+		SeenAt: now, EndsAt: now.Add(s.opts.Absolute), IDToken: in.IDToken, ProviderSession: in.Session,
 		Address: s.Address(c.Request()), Agent: agent(c.Request())}
 	if s.opts.Renewals != nil {
 		if session, err = s.opts.Renewals.Begin(session, in); err != nil {
@@ -265,7 +273,7 @@ func (s *Server) signInCallback(c echo.Context) error {
 	if err := s.opts.Store.Append(ctx, audit.By(a, audit.SignedIn, now)); err != nil {
 		return err
 	}
-	c.SetCookie(hostCookie(sessionCookie, credential.String(), session.EndsAt.Sub(now)))
+	c.SetCookie(edge.Cookie(edge.Session, credential.String(), session.EndsAt.Sub(now)))
 	return c.Redirect(http.StatusSeeOther, oidc.LocalPath(flow.ReturnTo))
 }
 
@@ -281,6 +289,22 @@ func agent(r *http.Request) string {
 		return c
 	}, r.UserAgent())
 	return text[:min(len(text), maxAgent)]
+}
+
+// flow is the sign-in of this browser that the provider answers, and ends it: its cookie is good once.
+func (s *Server) flow(c echo.Context) (oidc.Flow, error) {
+	values := edge.Values(c.Request(), edge.SignIn)
+	flow, err := oidc.Flow{}, error(fault.New(fault.Forbidden, i18n.T("signin.flow_lost")))
+	if len(values) > 0 {
+		c.SetCookie(edge.Cookie(edge.SignIn, "", -1))
+	}
+	for _, value := range values {
+		flow, err = oidc.Open(s.opts.Key, value, s.opts.Now())
+		if err == nil && flow.State == c.QueryParam("state") {
+			return flow, nil
+		}
+	}
+	return flow, err
 }
 
 // endOld ends the session that the browser had before, so that no session outlives a change of person.
@@ -325,7 +349,7 @@ func (s *Server) signOut(c echo.Context) error {
 	case !errors.Is(err, errNoCredential):
 		return err
 	}
-	c.SetCookie(hostCookie(sessionCookie, "", -1))
+	c.SetCookie(edge.Cookie(edge.Session, "", -1))
 	if back == "" {
 		return c.Redirect(http.StatusSeeOther, "/signin")
 	}
@@ -339,15 +363,4 @@ func (s *Server) signedOut(c echo.Context, session identity.Session) audit.Event
 		a.Person.ID, a.Address = session.Person, s.Address(c.Request())
 	}
 	return audit.By(a, audit.SignedOut, s.opts.Now())
-}
-
-func hostCookie(name, value string, life time.Duration) *http.Cookie {
-	cookie := &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode}
-	if life < 0 {
-		cookie.MaxAge = -1
-	} else {
-		cookie.MaxAge = int(life / time.Second)
-	}
-	return cookie
 }

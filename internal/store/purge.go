@@ -18,9 +18,9 @@ const (
 	refusedLife  = (request.PastDays + 1) * 24 * time.Hour
 )
 
-// PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end, tokens a month after
-// theirs, messages a month after they were sent or given up, and records of starts after half a year. The audit record,
-// meter intervals, requests and workloads stay.
+// PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end,
+// tokens a month after theirs, messages a month after they were sent or given up, and records of starts after half a
+// year. The audit record, meter intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	var faults []error
 	for _, old := range []struct {

@@ -182,11 +182,11 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 	})
 }
 
-// EndSessionsAt ends the sessions that the provider has ended, each with an event that says why, and gives how many: those
-// of one of its sessions, or all of a person. A session of the person of which the provider's is not known is one of them.
-// Conflict when this logout came before.
-func (s *Store) EndSessionsAt(ctx context.Context, l identity.ProviderLogout, why func(identity.Person) audit.Event) (ended int,
-	err error) {
+// EndSessionsAt ends the sessions that the provider has ended, each with an event that says why, and gives how many:
+// those of one of its sessions, or all of a person. A session of the person of which the provider's is not known is one
+// of them. Conflict when this logout came before.
+func (s *Store) EndSessionsAt(ctx context.Context, l identity.ProviderLogout,
+	why func(identity.Person) audit.Event) (ended int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		row := logoutRow{ID: l.ID, ExpiresAt: momentOf(l.Until)}
 		if err := insert(t.at(ctx), &row); err != nil {

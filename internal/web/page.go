@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/views/layout"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -62,8 +63,8 @@ func (w *Web) callOf(c echo.Context) call {
 	for _, name := range c.ParamNames() {
 		k.query.Set(name, c.Param(name))
 	}
-	if cookie, err := c.Cookie("team"); err == nil && k.actor.Member(cookie.Value) {
-		k.team = cookie.Value
+	if team := edge.Value(c.Request(), edge.Team); k.actor.Member(team) {
+		k.team = team
 	}
 	return k
 }
@@ -145,11 +146,7 @@ func links() layout.LinksModel {
 }
 
 func theme(c echo.Context) string {
-	cookie, err := c.Cookie("theme")
-	if err != nil || (cookie.Value != "dark" && cookie.Value != "light") {
-		return ""
-	}
-	return cookie.Value
+	return edge.ThemeOf(c.Request())
 }
 
 // waiting is how many requests wait for the actor's decision.

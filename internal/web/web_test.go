@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -227,9 +228,9 @@ func TestSettingsComeBackToThisSiteOnly(t *testing.T) {
 		}
 	}
 	answer := w.Post(webtest.Anna, "/settings/language", url.Values{"lang": {"de"}, "back": {"/team"}})
-	if cookie := answer.Result().Cookies()[0]; cookie.Name != "lang" || cookie.Value != "de" || !cookie.HttpOnly ||
+	if cookie := answer.Result().Cookies()[0]; cookie.Name != edge.Language || cookie.Value != "de" || !cookie.HttpOnly ||
 		cookie.SameSite != http.SameSiteLaxMode {
-		t.Errorf("want an HttpOnly, lax cookie lang=de, got %v", cookie)
+		t.Errorf("want an HttpOnly, lax cookie of this host with de, got %v", cookie)
 	}
 	if got := w.Post(webtest.Anna, "/settings/team", url.Values{"team": {"speech"}}).Code; got != http.StatusNotFound {
 		t.Errorf("a team one is not in: want 404, got %d", got)

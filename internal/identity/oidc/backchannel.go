@@ -13,9 +13,9 @@ const (
 	maxLogoutToken = 16 << 10
 )
 
-// BackChannelLogout reads a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). A token that must not end
-// anything is a Forbidden fault with the cause for the log; Unavailable when the provider's keys cannot be had. Whether
-// the token came before is the caller's to know.
+// BackChannelLogout reads a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). A token that must not
+// end anything is a Forbidden fault with the cause for the log; Unavailable when the provider's keys cannot be had.
+// Whether the token came before is the caller's to know.
 func (c *Client) BackChannelLogout(ctx context.Context, raw string) (identity.ProviderLogout, error) {
 	if raw == "" || len(raw) > maxLogoutToken {
 		return identity.ProviderLogout{}, refused("oidc.logout_refused", errors.New("no token, or one that is too long"))

@@ -19,12 +19,16 @@ func TestLogoutTokensAreRead(t *testing.T) {
 		tampers []oidctest.Tamper
 		want    identity.ProviderLogout
 	}{
-		"a session of a person":   {"s-1", nil, identity.ProviderLogout{Person: person, Session: "s-1"}},
-		"a person":                {"", nil, identity.ProviderLogout{Person: person}},
-		"a session":               {"s-1", []oidctest.Tamper{oidctest.Drop("sub")}, identity.ProviderLogout{Session: "s-1"}},
-		"the event says more":     {"", []oidctest.Tamper{oidctest.Set("events", map[string]any{logoutEvent: map[string]any{"x": 1}, "other": map[string]any{}})}, identity.ProviderLogout{Person: person}},
-		"audience is a list":      {"", []oidctest.Tamper{oidctest.Set("aud", []string{"gpu-portal"})}, identity.ProviderLogout{Person: person}},
-		"half a minute too early": {"", []oidctest.Tamper{oidctest.Set("iat", start.Add(30*time.Second).Unix())}, identity.ProviderLogout{Person: person}},
+		"a session of a person": {"s-1", nil, identity.ProviderLogout{Person: person, Session: "s-1"}},
+		"a person":              {"", nil, identity.ProviderLogout{Person: person}},
+		"a session":             {"s-1", []oidctest.Tamper{oidctest.Drop("sub")}, identity.ProviderLogout{Session: "s-1"}},
+		"the event says more": {"", []oidctest.Tamper{oidctest.Set("events",
+			map[string]any{logoutEvent: map[string]any{"x": 1}, "other": map[string]any{}})},
+			identity.ProviderLogout{Person: person}},
+		"audience is a list": {"", []oidctest.Tamper{oidctest.Set("aud", []string{"gpu-portal"})},
+			identity.ProviderLogout{Person: person}},
+		"half a minute too early": {"", []oidctest.Tamper{oidctest.Set("iat", start.Add(30*time.Second).Unix())},
+			identity.ProviderLogout{Person: person}},
 	} {
 		token, err := w.LogoutToken("somebody", c.sid, c.tampers...)
 		if err != nil {

@@ -42,10 +42,10 @@ const (
 	OfflineNever    Offline = "never"
 )
 
-// Consent says whether to send prompt=consent beside offline_access. Without it a provider must ignore the scope, unless
-// it has other reasons to grant it (OpenID Connect Core section 11): the certified npm oidc-provider does ignore it;
-// Keycloak, Dex and Microsoft give a refresh token all the same, and Microsoft's answer to the prompt is a page that many
-// people cannot get past (admin consent). So it is sent where the provider turns out to need it.
+// Consent says whether to send prompt=consent beside offline_access. Without it a provider must ignore the scope,
+// unless it has other reasons to grant it (OpenID Connect Core section 11): the certified npm oidc-provider does ignore
+// it; Keycloak, Dex and Microsoft give a refresh token all the same, and Microsoft's answer to the prompt is a page
+// that many people cannot get past (admin consent). So it is sent where the provider turns out to need it.
 type Consent string
 
 // The ways: when a sign-in that asked for offline_access brought no refresh token; with every one; never.

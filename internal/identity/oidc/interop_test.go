@@ -16,8 +16,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
 )
 
-// TestProfileFromUserInfo: a provider that puts profile, e-mail and groups there and not into the ID token, which is the
-// default for the code flow (OpenID Connect Core section 5.4).
+// TestProfileFromUserInfo: a provider that puts profile, e-mail and groups there and not into the ID token, which is
+// the default for the code flow (OpenID Connect Core section 5.4).
 func TestProfileFromUserInfo(t *testing.T) {
 	all := []string{"name", "email", "email_verified", "groups"}
 	for name, c := range map[string]struct {
@@ -29,12 +29,18 @@ func TestProfileFromUserInfo(t *testing.T) {
 		"all in the token": {who: "Sam Body", email: "sam@example.test", groups: 2, calls: 0},
 		"all there":        {drop: all, who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
 		"name there":       {drop: []string{"name"}, who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
-		"unverified there": {drop: all, change: func(m map[string]any) { m["email_verified"] = false }, who: "Sam Body", groups: 2, calls: 1},
-		"verified in the token, the address there": {drop: []string{"email"}, change: func(m map[string]any) { delete(m, "email_verified") }, who: "Sam Body", groups: 2, calls: 1},
-		"other name there":                         {drop: []string{"email"}, change: func(m map[string]any) { m["name"] = "Other" }, who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
-		"other groups there":                       {drop: []string{"name"}, change: func(m map[string]any) { m["groups"] = []string{"admins"} }, who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
-		"of another person":                        {drop: []string{"name"}, change: func(m map[string]any) { m["sub"] = "other" }, refusal: "oidc.no_groups", calls: 1},
-		"of nobody":                                {drop: all, change: func(m map[string]any) { delete(m, "sub") }, refusal: "oidc.no_groups", calls: 1},
+		"unverified there": {drop: all, change: func(m map[string]any) { m["email_verified"] = false }, who: "Sam Body",
+			groups: 2, calls: 1},
+		"verified in the token, the address there": {drop: []string{"email"}, change: func(m map[string]any) {
+			delete(m, "email_verified")
+		}, who: "Sam Body", groups: 2, calls: 1},
+		"other name there": {drop: []string{"email"}, change: func(m map[string]any) { m["name"] = "Other" },
+			who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
+		"other groups there": {drop: []string{"name"}, change: func(m map[string]any) { m["groups"] = []string{"admins"} },
+			who: "Sam Body", email: "sam@example.test", groups: 2, calls: 1},
+		"of another person": {drop: []string{"name"}, change: func(m map[string]any) { m["sub"] = "other" },
+			refusal: "oidc.no_groups", calls: 1},
+		"of nobody": {drop: all, change: func(m map[string]any) { delete(m, "sub") }, refusal: "oidc.no_groups", calls: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -93,8 +99,9 @@ func TestKeyReplacedUnderTheSameID(t *testing.T) {
 	}
 }
 
-// TestConsentIsAskedForWhereItIsNeeded: a provider that ignores offline_access without prompt=consent is found out by the
-// first sign-in, which is begun anew; one that gives a refresh token without, or never, does not ask people for nothing.
+// TestConsentIsAskedForWhereItIsNeeded: a provider that ignores offline_access without prompt=consent is found out by
+// the first sign-in, which is begun anew; one that gives a refresh token without, or never, does not ask people for
+// nothing.
 func TestConsentIsAskedForWhereItIsNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting       Consent
@@ -147,8 +154,8 @@ type recorded struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// TestRecordedProviders: the documents of providers that we do not run here lead through a whole sign-in, with endpoints
-// that answer here.
+// TestRecordedProviders: the documents of providers that we do not run here lead through a whole sign-in, with
+// endpoints that answer here.
 func TestRecordedProviders(t *testing.T) {
 	files, err := filepath.Glob("testdata/providers/*.json")
 	if err != nil || len(files) < 2 {

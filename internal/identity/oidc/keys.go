@@ -22,8 +22,8 @@ const (
 )
 
 // keySet is the provider's published keys. go-oidc's RemoteKeySet does not serve: it fetches anew for every signature
-// that its keys do not verify, and logout tokens may be posted by anybody; it keeps withdrawn keys until then; and it says
-// with the same error that a signature is bad and that the keys cannot be had.
+// that its keys do not verify, and logout tokens may be posted by anybody; it keeps withdrawn keys until then; and it
+// says with the same error that a signature is bad and that the keys cannot be had.
 type keySet struct {
 	url    string
 	http   *http.Client

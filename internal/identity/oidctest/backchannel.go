@@ -11,8 +11,8 @@ import (
 // logoutLife is what the specification proposes for a logout token at most.
 const logoutLife = 2 * time.Minute
 
-// LogoutToken writes a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) for a person, or for one session
-// of theirs when sid is not empty, after the tests' changes.
+// LogoutToken writes a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4) for a person, or for one
+// session of theirs when sid is not empty, after the tests' changes.
 func (p *Provider) LogoutToken(subject, sid string, tampers ...Tamper) (string, error) {
 	now, key := p.now(), p.keys.signing()
 	token := &Token{Algorithm: string(jose.RS256), KeyID: key.KeyID, Key: key.Key, Claims: map[string]any{

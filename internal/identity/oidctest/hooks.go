@@ -1,6 +1,7 @@
 package oidctest
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,7 +63,8 @@ func (p *Provider) RotateKeys(keepOld bool) error { return p.keys.rotate(keepOld
 // ReplaceKey draws a new signing key under the same key id.
 func (p *Provider) ReplaceKey() error { return p.keys.replace() }
 
-// WantConsent makes the provider ignore offline_access without prompt=consent, as OpenID Connect Core section 11 has it.
+// WantConsent makes the provider ignore offline_access without prompt=consent, as OpenID Connect Core section 11 has
+// it.
 func (p *Provider) WantConsent(want bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,6 +119,7 @@ func (f Failure) answer(w http.ResponseWriter, r *http.Request) bool {
 	case Refuses:
 		panic(http.ErrAbortHandler) // net/http closes the connection and logs nothing
 	case Hangs:
+		_, _ = io.Copy(io.Discard, r.Body) // net/http notices that the caller has left once the body is read
 		<-r.Context().Done()
 	case Breaks:
 		http.Error(w, "the provider is broken", http.StatusInternalServerError)

@@ -20,6 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web"
@@ -509,7 +510,7 @@ func (s Scene) Render(lang, theme string) (*httptest.ResponseRecorder, error) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	if theme != "" {
-		r.AddCookie(&http.Cookie{Name: "theme", Value: theme})
+		r.AddCookie(&http.Cookie{Name: edge.Theme, Value: theme})
 	}
 	answer := s.World().Do(s.Person, lang, r)
 	if kind := answer.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/html") {

@@ -4,6 +4,7 @@ package bench_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -224,6 +225,9 @@ func (nobody) Begin(context.Context, string) (string, oidc.Flow, error) {
 }
 func (nobody) Finish(context.Context, oidc.Flow, url.Values) (oidc.SignedIn, error) {
 	return oidc.SignedIn{}, nil
+}
+func (nobody) BackChannelLogout(context.Context, string) (identity.ProviderLogout, error) {
+	return identity.ProviderLogout{}, errors.ErrUnsupported
 }
 func (nobody) LogoutURL(context.Context, string, string) string { return "" }
 

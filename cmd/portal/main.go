@@ -172,7 +172,8 @@ func token(s *settings) *cobra.Command {
 	f.StringVar(&p.Email, "email", "", "mail address of the person")
 	f.StringSliceVar(&p.Groups, "groups", nil, "groups of the person, until the next sign-in tells anew")
 	f.StringVar(&name, "label", "command line", "what the token is for")
-	f.DurationVar(&life, "life", 30*24*time.Hour, "how long the token is valid")
+	f.DurationVar(&life, "life", 30*24*time.Hour, "how long the token is valid; tokens.maxLifetime and "+
+		"tokens.maxStandingAge bound it too")
 	parent.AddCommand(create)
 	return parent
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
@@ -70,6 +71,7 @@ type Deps struct {
 	Tenants   *tenant.Service
 	StandIns  *standin.Service
 	Notify    *notify.Service
+	Accounts  *accounts.Service
 	Metrics   Metrics
 	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
 	Advice    *advice.Service

@@ -18,6 +18,7 @@ func (a *API) register() {
 	a.registerTenants()
 	a.registerTeamImages()
 	a.registerTeamVolumes()
+	a.registerPeople()
 	add(a, op(http.MethodGet, "/account/notifications", "get-notification-choices", "What I am told of, and how",
 		"People"), identity.ChangeNotices, a.noticeChoices)
 	add(a, op(http.MethodPut, "/account/notifications", "save-notification-choices",

@@ -287,16 +287,6 @@ func (a *API) saveDefaults(ctx context.Context, actor identity.Actor,
 	return reply(TenantDefaults(e.Defaults), err)
 }
 
-// Person is somebody who has signed in.
-type Person struct {
-	ID      string              `json:"id"`
-	Name    string              `json:"name"`
-	Email   string              `json:"email"`
-	Roles   []string            `json:"roles"`
-	Tenants map[string][]string `json:"tenants" doc:"Roles by team"`
-	SeenAt  time.Time           `json:"seenAt"`
-}
-
 type peopleInput struct {
 	Search string `query:"search" maxLength:"100" doc:"A part of the name or the e-mail address"`
 }
@@ -308,9 +298,7 @@ func (a *API) people(ctx context.Context, actor identity.Actor, in *peopleInput)
 	}
 	var views []Person
 	for _, p := range people {
-		me := meView(p)
-		views = append(views, Person{ID: me.ID, Name: me.Name, Email: me.Email, Roles: me.Roles, Tenants: me.Tenants,
-			SeenAt: p.Person.SeenAt})
+		views = append(views, personView(p))
 	}
 	return reply(list(views, ""), nil)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
@@ -73,6 +74,7 @@ type App struct {
 	rules      *policy.Service
 	tenants    *tenant.Service
 	standIns   *standin.Service
+	accounts   *accounts.Service
 	clusters   clusters
 	secrets    secrets
 	requests   *request.Service
@@ -278,6 +280,8 @@ func (a *App) services() {
 		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
 	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
 		NewID: a.newID, Logger: a.log})
+	a.accounts = &accounts.Service{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(),
+		Idle: a.config.Session.Idle.Std(), Now: a.now}
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
 		Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
@@ -394,7 +398,8 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		return nil, mounts
 	}
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
-		StandIns: a.standIns, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads, Usage: a.usage,
+		StandIns: a.standIns, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
+		Usage:  a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
 		Events: a.store, Jobs: a.store, AppURL: a.appURL,
@@ -405,7 +410,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
 		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
-		Notify: a.notify, SessionAlive: a.sessionAlive, Tokens: a.store, Events: a.store, Bundle: bundle, Now: a.now,
+		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs},

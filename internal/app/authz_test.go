@@ -116,6 +116,8 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"amount": {"1000"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
 	case path == "/approvals/:id/hand": // to the administrator, who cannot give it to themselves
 		return url.Values{"person": {w.personID(admin)}, "reason": {"a test"}}
+	case strings.HasSuffix(path, "/hand-over"):
+		return url.Values{"tenant": {"vision"}, "to": {w.personID(owner)}}
 	case strings.HasPrefix(path, "/approvals/"):
 		return url.Values{"note": {"a test"}, "seen": {"1"}}
 	}
@@ -147,6 +149,10 @@ func (w *world) body(route string) any {
 		return w.imageBody("")
 	case method != http.MethodPost:
 		return nil
+	case strings.HasSuffix(path, "/disable"):
+		return map[string]any{"note": "a test"}
+	case strings.HasSuffix(path, "/hand-over"):
+		return map[string]any{"tenant": "vision", "to": w.personID(owner)}
 	case strings.HasSuffix(path, "/volumes/{volume}/grow"):
 		return map[string]any{"from": 10, "gib": 20}
 	case path == "/api/v1/tenants/{name}/volumes":
@@ -227,8 +233,15 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":name", team, ":id", w.tokenID(subject)).Replace(path)
 	case strings.Contains(path, "/tenants/"), strings.HasPrefix(path, "/team/"), strings.Contains(path, "/budgets/"):
 		return id(team)
-	case strings.Contains(path, "/people/"):
+	case strings.HasSuffix(path, "/see"):
 		return id(w.personID(subject))
+	case strings.Contains(path, "/people/"): // somebody of their own: what ends all tokens must not end those of the columns
+		p, session, token := w.newcomer(team)
+		return strings.NewReplacer(":id", p, "{id}", p, ":session", session, "{session}", session, ":token", token,
+			"{token}", token).Replace(path)
+	case strings.HasPrefix(path, "/account/sessions/:id"):
+		session, _, _ := strings.Cut(w.signedIn(subject).session(), ".")
+		return id(session)
 	case strings.Contains(path, "/workloads/"), strings.Contains(path, "/usage/advice/"):
 		return id(string(w.running(subject, team).ID))
 	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
@@ -257,6 +270,26 @@ func (w *world) fill(path, subject, team string) string {
 		return "/gateway/authorize?workload=" + w.running(subject, team).Name + "&return=/&state=" + gatewayState
 	}
 	return path
+}
+
+// newcomer is somebody else in a team, with a session and a token.
+func (w *world) newcomer(team string) (person, session, token string) {
+	w.t.Helper()
+	now, credential := w.clock.now(), identity.NewCredential()
+	subject := fmt.Sprintf("newcomer-%d", w.next())
+	p := identity.Person{ID: identity.NewPersonID(w.provider.Issuer(), subject), Issuer: w.provider.Issuer(),
+		Subject: subject, Name: "Nina Newcomer", Email: subject + "@example.org", Groups: []string{team + "-devs"},
+		SeenAt: now}
+	text, err := CreateToken(w.t.Context(), w.store, p, "test", time.Hour, now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.store.CreateSession(w.t.Context(), identity.Session{ID: credential.ID, SecretHash: credential.Hash(),
+		Person: p.ID, CreatedAt: now, SeenAt: now, EndsAt: now.Add(time.Hour)}); err != nil {
+		w.t.Fatal(err)
+	}
+	token, _, _ = strings.Cut(strings.TrimPrefix(text, identity.TokenPrefix), ".")
+	return string(p.ID), credential.ID, token
 }
 
 // address is a webhook of somebody's own.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
@@ -26,6 +27,8 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "usage-rollup", Every: 10 * time.Minute, AtStart: true, WhileHeld: true, Run: a.rollUp},
 		// only after a while, so that what happened while no portal ran is metered first
 		{Name: "statements-send", Every: 10 * time.Minute, Run: a.monthly.Tell},
+		{Name: "token-expiry-announce", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true,
+			Run: a.announceTokens},
 		{Name: "retention-purge", Every: 10 * time.Minute, TrustedClock: true, WhileHeld: true, Run: a.purge},
 	}
 	for cluster, reader := range a.agents {
@@ -63,3 +66,9 @@ func (a *App) rollUp(ctx context.Context) error {
 
 // purge deletes what is over: sessions, codes, old outbox rows.
 func (a *App) purge(ctx context.Context) error { return a.store.PurgeOld(ctx, a.now()) }
+
+// announceTokens tells those whose API tokens expire soon, once for each token.
+func (a *App) announceTokens(ctx context.Context) error {
+	t := a.config.Tokens
+	return accounts.AnnounceExpiring(ctx, a.store, t.Limits(), t.ExpiryNotice.Std(), a.now())
+}

@@ -30,7 +30,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"}
 	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle,
-		w.notify, w.marks} {
+		w.notify, w.marks, w.accounts} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
 			m := v.Type().Method(i)

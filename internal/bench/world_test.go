@@ -24,6 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -101,7 +102,7 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads,
 		Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s,
 		Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
-		Tokens: s, Events: s,
+		Accounts: &accounts.Service{Store: s, Actor: p.site.Directory.Actor, Now: now}, Events: s,
 		Bundle: bundle, Now: now, PortalURL: "http://localhost:8080", AppsURL: apps, Version: "bench", MaxStreams: 100_000,
 		SessionAlive: func(ctx context.Context) bool {
 			a := identity.ActorFrom(ctx)

@@ -29,7 +29,8 @@ const (
 	ReadLicenses    Action = "license.read"
 	ChangeLicenses  Action = "license.change"
 	ReadBought      Action = "license.bought" // which licenses were bought, and who entered them
-	ManageTokens    Action = "token.manage"
+	ReadAccount     Action = "account.read"   // sign-ins, tokens, and what somebody holds
+	ManageTokens    Action = "token.manage"   // end sign-ins and tokens, make tokens of one's own
 	ManageStandIns  Action = "standin.manage" // let others decide in one's place
 	ReadAudit       Action = "audit.read"
 	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
@@ -47,6 +48,7 @@ const (
 	ChangeMembers  Action = "members.change" // members by hand, their tokens, the team's defaults
 	ChangeAssets   Action = "team.assets"    // the team's own images
 	ReadPeople     Action = "people.read"
+	ManagePeople   Action = "people.manage" // disable, enable, hand over what somebody holds
 	ActAs          Action = "people.act_as" // see the portal as somebody else
 	ReadBudget     Action = "budget.read"
 	ChangeBudget   Action = "budget.change"
@@ -121,7 +123,8 @@ var table = map[Action][]rule{
 	ReadLicenses:      {signedIn},
 	ChangeLicenses:    {admin},
 	ReadBought:        {seesAll},
-	ManageTokens:      {self},
+	ReadAccount:       {self, seesAll},
+	ManageTokens:      {self, admin},
 	ManageStandIns:    {self},
 	ReadAudit:         {seesAll},
 	ReadMetrics:       {seesAll},
@@ -140,6 +143,7 @@ var table = map[Action][]rule{
 	ChangeMembers:     {owner, admin},
 	ChangeAssets:      {owner, admin},
 	ReadPeople:        {seesAll},
+	ManagePeople:      {admin},
 	ActAs:             {admin},
 	ReadBudget:        {member, approver, seesAll},
 	ChangeBudget:      {admin},
@@ -150,9 +154,9 @@ var table = map[Action][]rule{
 	RetryDelivery:     {admin},
 }
 
-// notBehind is what nobody does or sees in somebody else's place, not even to look: their tokens, and what runs in
-// their notebooks.
-var notBehind = []Action{ManageTokens, OpenWorkload, ChangeMembers, ActAs}
+// notBehind is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens, and what
+// runs in their notebooks.
+var notBehind = []Action{ReadAccount, ManageTokens, OpenWorkload, ChangeMembers, ActAs}
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.
 func Can(a Actor, action Action, t Thing) bool {

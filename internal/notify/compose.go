@@ -73,6 +73,7 @@ var topics = map[audit.Kind][]topic{
 	audit.VolumeNotGrown:      {{Storage, "storage.not_grown", leads}},
 	audit.StandInCreated:      {{Waiting, "standin.created", named(audit.StandIn)}},
 	audit.StandInEnded:        {{Waiting, "standin.ended", named(audit.StandIn)}},
+	audit.TokenExpiring:       {{Token, "token", named(audit.TokenHolder)}},
 }
 
 func decides(_ audit.Event, f Facts, a identity.Actor) bool {
@@ -247,6 +248,9 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		}
 	}
 	switch t.kind {
+	case Token:
+		args.Name, _ = e.Detail.Args["Name"].(string)
+		path = "/account"
 	case Waiting:
 		if f.Request == nil {
 			path = "/approvals/stand-ins"

@@ -26,13 +26,14 @@ const (
 	Broken    Kind = "broken"  // an administrator called the node or card under one's workload bad
 	Drift     Kind = "drift"   // somebody else changed objects in the cluster, or made one that pretends to be ours
 	Storage   Kind = "storage" // will be reclaimed, or was
+	Token     Kind = "token"   // an API token expires soon
 	Test      Kind = "test"
 )
 
 // Kinds lists what people can choose about.
 func Kinds() []Kind {
 	return []Kind{Waiting, Decided, Ready, Failed, Lease, Idle, Stopped, Budget, Statement, License, Broken, Drift,
-		Storage}
+		Storage, Token}
 }
 
 // Channel is a way to somebody.
@@ -57,7 +58,7 @@ type Preferences struct {
 
 // usual is what somebody hears of by mail who never chose: what waits for them or takes something away, and not what
 // they see anyway.
-var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, License, Broken, Drift, Storage}
+var usual = []Kind{Waiting, Decided, Failed, Lease, Idle, Budget, Statement, License, Broken, Drift, Storage, Token}
 
 // By are the channels of a kind of notice.
 func (p Preferences) By(k Kind) []Channel {

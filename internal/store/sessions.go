@@ -114,11 +114,6 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "id = ? OR parent = ?", id, id) })
 }
 
-// EndSessionsOf ends every session of a person.
-func (s *Store) EndSessionsOf(ctx context.Context, person identity.PersonID) error {
-	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "person = ?", string(person)) })
-}
-
 // LimitSessions ends the sessions of a person with the portal that were not used for the longest time, beyond so many.
 func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, keep int) error {
 	return s.write(ctx, func(t *tx) error {

@@ -4,23 +4,15 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/views/account"
 	"github.com/gpu-portal/gpu-portal/views/ui"
-)
-
-const (
-	maxTokens    = 20
-	maxTokenName = 60
-	maxTokenLife = 365 * 24 * time.Hour
 )
 
 // tokenForm is what was typed to make a token.
@@ -28,17 +20,21 @@ type tokenForm struct{ Name, Lasts string }
 
 // account answers: who am I here, and which programs may act for me.
 func (w *Web) account(k call) (view, error) {
-	return w.accountView(k, tokenForm{Lasts: "90d"}, nil, "")
+	return w.accountView(k, tokenForm{Lasts: w.usualLife()}, nil, "")
 }
 
 // accountView shows a fresh secret once: it is in no other answer and is kept nowhere.
 func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret string) (view, error) {
 	say := k.words
 	var tokens []identity.Token
+	var sessions []identity.Session
 	// not through somebody else's eyes
-	if identity.Can(k.actor, identity.ManageTokens, identity.Thing{Owner: k.actor.Person.ID}) {
+	if identity.Can(k.actor, identity.ReadAccount, identity.Thing{Owner: k.actor.Person.ID}) {
 		var err error
-		if tokens, err = w.Tokens.TokensOf(k.ctx, k.actor.Person.ID); err != nil {
+		if tokens, err = w.Accounts.Tokens(k.ctx, k.actor, accounts.Me); err != nil {
+			return view{}, err
+		}
+		if sessions, err = w.Accounts.Sessions(k.ctx, k.actor, accounts.Me); err != nil {
 			return view{}, err
 		}
 	}
@@ -50,14 +46,15 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 		}
 		return ""
 	}
-	m := account.PageModel{Header: ui.HeaderModel{Title: say.S("account.title")}, Person: personItems(k),
-		Errors: formErrors(say, problems),
-		Form:   ui.FormModel{ID: "token-form", Action: "/account/tokens", Test: "token-form"},
+	m := account.PageModel{Header: ui.HeaderModel{Title: say.S("account.title")}, Person: personItems(say, k.actor),
+		Sessions: ownSessions(k, sessions),
+		Errors:   formErrors(say, problems),
+		Form:     ui.FormModel{ID: "token-form", Action: "/account/tokens", Test: "token-form"},
 		Fields: []ui.FieldModel{
 			{ID: "token-name", Name: "name", Label: say.S("account.name"), Value: form.Name, Error: wrong("name"),
-				Hint: say.S("account.name_hint"), MaxLength: maxTokenName, Autocomplete: "off", Test: "token-name"},
+				Hint: say.S("account.name_hint"), MaxLength: accounts.MaxTokenName, Autocomplete: "off", Test: "token-name"},
 			{ID: "token-lasts", Name: "lasts", Kind: ui.SelectField, Label: say.S("account.lasts"), Value: form.Lasts,
-				Error: wrong("lasts"), Test: "token-lasts", Options: lifetimes(say)}},
+				Error: wrong("lasts"), Test: "token-lasts", Options: w.lifetimes(say)}},
 		Create: ui.ButtonModel{Label: say.S("account.create"), Icon: "plus", Kind: ui.Primary, Test: "token-create"},
 		Example: "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + shellQuote(strings.TrimRight(w.PortalURL, "/")+
 			"/api/v1/workloads"),
@@ -78,22 +75,53 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 			Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
 	}
 	if k.actor.Behind != nil {
-		m.Empty = &ui.EmptyStateModel{Icon: "lock", Title: say.S("account.not_shown"), Level: 3, Test: "not-shown"}
+		m.Empty = notShown(say)
 	}
 	return view{title: m.Header.Title, nav: "/account", body: account.Page(m)}, nil
 }
 
-func lifetimes(say words) []ui.OptionModel {
+// ownSessions are the reader's own sign-ins, with the way to end all but this one.
+func ownSessions(k call, sessions []identity.Session) account.SessionsModel {
+	say := k.words
+	m := account.SessionsModel{Lead: say.S("account.sessions_lead"), Rows: sessionRows(k, sessions, "/account", true)}
+	if len(sessions) == 0 {
+		m.Empty = noSessions(say)
+	}
+	if k.actor.Behind != nil {
+		m.Empty = notShown(say)
+	}
+	if len(sessions) > 1 {
+		m.EndAll = &ui.PostButtonModel{Action: "/account/sessions/end", Button: ui.ButtonModel{
+			Label: say.S("account.end_others"), Kind: ui.DangerSecondary, Test: "sessions-end"}}
+	}
+	return m
+}
+
+// notShown stands where something is shown to nobody but its person.
+func notShown(say words) *ui.EmptyStateModel {
+	return &ui.EmptyStateModel{Icon: "lock", Title: say.S("account.not_shown"), Level: 3, Test: "not-shown"}
+}
+
+// lifetimes are offered up to the longest that the settings allow.
+func (w *Web) lifetimes(say words) []ui.OptionModel {
 	var options []ui.OptionModel
-	for _, text := range []string{"7d", "30d", "90d", "365d"} {
-		d, _ := catalog.ParseDuration(text)
-		options = append(options, ui.OptionModel{Value: text, Label: say.duration(d.Std())})
+	for _, text := range []string{"1d", "7d", "30d", "90d", "180d", "365d"} {
+		if d, _ := catalog.ParseDuration(text); d.Std() <= w.Accounts.Limits.Lifetime {
+			options = append(options, ui.OptionModel{Value: text, Label: say.duration(d.Std())})
+		}
 	}
 	return options
 }
 
-func personItems(k call) []ui.DefModel {
-	say, a := k.words, k.actor
+// usualLife is what the form begins with: 90 days, or the longest below.
+func (w *Web) usualLife() string {
+	if w.Accounts.Limits.Lifetime >= 90*24*time.Hour {
+		return "90d"
+	}
+	return "30d"
+}
+
+func personItems(say words, a identity.Actor) []ui.DefModel {
 	items := []ui.DefModel{{Term: say.S("account.person"), Value: a.Person.Name},
 		{Term: say.S("account.email"), Value: a.Person.Email}, {Term: say.S("account.roles"), Value: roleList(say, a)},
 		{Term: say.S("account.groups"), Value: strings.Join(a.Person.Groups, ", ")},
@@ -140,63 +168,45 @@ func tokenModel(say words, t identity.Token) account.TokenModel {
 func (w *Web) tokenCreate(c echo.Context) error {
 	k := w.callOf(c)
 	form := tokenForm{Name: strings.TrimSpace(c.FormValue("name")), Lasts: c.FormValue("lasts")}
-	tokens, err := w.Tokens.TokensOf(k.ctx, k.actor.Person.ID)
-	if err != nil {
-		return err
-	}
-	life, problems := form.check(len(tokens))
-	if k.actor.Via == identity.ViaToken {
-		problems = append(problems, fault.Field{Name: "name", Reason: i18n.T("account.no_token_by_token")})
-	}
-	if len(problems) > 0 {
-		v, err := w.accountView(k, form, problems, "")
-		if err != nil {
-			return err
-		}
-		return w.reply(c, k, accountPage, v, http.StatusUnprocessableEntity)
-	}
-	now, credential := w.Now(), identity.NewCredential()
-	event := audit.By(k.actor, audit.TokenCreated, now)
-	event.Detail = i18n.Literal(form.Name)
-	token := identity.Token{ID: credential.ID, Name: form.Name, SecretHash: credential.Hash(), Person: k.actor.Person.ID,
-		CreatedAt: now, ExpiresAt: now.Add(life)}
-	if err := w.Tokens.CreateToken(k.ctx, token, event); err != nil {
-		return err
-	}
-	v, err := w.accountView(k, tokenForm{Lasts: form.Lasts}, nil, identity.TokenPrefix+credential.String())
-	if err != nil {
-		return err
-	}
-	return w.reply(c, k, accountPage, v, http.StatusOK)
-}
-
-func (f tokenForm) check(have int) (time.Duration, []fault.Field) {
-	var problems []fault.Field
-	add := func(field string, reason i18n.Text) {
-		problems = append(problems, fault.Field{Name: field, Reason: reason})
-	}
+	life, _ := catalog.ParseDuration(form.Lasts) // what cannot be read is no length, which is a problem of its own
+	secret, err := w.Accounts.CreateToken(k.ctx, k.actor, accounts.TokenDraft{Name: form.Name, Life: life.Std()})
+	status := http.StatusOK
 	switch {
-	case f.Name == "":
-		add("name", i18n.T("account.name_missing"))
-	case !utf8.ValidString(f.Name) || utf8.RuneCountInString(f.Name) > maxTokenName:
-		add("name", i18n.T("account.name_too_long", "Most", maxTokenName))
+	case fault.Is(err, fault.Invalid):
+		status = http.StatusUnprocessableEntity
+	case err != nil:
+		return err
+	default:
+		form.Name = ""
 	}
-	if have >= maxTokens {
-		add("name", i18n.T("account.too_many", "Most", maxTokens))
+	v, viewErr := w.accountView(k, form, problemsOf(err), secret)
+	if viewErr != nil {
+		return viewErr
 	}
-	life, err := catalog.ParseDuration(f.Lasts)
-	if err != nil || life.Std() <= 0 || life.Std() > maxTokenLife {
-		add("lasts", i18n.T("account.lasts_wrong"))
-	}
-	return life.Std(), problems
+	return w.reply(c, k, accountPage, v, status)
 }
 
 func (w *Web) tokenRevoke(c echo.Context) error {
 	k := w.callOf(c)
-	event := audit.By(k.actor, audit.TokenRevoked, w.Now())
-	event.Detail = i18n.Literal(identity.TokenPrefix + c.Param("id"))
-	if err := w.Tokens.RevokeToken(k.ctx, k.actor.Person.ID, c.Param("id"), event); err != nil {
+	if err := w.Accounts.RevokeToken(k.ctx, k.actor, accounts.Me, c.Param("id")); err != nil {
 		return err
 	}
 	return w.done(c, "token-revoked", "/account")
+}
+
+func (w *Web) sessionEnd(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Accounts.EndSession(k.ctx, k.actor, accounts.Me, c.Param("id")); err != nil {
+		return err
+	}
+	return w.done(c, "session-ended", "/account")
+}
+
+// sessionsEnd ends all sign-ins but the one that asks.
+func (w *Web) sessionsEnd(c echo.Context) error {
+	k := w.callOf(c)
+	if err := w.Accounts.EndSessions(k.ctx, k.actor, accounts.Me, true); err != nil {
+		return err
+	}
+	return w.done(c, "sessions-ended", "/account")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
-	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -55,7 +55,7 @@ type Deps struct {
 	Licenses     *license.Service
 	Health       func() []Outage                // what is away now; nil: nothing ever is
 	SessionAlive func(ctx context.Context) bool // whether the session or token of the caller still holds; nil: always
-	Tokens       Tokens
+	Accounts     *accounts.Service
 	Notify       *notify.Service
 	Events       Events
 	Bundle       *i18n.Bundle
@@ -97,13 +97,6 @@ type Outage struct {
 	Part  Part
 	Name  string // of the cluster; "" where there is one
 	Since time.Time
-}
-
-// Tokens keeps API tokens. Faults: NotFound for a token that is not this person's.
-type Tokens interface {
-	TokensOf(ctx context.Context, person identity.PersonID) ([]identity.Token, error)
-	CreateToken(ctx context.Context, t identity.Token, event audit.Event) error
-	RevokeToken(ctx context.Context, person identity.PersonID, id string, event audit.Event) error
 }
 
 // Events reads the audit record.

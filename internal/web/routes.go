@@ -108,6 +108,8 @@ func (w *Web) Routes() []Route {
 		{get, "/account", identity.ManageTokens, w.show(accountPage)},
 		{post, "/account/tokens", identity.ManageTokens, w.tokenCreate},
 		{post, "/account/tokens/:id/revoke", identity.ManageTokens, w.tokenRevoke},
+		{post, "/account/sessions/end", identity.ManageTokens, w.sessionsEnd},
+		{post, "/account/sessions/:id/end", identity.ManageTokens, w.sessionEnd},
 		{get, "/account/notifications", identity.ChangeNotices, w.show(noticesPage)},
 		{post, "/account/notifications", identity.ChangeNotices, w.noticesChoose},
 		{post, "/account/notifications/test", identity.ChangeNotices, w.noticesTry},
@@ -142,7 +144,14 @@ func (w *Web) Routes() []Route {
 		{get, "/admin/tenants/edit", identity.ReadTenants, w.show(tenantEditPage)},
 		{post, "/admin/tenants/edit", identity.ChangeTenants, w.tenantSave},
 		{post, "/admin/tenants/check", identity.ChangeTenants, w.tenantCheck},
-		{get, "/admin/people", identity.ReadPeople, w.show(peoplePage)},
+		{get, peoplePath, identity.ReadPeople, w.show(peoplePage)},
+		{get, peoplePath + "/:id", identity.ReadPeople, w.show(personPage)},
+		{post, peoplePath + "/:id/disable", identity.ManagePeople, w.personDisable},
+		{post, peoplePath + "/:id/enable", identity.ManagePeople, w.personEnable},
+		{post, peoplePath + "/:id/sessions/end", identity.ManageTokens, w.personSessionsEnd},
+		{post, peoplePath + "/:id/sessions/:session/end", identity.ManageTokens, w.personSessionEnd},
+		{post, peoplePath + "/:id/tokens/:token/revoke", identity.ManageTokens, w.personTokenRevoke},
+		{post, peoplePath + "/:id/hand-over", identity.ManagePeople, w.personHandOver},
 		{get, demandPath, identity.ReadUsage, w.show(demandPage)},
 		{get, reconciliationPath, identity.ReadUsage, w.show(fleetHoursPage)},
 		{get, reconciliationPath + "/export", identity.ReadUsage, w.reconciliationExport},
@@ -231,6 +240,7 @@ var (
 	tenantsPage      = page{"tenants", []string{"tenant"}, (*Web).tenantsAdmin}
 	tenantEditPage   = page{"tenants-edit", nil, (*Web).tenantEdit}
 	peoplePage       = page{"people", nil, (*Web).people}
+	personPage       = page{"person", nil, (*Web).personOf}
 	accountPage      = page{"account", nil, (*Web).account}
 	rulesPage        = page{"rules", []string{"rules"}, (*Web).rulesShow}
 	rulesEditPage    = page{"rules-edit", nil, (*Web).rulesEdit}

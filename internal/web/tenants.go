@@ -361,12 +361,9 @@ func (w *Web) people(k call) (view, error) {
 	m := tenants.PeopleModel{Header: ui.HeaderModel{Title: say.S("tenants.people"), Lead: say.S("tenants.people_lead")},
 		Search: peopleSearch(say, peoplePath, k.get("q"))}
 	for _, a := range list {
-		p := tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email}, Roles: roleList(say, a),
-			Seen: say.ago(a.Person.SeenAt), See: seeAs(k, a)}
-		if a.Person.Disabled {
-			p.State = &ui.StateModel{Kind: ui.Off, Word: say.S("tenants.shut_out"), Test: "state"}
-		}
-		m.Rows = append(m.Rows, p)
+		m.Rows = append(m.Rows, tenants.PersonModel{Person: ui.StackModel{Title: a.Person.Name, Detail: a.Person.Email,
+			Href: personPath(a.Person.ID)}, Roles: roleList(say, a), Seen: say.ago(a.Person.SeenAt), See: seeAs(k, a),
+			State: disabledState(say, a.Person)})
 	}
 	if len(list) == 0 {
 		m.Empty = &ui.EmptyStateModel{Icon: "team", Title: say.S("tenants.nobody"),

@@ -36,6 +36,14 @@ func withAda(t *testing.T, s *store.Store) context.Context {
 	return ctx
 }
 
+// recorded is how many events there are.
+func recorded(t *testing.T, s *store.Store) int {
+	t.Helper()
+	events, _, err := s.Events(context.Background(), audit.Filter{})
+	must(t, err)
+	return len(events)
+}
+
 var identityCases = cases{
 	"of the sessions of a person the longest unused end, with what hangs on them": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
@@ -200,12 +208,78 @@ var identityCases = cases{
 		other := session("s-3", "")
 		other.Person = "p-eve"
 		must(t, s.CreateSession(ctx, other))
-		must(t, s.EndSessionsOf(ctx, "p-ada"))
-		for id, kind := range map[string]fault.Kind{"s-1": fault.NotFound, "s-2": fault.NotFound} {
+		for range 2 {
+			must(t, s.EndSessionsOf(ctx, "p-ada", "", Event(1)))
+		}
+		for _, id := range []string{"s-1", "s-2"} {
 			_, err := s.Session(ctx, id)
-			fails(t, kind, err)
+			fails(t, fault.NotFound, err)
 		}
 		equal(t, other, got(s.Session(ctx, "s-3"))(t))
+		equal(t, 1, recorded(t, s))
+	},
+	"sign-ins are listed newest first, without the gateway's and what is over; all but one end": func(t *testing.T,
+		s *store.Store) {
+		ctx := withAda(t, s)
+		newer := session("s-2", "")
+		newer.CreatedAt = later(5)
+		for _, n := range []identity.Session{newer, session("s-3", "s-1"), session("s-4", "s-2")} {
+			must(t, s.CreateSession(ctx, n))
+		}
+		over := session("s-5", "")
+		over.EndsAt = later(2)
+		must(t, s.CreateSession(ctx, over))
+		equal(t, []identity.Session{newer, session("s-1", "")}, got(s.SessionsOf(ctx, "p-ada", later(2)))(t))
+		equal(t, 0, len(got(s.SessionsOf(ctx, "p-eve", later(2)))(t)))
+		must(t, s.EndSessionsOf(ctx, "p-ada", "s-1", Event(1)))
+		for id, lives := range map[string]bool{"s-1": true, "s-3": true, "s-2": false, "s-4": false, "s-5": false} {
+			_, err := s.Session(ctx, id)
+			equal(t, lives, err == nil)
+		}
+	},
+	"one sign-in of a person ends with what hangs on it, and not by the name of another": func(t *testing.T,
+		s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.CreateSession(ctx, session("s-2", "s-1")))
+		fails(t, fault.NotFound, s.EndSessionOf(ctx, "p-eve", "s-1", Event(1)))
+		fails(t, fault.NotFound, s.EndSessionOf(ctx, "p-ada", "s-2", Event(1)))
+		must(t, s.EndSessionOf(ctx, "p-ada", "s-1", Event(1)))
+		fails(t, fault.NotFound, s.EndSessionOf(ctx, "p-ada", "s-1", Event(2)))
+		_, err := s.Session(ctx, "s-2")
+		fails(t, fault.NotFound, err)
+		equal(t, 1, recorded(t, s))
+	},
+	"all tokens of a person are revoked, with one event": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		must(t, s.CreateToken(ctx, token("t-1", 0), Event(0)))
+		must(t, s.CreateToken(ctx, token("t-2", 0), Event(0)))
+		for range 2 {
+			must(t, s.RevokeTokensOf(ctx, "p-ada", Event(1)))
+		}
+		equal(t, 0, len(got(s.TokensOf(ctx, "p-ada"))(t)))
+		equal(t, 3, recorded(t, s))
+		equal(t, []live.Change{{Seq: 1, Topic: "session", Person: "p-ada"}}, got(s.ChangesAfter(ctx, 0, 10))(t))
+	},
+	"a token that expires soon, by its end or by its age, is announced once": func(t *testing.T, s *store.Store) {
+		ctx := withAda(t, s)
+		for id, c := range map[string]struct{ created, expires int }{"t-over": {0, 50}, "t-soon": {40, 150},
+			"t-old": {10, 900}, "t-fresh": {60, 900}} {
+			n := token(id, c.created)
+			n.ExpiresAt = later(c.expires)
+			must(t, s.CreateToken(ctx, n, Event(0)))
+		}
+		listed := func() (ids []string) {
+			for _, n := range got(s.ExpiringTokens(ctx, later(100), later(200), later(20)))(t) {
+				ids = append(ids, n.ID)
+			}
+			return ids
+		}
+		equal(t, []string{"t-old", "t-soon"}, listed())
+		for range 2 {
+			must(t, s.AnnounceToken(ctx, "t-soon", Event(1)))
+		}
+		equal(t, []string{"t-old"}, listed())
+		equal(t, 5, recorded(t, s))
 	},
 	"of many who see the groups told at the same time, one asks for them again": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)

@@ -43,6 +43,7 @@ func Busy() *World {
 	w.Vols["datasets-kept"] = workload.Volume{Name: "datasets-kept", Tenant: "vision", Owner: Anna.ID,
 		OwnerName: Anna.Name, Cluster: "local", Namespace: "gpu-vision", GiB: 200, CreatedAt: Now.Add(-40 * 24 * time.Hour),
 		UnusedFrom: Now.Add(-24 * 24 * time.Hour), WarnedAt: Now.Add(-24 * time.Hour), WarnedFor: 7 * 24 * time.Hour}
+	w.signedIn()
 	w.TokenList = []identity.Token{{ID: "kq3vT0x8Yw1mZ4nB", Name: "nightly training", Person: Anna.ID,
 		CreatedAt: Now.Add(-20 * 24 * time.Hour), ExpiresAt: Now.Add(70 * 24 * time.Hour),
 		LastUsedAt: Now.Add(-9 * time.Hour)}}

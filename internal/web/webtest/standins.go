@@ -22,7 +22,7 @@ func people() []identity.Person {
 func (s *Store) Person(_ context.Context, id identity.PersonID) (identity.Person, error) {
 	for _, p := range people() {
 		if p.ID == id {
-			return p, nil
+			return s.off(p), nil
 		}
 	}
 	return identity.Person{}, fault.New(fault.NotFound, i18n.T("store.no_person"))
@@ -33,7 +33,7 @@ func (s *Store) People(_ context.Context, text string, limit int) ([]identity.Pe
 	var list []identity.Person
 	for _, p := range people() {
 		if strings.Contains(strings.ToLower(p.Name+" "+p.Email), strings.ToLower(text)) && len(list) < limit {
-			list = append(list, p)
+			list = append(list, s.off(p))
 		}
 	}
 	return list, nil

@@ -37,7 +37,9 @@ type Store struct {
 	Engine    map[workload.ID]usage.EngineUse // how busy GPUs were this month; empty: nobody knows
 	Record    []audit.Event
 	TokenList []identity.Token
-	RuleTexts []policy.Revision // oldest first
+	Sessions  []identity.Session
+	Off       map[identity.PersonID]identity.Person // who was disabled, with by whom
+	RuleTexts []policy.Revision                     // oldest first
 	Snaps     map[string]inventory.Snapshot
 	Periods   []standin.Period // who decides in whose place
 	*budgettest.Books
@@ -46,7 +48,7 @@ type Store struct {
 
 func newStore() *Store {
 	s := &Store{Reqs: map[request.ID]request.Request{}, Works: map[workload.ID]workload.Workload{},
-		Vols: map[string]workload.Volume{},
+		Vols: map[string]workload.Volume{}, Off: map[identity.PersonID]identity.Person{},
 		Held: map[workload.ID][]usage.Interval{}, Snaps: map[string]inventory.Snapshot{}}
 	s.Books = budgettest.NewBooks(s.claims)
 	return s

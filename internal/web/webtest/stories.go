@@ -76,6 +76,13 @@ func Scenes() []Scene {
 		w.SetAway(web.Outage{Part: web.HeldPart, Name: "local", Since: Now.Add(-12 * time.Minute)})
 		return w
 	}
+	left := func() *World { // Anna has left, and an administrator has disabled her account
+		w := Busy()
+		w.Off[Anna.ID] = identity.Person{DisabledAt: Now.Add(-26 * time.Hour), DisabledBy: Dora.Name,
+			DisabledNote: "Left the company at the end of October."}
+		w.Sessions = nil
+		return w
+	}
 	fresh := func() *World { // people and price list, an inventory, and nothing that runs
 		w := Empty()
 		w.fleet()
@@ -463,6 +470,13 @@ func Scenes() []Scene {
 			url.Values{"name": {"vision"}, "base": {"0"}, "quota": {"h100: 0"}}},
 		{"tenants", "people", Dora, Busy, "/admin/people", nil},
 		{"tenants", "people, nobody found", Dora, Busy, "/admin/people?q=zz", nil},
+		{"account", "a person, for administrators", Dora, Busy, "/admin/people/" + string(Anna.ID), nil},
+		{"account", "a person, an auditor's look", Eli, Busy, "/admin/people/" + string(Anna.ID), nil},
+		{"account", "a person who is disabled", Dora, left, "/admin/people/" + string(Anna.ID), nil},
+		{"account", "the only owner of a team", Dora, Busy, "/admin/people/" + string(Ben.ID), nil},
+		{"account", "a person who has nothing", Dora, Busy, "/admin/people/" + string(Nemo.ID), nil},
+		{"account", "oneself cannot be disabled", Dora, Busy, "/admin/people/" + string(Dora.ID) + "/disable",
+			url.Values{"note": {"a try"}}},
 		{"account", "with a token", Anna, Busy, "/account", nil},
 		{"account", "without", Carla, Busy, "/account", nil},
 		{"account", "token just made", Anna, Busy, "/account/tokens", url.Values{"name": {"evening batch"},

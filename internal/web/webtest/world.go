@@ -57,7 +57,7 @@ var (
 func person(short, name string, groups ...string) identity.Person {
 	return identity.Person{ID: identity.NewPersonID("https://id.example.org", short), Issuer: "https://id.example.org",
 		Subject: short, Name: name,
-		Email: short + "@example.org", Groups: groups}
+		Email: short + "@example.org", Groups: groups, SeenAt: Now.Add(-3 * time.Hour), ToldAt: Now.Add(-4 * time.Minute)}
 }
 
 // World is everything that the pages stand on.
@@ -229,7 +229,7 @@ func Empty() *World {
 			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
 				Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w},
 		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
-		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Tokens: w.Store, Events: w.Store,
+		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
 		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",
 		AppsURL: func(name string) string { return "http://" + name + ".localhost:8080" }, Version: "test", MaxStreams: 3})
 	return w

@@ -335,7 +335,8 @@ func TestNobodyIsGivenWhatTheyDecided(t *testing.T) {
 		}
 		r.Decision.Handed = append(slices.Clone(r.Decision.Handed), request.HandOver{From: w.person(approver).ID,
 			To: w.person(both).ID, ToName: "Bo Both", At: w.clock.now()})
-		return tx.SaveRequest(t.Context(), r)
+		_, err = tx.SaveRequest(t.Context(), r)
+		return err
 	})
 	got := w.call(w.token(admin), http.MethodPost, "/api/v1/people/"+w.personID(developer)+"/hand-over",
 		map[string]any{"tenant": "vision", "to": w.personID(both)}).json(t)

@@ -238,7 +238,8 @@ func (h handing) request(ctx context.Context, id request.ID, done *Handed) error
 	done.Requests++
 	e := h.event
 	e.Request = string(r.ID)
-	return h.write(ctx, h.tx.SaveRequest(ctx, r), e)
+	_, err = h.tx.SaveRequest(ctx, r)
+	return h.write(ctx, err, e)
 }
 
 func (h handing) write(ctx context.Context, saved error, e audit.Event) error {

@@ -15,8 +15,9 @@ const AskedSize = "size"
 // StandIn is the field of a Change in which an event names the person who decides in somebody's place.
 const StandIn = "standIn"
 
-// TokenHolder is the field of a Change in which an event names whose token it is about.
-const TokenHolder = "tokenHolder"
+// TokenHolder is the field of a Change in which an event names whose token it is about. Values of fields that are called
+// after tokens are not kept.
+const TokenHolder = "holder"
 
 // HandedTo is the field of a Change in which an event names the approver to whom a request was given.
 const HandedTo = "handedTo"

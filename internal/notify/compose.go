@@ -151,6 +151,8 @@ func turns(e audit.Event, to workload.State) bool {
 // happened reports whether an event is what the topic is about, whoever hears of it: for teams' addresses.
 func (t topic) happened(e audit.Event, f Facts) bool {
 	switch t.kind {
+	case Token: // nobody else's business
+		return false
 	case Decided:
 		return !inLine(e)
 	case Ready:

@@ -170,6 +170,7 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.VolumeReclaimed: nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
 		audit.StandInCreated: {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
 		audit.StandInEnded:   {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
+		audit.TokenExpiring:  {i18n.T("accounts.audit_expiring", "Name", "№4", "At", machineTime)},
 	}
 	for _, technology := range []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU,
 		catalog.TimeSlicing, catalog.MPS, catalog.DRA, catalog.CPUOnly} {
@@ -214,7 +215,7 @@ func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, n
 			for _, note := range notes {
 				e := audit.By(identity.System(), kind, noon)
 				e.Tenant, e.Request, e.Workload, e.Volume, e.Detail = "№11", "r-1", "w-1", "№12", note
-				for _, field := range []string{audit.HandedTo, audit.StandIn} {
+				for _, field := range []string{audit.HandedTo, audit.StandIn, audit.TokenHolder} {
 					e.Changes = append(e.Changes, audit.Change{Field: field, New: "p-dana"})
 				}
 				got, err := notify.Compose(e, f, words)
@@ -237,7 +238,7 @@ var (
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
 	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
-		"EUR", "Portal"}
+		"EUR", "Portal", "API"}
 )
 
 // foreign is what stands in a message and belongs into no message of that language; "" for nothing.

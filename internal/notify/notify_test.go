@@ -48,7 +48,7 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 		"drift": notify.Drift, "drift.spoofed": notify.Drift,
 		"storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage,
 		"handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting,
-		"standin.ended": notify.Waiting, "test": notify.Test}
+		"standin.ended": notify.Waiting, "token": notify.Token, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {

@@ -2,7 +2,6 @@ package webtest
 
 import (
 	"context"
-	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -34,13 +33,6 @@ func (teams) Members(context.Context) ([]tenant.Member, error) { return nil, nil
 func (teams) TokensOfAll(context.Context, []identity.PersonID) ([]identity.Token, error) {
 	return nil, nil
 }
-func (teams) People(_ context.Context, search string, _ int) ([]identity.Person, error) {
-	var list []identity.Person
-	for _, p := range []identity.Person{Anna, Ben, Carla, Dora, Eli, Nemo, Olaf} {
-		if strings.Contains(strings.ToLower(p.Name+" "+p.Email), strings.ToLower(search)) {
-			p.SeenAt = Now
-			list = append(list, p)
-		}
-	}
-	return list, nil
+func (t teams) People(ctx context.Context, search string, limit int) ([]identity.Person, error) {
+	return t.world.Store.People(ctx, search, limit)
 }

@@ -90,7 +90,7 @@ func restoreStory(t *testing.T, name string, d dump) {
 			o.Change = withKey(t)
 		}
 	})
-	dana, ada := client{t, p, "dana"}, client{t, p, "ada"}
+	dana, pat := client{t, p, "dana"}, client{t, p, "pat"}
 	namespace := spaces(name) + "vision"
 	replicas := func(name string) int32 {
 		set, err := kube(t).AppsV1().StatefulSets(namespace).Get(context.Background(), name, metav1.GetOptions{})
@@ -116,7 +116,7 @@ func restoreStory(t *testing.T, name string, d dump) {
 	before := versions(t, namespace)
 	start(t, p)
 
-	found := ada.differences("r-a database", "r-c cluster", "r-d different")
+	found := pat.differences("r-a database", "r-c cluster", "r-d different")
 	if text := body(t, p.URL+"/readyz?verbose"); !strings.Contains(text, "held") || !strings.Contains(text, "ready") {
 		t.Errorf("want the portal ready, and to say that it holds: %q", text)
 	}
@@ -128,14 +128,14 @@ func restoreStory(t *testing.T, name string, d dump) {
 	if now := versions(t, namespace); !slices.Equal(before, now) {
 		t.Errorf("something was done in the cluster:\n%v\n%v", before, now)
 	}
-	if got := ada.decides(found["r-c"], "adopt", "stale"); got != http.StatusConflict {
+	if got := pat.decides(found["r-c"], "adopt", "stale"); got != http.StatusConflict {
 		t.Errorf("want 409 for what was not seen, got %d", got)
 	}
 	if got := dana.decides(found["r-c"], "adopt", ""); got != http.StatusForbidden {
 		t.Errorf("want only administrators to decide, got %d", got)
 	}
 	for name, decision := range map[string]string{"r-a": "adopt", "r-c": "adopt", "r-d": "apply"} {
-		if got := ada.decides(found[name], decision, ""); got != http.StatusOK {
+		if got := pat.decides(found[name], decision, ""); got != http.StatusOK {
 			t.Fatalf("%s %s: %d", decision, name, got)
 		}
 	}
@@ -143,7 +143,7 @@ func restoreStory(t *testing.T, name string, d dump) {
 	dana.reaches(keep["r-a"], "ended")
 	c := str(found["r-c"]["key"])
 	dana.reaches(c, "running")
-	ada.differences()
+	pat.differences()
 	if replicas("r-a") != -1 || replicas("r-c") != 1 || replicas("r-d") != 1 {
 		t.Errorf("want what was decided: r-a %d, r-c %d, r-d %d", replicas("r-a"), replicas("r-c"), replicas("r-d"))
 	}

@@ -34,8 +34,9 @@ const namespace = "gpu-vision"
 type fakeCluster struct {
 	*fake.Clientset
 	writes atomic.Int64
-	before atomic.Pointer[func(verb string) error] // called before each write
-	after  atomic.Pointer[func(verb string) error] // called after each write of the controller
+	before atomic.Pointer[func(verb string) error]           // called before each write
+	refuse atomic.Pointer[func(verb, resource string) error] // likewise, for some kinds of object only
+	after  atomic.Pointer[func(verb string) error]           // called after each write of the controller
 	serial atomic.Int64
 	away   atomic.Bool
 	news   sync.RWMutex // locked: what changes is heard of later
@@ -59,6 +60,11 @@ func newFakeCluster() *fakeCluster {
 		c.writes.Add(1)
 		if before := c.before.Load(); before != nil {
 			if err := (*before)(verb); err != nil {
+				return true, nil, err
+			}
+		}
+		if refuse := c.refuse.Load(); refuse != nil {
+			if err := (*refuse)(verb, a.GetResource().Resource); err != nil {
 				return true, nil, err
 			}
 		}

@@ -161,14 +161,14 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
 	var asked sync.Map
 	refuse := func(err error) {
-		fn := func(verb string) error {
-			if verb != "patch" {
+		fn := func(verb, resource string) error {
+			if verb != "patch" || resource != claims.Resource {
 				return nil
 			}
 			asked.Store(err.Error(), true)
 			return err
 		}
-		w.cluster.before.Store(&fn)
+		w.cluster.refuse.Store(&fn)
 	}
 	busy := apierrors.NewConflict(claims, sharedName, context.DeadlineExceeded)
 	refuse(busy)
@@ -179,7 +179,7 @@ func TestSharedStorageThatMayNotGrow(t *testing.T) {
 	}
 	refuse(apierrors.NewForbidden(claims, sharedName, errNoResize))
 	within(t, 2*time.Minute, "the refusal is told", func() bool { return told.told() == 1 })
-	w.cluster.before.Store(nil)
+	w.cluster.refuse.Store(nil)
 	w.said("it is as it was", func(c workload.ClaimState) bool { return c.Has == 10<<30 && c.Asked == 10<<30 })
 	told.mu.Lock()
 	defer told.mu.Unlock()

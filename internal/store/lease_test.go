@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -96,9 +97,13 @@ func leadAndWrite(address string) {
 	}
 	fenced := s.Fenced(ctx)
 	w := storetest.Workload("w-1")
-	for fmt.Println("leads"); err == nil; w.Version++ {
+	fmt.Println("leads")
+	// The server has ended the transaction that stood still, so the first call after it can fail on its connection.
+	for err == nil || fault.Is(err, fault.Unavailable) && !errors.Is(err, store.ErrDeposed) {
 		_ = s.Renew(ctx)
-		err = s.SaveObserved(fenced, w, nil, nil)
+		if err = s.SaveObserved(fenced, w, nil, nil); err == nil {
+			w.Version++
+		}
 	}
 	fmt.Println(map[bool]string{true: "deposed", false: err.Error()}[errors.Is(err, store.ErrDeposed)])
 }

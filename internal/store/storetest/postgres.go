@@ -85,10 +85,18 @@ func programs() (string, bool) {
 		_, noServer := os.Stat(filepath.Join(folder, "postgres"))
 		_, noInit := os.Stat(filepath.Join(folder, "initdb"))
 		if noServer == nil && noInit == nil {
-			return folder, true
+			return beside(filepath.Join(folder, "postgres")), true
 		}
 	}
 	return "", false
+}
+
+// beside is the folder of what a path leads to: what is in PATH may be links to some of the programs only.
+func beside(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return filepath.Dir(path)
 }
 
 // Program finds one of PostgreSQL's programs, such as pg_dump.

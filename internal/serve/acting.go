@@ -58,7 +58,7 @@ func (s *Server) readOnly(a identity.Actor, r *http.Request) error {
 	e := audit.By(a, audit.ActingRefused, s.opts.Now())
 	e.Detail = i18n.T("serve.acting_tried", "Call", r.Method+" "+clipped(r.URL.Path))
 	audit.Tell(r.Context())
-	if err := s.refusals.Note(r.Context(), "person "+string(e.Actor), "acting", e); err != nil {
+	if err := s.opts.Store.Append(r.Context(), e); err != nil {
 		return err
 	}
 	return fault.New(fault.Forbidden, i18n.T("serve.acting_read_only", "Name", a.Person.Name))

@@ -12,7 +12,7 @@ import (
 
 // NoticeChoice is how somebody hears of one kind of thing.
 type NoticeChoice struct {
-	Kind     string   `json:"kind" enum:"waiting,decided,ready,failed,lease,idle,stopped,budget,statement,license,broken,storage,token" doc:"What happened: a request waits for me, mine was decided, a workload is ready, cannot run, ends soon, has an idle GPU, was stopped; budget, a month's statement, license, broken hardware, storage, an API token that expires"`
+	Kind     string   `json:"kind" enum:"waiting,decided,ready,failed,lease,idle,stopped,budget,statement,license,broken,drift,storage,token" doc:"What happened: a request waits for me, mine was decided, a workload is ready, cannot run, ends soon, has an idle GPU, was stopped; budget, a month's statement, license, broken hardware, storage, an API token that expires"`
 	Channels []string `json:"channels" enum:"mail,chat,webhook" nullable:"false" doc:"None: not at all"`
 }
 

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/gpu-portal/gpu-portal/internal/audit"
 )
 
 // TestAKeyIsNotTakenForAnotherWish: a key that is sent again with another body made nothing, and the caller believed
@@ -61,7 +59,10 @@ func TestAKeyIsNotTakenForAnotherWish(t *testing.T) {
 			t.Errorf("%s: want a problem with the way to the earlier request, got %s", name, a.body)
 		}
 	}
-	if n := len(w.events(audit.RequestRefused)); n != 4 {
+	if err := w.refusals.Flush(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.refused(); n != 4 {
 		t.Errorf("want each of the refusals in the audit, got %d", n)
 	}
 }

@@ -379,6 +379,6 @@ func TestAnExpiringTokenIsAnnounced(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Person != w.person(developer).ID ||
 		!strings.HasPrefix(list[0].Notice.Title, "API token expires: test") || !strings.HasSuffix(list[0].Notice.Link,
 		"/account") {
-		t.Errorf("want one message to the owner, got %+v, %v", list, err)
+		t.Errorf("want one message to the owner %+v of %+v, got %+v, %v", w.actorOf(developer).Person, e, list, err)
 	}
 }

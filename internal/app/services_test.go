@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -28,7 +29,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf",
 		"Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
-		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under"}
+		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open"}
 	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle,
 		w.notify, w.marks, w.accounts} {
 		v := reflect.ValueOf(service)
@@ -211,14 +212,7 @@ func TestNothingIsGrantedTwice(t *testing.T) {
 			if err := w.refusals.Flush(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
-			n := 0
-			for _, e := range w.events("request.refused") {
-				more, folded := e.Detail.Args["Count"]
-				if n++; folded && e.Detail.ID == "audit.refused_more" {
-					n += int(more.(float64)) - 1
-				}
-			}
-			if n != 200-c.most {
+			if n := w.refused(); n != 200-c.most {
 				t.Errorf("want %d refusals on record, got %d", 200-c.most, n)
 			}
 		})
@@ -425,4 +419,16 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 	if a := w.call(w.token(developer), http.MethodPost, path(waits), seenOf(waits)); a.status != 404 {
 		t.Errorf("over: want 404, got %d %s", a.status, a.body)
 	}
+}
+
+// refused is how many refused requests are on record, those that are folded into one event counted each.
+func (w *world) refused() (n int) {
+	w.t.Helper()
+	for _, e := range w.events(audit.RequestRefused) {
+		more, folded := e.Detail.Args["Count"]
+		if n++; folded && e.Detail.ID == "audit.refused_more" {
+			n += int(more.(float64)) - 1
+		}
+	}
+	return n
 }

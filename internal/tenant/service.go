@@ -459,7 +459,7 @@ func granters(a identity.Actor, team string) []identity.PersonID {
 
 // MayName is why the actor cannot give or take a team's role approver; nil for those who can.
 func (s *Service) MayName(a identity.Actor) error {
-	if a.Is(identity.Admin) || s.o.OwnersNameApprovers {
+	if !a.IsZero() && !a.Person.Disabled && (a.Is(identity.Admin) || s.o.OwnersNameApprovers) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, i18n.T("tenant.approvers_platform"))

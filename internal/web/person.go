@@ -84,8 +84,8 @@ func (w *Web) personSwitch(k call, m *account.PersonModel, p identity.Person, no
 	case p.ID == k.actor.Person.ID:
 		return
 	case !p.DisabledAt.IsZero():
-		m.Enable = &ui.PostButtonModel{Action: personPath(p.ID) + "/enable", Button: ui.ButtonModel{
-			Label: say.S("accounts.enable"), Kind: ui.Primary, Icon: "undo", Test: "enable"}}
+		m.Disabled.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: personPath(p.ID) + "/enable",
+			Button: ui.ButtonModel{Label: say.S("accounts.enable"), Icon: "undo", Small: true, Test: "enable"}}}}
 	default:
 		m.Disable = &account.DisableModel{Form: ui.FormModel{ID: "disable", Action: personPath(p.ID) + "/disable",
 			Test: "disable-form"},
@@ -117,6 +117,9 @@ func (w *Web) personCredentials(k call, m *account.PersonModel, p identity.Perso
 	for _, t := range tokens {
 		row := tokenModel(say, t)
 		row.Revoke = ui.ButtonModel{}
+		if p.Disabled || !w.Accounts.Limits.Standing(p, say.now) {
+			row.State = ui.StateModel{Kind: ui.Off, Word: say.S("accounts.refused"), Test: "state"}
+		}
 		if manages {
 			row.Post = &ui.PostButtonModel{Action: path + "/tokens/" + t.ID + "/revoke", Button: ui.ButtonModel{
 				Label: say.S("account.revoke"), Kind: ui.DangerSecondary, Small: true, Test: "token-revoke"}}

@@ -25,6 +25,9 @@ func TestAnAdministratorShutsSomebodyOut(t *testing.T) {
 	off := read(t, w.Get(webtest.Dora, anna), http.StatusOK)
 	wantSaid(t, off, "disabled", "Disabled by Dora Dahl", "left us")
 	wantSaid(t, off, "no-sessions", "No sign-ins")
+	if got := said(part(off, "tokens").Find(`[data-test="state"]`)); got != "refused" {
+		t.Errorf("a token of somebody who is disabled: want it refused, got %q", got)
+	}
 	wantAbsent(t, off, "disable-form")
 	wantSaid(t, read(t, w.Get(webtest.Dora, "/admin/people"), http.StatusOK), "state", "disabled")
 	wantRedirect(t, w.Post(webtest.Dora, anna+"/enable", nil))

@@ -2,6 +2,7 @@
 // filled as they were when the same person comes back to the same page in the same tab.
 const key = 'gp-draft';
 const person = document.body.dataset.person;
+const kept = 'input:not([type="hidden"], [type="password"], [type="file"], [type="submit"]), select, textarea';
 const longest = 60 * 60_000; // ms; what is older is somebody's abandoned attempt
 
 if (person) restore();
@@ -31,14 +32,14 @@ function keep() {
   }
 }
 
-const kept = 'input:not([type="hidden"], [type="password"], [type="file"], [type="submit"]), select, textarea';
-
 function values(form) {
   return [...form.elements].filter((field) => field.name && field.matches(kept)).map((field) => (
     { name: field.name, option: choice(field) ? field.value : null, value: choice(field) ? field.checked : field.value }));
 }
 
-const choice = (field) => field.type === 'radio' || field.type === 'checkbox';
+function choice(field) {
+  return field.type === 'radio' || field.type === 'checkbox';
+}
 
 function restore() {
   let draft = null;

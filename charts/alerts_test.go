@@ -191,6 +191,10 @@ gpu_portal_outbox_lag_seconds 0
 gpu_portal_messages_lag_seconds 10
 gpu_portal_messages{state="failed"} 3
 gpu_portal_cluster_up{cluster="main"} 1
+gpu_portal_cluster_held{cluster="main"} 0
+gpu_portal_differences{cluster="main",side="cluster"} 0
+gpu_portal_spoofed_objects{cluster="main"} 0
+gpu_portal_foreign_edits_total{cluster="main",outcome="removed"} 1
 gpu_portal_reconcile_duration_seconds_count{cluster="main",outcome="done"} %[1]d00
 gpu_portal_reconcile_duration_seconds_count{cluster="main",outcome="again"} 1
 gpu_portal_reconcile_queue_depth{cluster="main"} 3
@@ -215,7 +219,9 @@ var ill = strings.NewReplacer(
 	"gpu_portal_leader 1", "gpu_portal_leader 0", "database_up 1", "database_up 0", "provider_up 1", "provider_up 0",
 	`code="500"} 1`, `code="500"} %[1]d0`,
 	"outbox_lag_seconds 0", "outbox_lag_seconds 300", "messages_lag_seconds 10", "messages_lag_seconds 5000",
-	`cluster_up{cluster="main"} 1`, `cluster_up{cluster="main"} 0`,
+	`cluster_up{cluster="main"} 1`, `cluster_up{cluster="main"} 0`, `cluster_held{cluster="main"} 0`,
+	`cluster_held{cluster="main"} 1`, `side="cluster"} 0`, `side="cluster"} 3`, `spoofed_objects{cluster="main"} 0`,
+	`spoofed_objects{cluster="main"} 1`, `outcome="removed"} 1`, `outcome="removed"} %[1]d00`,
 	`outcome="again"} 1`, `outcome="again"} %[1]d99`, `queue_depth{cluster="main"} 3`, `queue_depth{cluster="main"} 900`,
 	`le="60"} %[1]d0`, `le="60"} 0`,
 	"%[2]d", "1000000000", `readings_up{cluster="main"} 1`, `readings_up{cluster="main"} 0`, `taken{pool="vws"} 8`,

@@ -97,6 +97,23 @@ groups:
             {{ "{{ $labels.cluster }}" }} has {{ "{{ $value }}" }} workloads or claims that the database does not know.
           description: >-
             They hold GPUs or storage that no quota and no budget counts. Differences in the portal lists them; they are never deleted by themselves.
+      - alert: GPUPortalSpoofedObjects
+        expr: sum by (cluster) (gpu_portal_spoofed_objects{ {{- $of -}} }) > 0
+        for: 5m
+        labels: {severity: warning}
+        annotations:
+          summary: >-
+            {{ "{{ $labels.cluster }}" }} has {{ "{{ $value }}" }} objects with the portal's labels that the portal did not make.
+          description: >-
+            Somebody who may write in a team's namespace poses as the portal. Nothing is counted or connected for them. The audit names the objects.
+      - alert: GPUPortalForeignEdits
+        expr: sum by (cluster) (increase(gpu_portal_foreign_edits_total{ {{- $of -}} }[15m])) > 5
+        labels: {severity: warning}
+        annotations:
+          summary: >-
+            Somebody keeps changing the portal's objects in {{ "{{ $labels.cluster }}" }}.
+          description: >-
+            The portal takes each change back. The workloads' pages and the audit name the field and its manager: a person, or a controller that wants something else.
       - alert: GPUPortalReconcileErrors
         expr: >-
           sum by (cluster) (rate(gpu_portal_reconcile_duration_seconds_count{ {{- $of }},outcome="again"}[15m]))

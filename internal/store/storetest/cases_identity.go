@@ -164,6 +164,7 @@ var identityCases = cases{
 		s *store.Store) {
 		ctx := withAda(t, s)
 		child := session("s-2", "s-1")
+		child.ProviderSession = "sid"
 		filled(t, child)
 		must(t, s.CreateSession(ctx, child))
 		must(t, s.CreateSession(ctx, session("s-3", "")))
@@ -372,10 +373,10 @@ var identityCases = cases{
 			}))(t))
 		}
 		equal(t, "one", got(s.Session(ctx, "s-a1"))(t).ProviderSession)
-		// s-1 has no name of the provider's session, so it may be the one
+		// of s-1 the provider's session is not known: it may be the one
 		end(2, identity.ProviderLogout{ID: "j-1", Person: "p-ada", Session: "one"})
 		equal(t, []string{"s-a2", "s-b1", "s-b2"}, left())
-		_, err := s.EndSessionsAt(ctx, identity.ProviderLogout{ID: "j-1", Person: "p-bob"}, nil)
+		_, err := s.EndSessionsAt(ctx, identity.ProviderLogout{ID: "j-1", Person: "p-bob", Until: later(100)}, nil)
 		fails(t, fault.Conflict, err)
 		end(1, identity.ProviderLogout{ID: "j-2", Session: "one"})
 		equal(t, []string{"s-a2", "s-b2"}, left())

@@ -70,7 +70,9 @@ func Workload(id string) workload.Workload {
 			Restarts: 4, Reason: i18n.Literal("raw words"), Detail: "detail",
 			Steps: []workload.Step{{Name: workload.StepDecided, At: at}, {Name: workload.StepReady}},
 			Activity: &workload.Activity{At: later(4), LastActivity: later(5), Connections: 2,
-				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}}},
+				Kernels: []workload.Kernel{{Name: "python3", State: "busy", LastActivity: later(6), Connections: 1}}},
+			Edits: []workload.ForeignEdit{{Object: "StatefulSet w-0", Path: "spec.replicas", By: "kubectl-edit",
+				Outcome: workload.EditRemoved, At: later(8)}}},
 		LicenseSeats: 2, AvoidNodes: []string{"node-8", "node-9"},
 		Mounts: []workload.Mount{{Claim: "vision.data", GiB: 5, TeamShare: share}}, CreatedAt: at, UpdatedAt: later(7),
 	}

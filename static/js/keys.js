@@ -1,12 +1,14 @@
 // Moves through a list with j and k, which also opens the row, and presses the buttons of the open row by their keys.
 // A key that changes something works only while the focus is in the list or beside it, never from anywhere on the page,
 // and only for the row that is open: while another row has the focus, the buttons beside the list are not its own.
+let opening; // timer of the row that is opened next
 const typing = 'input, textarea, select, [contenteditable], dialog[open]';
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(typing)) return;
   const table = document.querySelector('table[data-keys]');
   if (!table) return;
+  clearTimeout(opening);
   const rows = [...table.querySelectorAll('tbody > tr:not([hidden])')];
   const at = rows.findIndex((row) => row.contains(document.activeElement) || row === document.activeElement);
   if (event.key === 'j' || event.key === 'k') {
@@ -35,11 +37,11 @@ document.addEventListener('keydown', (event) => {
 
 const isOpen = (row) => row.getAttribute('aria-current') === 'true';
 
-// a held key passes over rows; only the one where it stops is opened
-let opening;
+// A held key passes over rows; only the one where it stops is opened. While rows are ticked none is: another page would
+// lose the ticks.
 function openSoon(row) {
-  clearTimeout(opening);
-  if (row && !isOpen(row)) opening = setTimeout(() => open(row), 200);
+  if (!row || isOpen(row) || row.closest('table').querySelector('input[type="checkbox"]:checked')) return;
+  opening = setTimeout(() => open(row), 200);
 }
 
 function open(row) {

@@ -1,4 +1,4 @@
-package charts
+package charts_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gpu-portal/gpu-portal/charts"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 )
@@ -29,21 +31,25 @@ import (
 func TestWhatIsMade(t *testing.T) {
 	want := map[string][]string{
 		"the least": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
 			"Deployment gpu-portal", "NetworkPolicy gpu-portal",
 			"PersistentVolumeClaim gpu-portal", "Service gpu-portal", "Service gpu-portal-metrics", "ServiceAccount gpu-portal",
-			"ServiceAccount gpu-portal-controller",
+			"ServiceAccount gpu-portal-controller", "ValidatingAdmissionPolicy gpu-gpu-portal",
+			"ValidatingAdmissionPolicyBinding gpu-gpu-portal",
 		},
 		"everything": {
-			"ClusterRole gpu-gpu-portal-controller", "ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal",
-			"ConfigMap gpu-portal-dashboard",
+			"ClusterRole gpu-gpu-portal-controller", "ClusterRole gpu-gpu-portal-proxy", "ClusterRole gpu-gpu-portal-tenant",
+			"ClusterRoleBinding gpu-gpu-portal-controller", "ConfigMap gpu-portal", "ConfigMap gpu-portal-dashboard",
 			"DaemonSet gpu-portal-agent", "Deployment gpu-portal", "Deployment gpu-portal-controller", "HTTPRoute gpu-portal",
 			"Ingress gpu-portal", "NetworkPolicy gpu-portal",
 			"NetworkPolicy gpu-portal-agent", "PodDisruptionBudget gpu-portal-controller", "PodDisruptionBudget gpu-portal-web",
 			"PodMonitor gpu-portal-agent",
-			"PrometheusRule gpu-portal", "Route gpu-portal", "Route gpu-portal-apps", "Service gpu-portal",
+			"PrometheusRule gpu-portal", "Role gpu-portal-agents", "RoleBinding gpu-portal-agents", "Route gpu-portal",
+			"Route gpu-portal-apps", "Service gpu-portal",
 			"Service gpu-portal-metrics", "ServiceAccount gpu-portal",
 			"ServiceAccount gpu-portal-agent", "ServiceAccount gpu-portal-controller", "ServiceMonitor gpu-portal",
+			"ValidatingAdmissionPolicy gpu-gpu-portal", "ValidatingAdmissionPolicyBinding gpu-gpu-portal",
 		},
 	}
 	for site, values := range sites {
@@ -62,9 +68,9 @@ func TestWhatIsMade(t *testing.T) {
 			}
 			wantNamespace := namespace
 			switch {
-			case strings.HasPrefix(o.GetKind(), "ClusterRole"):
+			case strings.HasPrefix(o.GetKind(), "ClusterRole"), strings.HasPrefix(o.GetKind(), "Validating"):
 				wantNamespace = ""
-			case o.GetLabels()["app.kubernetes.io/name"] == "gpu-portal-agent":
+			case o.GetLabels()["app.kubernetes.io/name"] == "gpu-portal-agent", o.GetName() == "gpu-portal-agents":
 				wantNamespace = "gpu-agents"
 			}
 			if o.GetNamespace() != wantNamespace {
@@ -74,24 +80,58 @@ func TestWhatIsMade(t *testing.T) {
 	}
 }
 
-// TestRightsAreThoseOfTheController and no others, held by its account alone.
-func TestRightsAreThoseOfTheController(t *testing.T) {
-	for site, values := range sites {
+// rules are those of a role.
+func rules(t *testing.T, objects []*unstructured.Unstructured, kind, name string) []rbacv1.PolicyRule {
+	t.Helper()
+	return the[rbacv1.ClusterRole](t, objects, kind, name).Rules
+}
+
+// clusterOf is the chart's own cluster in the rendered settings.
+func clusterOf(t *testing.T, objects []*unstructured.Unstructured) config.Cluster {
+	t.Helper()
+	var c config.Config
+	text := the[corev1.ConfigMap](t, objects, "ConfigMap", "gpu-portal").Data["portal.yaml"]
+	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Clusters[0]
+}
+
+// TestRightsAreThoseOfThePortal and no others: what holds everywhere is bound to the controller's account alone, what
+// holds in tenants' namespaces is bound to nobody by the chart, and the settings say the same.
+func TestRightsAreThoseOfThePortal(t *testing.T) {
+	all := maps.Clone(sites)
+	all["an administrator binds"] = needed + "rbac: {bindings: admin}\n"
+	for site, values := range all {
 		objects := mustRender(t, values)
-		role := the[rbacv1.ClusterRole](t, objects, "ClusterRole", "gpu-gpu-portal-controller")
-		if diff := cmp.Diff(reconcile.Rights(), role.Rules); diff != "" {
-			t.Errorf("%s: the chart's rights (-reconcile.Rights +chart)\n%s", site, diff)
+		access := clusterOf(t, objects).Access
+		want := reconcile.RightsFor(access)
+		got := reconcile.Rights{Cluster: rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller"),
+			Tenant: rules(t, objects, "ClusterRole", access.Role), Proxy: want.Proxy, Agents: want.Agents}
+		if access.ProxyRole != "" {
+			got.Proxy = rules(t, objects, "ClusterRole", access.ProxyRole)
+			got.Agents = the[rbacv1.Role](t, objects, "Role", "gpu-portal-agents").Rules
 		}
-		binding := the[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "gpu-gpu-portal-controller")
-		if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gpu-portal-controller",
-			Namespace: namespace}}; !cmp.Equal(want, binding.Subjects) || binding.RoleRef.Name != role.Name {
-			t.Errorf("%s: bound to %+v", site, binding)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the chart's rights (-reconcile.RightsFor +chart)\n%s", site, diff)
 		}
+		bound := map[string][]string{}
 		for _, o := range objects {
-			if kind := o.GetKind(); (kind == "Role" || kind == "RoleBinding" || strings.HasPrefix(kind, "ClusterRole")) &&
-				o.GetName() != role.Name {
-				t.Errorf("%s: %s %s gives more", site, kind, o.GetName())
+			if kind := o.GetKind(); kind == "ClusterRoleBinding" || kind == "RoleBinding" {
+				b := read[rbacv1.RoleBinding](t, o)
+				for _, s := range b.Subjects {
+					bound[kind+" of "+b.RoleRef.Kind+" "+b.RoleRef.Name] = append(bound[kind+" of "+b.RoleRef.Kind+" "+b.RoleRef.Name],
+						s.Kind+" "+s.Namespace+"/"+s.Name)
+				}
 			}
+		}
+		controller := []string{"ServiceAccount gpu/gpu-portal-controller"}
+		wantBound := map[string][]string{"ClusterRoleBinding of ClusterRole gpu-gpu-portal-controller": controller}
+		if site == "everything" {
+			wantBound["RoleBinding of Role gpu-portal-agents"] = controller
+		}
+		if diff := cmp.Diff(wantBound, bound); diff != "" {
+			t.Errorf("%s: bound (-want +got)\n%s", site, diff)
 		}
 	}
 	account := map[string]string{"gpu-portal": "gpu-portal", "gpu-portal-controller": "gpu-portal-controller"}
@@ -100,9 +140,81 @@ func TestRightsAreThoseOfTheController(t *testing.T) {
 			t.Errorf("%s runs as %s: pages and gateway need no rights", d.Name, got)
 		}
 	}
-	if without := names(mustRender(t, needed+"rbac: {create: false}\n")); slices.Contains(without,
-		"ClusterRole gpu-gpu-portal-controller") {
-		t.Error("rbac.create: false makes a role")
+	without := names(mustRender(t, needed+"rbac: {create: false}\n"))
+	for _, kind := range []string{"Role", "ClusterRole", "Validating"} {
+		if slices.ContainsFunc(without, func(name string) bool { return strings.HasPrefix(name, kind) }) {
+			t.Errorf("rbac.create: false makes a %s: %v", kind, without)
+		}
+	}
+}
+
+// TestNothingDangerousIsClusterWide: what is bound everywhere reads no Secret, writes nothing but namespaces and
+// RoleBindings, and may bind two named roles; nothing escalates or impersonates.
+func TestNothingDangerousIsClusterWide(t *testing.T) {
+	written, reading := map[string]bool{"namespaces": true, "rolebindings": true}, []string{"get", "list", "watch"}
+	for site, values := range sites {
+		objects := mustRender(t, values)
+		for _, r := range rules(t, objects, "ClusterRole", "gpu-gpu-portal-controller") {
+			for _, resource := range r.Resources {
+				reads := !slices.ContainsFunc(r.Verbs, func(v string) bool { return !slices.Contains(reading, v) })
+				binds := resource == "clusterroles" && slices.Equal(r.Verbs, []string{"bind"}) && len(r.ResourceNames) > 0
+				if resource == "secrets" || !reads && !binds && !written[resource] {
+					t.Errorf("%s: %v on %s", site, r.Verbs, resource)
+				}
+			}
+		}
+		for _, o := range objects {
+			if !strings.HasSuffix(o.GetKind(), "Role") {
+				continue
+			}
+			for _, r := range read[rbacv1.Role](t, o).Rules {
+				for _, verb := range []string{"*", "escalate", "impersonate", "deletecollection"} {
+					if slices.Contains(r.Verbs, verb) || slices.Contains(r.Resources, "*") || slices.Contains(r.APIGroups, "*") {
+						t.Errorf("%s: %s %s has %+v", site, o.GetKind(), o.GetName(), r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPolicyKnowsWhatIsWritten: the admission policy lets the portal write the kinds that its roles do, and no others.
+func TestPolicyKnowsWhatIsWritten(t *testing.T) {
+	for site, values := range map[string]string{"self": needed, "admin": needed + "rbac: {bindings: admin}\n"} {
+		objects := mustRender(t, values)
+		rights := reconcile.RightsFor(clusterOf(t, objects).Access)
+		policy := the[admissionv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy", "gpu-gpu-portal")
+		first := policy.Spec.Validations[0].Expression
+		for _, r := range slices.Concat(rights.Cluster, rights.Tenant) {
+			for _, resource := range r.Resources {
+				name := "'" + r.APIGroups[0] + "/" + resource + "'"
+				if resource == "namespaces" {
+					name = "variables.isNamespace"
+				}
+				want := slices.Contains(r.Verbs, "patch")
+				if !want && (resource == "rolebindings" || resource == "namespaces") {
+					continue // read by one rule, written by another
+				}
+				if got := strings.Contains(first, name); got != want {
+					t.Errorf("%s: %s may be written: role %v, policy %v: %s", site, name, want, got, first)
+				}
+			}
+		}
+	}
+}
+
+// TestNoPolicyNoSelfBinding: where the API server has no admission policies, the chart lets the portal bind itself only
+// on an explicit word.
+func TestNoPolicyNoSelfBinding(t *testing.T) {
+	for values, want := range map[string]string{
+		"":                                 "rbac.bindings",
+		"rbac: {bindings: admin}\n":        "",
+		"rbac: {admissionPolicy: false}\n": "",
+	} {
+		_, err := charts.Render(charts.Release, namespace, needed+values, charts.Capabilities("1.29"))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: want a problem with %q, got %v", values, want, err)
+		}
 	}
 }
 
@@ -367,13 +479,16 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	for values, want := range map[string]string{
 		"": "config",
 		strings.Replace(needed, "https://gpu.example.org", "gpu.example.org", 1): "url",
-		needed + "replicas: 3\n":                              "replicas",
-		needed + "web: {replicas: 0}\n":                       "replicas",
-		needed + "agent: {enabled: true}\n":                   "agent.tokenSecret.existingSecret",
-		needed + "database: {existingSecret: x}\n":            "secrets.key.existingSecret",
-		needed + "metrics: {rules: {licensePoolRatio: 90}}\n": "licensePoolRatio",
-		needed + "gateway: {enabled: true}\n":                 "parentRefs",
-		needed + "  database: sqlite:here.db\n":               "database",
+		needed + "replicas: 3\n":                                 "replicas",
+		needed + "web: {replicas: 0}\n":                          "replicas",
+		needed + "agent: {enabled: true}\n":                      "agent.tokenSecret.existingSecret",
+		needed + "database: {existingSecret: x}\n":               "secrets.key.existingSecret",
+		needed + "metrics: {rules: {licensePoolRatio: 90}}\n":    "licensePoolRatio",
+		needed + "gateway: {enabled: true}\n":                    "parentRefs",
+		needed + "rbac: {bindings: nobody}\n":                    "bindings",
+		needed + "  tenantNamespaces: [\"*\"]\n":                 "tenantNamespaces",
+		needed + "  clusters: [{name: main, dial: apiserver}]\n": "rbac.proxy",
+		needed + "  database: sqlite:here.db\n":                  "database",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want a problem with %s, got %v", values, want, err)

@@ -1,34 +1,25 @@
-package charts
+package charts_test
 
 import (
-	"bufio"
-	"errors"
-	"io"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
+
+	"github.com/gpu-portal/gpu-portal/charts"
 )
 
-// namespace and release of every test.
-const (
-	namespace = "gpu"
-	release   = "gpu-portal"
-)
+// namespace of every test.
+const namespace = "gpu"
 
 // needed is the least that a site must give.
 const needed = `
@@ -57,6 +48,7 @@ database: {existingSecret: portal-database}
 trustedCA: {existingConfigMap: ca}
 extraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://tempo:4318"}]
 priorityClassName: system-cluster-critical
+rbac: {proxy: true}
 web: {replicas: 3, podAnnotations: {a: b}, nodeSelector: {infra: "true"}, tolerations: [{operator: Exists}]}
 ingress: {enabled: true, className: nginx, tls: {portalSecret: a, appsSecret: b}}
 route: {enabled: true}
@@ -74,7 +66,7 @@ var sites = map[string]string{"the least": needed, "everything": everything}
 
 func load(t *testing.T) *chart.Chart {
 	t.Helper()
-	c, err := loader.LoadDir("gpu-portal")
+	c, err := charts.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,44 +81,7 @@ func render(t *testing.T, values string) ([]*unstructured.Unstructured, error) {
 
 func renderIn(t *testing.T, namespace, values string) ([]*unstructured.Unstructured, error) {
 	t.Helper()
-	c := load(t)
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: release, Namespace: namespace,
-		IsInstall: true}, chartutil.DefaultCapabilities)
-	if err != nil {
-		return nil, err
-	}
-	files, err := engine.Render(c, all)
-	if err != nil {
-		return nil, err
-	}
-	var objects []*unstructured.Unstructured
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if strings.HasSuffix(name, "NOTES.txt") {
-			continue
-		}
-		decoder := kyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(files[name])))
-		for {
-			text, err := decoder.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			o := &unstructured.Unstructured{}
-			if err := yaml.UnmarshalStrict(text, &o.Object); err != nil {
-				t.Fatalf("%s: %v\n%s", name, err, text)
-			}
-			if len(o.Object) > 0 {
-				objects = append(objects, o)
-			}
-		}
-	}
-	return objects, nil
+	return charts.Render(charts.Release, namespace, values, nil)
 }
 
 func mustRender(t *testing.T, values string) []*unstructured.Unstructured {
@@ -142,13 +97,17 @@ func mustRender(t *testing.T, values string) []*unstructured.Unstructured {
 var typed = map[string]func() any{
 	"Deployment": func() any { return &appsv1.Deployment{} }, "DaemonSet": func() any { return &appsv1.DaemonSet{} },
 	"ConfigMap": func() any { return &corev1.ConfigMap{} }, "Service": func() any { return &corev1.Service{} },
-	"ServiceAccount":        func() any { return &corev1.ServiceAccount{} },
-	"PersistentVolumeClaim": func() any { return &corev1.PersistentVolumeClaim{} },
-	"ClusterRole":           func() any { return &rbacv1.ClusterRole{} },
-	"ClusterRoleBinding":    func() any { return &rbacv1.ClusterRoleBinding{} },
-	"PodDisruptionBudget":   func() any { return &policyv1.PodDisruptionBudget{} },
-	"NetworkPolicy":         func() any { return &networkingv1.NetworkPolicy{} },
-	"Ingress":               func() any { return &networkingv1.Ingress{} },
+	"ServiceAccount":                   func() any { return &corev1.ServiceAccount{} },
+	"PersistentVolumeClaim":            func() any { return &corev1.PersistentVolumeClaim{} },
+	"ClusterRole":                      func() any { return &rbacv1.ClusterRole{} },
+	"ClusterRoleBinding":               func() any { return &rbacv1.ClusterRoleBinding{} },
+	"Role":                             func() any { return &rbacv1.Role{} },
+	"RoleBinding":                      func() any { return &rbacv1.RoleBinding{} },
+	"ValidatingAdmissionPolicy":        func() any { return &admissionv1.ValidatingAdmissionPolicy{} },
+	"ValidatingAdmissionPolicyBinding": func() any { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
+	"PodDisruptionBudget":              func() any { return &policyv1.PodDisruptionBudget{} },
+	"NetworkPolicy":                    func() any { return &networkingv1.NetworkPolicy{} },
+	"Ingress":                          func() any { return &networkingv1.Ingress{} },
 }
 
 // foreign are the kinds that need a definition of somebody else's in the cluster.

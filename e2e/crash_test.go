@@ -33,6 +33,7 @@ func ownPortal(t *testing.T, name string, change func(*stack.PortalOptions)) *st
 	defer cancel()
 	p, err := stack.NewPortal(ctx, o)
 	if err == nil {
+		accounts = append(accounts, p.Account)
 		err = p.Start(ctx)
 	}
 	t.Cleanup(func() {

@@ -54,6 +54,7 @@ func run(m *testing.M) int {
 			Spaces: spaces("e2e"), MinLease: "1s", Out: log, Change: outside})
 	}
 	if err == nil {
+		accounts = append(accounts, portal.Account)
 		err = portal.Start(ctx)
 	}
 	if err != nil {
@@ -64,6 +65,7 @@ func run(m *testing.M) int {
 	defer portal.Stop()
 	defer closeBrowser()
 	code := m.Run()
+	code = max(code, onlyOwnRights())
 	if code != 0 {
 		text, _ := os.ReadFile(log.Name())
 		fmt.Printf("--- the portal's log, its end ---\n%s\n", text[max(0, len(text)-20_000):])

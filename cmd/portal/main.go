@@ -40,7 +40,8 @@ func root() *cobra.Command {
 	s := &settings{}
 	cmd.PersistentFlags().StringVar(&s.file, "config", "", "configuration file (YAML)")
 	cmd.PersistentFlags().StringVar(&s.database, "database", "", "sqlite:PATH or postgres://… (default sqlite:portal.db)")
-	cmd.AddCommand(serve(s), migrate(s), token(s), auditCommand(s), catalogCommand(s), openapi())
+	cmd.AddCommand(serve(s), migrate(s), token(s), auditCommand(s), catalogCommand(s), rbac(s),
+		openapi())
 	return cmd
 }
 

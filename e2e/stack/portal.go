@@ -2,6 +2,7 @@ package stack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,11 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gpu-portal/gpu-portal/charts"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 )
 
 // Portal is the portal as a process of its own.
@@ -22,11 +27,13 @@ type Portal struct {
 	URL    string
 	Dir    string            // its database, key and configuration
 	Tokens map[string]string // by subject
-	root   string
-	out    io.Writer
-	env    []string
-	cmd    *exec.Cmd
-	done   chan error
+	// the service account as which it asks the API server; it has the rights that the chart renders and no others
+	Account string
+	root    string
+	out     io.Writer
+	env     []string
+	cmd     *exec.Cmd
+	done    chan error
 }
 
 // PortalOptions says how to set a portal up.
@@ -60,10 +67,15 @@ func NewPortal(ctx context.Context, o PortalOptions) (*Portal, error) {
 	}
 	p := &Portal{URL: fmt.Sprintf("http://localhost:%d", port), Dir: o.Dir, Tokens: map[string]string{}, root: o.Root,
 		out: o.Out, env: o.Env}
+	rights, err := o.installRights(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Account = rights.Access.Account
 	if err := os.WriteFile(o.licenseKey(), []byte("devstack\n"), 0o600); err != nil {
 		return nil, err
 	}
-	text, err := yaml.Marshal(configuration(o, port))
+	text, err := yaml.Marshal(configuration(o, port, rights.Access))
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +116,38 @@ func portOf(o PortalOptions) (int, error) {
 	return port, os.WriteFile(file, fmt.Appendln(nil, port), 0o600)
 }
 
-func configuration(o PortalOptions, port int) map[string]any {
-	spaces := o.Spaces
-	if spaces == "" {
-		spaces = "gpu-"
+// spaces is the prefix of the teams' namespaces, own the namespace that the portal would run in.
+func (o PortalOptions) spaces() string { return cmp.Or(o.Spaces, "gpu-") }
+
+func (o PortalOptions) own() string {
+	if o.Instance == "" {
+		return "gpu-portal"
 	}
+	return "portal-" + o.Instance
+}
+
+func (o PortalOptions) kubeconfig() string { return filepath.Join(o.Dir, "kubeconfig") }
+
+// installRights gives the portal a service account with the rights that the chart renders, and writes its kubeconfig.
+func (o PortalOptions) installRights(ctx context.Context) (charts.Installed, error) {
+	admin, err := clientcmd.BuildConfigFromFlags("", o.Ready.Kubeconfig)
+	if err != nil {
+		return charts.Installed{}, err
+	}
+	rights, err := charts.InstallRights(ctx, admin, o.own(), charts.Values{Instance: o.Instance,
+		Names: []string{o.spaces() + "*"}})
+	if err != nil {
+		return rights, fmt.Errorf("give the portal its rights: %w", err)
+	}
+	text, err := charts.Kubeconfig(rights.Config)
+	if err != nil {
+		return rights, err
+	}
+	return rights, os.WriteFile(o.kubeconfig(), text, 0o600)
+}
+
+func configuration(o PortalOptions, port int, access kube.Access) map[string]any {
+	spaces := o.spaces()
 	minLease, database, instance := o.MinLease, o.Database, o.Instance
 	if minLease == "" {
 		minLease = "1m"
@@ -124,8 +163,8 @@ func configuration(o PortalOptions, port int) map[string]any {
 		"listen": fmt.Sprintf("127.0.0.1:%d", port), "database": database, "instance": instance,
 		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID,
 			"clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
-		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.Ready.Kubeconfig, "prometheus": o.Ready.Prometheus,
-			"dial":         o.Ready.SOCKS5,
+		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.kubeconfig(), "prometheus": o.Ready.Prometheus,
+			"dial": o.Ready.SOCKS5, "access": access, "gatewayNamespace": o.own(),
 			"storageClass": "standard", "sharedStorage": []any{map[string]any{"name": "standard", "access": "ReadWriteMany"}},
 			"agents": map[string]any{"namespace": "gpu-operator"}}},
 		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"},
@@ -143,8 +182,9 @@ func configuration(o PortalOptions, port int) map[string]any {
 				"server": "devstack"}},
 		"licenseServers": []any{map[string]any{"name": "devstack", "url": o.Ready.LicenseServer, "org": "lic-devstack",
 			"apiKeyFile": o.licenseKey()}},
-		"limits":     map[string]any{"minLease": minLease},
-		"teamImages": []string{"registry.example.org/{team}/*"},
+		"limits":           map[string]any{"minLease": minLease},
+		"teamImages":       []string{"registry.example.org/{team}/*"},
+		"tenantNamespaces": []string{spaces + "*"},
 	}
 	if o.Change != nil {
 		o.Change(c)

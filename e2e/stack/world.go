@@ -18,7 +18,6 @@ import (
 // Ready is what devstack tells of itself when everything answers.
 type Ready struct {
 	Kubeconfig       string `json:"kubeconfig"`
-	PortalKubeconfig string `json:"portal_kubeconfig"`
 	APIServer        string `json:"apiserver"`
 	Prometheus       string `json:"prometheus"`
 	OIDCIssuer       string `json:"oidc_issuer"`

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -96,38 +95,10 @@ func restConfig(c config.Cluster) (*rest.Config, error) {
 
 func kubeSite(c config.Config, k config.Cluster) kube.Site {
 	return kube.Site{Cluster: k.Name, Instance: c.Instance, OpenShift: k.OpenShift, StorageClass: k.StorageClass,
-		InternetEgress: k.InternetEgress,
+		InternetEgress: k.InternetEgress, Access: k.Access,
 		GatewayFrom: []kube.Peer{kube.InNamespace(k.GatewayNamespace,
 			map[string]string{"app.kubernetes.io/name": "gpu-portal"})}}
 }
-
-// throughAPIServer reaches pods by the API server's service proxy, for portals outside the cluster's network. The API
-// server drops the Authorization header, so only workloads without a secret of their own can be opened in this way.
-func throughAPIServer(rc *rest.Config) (http.RoundTripper, error) {
-	transport, err := rest.TransportFor(rc)
-	if err != nil {
-		return nil, err
-	}
-	host, _, err := rest.DefaultServerUrlFor(rc)
-	if err != nil {
-		return nil, err
-	}
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		w, ok := gateway.WorkloadOf(r)
-		if !ok {
-			return nil, errors.New("no workload to go to")
-		}
-		r = r.Clone(r.Context())
-		r.URL.Scheme, r.URL.Host, r.Host = host.Scheme, host.Host, host.Host
-		r.URL.Path = fmt.Sprintf("/api/v1/namespaces/%s/services/%s:80/proxy%s", w.Namespace, w.Name, r.URL.Path)
-		r.URL.RawPath = ""
-		return transport.RoundTrip(r)
-	}), nil
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // metrics gives each cluster its poller; a cluster without Prometheus has no readings.
 type metrics map[string]*gpumetrics.Poller

@@ -29,8 +29,9 @@ func newSite(c config.Config) (request.Site, error) {
 		clusters[i] = k.Name
 	}
 	return request.Site{
-		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages},
-		Policy:    rules, Pools: c.LicensePools,
+		Directory: tenant.Directory{Tenants: c.Tenants, Platform: c.Platform, Named: c.TeamGroups, ImagesFrom: c.TeamImages,
+			Namespaces: c.NamespaceRule()},
+		Policy: rules, Pools: c.LicensePools,
 		Clusters: clusters, Limits: c.Limits,
 	}, errors.Join(problems...)
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
@@ -56,6 +57,9 @@ type Config struct {
 	Clusters      []Cluster       `json:"clusters,omitempty"`
 	Platform      tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
 	Tenants       []tenant.Tenant `json:"tenants,omitempty"`
+	// names that tenants' namespaces may have, "*" for any characters: ["gpu-*"]; any by default. The chart's admission
+	// policy refuses others
+	TenantNamespaces []string `json:"tenantNamespaces,omitempty"`
 	// rules for every team by its name: owner: ["gpu-{team}-owners"]
 	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
 	// repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
@@ -177,6 +181,9 @@ type Cluster struct {
 	// where the gateway runs, for NetworkPolicy; default gpu-portal
 	GatewayNamespace string `json:"gatewayNamespace,omitempty"`
 	Agents           Agents `json:"agents,omitzero"` // the node agents; none are asked while the namespace is empty
+	// how the portal comes by its rights in tenants' namespaces: {bindings: self, role: NAME, account: NAME}, or admin;
+	// by default they come from elsewhere
+	Access kube.Access `json:"access,omitzero"`
 }
 
 // Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that
@@ -566,6 +573,9 @@ func (c Config) clusterProblems() []error {
 		if k.Dial != "direct" && k.Dial != "apiserver" && !strings.HasPrefix(k.Dial, "socks5://") {
 			all = append(all, fmt.Errorf("clusters[%d].dial: %q is none of direct, apiserver, socks5://host:port", i, k.Dial))
 		}
+		if err := k.Access.Check(); err != nil {
+			all = append(all, fmt.Errorf("clusters[%d].access.%w", i, err))
+		}
 		if k.Agents.Port < 0 || k.Agents.Port > 65535 {
 			all = append(all, fmt.Errorf("clusters[%d].agents.port: %d is no port", i, k.Agents.Port))
 		}
@@ -585,9 +595,29 @@ func (c Config) clusterProblems() []error {
 	return all
 }
 
+// namespaceProblems are for those who read the start's log.
+var namespaceProblems = map[string]string{
+	"tenant.namespace_wrong":   "cannot be a team's namespace",
+	"tenant.namespace_own":     "is the portal's own namespace, or that of its node agents",
+	"tenant.namespace_pattern": "matches none of tenantNamespaces",
+}
+
+// NamespaceRule says which namespaces can be tenants'.
+func (c Config) NamespaceRule() tenant.NamespaceRule {
+	r := tenant.NamespaceRule{Names: c.TenantNamespaces}
+	for _, k := range c.Clusters {
+		for _, own := range []string{k.GatewayNamespace, k.Agents.Namespace, k.Access.Namespace()} {
+			if own != "" && !slices.Contains(r.Own, own) {
+				r.Own = append(r.Own, own)
+			}
+		}
+	}
+	return r
+}
+
 func (c Config) tenantProblems() []error {
 	var all []error
-	seen, spaces := map[string]bool{}, map[string]string{}
+	seen, spaces, rule := map[string]bool{}, map[string]string{}, c.NamespaceRule()
 	for i, t := range c.Tenants {
 		space := t.NamespaceName()
 		switch {
@@ -595,8 +625,8 @@ func (c Config) tenantProblems() []error {
 			all = append(all, fmt.Errorf("tenants[%d].name: %q is not a DNS label of at most 50 characters", i, t.Name))
 		case seen[t.Name]:
 			all = append(all, fmt.Errorf("tenants[%d].name: %q is used twice", i, t.Name))
-		case !tenant.Label(space, 63) || tenant.Reserved(space):
-			all = append(all, fmt.Errorf("tenants[%d].namespace: %q cannot be a team's namespace", i, space))
+		case !rule.Problem(space).IsZero():
+			all = append(all, fmt.Errorf("tenants[%d].namespace: %q %s", i, space, namespaceProblems[rule.Problem(space).ID]))
 		case spaces[space] != "":
 			all = append(all, fmt.Errorf("tenants[%d].namespace: %q belongs to tenant %s already", i, space, spaces[space]))
 		}

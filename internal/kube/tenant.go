@@ -28,6 +28,7 @@ type Site struct {
 	OpenShift      bool
 	StorageClass   string // "" for the cluster's default
 	InternetEgress bool   // workloads may reach public addresses, never private ones
+	Access         Access // who makes namespaces and binds the portal's rights in them
 }
 
 // Peer is a set of pods: those with all PodLabels in namespaces with all NamespaceLabels. Empty PodLabels mean every
@@ -54,16 +55,29 @@ var private = map[string][]string{
 	"::/0": {"::/127", "64:ff9b::/96", "64:ff9b:1::/48", "fc00::/7", "fe80::/10", "ff00::/8"},
 }
 
-// TenantObjects renders the namespace of a tenant and what keeps it in bounds, in the order in which it is applied.
+// TenantObjects renders what the portal applies of a tenant, in the order in which it is applied: the namespace and the
+// bindings of the portal's rights in it, where an administrator does not see to those, and what keeps the tenant in
+// bounds.
 func TenantObjects(t tenant.Tenant, c catalog.Catalog, site Site) ([]Object, error) {
-	n := space{tenant: t, catalog: c, site: site.withDefaults(), owner: Owner{Instance: site.Instance, Tenant: t.Name}}
-	if err := n.check(); err != nil {
-		return nil, fmt.Errorf("render tenant %q: %w", t.Name, err)
+	n, err := newSpace(t, site)
+	if err != nil {
+		return nil, err
 	}
-	return []Object{
-		n.namespace(), n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(),
-		n.allowInternet(), n.account(),
-	}, nil
+	n.catalog = c
+	var objects []Object
+	if site.Access.Bindings != BindAdmin {
+		objects = n.access()
+	}
+	return append(objects, n.gpuQuota(), n.serviceQuota(), n.limits(), n.denyAll(), n.allowDNS(), n.allowGateway(),
+		n.allowInternet(), n.account()), nil
+}
+
+func newSpace(t tenant.Tenant, site Site) (space, error) {
+	n := space{tenant: t, site: site.withDefaults(), owner: Owner{Instance: site.Instance, Tenant: t.Name}}
+	if err := n.check(); err != nil {
+		return space{}, fmt.Errorf("render tenant %q: %w", t.Name, err)
+	}
+	return n, nil
 }
 
 func (s Site) withDefaults() Site {

@@ -88,7 +88,7 @@ func (w *writer) refuse(ctx context.Context, s Step) error {
 // phase: a namespace comes before what is in it, and what a pod needs before what makes the pod.
 func (s Step) phase() string {
 	switch s.Kind {
-	case "Namespace", "StatefulSet", "Deployment":
+	case "Namespace", bindingKind, "StatefulSet", "Deployment":
 		return s.Kind
 	}
 	return ""

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -59,24 +58,33 @@ const (
 	byInvolved = "involved" // UID of the object that an event is about
 )
 
-// caches is what is known of a cluster without asking it.
+// caches is what is known of a cluster without asking it. What is cluster-scoped, and pods and claims of everybody for the
+// inventory, comes from informers; what is ours in tenants' namespaces from a namespaceCache for each.
 type caches struct {
-	client kubernetes.Interface
-	ours   map[string]cache.SharedIndexInformer // by kind; only what carries our label
-	sets   cache.SharedIndexInformer            // ReplicaSets of ours
-	pods   cache.SharedIndexInformer            // all
-	nodes  cache.SharedIndexInformer            // all
-	slices cache.SharedIndexInformer            // all; what drivers say that there is to claim
-	claims cache.SharedIndexInformer            // all, of everybody: what is held
+	client     kubernetes.Interface
+	access     kube.Access               // how rights in namespaces are come by; with bindings they are asked for first
+	mine       func(kube.Owner) bool     // whether a namespace is of this portal
+	ours       map[string]cache.Indexer  // by kind; only what carries our label
+	sets       cache.Indexer             // ReplicaSets of ours
+	happenings cache.Indexer             // events in tenants' namespaces
+	spaces     cache.SharedIndexInformer // Namespaces with our label
+	pods       cache.SharedIndexInformer // all
+	nodes      cache.SharedIndexInformer // all
+	slices     cache.SharedIndexInformer // all; what drivers say that there is to claim
+	claims     cache.SharedIndexInformer // all, of everybody: what is held
 	// told of each change of ours, of pods and of events; before is nil for a new one, after for a deleted one
 	changed func(before, after any)
-	moved   func() // told when nodes or pods changed, for the inventory
-	stock   *stock // the inventory
+	moved   func()                              // told when nodes or pods changed, for the inventory
+	told    func(namespace string, state error) // told when a namespace can be seen, or no more
+	stock   *stock                              // the inventory
 
-	mu     sync.Mutex
-	ctx    context.Context
-	events map[string]cache.SharedIndexInformer // by namespace
-	apis   map[string]api                       // what not every cluster serves, by group and version
+	mu         sync.Mutex
+	ctx        context.Context
+	namespaces map[string]*namespaceCache
+	entered    cache.ResourceEventHandlerRegistration // of spaces
+	filled     bool                                   // once everything was listed
+	apis       map[string]api                         // what not every cluster serves, by group and version
+	service    map[string]chan struct{}               // closed when such an API is known to be served; never replaced
 }
 
 // api is whether a cluster serves an API, and when it was asked.
@@ -85,38 +93,53 @@ type api struct {
 	asked  time.Time
 }
 
-func newCaches(client kubernetes.Interface, stock *stock, changed func(before, after any),
-	moved func()) (*caches, error) {
-	c := &caches{client: client, stock: stock, changed: changed, moved: moved,
-		ours: map[string]cache.SharedIndexInformer{}, events: map[string]cache.SharedIndexInformer{},
-		apis: map[string]api{}}
-	only := labels.Set{kube.ManagedByLabel: kube.ManagedBy}.AsSelector().String()
-	ours := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = only }))
-	for _, k := range kinds {
-		c.ours[k.name] = k.watch(ours)
+// cachesOptions are what caches tell of what they hear.
+type cachesOptions struct {
+	stock   *stock
+	access  kube.Access
+	mine    func(kube.Owner) bool
+	changed func(before, after any)
+	moved   func()
+	told    func(namespace string, state error)
+}
+
+func newCaches(client kubernetes.Interface, o cachesOptions) (*caches, error) {
+	c := &caches{client: client, stock: o.stock, access: o.access, mine: o.mine, changed: o.changed, moved: o.moved,
+		told: o.told, ours: map[string]cache.Indexer{}, namespaces: map[string]*namespaceCache{}, apis: map[string]api{},
+		service: map[string]chan struct{}{}}
+	for _, name := range optionalAPIs() {
+		c.service[name] = make(chan struct{})
 	}
-	c.sets = ours.Apps().V1().ReplicaSets().Informer()
+	for _, k := range kinds {
+		if k.watch != nil {
+			c.ours[k.name] = newIndexer(cache.Indexers{byWorkload: workloadIndex, byTenant: tenantIndex})
+		}
+	}
+	c.sets = newIndexer(cache.Indexers{byOwner: ownerIndex})
+	c.happenings = newIndexer(cache.Indexers{byInvolved: involvedIndex})
+	labelled := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = ourSelector }))
+	c.spaces = labelled.Core().V1().Namespaces().Informer()
 	all := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim))
 	c.pods, c.nodes = all.Core().V1().Pods().Informer(), all.Core().V1().Nodes().Informer()
 	c.slices, c.claims = all.Resource().V1().ResourceSlices().Informer(), all.Resource().V1().ResourceClaims().Informer()
 	return c, c.prepare()
 }
 
-func (c *caches) prepare() error {
-	handler := handle(c.changed)
-	for _, inf := range c.ours {
-		if err := inf.AddIndexers(cache.Indexers{byWorkload: workloadIndex, byTenant: tenantIndex}); err != nil {
-			return err
-		}
-		if _, err := inf.AddEventHandler(handler); err != nil {
-			return err
-		}
-	}
-	if err := c.sets.AddIndexers(cache.Indexers{byOwner: ownerIndex}); err != nil {
+// asks reports whether rights are bound in each namespace, so that there may be none.
+func (c *caches) asks() bool { return c.access.Bindings != "" }
+
+func newIndexer(more cache.Indexers) cache.Indexer {
+	more[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
+	return cache.NewIndexer(cache.MetaNamespaceKeyFunc, more)
+}
+
+func (c *caches) prepare() (err error) {
+	if err := c.spaces.AddIndexers(cache.Indexers{byTenant: tenantIndex}); err != nil {
 		return err
 	}
-	if _, err := c.sets.AddEventHandler(handler); err != nil {
+	c.ours["Namespace"] = c.spaces.GetIndexer()
+	if c.entered, err = c.spaces.AddEventHandler(handle(c.spaceSeen)); err != nil {
 		return err
 	}
 	if err := c.pods.AddIndexers(cache.Indexers{byOwner: ownerIndex, byClaim: claimIndex}); err != nil {
@@ -131,6 +154,110 @@ func (c *caches) prepare() error {
 		}
 	}
 	return nil
+}
+
+// spaceSeen begins to watch what is in a namespace of ours, and ends it when the namespace is gone.
+func (c *caches) spaceSeen(before, after any) {
+	c.changed(before, after)
+	if o, ok := after.(metav1.Object); ok {
+		if c.mine(kube.OwnerOf(o.GetAnnotations())) {
+			c.enter(o.GetName())
+		}
+		return
+	}
+	if o, ok := before.(metav1.Object); ok && after == nil {
+		c.leave(o.GetName())
+	}
+}
+
+// enter gives the cache of a namespace; the first call begins to fill it.
+func (c *caches) enter(name string) *namespaceCache {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.namespaces[name]; n != nil {
+		return n
+	}
+	n := newNamespaceCache(c, name)
+	c.namespaces[name] = n
+	if c.ctx != nil {
+		go c.fill(c.ctx, n)
+	}
+	return n
+}
+
+// fill runs the cache of a namespace, and forgets what was in it when the namespace is gone.
+func (c *caches) fill(ctx context.Context, n *namespaceCache) {
+	n.run(ctx)
+	n.mu.Lock()
+	gone := n.gone
+	n.mu.Unlock()
+	if !gone {
+		return
+	}
+	for _, name := range append(c.sources(), eventKind) {
+		_ = (&feed{into: c.indexer(name), namespace: n.name, changed: c.changed}).drop(nil)
+	}
+	c.mu.Lock()
+	delete(c.namespaces, n.name)
+	c.mu.Unlock()
+}
+
+func (c *caches) leave(name string) {
+	if n := c.within(name); n != nil {
+		n.leave()
+	}
+}
+
+// within gives the cache of a namespace, nil where there is none.
+func (c *caches) within(name string) *namespaceCache {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.namespaces[name]
+}
+
+// ReplicaSets and events are watched in tenants' namespaces beside the kinds of the table.
+const (
+	setKind   = "ReplicaSet"
+	eventKind = "Event"
+)
+
+// sources names what is watched in each namespace of a tenant.
+func (c *caches) sources() []string {
+	names := []string{setKind}
+	for _, k := range kinds {
+		if k.watch != nil && (k.name != bindingKind || c.access.Bindings == kube.BindSelf) {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// behindAPI is the API that a kind needs and that not every cluster serves; "" for none.
+func behindAPI(name string) string {
+	if i := rank(name); i >= 0 {
+		return kinds[i].api
+	}
+	return ""
+}
+
+func (c *caches) source(name, namespace string) source {
+	switch name {
+	case setKind:
+		return ourObjects(c.client.AppsV1().ReplicaSets(namespace))
+	case eventKind:
+		return allObjects(c.client.CoreV1().Events(namespace))
+	}
+	return kinds[rank(name)].watch(c.client, namespace)
+}
+
+func (c *caches) indexer(name string) cache.Indexer {
+	switch name {
+	case setKind:
+		return c.sets
+	case eventKind:
+		return c.happenings
+	}
+	return c.ours[name]
 }
 
 func handle(tell func(before, after any)) cache.ResourceEventHandler {
@@ -163,8 +290,8 @@ func (c *caches) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	c.mu.Lock()
 	c.ctx = ctx
-	for _, inf := range c.events {
-		wg.Go(func() { inf.RunWithContext(ctx) })
+	for _, n := range c.namespaces {
+		go c.fill(ctx, n)
 	}
 	for name, known := range c.apis {
 		if known.served {
@@ -182,30 +309,19 @@ func (c *caches) run(ctx context.Context) {
 
 // all is what every cluster has. A watch of what one does not serve would never be filled.
 func (c *caches) all() []cache.SharedIndexInformer {
-	list := []cache.SharedIndexInformer{c.sets, c.pods, c.nodes}
-	for _, k := range kinds {
-		if k.api == "" {
-			list = append(list, c.ours[k.name])
-		}
-	}
-	return list
+	return []cache.SharedIndexInformer{c.spaces, c.pods, c.nodes}
 }
 
 // behind is what is watched of an API that not every cluster serves.
 func (c *caches) behind(api string) []cache.SharedIndexInformer {
-	var list []cache.SharedIndexInformer
-	for _, k := range kinds {
-		if k.api == api {
-			list = append(list, c.ours[k.name])
-		}
-	}
 	if api == deviceAPI {
-		list = append(list, c.slices, c.claims)
+		return []cache.SharedIndexInformer{c.slices, c.claims}
 	}
-	return list
+	return nil
 }
 
-// synced reports whether everything was listed once. Before, nothing may be concluded from what is missing.
+// synced reports whether everything was listed once, in all namespaces that there were: a namespace that does not let us
+// list does not count. Before, nothing may be concluded from what is missing. What comes later is not waited for here.
 func (c *caches) synced() bool {
 	list := c.all()
 	for _, api := range optionalAPIs() {
@@ -218,6 +334,20 @@ func (c *caches) synced() bool {
 			return false
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.filled {
+		return true
+	}
+	if !c.entered.HasSynced() {
+		return false
+	}
+	for _, n := range c.namespaces {
+		if !n.settled() {
+			return false
+		}
+	}
+	c.filled = true
 	return true
 }
 
@@ -247,6 +377,9 @@ func (c *caches) learn(ctx context.Context, now time.Time) error {
 		}
 		c.mu.Lock()
 		c.apis[name] = api{served: served, asked: now}
+		if served {
+			close(c.service[name])
+		}
 		if served && c.ctx != nil {
 			for _, inf := range c.behind(name) {
 				go inf.RunWithContext(c.ctx)
@@ -264,10 +397,9 @@ func offers(ctx context.Context, client kubernetes.Interface, api string) (bool,
 		return false, fmt.Errorf("%s: %w", api, errors.ErrUnsupported)
 	}
 	one := metav1.ListOptions{Limit: 1}
-	_, templates := client.ResourceV1().ResourceClaimTemplates("").List(ctx, one)
 	_, claims := client.ResourceV1().ResourceClaims("").List(ctx, one)
 	_, devices := client.ResourceV1().ResourceSlices().List(ctx, one)
-	for _, err := range []error{templates, claims, devices} {
+	for _, err := range []error{claims, devices} {
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			return false, nil
 		}
@@ -290,22 +422,11 @@ func optionalAPIs() []string {
 }
 
 // eventsIn gives the events of a namespace that concern what runs there; the first call begins to watch them.
-func (c *caches) eventsIn(namespace string) cache.SharedIndexInformer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if inf := c.events[namespace]; inf != nil {
-		return inf
+func (c *caches) eventsIn(namespace string) cache.Indexer {
+	if n := c.within(namespace); n != nil {
+		n.watchEvents()
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace(namespace),
-		informers.WithTransform(slim))
-	inf := factory.Core().V1().Events().Informer()
-	_ = inf.AddIndexers(cache.Indexers{byInvolved: involvedIndex}) // fails only once the informer runs
-	_, _ = inf.AddEventHandler(handle(c.changed))
-	c.events[namespace] = inf
-	if c.ctx != nil {
-		go inf.RunWithContext(c.ctx)
-	}
-	return inf
+	return c.happenings
 }
 
 // look gives an object of ours from the caches.
@@ -318,7 +439,7 @@ func (c *caches) look(k Key) (metav1.Object, bool) {
 	if k.Namespace != "" {
 		name = k.Namespace + "/" + k.Name
 	}
-	obj, exists, err := inf.GetStore().GetByKey(name)
+	obj, exists, err := inf.GetByKey(name)
 	if err != nil || !exists {
 		return nil, false
 	}
@@ -337,8 +458,8 @@ func (c *caches) existing(objects []Object) map[Key]Existing {
 	return found
 }
 
-func lookup[T any](inf cache.SharedIndexInformer, index, key string) []T {
-	found, err := inf.GetIndexer().ByIndex(index, key)
+func lookup[T any](inf cache.Indexer, index, key string) []T {
+	found, err := inf.ByIndex(index, key)
 	if err != nil {
 		return nil
 	}
@@ -351,8 +472,8 @@ func lookup[T any](inf cache.SharedIndexInformer, index, key string) []T {
 	return list
 }
 
-func listed[T any](inf cache.SharedIndexInformer) []T {
-	all := inf.GetStore().List()
+func listed[T any](store cache.Store) []T {
+	all := store.List()
 	list := make([]T, 0, len(all))
 	for _, obj := range all {
 		if v, ok := obj.(T); ok {

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -453,46 +451,4 @@ func TestDevstackNamespaceDeleted(t *testing.T) {
 	within(t, 2*time.Minute, "it no longer runs", func() bool { return r.store.Get(nb.ID).State != workload.Running })
 	within(t, 2*time.Minute, "it runs again", func() bool { return r.store.Get(nb.ID).State == workload.Running })
 	t.Logf("meter: %d intervals", len(r.store.Meter(nb.ID)))
-}
-
-// T-RBAC-1: the whole life of a workload with the rights that are written down, and no others.
-func TestDevstackRights(t *testing.T) {
-	d := reconciletest.NeedDevstack(t)
-	r := &real{Devstack: d, t: t, store: reconciletest.NewStore()}
-	r.namespace = r.Namespace(t)
-	user := "controller-of-" + r.namespace
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: reconcile.Rights()}
-	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}}
-	if _, err := d.Client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = d.Client.RbacV1().ClusterRoles().Delete(context.Background(), user, metav1.DeleteOptions{})
-		_ = d.Client.RbacV1().ClusterRoleBindings().Delete(context.Background(), user, metav1.DeleteOptions{})
-	})
-	r.Config = rest.CopyConfig(d.Config)
-	r.Config.Impersonate.UserName = user
-	r.start()
-	dra := r.claiming("nb-c")
-	r.store.Put(dra)
-	nb := reconciletest.WithStorage(r.notebook("nb-a"))
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
-		Namespace: r.namespace, Workload: nb.ID})
-	r.store.Put(nb)
-	r.state(nb.ID, workload.Running)
-	r.state(dra.ID, workload.Running)
-	r.wish(nb.ID, workload.Stop)
-	r.state(nb.ID, workload.Stopped)
-	r.wish(nb.ID, workload.Delete)
-	r.wish(dra.ID, workload.Delete)
-	r.state(nb.ID, workload.Ended)
-	r.state(dra.ID, workload.Ended)
-	r.store.PutVolume(workload.Volume{Name: nb.Volume, Tenant: "vision", Cluster: reconciletest.Cluster,
-		Namespace: r.namespace, Deleted: true})
-	within(t, 2*time.Minute, "storage is gone", func() bool { return !r.store.HasVolume(nb.Volume) })
 }

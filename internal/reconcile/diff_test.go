@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -343,7 +344,7 @@ func TestKindOf(t *testing.T) {
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
 		"Secret":  &corev1.Secret{},
 		"Service": &corev1.Service{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{},
-		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{},
+		"StatefulSet": &appsv1.StatefulSet{}, "Deployment": &appsv1.Deployment{}, "RoleBinding": &rbacv1.RoleBinding{},
 	}
 	for _, name := range reconcile.KindNames() {
 		if typed[name] == nil || reconcile.KindOf(typed[name]) != name {

@@ -363,7 +363,7 @@ func (l *loop) seenObjects() []drift.Seen {
 		return found[name]
 	}
 	for _, k := range kinds {
-		for _, obj := range l.caches().ours[k.name].GetStore().List() {
+		for _, obj := range l.caches().ours[k.name].List() {
 			o, ok := obj.(metav1.Object)
 			if !ok || !l.isOurs(o) {
 				continue
@@ -424,11 +424,11 @@ func (l *loop) seeObject(s *drift.Seen, kind string, o metav1.Object) {
 
 func (l *loop) podsOf(kind string, o metav1.Object) []*corev1.Pod {
 	if kind == "StatefulSet" {
-		return lookup[*corev1.Pod](l.caches().pods, byOwner, string(o.GetUID()))
+		return lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(o.GetUID()))
 	}
 	var pods []*corev1.Pod
 	for _, set := range lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(o.GetUID())) {
-		pods = append(pods, lookup[*corev1.Pod](l.caches().pods, byOwner, string(set.UID))...)
+		pods = append(pods, lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(set.UID))...)
 	}
 	return pods
 }

@@ -15,7 +15,9 @@
 // database knows is held until an administrator has decided; marker.go leaves in the cluster what tells.
 //
 // Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
-// controller.go holds them together. A workload is due when its row changed (outbox), when something of it changed in
+// controller.go holds them together. What is ours is watched namespace by namespace (namespaced.go, source.go), since
+// the portal's rights on it end there (rights.go); access.go makes the namespace and binds the rights, or says what an
+// administrator has to. A namespace without rights costs its tenant and nobody else. A workload is due when its row changed (outbox), when something of it changed in
 // the cluster (seen.go), at a time of its own (a lease that ends), and in the periodic comparison. Nothing depends on
 // having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
 //

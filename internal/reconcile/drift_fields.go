@@ -22,6 +22,7 @@ var strictFields = map[string][]string{
 	"ResourceQuota":  {"spec"},
 	"LimitRange":     {"spec"},
 	"NetworkPolicy":  {"spec"},
+	"RoleBinding":    {"roleRef", "subjects"}, // who else is bound has the portal's rights
 	"Secret":         {"data", "type"},
 	"Service":        {"spec"},
 	"StatefulSet":    {"spec.replicas", "spec.selector", podSpec},

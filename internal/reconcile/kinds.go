@@ -6,9 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 )
 
 // kind is one sort of object that the controller writes. The table is in the order in which objects are applied: what a
@@ -17,70 +15,59 @@ type kind struct {
 	name string
 	kept bool // never deleted with a workload: namespaces and storage
 	// api is the API that a cluster must serve for this kind, where older ones do not; "" for what every cluster has.
-	api     string
-	watch   func(informers.SharedInformerFactory) cache.SharedIndexInformer
+	api string
+	// watch lists and watches what carries our label in one namespace; nil for Namespace, which the cluster watches
+	watch   func(kubernetes.Interface, string) source
 	clients func(kubernetes.Interface, string) client
 }
 
 var kinds = []kind{
 	{name: "Namespace", kept: true,
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().Namespaces().Informer()
-		},
 		clients: func(c kubernetes.Interface, _ string) client { return adapt(c.CoreV1().Namespaces()) }},
+	{name: bindingKind, kept: true,
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.RbacV1().RoleBindings(ns)) },
+		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.RbacV1().RoleBindings(ns)) }},
 	{name: "ServiceAccount",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().ServiceAccounts().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().ServiceAccounts(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().ServiceAccounts(ns)) }},
 	{name: "ResourceQuota",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().ResourceQuotas().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().ResourceQuotas(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().ResourceQuotas(ns)) }},
 	{name: "LimitRange",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().LimitRanges().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().LimitRanges(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().LimitRanges(ns)) }},
 	{name: "NetworkPolicy",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Networking().V1().NetworkPolicies().Informer()
+		watch: func(c kubernetes.Interface, ns string) source {
+			return ourObjects(c.NetworkingV1().NetworkPolicies(ns))
 		},
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.NetworkingV1().NetworkPolicies(ns)) }},
 	{name: "PersistentVolumeClaim", kept: true,
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().PersistentVolumeClaims().Informer()
+		watch: func(c kubernetes.Interface, ns string) source {
+			return ourObjects(c.CoreV1().PersistentVolumeClaims(ns))
 		},
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().PersistentVolumeClaims(ns)) }},
 	{name: "Secret",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().Secrets().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().Secrets(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().Secrets(ns)) }},
 	{name: "ResourceClaimTemplate", api: deviceAPI,
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Resource().V1().ResourceClaimTemplates().Informer()
+		watch: func(c kubernetes.Interface, ns string) source {
+			return ourObjects(c.ResourceV1().ResourceClaimTemplates(ns))
 		},
 		clients: func(c kubernetes.Interface, ns string) client {
 			return adapt(c.ResourceV1().ResourceClaimTemplates(ns))
 		}},
 	{name: "Service",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Core().V1().Services().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.CoreV1().Services(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.CoreV1().Services(ns)) }},
 	{name: "StatefulSet",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Apps().V1().StatefulSets().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.AppsV1().StatefulSets(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().StatefulSets(ns)) }},
 	{name: "Deployment",
-		watch: func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
-			return f.Apps().V1().Deployments().Informer()
-		},
+		watch:   func(c kubernetes.Interface, ns string) source { return ourObjects(c.AppsV1().Deployments(ns)) },
 		clients: func(c kubernetes.Interface, ns string) client { return adapt(c.AppsV1().Deployments(ns)) }},
 }
+
+const bindingKind = "RoleBinding"
 
 // deviceAPI is dynamic resource allocation. It is served from Kubernetes 1.34 on; its older versions have other shapes.
 const deviceAPI = "resource.k8s.io/v1"

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
+	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -54,6 +55,7 @@ type loop struct {
 	answered map[workload.ID]int64              // the wish by which it answered first
 	starts   map[workload.ID]forecast.Start     // as far as they were written
 	stock    *inventory.Snapshot                // the last one that was saved
+	unseen   map[string]map[workload.ID]bool    // who waits until a namespace can be seen
 }
 
 func newLoop(c *Controller, cluster Cluster) *loop {
@@ -64,7 +66,8 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
 			workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
 		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{},
-		refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{}}
+		refused: map[workload.ID]nudge{}, answered: map[workload.ID]int64{}, starts: map[workload.ID]forecast.Start{},
+		unseen: map[string]map[workload.ID]bool{}}
 	l.writer = &writer{client: cluster.Client, ledger: newLedger(), now: c.o.Now, log: l.log,
 		wrote: func(verb Verb, kind string) { c.stats.writes.WithLabelValues(l.name, kind, string(verb)).Inc() }}
 	l.edits, l.patrol = newEdits(), newPatrol()
@@ -76,7 +79,10 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 
 // prepare makes caches that are still empty.
 func (l *loop) prepare() error {
-	c, err := newCaches(l.cluster.Client, newStock(l.name, l.holder), l.seen, l.moved.ring)
+	site := l.o.KubeSite(l.name)
+	c, err := newCaches(l.cluster.Client, cachesOptions{stock: newStock(l.name, l.holder), access: site.Access,
+		mine: func(o kube.Owner) bool { return o.Instance == site.Instance }, changed: l.seen, moved: l.moved.ring,
+		told: l.namespaceTold})
 	if err == nil {
 		l.current.Store(c)
 	}
@@ -146,7 +152,7 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		if !fault.Is(err, fault.Conflict) {
+		if !fault.Is(err, fault.Conflict) && !errors.Is(err, errListingNamespace) {
 			l.log.Warn("reconcile", "workload", id, "error", err)
 		}
 		l.queue.AddRateLimited(id)
@@ -236,6 +242,9 @@ func (l *loop) clear(ctx context.Context, w workload.Workload) (again time.Durat
 	if !l.may(drift.Workload, string(w.ID)) {
 		return lastingRetry, nil
 	}
+	if l.visible(w) != nil {
+		return lastingRetry, nil
+	}
 	return l.settleObjects(ctx, w)
 }
 
@@ -308,15 +317,25 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) 
 	var s seen
 	err := l.prepareTenant(ctx, w)
 	if err == nil {
+		err = l.visible(w)
+	}
+	if err == nil {
 		s.again, err = l.settleObjects(ctx, w)
 	}
 	t := troubleOf(err)
 	if t.away {
 		return seen{}, err
 	}
+	if unseen := l.visible(w); unseen != nil {
+		return l.unseenNow(w, errors.Join(err, unseen))
+	}
+	l.doubtRights(w, t)
 	m := l.gather(w)
 	if s.observation, s.known = l.observe(ctx, w, m, t); !s.known {
 		return s, errors.Join(err, errCannotTell)
+	}
+	if unseen := l.visible(w); unseen != nil { // the namespace went while it was looked at
+		return seen{}, unseen
 	}
 	if late := l.borneOut(ctx, w, s.observation, m); late != nil {
 		return seen{}, errors.Join(err, late)
@@ -336,7 +355,7 @@ func (l *loop) prepareTenant(ctx context.Context, w workload.Workload) error {
 		return nil
 	}
 	_, err := l.tenants.ensure(ctx, w.Tenant)
-	if w.Desired == workload.WantStopped && troubleOf(err).lasting {
+	if w.Desired == workload.WantStopped && troubleOf(err).lasting && l.caches().within(w.Namespace) != nil {
 		return nil
 	}
 	return err

@@ -77,7 +77,7 @@ func (m *marker) homes(otherwise string) []string {
 		}
 	}
 	all := slices.Concat([]string{m.home}, marked, []string{otherwise}, others)
-	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" || m.loop.mayNothing(name) })
 }
 
 // namespaces are this portal's, as the caches have them.

@@ -35,11 +35,11 @@ func (l *loop) gather(w workload.Workload) made {
 	}
 	m := made{object: object}
 	if o.Kind == "StatefulSet" {
-		m.pods = lookup[*corev1.Pod](l.caches().pods, byOwner, string(object.GetUID()))
+		m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(object.GetUID()))
 	} else {
 		m.sets = lookup[*appsv1.ReplicaSet](l.caches().sets, byOwner, string(object.GetUID()))
 		for _, set := range m.sets {
-			m.pods = append(m.pods, lookup[*corev1.Pod](l.caches().pods, byOwner, string(set.UID))...)
+			m.pods = append(m.pods, lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(set.UID))...)
 		}
 	}
 	slices.SortFunc(m.pods, func(a, b *corev1.Pod) int {
@@ -92,7 +92,8 @@ func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t troub
 		describe(&obs, pod)
 	}
 	switch {
-	case w.Desired == workload.WantDeleted && m.object == nil:
+	case m.object == nil && (w.Desired == workload.WantDeleted ||
+		w.Desired == workload.WantStopped && l.caches().within(w.Namespace) == nil):
 		gone, err := l.gone(ctx, w)
 		if err != nil {
 			return obs, false
@@ -159,6 +160,12 @@ func (m made) rolledOut() bool {
 
 // gone asks the API server itself, for the caches may lag behind and what is called ended is never looked at again.
 func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
+	if l.caches().within(w.Namespace) == nil {
+		if absent, err := l.namespaceAbsent(ctx, w.Tenant, w.Namespace); err != nil || !absent {
+			return false, err
+		}
+		return l.noPods(ctx, w)
+	}
 	goes := leaving(w, l.o.KubeSite(l.name).Instance)
 	for _, o := range slices.Concat(goes, l.replaced(w, Wish{Objects: goes})) {
 		found, err := kinds[rank(o.Kind)].clients(l.cluster.Client, o.Namespace).get(ctx, o.Name)
@@ -170,6 +177,11 @@ func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
 			return false, nil
 		}
 	}
+	return l.noPods(ctx, w)
+}
+
+// noPods asks the API server whether pods of a workload are left.
+func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 	selector := labels.SelectorFromSet(kube.PodSelector(w)).String()
 	pods, err := l.cluster.Client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

@@ -1,24 +1,68 @@
 package reconcile
 
-import rbacv1 "k8s.io/api/rbac/v1"
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
 
-// Rights is everything that the controller may do in a cluster, and all that it needs; the chart's cluster role says
-// the same, and a test runs the controller with nothing else. It never lists what it could delete by a wildcard, makes
-// no roles, and reads no configuration of the cluster.
-func Rights() []rbacv1.PolicyRule {
-	look := []string{"get", "list", "watch"}
-	keep := []string{"get", "list", "watch", "create", "patch"}
-	own := []string{"get", "list", "watch", "create", "patch", "delete"}
-	return []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "events"}, Verbs: look},
-		{APIGroups: []string{"apps"}, Resources: []string{"replicasets"}, Verbs: look},
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts", "resourcequotas", "limitranges"},
-			Verbs: keep},
-		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: keep},
-		{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
-		{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
-		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaimtemplates"}, Verbs: own},
-		{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices", "resourceclaims"}, Verbs: look},
-		{NonResourceURLs: []string{"/readyz"}, Verbs: []string{"get"}},
+	"github.com/gpu-portal/gpu-portal/internal/kube"
+)
+
+// Rights is everything that the portal may do in a cluster, and all that it needs; the chart's roles say the same, and a
+// test runs the controller with nothing else and finds each of them in the audit log of the API server.
+type Rights struct {
+	Cluster []rbacv1.PolicyRule // of the controller, everywhere
+	Tenant  []rbacv1.PolicyRule // of the controller, in each tenant's namespace
+	Proxy   []rbacv1.PolicyRule // of controller and gateway, in each tenant's namespace, with dial: apiserver
+	Agents  []rbacv1.PolicyRule // of the controller, in the namespace of the node agents, with dial: apiserver
+}
+
+var (
+	look = []string{"get", "list", "watch"}
+	keep = []string{"get", "list", "watch", "create", "patch"}
+	own  = []string{"get", "list", "watch", "create", "patch", "delete"}
+)
+
+// RightsFor lists them. Cluster-wide it reads what the inventory is made of (GPUs are held by everybody's pods), and
+// writes namespaces. Where the portal binds itself, bind on the named ClusterRoles alone lets it make RoleBindings of
+// them, and nothing else; where an administrator binds, it writes nothing outside of tenants' namespaces.
+func RightsFor(a kube.Access) Rights {
+	r := Rights{
+		Cluster: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"nodes", "pods"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices", "resourceclaims"},
+				Verbs: []string{"list", "watch"}},
+			{NonResourceURLs: []string{"/readyz"}, Verbs: []string{"get"}},
+		},
+		Tenant: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{"apps"}, Resources: []string{"replicasets"}, Verbs: look},
+			{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "resourcequotas", "limitranges"}, Verbs: keep},
+			{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: keep},
+			{APIGroups: []string{""}, Resources: []string{"persistentvolumeclaims", "secrets", "services"}, Verbs: own},
+			{APIGroups: []string{"apps"}, Resources: []string{"statefulsets", "deployments"}, Verbs: own},
+			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceclaimtemplates"}, Verbs: own},
+		},
+		Proxy: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"services/proxy"},
+			Verbs: []string{"get", "create", "update", "patch", "delete"}}},
+		Agents: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"get"}}},
 	}
+	if a.Bindings == kube.BindAdmin {
+		r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
+			Verbs: look})
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
+			Verbs: []string{"patch"}}) // of the tenant's own: the mark of where the database is
+		return r
+	}
+	r.Cluster = append(r.Cluster, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"},
+		Verbs: keep})
+	if a.Bindings == kube.BindSelf {
+		r.Cluster = append(r.Cluster,
+			rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings"},
+				Verbs: []string{"get", "create", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"},
+				Verbs: []string{"bind"}, ResourceNames: a.Roles()})
+		r.Tenant = append(r.Tenant, rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName},
+			Resources: []string{"rolebindings"}, Verbs: []string{"list", "watch"}})
+	}
+	return r
 }

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,6 +60,8 @@ func kindOf(obj any) string {
 	switch obj.(type) {
 	case *corev1.Namespace:
 		return "Namespace"
+	case *rbacv1.RoleBinding:
+		return bindingKind
 	case *corev1.ServiceAccount:
 		return "ServiceAccount"
 	case *corev1.ResourceQuota:
@@ -113,7 +116,7 @@ func (l *loop) maker(o metav1.Object, steps int) (metav1.Object, bool) {
 		return nil, false
 	}
 	if owner.Kind == "ReplicaSet" {
-		obj, exists, err := l.caches().sets.GetStore().GetByKey(o.GetNamespace() + "/" + owner.Name)
+		obj, exists, err := l.caches().sets.GetByKey(o.GetNamespace() + "/" + owner.Name)
 		if err != nil || !exists {
 			return nil, false
 		}
@@ -133,7 +136,7 @@ func (l *loop) wakeInvolved(e *corev1.Event) {
 			l.wakeOwner(obj.(metav1.Object), 2)
 		}
 	case "ReplicaSet":
-		if obj, exists, _ := l.caches().sets.GetStore().GetByKey(name); exists {
+		if obj, exists, _ := l.caches().sets.GetByKey(name); exists {
 			l.wakeOwner(obj.(metav1.Object), 1)
 		}
 	case "StatefulSet", "Deployment", "PersistentVolumeClaim":

@@ -68,6 +68,9 @@ func namesOf(volumes []workload.Volume) []string {
 }
 
 func (l *loop) tend(ctx context.Context, v workload.Volume, was workload.ClaimState) error {
+	if n := l.caches().within(v.Namespace); n != nil && n.state() != nil {
+		return nil // what is not seen is not told
+	}
 	claim := l.sharedClaim(v)
 	if claim != nil && claim.Status.Phase == corev1.ClaimBound && requested(claim) < wantedBytes(v) {
 		if err := l.grow(ctx, v); err != nil {

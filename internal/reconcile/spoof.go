@@ -150,7 +150,7 @@ func (l *loop) suspects(living []workload.Workload) []spoof {
 		}
 		list = append(list, s)
 	}
-	for _, p := range listed[*corev1.Pod](l.caches().pods) {
+	for _, p := range listed[*corev1.Pod](l.caches().pods.GetStore()) {
 		if l.spoofed(p) {
 			add("Pod", p)
 		}
@@ -197,7 +197,7 @@ type known struct {
 
 func (l *loop) knownObjects(living []workload.Workload) known {
 	k := known{instance: l.o.KubeSite(l.name).Instance, workloads: map[workload.ID]bool{}, objects: map[Key]bool{},
-		tenants: map[string]map[Key]bool{}, tenantOf: l.tenantObjects}
+		tenants: map[string]map[Key]bool{}, tenantOf: l.tenantOwn}
 	for _, w := range living {
 		k.workloads[w.ID] = true
 		if w.Cluster != l.name {

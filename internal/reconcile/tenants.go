@@ -141,7 +141,7 @@ func (t *tenants) ensure(ctx context.Context, name string) (again time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	again, err = t.loop.writer.apply(ctx, Diff(Wish{Objects: objects}, t.loop.existing(objects)))
+	again, err = t.loop.settleTenant(ctx, name, objects)
 	s.print, s.fresh, s.err = "", time.Time{}, nil
 	switch trouble := troubleOf(err); {
 	case err == nil:

@@ -43,6 +43,8 @@ var silences = map[metav1.StatusReason]bool{
 
 func troubleOf(err error) trouble {
 	var foreign foreignError
+	var rights noRightsError
+	var space noNamespaceError
 	var rendering renderError
 	var busy busyError
 	var unserved unservedError
@@ -53,6 +55,14 @@ func troubleOf(err error) trouble {
 	case errors.As(err, &foreign):
 		reason := i18n.T("reconcile.foreign", "Kind", foreign.Kind, "Name", foreign.Name)
 		return trouble{lasting: true, own: true, reason: reason, detail: foreign.Error()}
+	case errors.As(err, &rights):
+		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.no_rights", "Namespace", rights.namespace),
+			detail: rights.Error()}
+	case errors.As(err, &space):
+		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.no_namespace", "Namespace", space.namespace,
+			"Tenant", space.tenant), detail: space.Error()}
+	case errors.Is(err, errNamespaceLeaving):
+		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.namespace_leaving"), detail: err.Error()}
 	case errors.As(err, &unserved):
 		return trouble{lasting: true, own: true, reason: i18n.T("reconcile.unserved", "Cluster", unserved.cluster),
 			detail: unserved.Error()}

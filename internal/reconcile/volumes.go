@@ -66,6 +66,11 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 // removeVolume deletes a claim that is ours and that no pod uses, as it was seen a moment ago. It reports whether the
 // claim is gone; a claim that is not ours stays, and ours is gone then.
 func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, err error) {
+	if n := l.caches().within(v.Namespace); n == nil {
+		return l.namespaceAbsent(ctx, v.Tenant, v.Namespace)
+	} else if err := n.state(); err != nil {
+		return false, err
+	}
 	o := l.claimObject(v)
 	c := kinds[rank(o.Kind)].clients(l.cluster.Client, v.Namespace)
 	found, err := c.get(ctx, v.Name)

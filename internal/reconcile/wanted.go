@@ -49,7 +49,13 @@ func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
 // served takes from a wish what the cluster cannot hold. A workload that shall run needs it all the same; one that
 // shall stop does not.
 func (l *loop) served(w workload.Workload, wish Wish) (Wish, error) {
-	missing := func(o Object) bool { return !l.caches().serves(kinds[rank(o.Kind)].api) }
+	missing := func(o Object) bool {
+		if api := kinds[rank(o.Kind)].api; api == "" || !l.caches().serves(api) {
+			return api != ""
+		}
+		n := l.caches().within(o.Namespace)
+		return n != nil && !n.serves(o.Kind)
+	}
 	i := slices.IndexFunc(wish.Objects, missing)
 	if i < 0 {
 		return wish, nil
@@ -107,6 +113,22 @@ func (l *loop) tenantObjects(name string) ([]Object, error) {
 		return nil, renderError{err}
 	}
 	return newObjects(rendered)
+}
+
+// tenantOwn is everything that a tenant has in the cluster, also what an administrator applies.
+func (l *loop) tenantOwn(name string) ([]Object, error) {
+	objects, err := l.tenantObjects(name)
+	site := l.o.KubeSite(l.name)
+	if err != nil || site.Access.Bindings != kube.BindAdmin {
+		return objects, err
+	}
+	t, _ := l.o.Site().Directory.ByName(name) // tenantObjects has found it
+	rendered, err := kube.TenantAccess(t, site)
+	if err != nil {
+		return nil, renderError{err}
+	}
+	access, err := newObjects(rendered)
+	return append(access, objects...), err
 }
 
 // tenantPrint changes with everything that a tenant's objects are made from.

@@ -26,15 +26,14 @@ type Draft struct {
 }
 
 const (
-	maxName     = 50 // as in the configuration: "gpu-" and this fit into a namespace
-	maxTitle    = 80
-	maxNote     = 300
-	maxGroups   = 200 // of one role
-	maxGroup    = 300 // characters; names of directories are long
-	maxQuota    = 100_000
-	fewLetters  = 3 // that a group rule with "*" must have beside it, so that none means everybody
-	maxEntries  = 500
-	maxReserved = 63
+	maxName    = 50 // as in the configuration: "gpu-" and this fit into a namespace
+	maxTitle   = 80
+	maxNote    = 300
+	maxGroups  = 200 // of one role
+	maxGroup   = 300 // characters; names of directories are long
+	maxQuota   = 100_000
+	fewLetters = 3 // that a group rule with "*" must have beside it, so that none means everybody
+	maxEntries = 500
 )
 
 // check lists what is wrong with a draft; d is what counts now.
@@ -86,9 +85,8 @@ func (f Draft) checkNew(d Directory) []fault.Field {
 		return []fault.Field{{Name: "name", Reason: i18n.T("tenant.name_wrong", "Most", maxName)}}
 	case taken:
 		return []fault.Field{{Name: "name", Reason: i18n.T("tenant.name_taken", "Name", f.Name)}}
-	case !Label(t.NamespaceName(), maxReserved) || Reserved(t.NamespaceName()):
-		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_wrong", "Namespace",
-			clip(t.NamespaceName()))}}
+	case !d.Namespaces.Problem(t.NamespaceName()).IsZero():
+		return []fault.Field{{Name: "namespace", Reason: d.Namespaces.Problem(t.NamespaceName())}}
 	case shared >= 0:
 		return []fault.Field{{Name: "namespace", Reason: i18n.T("tenant.namespace_taken", "Namespace", t.NamespaceName(),
 			"Tenant", d.Tenants[shared].Display())}}
@@ -113,12 +111,6 @@ func clip(text string) string {
 		return string(r[:60]) + "…"
 	}
 	return text
-}
-
-// Reserved namespaces belong to the platform and can never be a team's.
-func Reserved(name string) bool {
-	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") ||
-		strings.HasPrefix(name, "openshift-")
 }
 
 // Label reports whether a text is a DNS label of at most so many characters.

@@ -111,8 +111,9 @@ func Raised(s Saved, size string, to int) Saved {
 // come first, in its order.
 func compose(first Directory, saved []Revision, members []Member) Directory {
 	d := Directory{Platform: first.Platform, Named: first.Named, ImagesFrom: first.ImagesFrom,
-		ByHand:  map[identity.PersonID]map[string][]identity.Role{},
-		Granted: map[identity.PersonID]map[string][]identity.PersonID{}}
+		Namespaces: first.Namespaces,
+		ByHand:     map[identity.PersonID]map[string][]identity.Role{},
+		Granted:    map[identity.PersonID]map[string][]identity.PersonID{}}
 	by := map[string]Revision{}
 	for _, r := range saved {
 		by[r.Tenant] = r

@@ -68,7 +68,8 @@ type Directory struct {
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
 	// Granted is who gave those roles, by person and identity.RoleKey; see identity.Actor.
-	Granted map[identity.PersonID]map[string][]identity.PersonID `json:"-"`
+	Granted    map[identity.PersonID]map[string][]identity.PersonID `json:"-"`
+	Namespaces NamespaceRule                                        `json:"-"`
 	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that
 	// they may take none.
 	ImagesFrom []string `json:"-"`

@@ -43,6 +43,67 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.agent.namespace | default .Release.Namespace -}}
 {{- end }}
 
+{{/* roles begins the names of the ClusterRoles and of the admission policy. */}}
+{{- define "gpu-portal.roles" -}}
+{{ .Release.Namespace }}-{{ include "gpu-portal.fullname" . }}
+{{- end }}
+
+{{/* account is whom the controller's rights are bound to. */}}
+{{- define "gpu-portal.account" -}}
+{{- .Values.rbac.account | default (printf "system:serviceaccount:%s:%s-controller" .Release.Namespace (include "gpu-portal.fullname" .)) -}}
+{{- end }}
+
+{{/* proxyAccounts are those that go to workloads through the API server: the controller asks notebooks what they do, the gateway lets people in. */}}
+{{- define "gpu-portal.proxyAccounts" -}}
+{{- $accounts := list (include "gpu-portal.account" .) -}}
+{{- if and (include "gpu-portal.split" .) (not .Values.rbac.account) -}}
+{{- $accounts = append $accounts (printf "system:serviceaccount:%s:%s" .Release.Namespace (include "gpu-portal.fullname" .)) -}}
+{{- end -}}
+{{- toJson $accounts -}}
+{{- end }}
+
+{{/* subject is an account as a RoleBinding has it. */}}
+{{- define "gpu-portal.subject" -}}
+{{- if hasPrefix "system:serviceaccount:" . -}}
+{{- $parts := splitList ":" . -}}
+{kind: ServiceAccount, namespace: {{ index $parts 2 }}, name: {{ index $parts 3 }}}
+{{- else -}}
+{apiGroup: rbac.authorization.k8s.io, kind: User, name: {{ . | quote }}}
+{{- end -}}
+{{- end }}
+
+{{/* isSubject is CEL: s is one of these accounts. */}}
+{{- define "gpu-portal.isSubject" -}}
+{{- $cases := list -}}
+{{- range . -}}
+{{- if hasPrefix "system:serviceaccount:" . -}}
+{{- $parts := splitList ":" . -}}
+{{- $cases = append $cases (printf "s.kind == 'ServiceAccount' && s.namespace == '%s' && s.name == '%s'" (index $parts 2) (index $parts 3)) -}}
+{{- else -}}
+{{- $cases = append $cases (printf "s.kind == 'User' && s.name == '%s'" .) -}}
+{{- end -}}
+{{- end -}}
+{{- join " || " $cases -}}
+{{- end }}
+
+{{/* namespacePattern is config.tenantNamespaces as a regular expression. */}}
+{{- define "gpu-portal.namespacePattern" -}}
+{{- $names := list -}}
+{{- range .Values.config.tenantNamespaces -}}{{- $names = append $names (replace "*" "[a-z0-9-]*" .) -}}{{- end -}}
+^({{ join "|" $names }})$
+{{- end }}
+
+{{/* access is how the portal comes by its rights in tenants' namespaces, for the settings of one cluster. */}}
+{{- define "gpu-portal.access" -}}
+{{- $roles := include "gpu-portal.roles" . -}}
+{{- $access := dict "bindings" .Values.rbac.bindings "role" (printf "%s-tenant" $roles) "account" (include "gpu-portal.account" .) -}}
+{{- if .Values.rbac.proxy -}}
+{{- $_ := set $access "proxyRole" (printf "%s-proxy" $roles) -}}
+{{- $_ := set $access "proxyAccounts" (include "gpu-portal.proxyAccounts" . | fromJsonArray) -}}
+{{- end -}}
+{{- toJson $access -}}
+{{- end }}
+
 {{/* settings is portal.yaml: what was given, and what follows from the other values. */}}
 {{- define "gpu-portal.settings" -}}
 {{- $c := deepCopy .Values.config -}}
@@ -56,6 +117,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- if not .gatewayNamespace }}{{ $_ := set . "gatewayNamespace" $.Release.Namespace }}{{ end -}}
   {{- if and $.Values.agent.enabled (not .agents) (not .kubeconfig) -}}
     {{- $_ := set . "agents" (dict "namespace" (include "gpu-portal.agentNamespace" $) "port" (int $.Values.agent.port) "tokenFile" (printf "/etc/gpu-portal/agent/%s" $.Values.agent.tokenSecret.key)) -}}
+  {{- end -}}
+  {{- if and (not .kubeconfig) (not .access) -}}
+    {{- $_ := set . "access" (include "gpu-portal.access" $ | fromJson) -}}
+  {{- end -}}
+  {{- if and (eq (default "direct" .dial) "apiserver") (not .kubeconfig) (not $.Values.rbac.proxy) -}}
+    {{- fail (printf "config.clusters: %s has dial: apiserver, which needs the right to the proxy of Services: set rbac.proxy" .name) -}}
   {{- end -}}
   {{- $clusters = append $clusters . -}}
 {{- end -}}

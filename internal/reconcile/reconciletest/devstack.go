@@ -20,12 +20,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/gpu-portal/gpu-portal/charts"
 )
 
 // Devstack is a running world with a real API server.
 type Devstack struct {
 	Config  *rest.Config
 	Client  kubernetes.Interface
+	Audit   string // the API server's audit log
 	control string
 }
 
@@ -41,7 +44,10 @@ func NeedDevstack(t testing.TB) Devstack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ready struct{ Kubeconfig, Control string }
+	var ready struct {
+		Kubeconfig, Control string
+		AuditLog            string `json:"audit_log"`
+	}
 	if err := json.Unmarshal(data, &ready); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +60,7 @@ func NeedDevstack(t testing.TB) Devstack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Devstack{Config: config, Client: client, control: ready.Control}
+	return Devstack{Config: config, Client: client, Audit: ready.AuditLog, control: ready.Control}
 }
 
 // Part does something to a part of the world: "stop", "start", "freeze", "thaw".
@@ -177,6 +183,24 @@ func (d Devstack) Refuse(t testing.TB, namespace, words string, on *atomic.Bool)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = hooks.Delete(context.Background(), hook.Name, metav1.DeleteOptions{}) })
+}
+
+// Rights installs the rights that the chart renders, for a portal in a namespace of its own, and gives a configuration
+// that has them and no others.
+func (d Devstack) Rights(t testing.TB, v charts.Values) charts.Installed {
+	t.Helper()
+	own := d.Namespace(t)
+	in, err := charts.InstallRights(t.Context(), d.Config, own, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := charts.Remove(context.Background(), d.Config, in.Objects); err != nil {
+			t.Error(err)
+		}
+	})
+	in.Config.QPS, in.Config.Burst = 500, 1000
+	return in
 }
 
 // Namespace is a name that no other test uses; what is made under it goes at the end.

@@ -1,6 +1,7 @@
 package reconciletest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
@@ -84,12 +85,21 @@ func Endpoint(w workload.Workload) workload.Workload {
 	return w
 }
 
+// instance is a portal of its own for each namespace of a real cluster: a portal watches all namespaces that are its own,
+// and tests run beside each other.
+func instance(namespace string) string {
+	if strings.HasPrefix(namespace, "gpu-test-") {
+		return namespace
+	}
+	return "test"
+}
+
 // Options is a controller on that store, site and cluster, with fast rhythms.
 func Options(s *Store, namespace string, cluster reconcile.Cluster) reconcile.Options {
 	cluster.Name = Cluster
 	return reconcile.Options{
 		Store: s, Clusters: []reconcile.Cluster{cluster}, Site: func() reconcile.Site { return Site(namespace) },
-		KubeSite: func(cluster string) kube.Site { return kube.Site{Cluster: cluster, Instance: "test"} },
+		KubeSite: func(cluster string) kube.Site { return kube.Site{Cluster: cluster, Instance: instance(namespace)} },
 		Token:    func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,
 		Every: reconcile.Rhythm{Compare: 2 * time.Second, Confirm: time.Minute, Probe: 300 * time.Millisecond,
 			Activity:  300 * time.Millisecond,

@@ -11,7 +11,6 @@ import (
 // readyReport is what others need to know of a running devstack.
 type readyReport struct {
 	Kubeconfig       string       `json:"kubeconfig"`
-	PortalKubeconfig string       `json:"portal_kubeconfig"`
 	APIServer        string       `json:"apiserver"`
 	Prometheus       string       `json:"prometheus"`
 	OIDCIssuer       string       `json:"oidc_issuer,omitempty"`
@@ -26,7 +25,7 @@ type readyReport struct {
 
 func (w *devstack) report() readyReport {
 	r := readyReport{
-		Kubeconfig: w.Kubeconfig(), PortalKubeconfig: w.PortalKubeconfig(), APIServer: w.APIServer(),
+		Kubeconfig: w.Kubeconfig(), APIServer: w.APIServer(),
 		Prometheus: w.Ports.URL("prometheus"), SOCKS5: "socks5://" + w.Ports.Addr("socks"),
 		Control:       w.Ports.URL("control") + "/" + w.Secrets.ControlPath,
 		LicenseServer: w.Ports.URL("faces") + "/license", AuditLog: w.AuditLog(), Users: w.Users,

@@ -11,10 +11,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/e2e/devstack/internal/stages"
 )
 
-// PortalAccount is the service account as which the portal runs in a cluster. Its token here is a static one with the
-// same name and groups, so the roles that the chart binds to the account hold for it and nothing else does.
-const PortalAccount = "system:serviceaccount:gpu-portal:gpu-portal"
-
 // WriteFiles writes everything that the programs read.
 func (s Settings) WriteFiles() error {
 	ca, err := os.ReadFile(s.Keys.CA)
@@ -33,7 +29,6 @@ func (s Settings) WriteFiles() error {
 		s.file("config", "prometheus.yaml"):    s.prometheusConfig(),
 		s.file("config", "users.json"):         string(users),
 		s.Kubeconfig():                         s.kubeconfig(ca, "admin", s.Secrets.AdminToken),
-		s.PortalKubeconfig():                   s.kubeconfig(ca, "portal", s.Secrets.PortalToken),
 		s.SimulatorKubeconfig():                s.kubeconfig(ca, "simulators", s.Secrets.SimulatorToken),
 		s.component("kube-scheduler"):          s.kubeconfig(ca, "kube-scheduler", s.Secrets.SchedulerToken),
 		s.component("kube-controller-manager"): s.kubeconfig(ca, "kube-controller-manager", s.Secrets.ControllerToken),
@@ -61,7 +56,6 @@ func (s Settings) tokens() string {
 		{s.Secrets.KwokToken, "devstack-kwok", "kwok", "system:masters"},
 		{s.Secrets.SchedulerToken, "system:kube-scheduler", "scheduler", ""},
 		{s.Secrets.ControllerToken, "system:kube-controller-manager", "controller-manager", ""},
-		{s.Secrets.PortalToken, PortalAccount, "portal", "system:serviceaccounts,system:serviceaccounts:gpu-portal"},
 	}
 	var text strings.Builder
 	for _, r := range rows {
@@ -97,6 +91,9 @@ rules:
   users: [devstack-kwok, devstack-simulators, "system:apiserver", "system:kube-scheduler", "system:kube-controller-manager"]
 - level: None
   userGroups: ["system:serviceaccounts:kube-system"]
+- level: Metadata # of the portal, whose rights name it
+  userGroups: ["system:serviceaccounts"]
+  nonResourceURLs: ["/readyz"]
 - level: None
   nonResourceURLs: ["/healthz*", "/readyz*", "/livez*", "/version"]
 - level: Metadata

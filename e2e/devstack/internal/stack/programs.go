@@ -65,7 +65,7 @@ func (s Settings) apiServer(client *http.Client) part.Spec {
 			"--token-auth-file=" + s.file("config", "tokens.csv"),
 			"--authorization-mode=Node,RBAC", "--allow-privileged=true", "--profiling=false",
 			"--audit-policy-file=" + s.file("config", "audit-policy.yaml"),
-			"--audit-log-path=" + s.AuditLog(), "--audit-log-maxsize=20", "--audit-log-maxbackup=2",
+			"--audit-log-path=" + s.AuditLog(), "--audit-log-maxsize=50", "--audit-log-maxbackup=10",
 			"--shutdown-delay-duration=0s",
 		},
 		ReadyWithin: 2 * time.Minute,

@@ -32,8 +32,8 @@ var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "s
 
 // Secrets are random and stay the same for the life of a data folder.
 type Secrets struct {
-	AdminToken, PortalToken, SchedulerToken, ControllerToken, KwokToken, SimulatorToken string
-	ClientSecret, ControlPath                                                           string
+	AdminToken, SchedulerToken, ControllerToken, KwokToken, SimulatorToken string
+	ClientSecret, ControlPath                                              string
 }
 
 // LoadSecrets reads or makes the secrets of a data folder.
@@ -47,7 +47,7 @@ func LoadSecrets(path string) (Secrets, error) {
 		return Secrets{}, err
 	}
 	s := Secrets{
-		AdminToken: rand.Text(), PortalToken: rand.Text(), SchedulerToken: rand.Text(), ControllerToken: rand.Text(),
+		AdminToken: rand.Text(), SchedulerToken: rand.Text(), ControllerToken: rand.Text(),
 		KwokToken: rand.Text(), SimulatorToken: rand.Text(), ClientSecret: rand.Text(), ControlPath: rand.Text(),
 	}
 	if text, err = json.MarshalIndent(s, "", "  "); err != nil {
@@ -65,9 +65,6 @@ func (s Settings) APIServer() string { return "https://" + s.Ports.Addr("kube-ap
 
 // Kubeconfig is the path of the administrator's kubeconfig; the other identities have files beside it.
 func (s Settings) Kubeconfig() string { return s.file("kubeconfig") }
-
-// PortalKubeconfig is the path of the kubeconfig that has only the rights the portal's own roles give it.
-func (s Settings) PortalKubeconfig() string { return s.file("portal.kubeconfig") }
 
 // SimulatorKubeconfig is the path of the kubeconfig of our simulators.
 func (s Settings) SimulatorKubeconfig() string { return s.file("config", "simulators.kubeconfig") }

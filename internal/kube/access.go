@@ -1,0 +1,116 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+)
+
+// Who binds the portal's rights in tenants' namespaces.
+const (
+	BindSelf  = "self"  // the portal: it may bind the named ClusterRoles, and nothing else
+	BindAdmin = "admin" // an administrator: the portal makes neither namespaces nor RoleBindings
+)
+
+// Access is how the portal comes by its rights in tenants' namespaces. The zero value: they come from elsewhere (a
+// kubeconfig that may do everything), the portal makes namespaces and binds nothing.
+type Access struct {
+	Bindings string `json:"bindings,omitempty"` // BindSelf, BindAdmin or ""
+	Role     string `json:"role,omitempty"`     // ClusterRole of the controller's rights in one namespace
+	// whom it is bound to: system:serviceaccount:NAMESPACE:NAME, or the name of a user
+	Account string `json:"account,omitempty"`
+	// ClusterRole of the way to workloads through the API server, and who goes it; "" where pods are reached directly
+	ProxyRole     string   `json:"proxyRole,omitempty"`
+	ProxyAccounts []string `json:"proxyAccounts,omitempty"`
+}
+
+// Names of the RoleBindings in a tenant's namespace.
+const (
+	bindingName      = "gpu-portal"
+	proxyBindingName = "gpu-portal-proxy"
+)
+
+// TenantAccess renders what stands before everything else of a tenant: the namespace with its labels and the RoleBindings
+// in it. With BindAdmin the administrator applies it.
+func TenantAccess(t tenant.Tenant, site Site) ([]Object, error) {
+	n, err := newSpace(t, site)
+	if err != nil {
+		return nil, err
+	}
+	return n.access(), nil
+}
+
+// access is the namespace, then the RoleBindings.
+func (n space) access() []Object {
+	objects := []Object{n.namespace()}
+	a := n.site.Access
+	if a.Bindings == "" {
+		return objects
+	}
+	objects = append(objects, n.binding(bindingName, a.Role, a.Account))
+	if a.ProxyRole != "" {
+		objects = append(objects, n.binding(proxyBindingName, a.ProxyRole, a.ProxyAccounts...))
+	}
+	return objects
+}
+
+func (n space) binding(name, role string, accounts ...string) *rbacv1.RoleBinding {
+	b := &rbacv1.RoleBinding{
+		TypeMeta: metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding"}, ObjectMeta: n.meta(name),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+	}
+	for _, account := range accounts {
+		b.Subjects = append(b.Subjects, subject(account))
+	}
+	return b
+}
+
+// subject is a service account where the name is one's, else a user.
+func subject(account string) rbacv1.Subject {
+	if namespace, name, ok := serviceAccount(account); ok {
+		return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}
+	}
+	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: account}
+}
+
+func serviceAccount(account string) (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(account, "system:serviceaccount:")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, ":")
+}
+
+// Namespace is where the account lives; "" for a user.
+func (a Access) Namespace() string {
+	namespace, _, _ := serviceAccount(a.Account)
+	return namespace
+}
+
+// Check lists what is missing or unknown.
+func (a Access) Check() error {
+	switch {
+	case a.Bindings == "" && a.Role == "" && a.ProxyRole == "":
+		return nil
+	case !slices.Contains([]string{BindSelf, BindAdmin}, a.Bindings):
+		return fmt.Errorf("bindings: %q is none of %s, %s", a.Bindings, BindSelf, BindAdmin)
+	case a.Role == "" || a.Account == "":
+		return fmt.Errorf("role and account are needed: the ClusterRole that is bound in tenants' namespaces, and to whom")
+	case (a.ProxyRole == "") != (len(a.ProxyAccounts) == 0):
+		return fmt.Errorf("proxyRole and proxyAccounts belong together")
+	}
+	return nil
+}
+
+// Roles names the ClusterRoles that are bound in tenants' namespaces.
+func (a Access) Roles() []string {
+	if a.ProxyRole == "" {
+		return []string{a.Role}
+	}
+	return []string{a.Role, a.ProxyRole}
+}

@@ -264,7 +264,7 @@ func (b *browser) me() (status int, is map[string]any) {
 }
 
 // TestTheCertifiedProvider: name, e-mail and groups come from the userinfo endpoint; the first sign-in already has a
-// refresh token; and groups are read again, until nobody is there.
+// refresh token; leaving there ends the session here at once; and groups are read again, until nobody is there.
 func TestTheCertifiedProvider(t *testing.T) {
 	w := newWorld(t)
 	b := w.browser()
@@ -285,6 +285,26 @@ func TestTheCertifiedProvider(t *testing.T) {
 		t.Errorf("want what was learned used, got %q", second.asked)
 	}
 
+	stream, err := b.client.Get(w.url + "/live?page=home")
+	w.must(err)
+	defer stream.Body.Close()
+	ended := make(chan string, 1)
+	go func() { text, _ := io.ReadAll(stream.Body); ended <- string(text) }()
+	b.submit(b.get(w.provider+"/session/end"), url.Values{"logout": {"yes"}})
+	select {
+	case text := <-ended:
+		if !strings.Contains(text, "event: reload") {
+			t.Errorf("want the open page told to load again, got %q", text)
+		}
+	case <-time.After(patience):
+		t.Error("the stream is still open")
+	}
+	if status, _ := b.me(); status != http.StatusUnauthorized {
+		t.Errorf("the session that ended at the provider: want 401, got %d", status)
+	}
+	if status, _ := second.me(); status != http.StatusOK {
+		t.Errorf("another session: want 200, got %d", status)
+	}
 	w.know(map[string]any{"dana": map[string]any{"name": "Dana Dev", "groups": []string{}}})
 	w.clock.pass(11 * time.Minute)
 	if status, is := second.me(); status != http.StatusOK || strings.Contains(fmt.Sprint(is), "vision") {

@@ -106,5 +106,6 @@ func (p people) ActorByToken(ctx context.Context, bearer string) (identity.Actor
 
 // tokens says who API tokens belong to, by the settings.
 func (a *App) tokens() serve.Tokens {
-	return serve.Tokens{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(), Now: a.now}
+	return serve.Tokens{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(), Owner: a.renewals.Owner,
+		Now: a.now}
 }

@@ -14,14 +14,16 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 )
 
-// TestATokenLastsAsLongAsTheStandingOfItsOwner: while nobody asks the provider, tokens count for a day after it told of
-// their owner; a sign-in makes them count again (T-TOKEN-2).
+// TestATokenLastsAsLongAsTheStandingOfItsOwner: where nobody can ask the provider, tokens count for a day after it told
+// of their owner; a sign-in makes them count again (T-TOKEN-2).
 func TestATokenLastsAsLongAsTheStandingOfItsOwner(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(c *config.Config) { c.OIDC.OfflineAccess = "never" })
 	w.browser().signIn(developer)
 	token := w.longToken(developer)
 	w.clock.pass(24*time.Hour - time.Minute)
@@ -43,8 +45,8 @@ func TestATokenLastsAsLongAsTheStandingOfItsOwner(t *testing.T) {
 }
 
 // TestALeaverIsOut: somebody who is removed at the provider loses session and tokens with the next refresh of their
-// groups, however long the tokens were made for (T-TOKEN-2, T-SESS-1). Of two browsers one may only have been signed out
-// there, so the standing ends with the last.
+// groups, however long the tokens were made for (T-TOKEN-2, T-SESS-1). Of two browsers one may only have been signed
+// out there: the token asks with the other, which is refused as well.
 func TestALeaverIsOut(t *testing.T) {
 	w := newWorld(t)
 	first, second := w.browser(), w.browser()
@@ -56,15 +58,12 @@ func TestALeaverIsOut(t *testing.T) {
 	}
 	w.provider.RemoveUser(admin)
 	w.clock.pass(10 * time.Minute)
-	for i, c := range []struct {
-		browser *browser
-		token   int
-	}{{first, http.StatusOK}, {second, http.StatusUnauthorized}} {
-		if got := c.browser.get("/storage").status; got != http.StatusSeeOther {
+	for i, b := range []*browser{first, second} {
+		if got := b.get("/storage").status; got != http.StatusSeeOther {
 			t.Errorf("session %d: want to be sent to sign in, got %d", i, got)
 		}
-		if got := w.call(token, http.MethodGet, "/api/v1/audit", nil).status; got != c.token {
-			t.Errorf("the token after session %d ended: want %d, got %d", i, c.token, got)
+		if got := w.call(token, http.MethodGet, "/api/v1/audit", nil).status; got != http.StatusUnauthorized {
+			t.Errorf("the token after session %d ended: want 401, got %d", i, got)
 		}
 	}
 	w.clock.pass(365 * 24 * time.Hour)
@@ -380,5 +379,49 @@ func TestAnExpiringTokenIsAnnounced(t *testing.T) {
 		!strings.HasPrefix(list[0].Notice.Title, "API token expires: test") || !strings.HasSuffix(list[0].Notice.Link,
 		"/account") {
 		t.Errorf("want one message to the owner %+v of %+v, got %+v, %v", w.actorOf(developer).Person, e, list, err)
+	}
+}
+
+// TestTokensFollowTheProviderWithoutASession: whoever signed out, or whose session is over, is asked for at the
+// provider all the same when a token of theirs is used; groups follow, and somebody who is removed there is out.
+func TestTokensFollowTheProviderWithoutASession(t *testing.T) {
+	for name, leave := range map[string]func(w *world, b *browser){
+		"signed out": func(_ *world, b *browser) { b.post("/signout", nil) },
+		"session over": func(w *world, _ *browser) {
+			w.clock.pass(8 * 24 * time.Hour)
+			if err := w.store.PurgeOld(w.t.Context(), w.clock.now()); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.browser()
+			b.signIn(developer)
+			token, cookie := w.longToken(developer), b.session()
+			leave(w, b)
+			w.provider.SetGroups(developer, "speech-devs")
+			w.clock.pass(11 * time.Minute)
+			me := w.call(token, http.MethodGet, "/api/v1/me", nil)
+			if me.status != http.StatusOK || !strings.Contains(me.body, "speech") || strings.Contains(me.body, "vision") {
+				t.Errorf("want the groups of now, got %d %s", me.status, me.body)
+			}
+			b.cookies[edge.Session] = &http.Cookie{Name: edge.Session, Value: cookie}
+			if got := b.get("/storage").status; got != http.StatusSeeOther {
+				t.Errorf("the session opens again: %d", got)
+			}
+			w.provider.Fail(oidctest.Breaks)
+			w.clock.pass(12 * time.Hour)
+			if got := w.call(token, http.MethodGet, "/api/v1/me", nil).status; got != http.StatusOK {
+				t.Errorf("while the provider is away, within the standing age: want 200, got %d", got)
+			}
+			w.provider.Fail(oidctest.Works)
+			w.provider.RemoveUser(developer)
+			w.clock.pass(time.Minute)
+			refused := w.call(token, http.MethodGet, "/api/v1/me", nil)
+			if refused.status != http.StatusUnauthorized || !strings.Contains(refused.body, "signs in to the portal once") {
+				t.Errorf("removed there: want 401 that says to sign in, got %d %s", refused.status, refused.body)
+			}
+		})
 	}
 }

@@ -17,12 +17,14 @@ type TokenStore interface {
 	TouchToken(ctx context.Context, id string, now time.Time) error
 }
 
-// Tokens says who bearer tokens belong to. All fields are needed.
+// Tokens says who bearer tokens belong to. All fields but Owner are needed.
 type Tokens struct {
 	Store  TokenStore
 	Actor  func(identity.Person, identity.Via) identity.Actor
 	Limits identity.TokenLimits
-	Now    func() time.Time
+	// Owner gives somebody as the sign-in provider knows them now, or as far as can be told; nil: as told last.
+	Owner func(context.Context, identity.Person) (identity.Person, error)
+	Now   func() time.Time
 }
 
 // ActorByToken says who a bearer token belongs to. Every refusal is the same Unauthenticated fault, so that nothing can
@@ -37,6 +39,9 @@ func (s Tokens) ActorByToken(ctx context.Context, text string) (identity.Actor, 
 		return identity.Actor{}, err
 	}
 	p, err := s.Store.Person(ctx, t.Person)
+	if err == nil && !p.Disabled && s.Owner != nil {
+		p, err = s.Owner(ctx, p)
+	}
 	switch {
 	case fault.Is(err, fault.NotFound) || p.Disabled:
 		return identity.Actor{}, refused

@@ -18,9 +18,10 @@ const (
 	refusedLife  = (request.PastDays + 1) * 24 * time.Hour
 )
 
-// PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end,
-// tokens a month after theirs, messages a month after they were sent or given up, and records of starts after half a
-// year. The audit record, meter intervals, requests and workloads stay.
+// PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end
+// (but not with what the provider is asked about owners of API tokens), tokens a month after
+// theirs, messages a month after they were sent or given up, and records of starts after half a year. The audit record,
+// meter intervals, requests and workloads stay.
 func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 	var faults []error
 	for _, old := range []struct {
@@ -31,7 +32,7 @@ func (s *Store) PurgeOld(ctx context.Context, now time.Time) error {
 		{"DELETE FROM refusals WHERE created_at < ?", now.Add(-refusedLife)},
 		{"DELETE FROM starts WHERE told_at < ?", now.Add(-startLife)},
 		{"DELETE FROM codes WHERE expires_at < ?", now},
-		{"DELETE FROM sessions WHERE ends_at < ?", now},
+		{"DELETE FROM sessions WHERE ends_at < ? AND NOT (refresh_token <> '' AND " + ownsTokens + ")", now},
 		{"DELETE FROM logouts WHERE expires_at < ?", now},
 		{"DELETE FROM deliveries WHERE state IN ('sent', 'failed') AND updated_at < ?", now.Add(-deliveryLife)},
 		{"DELETE FROM tokens WHERE expires_at < ?", now.Add(-expiredLife)},

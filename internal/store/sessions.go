@@ -109,9 +109,37 @@ func (s *Store) RenewSecret(ctx context.Context, n identity.Session, hash, roles
 	return renewed && err == nil, err
 }
 
-// EndSession ends a session and the gateway sessions that hang on it. Ending one that has ended changes nothing.
+// EndSession ends a session and the gateway sessions that hang on it. Ending one that has ended changes nothing. Of
+// somebody who has API tokens its refresh token is kept, in a row that opens nothing: see AskingSession.
 func (s *Store) EndSession(ctx context.Context, id string) error {
-	return s.write(ctx, func(t *tx) error { return t.endSessions(ctx, "id = ? OR parent = ?", id, id) })
+	return s.write(ctx, func(t *tx) error {
+		kept := t.at(ctx).Exec("UPDATE sessions SET secret_hash = '', former_hash = '', id_token = '', "+
+			"provider_session = '', ends_at = ? WHERE id = ? AND secret_hash <> '' AND refresh_token <> '' AND "+ownsTokens,
+			momentOf(t.now), id)
+		if kept.Error != nil {
+			return kept.Error
+		}
+		if kept.RowsAffected == 0 {
+			return t.endSessions(ctx, "(id = ? AND secret_hash <> '') OR parent = ?", id, id)
+		}
+		row, err := one[sessionRow](t.at(ctx).Where("id = ?", id), i18n.T("store.session_over"))
+		if err != nil {
+			return err
+		}
+		t.changed(live.Change{Topic: "session", ID: row.ID, Person: row.Person})
+		return t.endSessions(ctx, "parent = ? OR (person = ? AND id <> ? AND secret_hash = '')", id, row.Person, id)
+	})
+}
+
+// ownsTokens is the condition that the person of a session has API tokens.
+const ownsTokens = "EXISTS (SELECT 1 FROM tokens WHERE tokens.person = sessions.person)"
+
+// AskingSession is the session of a person with which the provider can be asked for them and was asked last, whether it
+// still opens anything or not. NotFound when there is none.
+func (v view) AskingSession(ctx context.Context, person identity.PersonID) (identity.Session, error) {
+	row, err := one[sessionRow](v.at(ctx).Where("person = ? AND refresh_token <> ''", string(person)).
+		Order("groups_at DESC, id").Limit(1), i18n.T("store.session_over"))
+	return toSession(row), err
 }
 
 // LimitSessions ends the sessions of a person with the portal that were not used for the longest time, beyond so many.
@@ -169,7 +197,7 @@ func (s *Store) CloseSession(ctx context.Context, id string, why audit.Event) er
 			return err
 		}
 		_, err = t.endStanding(ctx, "id = ? AND NOT EXISTS (SELECT 1 FROM sessions WHERE person = people.id AND "+
-			"refresh_token <> '' AND ends_at > ?)", living[0].Person, momentOf(why.At))
+			"refresh_token <> '')", living[0].Person)
 		if err != nil {
 			return err
 		}

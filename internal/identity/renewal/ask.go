@@ -20,6 +20,7 @@ type Store interface {
 	Session(ctx context.Context, id string) (identity.Session, error)
 	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
 	ClaimRenewal(ctx context.Context, id string, told, now, older time.Time) (bool, error)
+	AskingSession(ctx context.Context, person identity.PersonID) (identity.Session, error)
 	SaveRenewal(ctx context.Context, s identity.Session, groups []string) error
 	CloseSession(ctx context.Context, id string, why audit.Event) error
 	RefusePerson(ctx context.Context, id identity.PersonID, why audit.Event) error
@@ -109,6 +110,33 @@ func (s *Service) Fresh(ctx context.Context, session identity.Session) (identity
 		}
 		return session, a.Err
 	}
+}
+
+// Owner gives the owner of an API token as the provider knows them now, whether a session of theirs is open or not: any
+// that has a refresh token will do. When none has, or the provider does not answer, the owner is who was told of last;
+// how long that counts is for the caller to say. When the provider has ended what could be asked with, the store has
+// taken note of it in the person's row.
+func (s *Service) Owner(ctx context.Context, p identity.Person) (identity.Person, error) {
+	now := s.Now()
+	if p.ToldAt.IsZero() || now.Sub(p.ToldAt) < s.Limits.Refresh {
+		return p, nil
+	}
+	session, err := s.Store.AskingSession(ctx, p.ID)
+	if fault.Is(err, fault.NotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	session.EndsAt = now.Add(mostAsking) // it is asked with, though it may open nothing any more
+	_, err = s.Fresh(ctx, session)
+	switch {
+	case fault.Is(err, fault.Unavailable):
+		return p, nil
+	case err != nil && !fault.Is(err, fault.Unauthenticated):
+		return p, err
+	}
+	return s.Store.Person(ctx, p.ID)
 }
 
 func (s *Service) patience() time.Duration {

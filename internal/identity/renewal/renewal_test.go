@@ -81,6 +81,10 @@ func (f *fake) Person(_ context.Context, id identity.PersonID) (identity.Person,
 	return identity.Person{ID: id, Subject: "ada", Name: "Ada", Groups: f.groups}, nil
 }
 
+func (f *fake) AskingSession(_ context.Context, _ identity.PersonID) (identity.Session, error) {
+	return f.Session(context.Background(), "s-1")
+}
+
 func (f *fake) ClaimRenewal(_ context.Context, id string, told, now, older time.Time) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -368,5 +372,41 @@ func TestALostRotationMeansToSignInAgain(t *testing.T) {
 	}
 	if len(f.events) != 1 || f.events[0].Detail.ID != "oidc.renewal_refused" || len(f.sessions) != 0 {
 		t.Errorf("left %v, record %v", f.sessions, f.events)
+	}
+}
+
+// TestOwnersOfTokens: what becomes of a token's owner whose session may have ended long ago.
+func TestOwnersOfTokens(t *testing.T) {
+	refused := fault.Wrap(fault.Forbidden, errors.New("invalid_grant"), i18n.T("oidc.renewal_refused"))
+	for name, c := range map[string]struct {
+		after  time.Duration
+		says   error
+		none   bool // no session to ask with
+		asked  int
+		groups string
+		closed bool
+	}{
+		"told just now":          {after: 9 * time.Minute, groups: "old"},
+		"told a while ago":       {after: 10 * time.Minute, asked: 1, groups: "new"},
+		"the session is over":    {after: 30 * 24 * time.Hour, asked: 1, groups: "new"},
+		"nobody can ask":         {after: time.Hour, none: true, groups: "old"},
+		"the provider is away":   {after: 2 * time.Hour, says: away, asked: 1, groups: "old"},
+		"the provider has ended": {after: time.Hour, says: refused, asked: 1, groups: "old", closed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			s := f.service()
+			f.begun(t, s)
+			if c.none {
+				clear(f.sessions)
+			}
+			owner := identity.Person{ID: "p-ada", Subject: "ada", Groups: []string{"old"}, ToldAt: f.now()}
+			f.pass(c.after)
+			f.err = c.says
+			p, err := s.Owner(t.Context(), owner)
+			if err != nil || strings.Join(p.Groups, " ") != c.groups || f.asked != c.asked || (len(f.events) > 0) != c.closed {
+				t.Errorf("got %q after asking %d times, record %v, %v", p.Groups, f.asked, f.events, err)
+			}
+		})
 	}
 }

@@ -341,6 +341,40 @@ var identityCases = cases{
 		equal(t, 1, len(events))
 		equal(t, int64(3), got(s.LastChange(ctx))(t))
 	},
+	"of an owner of tokens something stays to ask the provider with, and opens nothing": func(t *testing.T,
+		s *store.Store) {
+		ctx := withAda(t, s)
+		_, err := s.AskingSession(ctx, "p-bob")
+		fails(t, fault.NotFound, err)
+		must(t, s.SavePerson(ctx, Person("p-bob")))
+		for _, person := range []identity.PersonID{"p-ada", "p-bob"} {
+			n := session("s-"+string(person), "")
+			n.Person, n.RefreshToken, n.GroupsAt, n.SecretHash = person, "sealed", later(10), "hash"
+			must(t, s.CreateSession(ctx, n))
+		}
+		child := session("s-child", "s-p-ada")
+		must(t, s.CreateSession(ctx, child))
+		must(t, s.CreateToken(ctx, identity.Token{ID: "t-1", Person: "p-ada", SecretHash: "x", CreatedAt: later(0),
+			ExpiresAt: later(10_000)}, Event(1)))
+		must(t, s.EndSession(ctx, "s-1"))
+		for _, id := range []string{"s-p-ada", "s-p-bob"} {
+			must(t, s.EndSession(ctx, id))
+			must(t, s.EndSession(ctx, id))
+		}
+		kept := got(s.AskingSession(ctx, "p-ada"))(t)
+		equal(t, "s-p-ada", kept.ID)
+		equal(t, "sealed", kept.RefreshToken)
+		equal(t, "", kept.SecretHash+kept.FormerHash+kept.IDToken)
+		equal(t, false, time.Now().Before(kept.EndsAt))
+		_, err = s.Session(ctx, "s-child")
+		fails(t, fault.NotFound, err)
+		_, err = s.AskingSession(ctx, "p-bob")
+		fails(t, fault.NotFound, err)
+		must(t, s.PurgeOld(ctx, time.Now().Add(time.Hour)))
+		equal(t, "s-p-ada", got(s.AskingSession(ctx, "p-ada"))(t).ID)
+		must(t, s.CloseSession(ctx, "s-p-ada", Event(2)))
+		equal(t, true, got(s.Person(ctx, "p-ada"))(t).ToldAt.IsZero())
+	},
 	"the provider ends one of its sessions, or all of a person's, once for each logout token": func(t *testing.T,
 		s *store.Store) {
 		ctx := withAda(t, s)
@@ -482,7 +516,10 @@ var identityCases = cases{
 	"what has ended is purged": func(t *testing.T, s *store.Store) {
 		ctx := withAda(t, s)
 		must(t, s.SaveCode(ctx, "hash", "s-1", "w-1", later(60)))
-		must(t, s.CreateToken(ctx, token("t-1", 0), Event(0)))
+		must(t, s.SavePerson(ctx, Person("p-bob")))
+		others := token("t-1", 0)
+		others.Person = "p-bob"
+		must(t, s.CreateToken(ctx, others, Event(0)))
 		must(t, s.PurgeOld(ctx, later(61)))
 		_, _, err := s.TakeCode(ctx, "hash", later(1))
 		fails(t, fault.NotFound, err)

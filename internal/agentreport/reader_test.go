@@ -108,7 +108,7 @@ func TestTheAgentsOwnReport(t *testing.T) {
 	if len(cards) != 8 {
 		t.Fatalf("want eight cards, got %d", len(cards))
 	}
-	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Model: "Mock NVIDIA A100-SXM4-40GB",
+	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Bus: "00000000:10:00.0", Model: "Mock NVIDIA A100-SXM4-40GB",
 		Axis: 8,
 		Slices: []inventory.Placement{{UUID: "MIG-00000000-0000-0000-0000-000000000000-0", Profile: "1g.5gb", Start: 0,
 			Size: 1},

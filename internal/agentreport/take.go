@@ -61,7 +61,7 @@ func earlier(a, b time.Time) time.Time {
 // card is a card with its cut where all of it is known: with one instance missing, its place would look free.
 func card(g agent.GPU) inventory.PhysicalCard {
 	c := inventory.PhysicalCard{Index: g.Index, UUID: g.UUID.Or(""), Model: g.Name.Or(""), Lost: g.Lost,
-		Errors: errorsOf(g)}
+		Bus: g.PCI.BusID.Or(""), Errors: errorsOf(g)}
 	instances, known := g.MIG.Instances.Get()
 	profiles, listed := g.MIG.Profiles.Get()
 	if !known || !listed || !g.MIG.Enabled.Or(false) {

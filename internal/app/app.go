@@ -28,6 +28,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/drift"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/gateway"
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
@@ -216,7 +217,7 @@ func (a *App) outside() error {
 	}
 	a.site, site = newSite(c)
 	a.first, first = firstCatalog(c)
-	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces)
+	a.clusters, clusters = connect(c, a.log, a.freshMetrics, a.namespaces, a.nodeIndex)
 	a.agents, agents = newAgents(c, agentreport.Options{Now: a.now, Logger: a.log}, a.freshAgents)
 	a.provider, provider = oidc.New(oidc.Config{Issuer: c.OIDC.Issuer, ClientID: c.OIDC.ClientID,
 		ClientSecret: secretOf(c), RedirectURL: c.URL + "/signin/callback",
@@ -228,6 +229,12 @@ func (a *App) outside() error {
 		provider = fmt.Errorf("oidc: %w", provider)
 	}
 	return errors.Join(site, first, clusters, agents, errors.Join(servers...), provider)
+}
+
+// nodeIndex is what the inventory of a cluster tells of which node a series is of.
+func (a *App) nodeIndex(cluster string) gpumetrics.NodeIndex {
+	s, _ := a.store.Snapshot(context.Background(), cluster)
+	return health.NodeIndex(s)
 }
 
 // namespaces are the teams' own, on every cluster.

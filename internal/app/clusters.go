@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -32,7 +31,8 @@ type clusters struct {
 }
 
 // connect makes clients; it does not wait for any cluster to answer.
-func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string) (clusters, error) {
+func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() []string,
+	nodes func(cluster string) gpumetrics.NodeIndex) (clusters, error) {
 	k := clusters{sites: map[string]kube.Site{}, reach: map[string]gateway.Cluster{}, metrics: metrics{}}
 	var problems []error
 	for _, cluster := range c.Clusters {
@@ -58,7 +58,8 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial, Transport: transport}
 		}
 		if cluster.Prometheus != "" {
-			poller, err := newPoller(cluster, c.Health.News(), log, fresh, namespaces)
+			poller, err := newPoller(cluster, gpumetrics.Config{Recent: c.Health.News(), Logger: log, OnFresh: fresh,
+				Namespaces: namespaces, Nodes: func() gpumetrics.NodeIndex { return nodes(cluster.Name) }})
 			if err != nil {
 				problems = append(problems, fmt.Errorf("clusters %s: prometheus: %w", cluster.Name, err))
 				continue
@@ -69,14 +70,14 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 	return k, errors.Join(problems...)
 }
 
-func newPoller(c config.Cluster, recent time.Duration, log *slog.Logger, fresh func(), namespaces func() []string) (
-	*gpumetrics.Poller, error) {
+// newPoller takes from ours what the settings do not say.
+func newPoller(c config.Cluster, ours gpumetrics.Config) (*gpumetrics.Poller, error) {
 	settings, err := c.MetricsConfig()
 	if err != nil {
 		return nil, err
 	}
-	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent = log, fresh, namespaces,
-		true, recent
+	settings.Logger, settings.OnFresh, settings.Namespaces, settings.Always, settings.Recent, settings.Nodes = ours.Logger,
+		ours.OnFresh, ours.Namespaces, true, ours.Recent, ours.Nodes
 	return gpumetrics.New(settings)
 }
 

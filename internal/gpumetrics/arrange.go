@@ -10,12 +10,34 @@ import (
 // device is one card or slice in a shot: what is known of it, and of each pod on it.
 type device struct {
 	Device
-	known [kinds]value         // of the device itself
-	pods  []podRows            // what the rows of each pod say
-	at    time.Time            // of the last sample, by the clock of this machine
-	heard map[podKey]time.Time // of the last sample of each pod
-	twice bool                 // more than one node claims to have it
-	only  bool                 // a card that is known by its slices; nobody's device
+	known   [kinds]value         // of the device itself
+	pods    []podRows            // what the rows of each pod say
+	at      time.Time            // of the last sample, by the clock of this machine
+	heard   map[podKey]time.Time // of the last sample of each pod
+	origins []heardOrigin        // by when they were heard of, at most mostOrigins
+	twice   bool                 // more than one node claims to have it
+	only    bool                 // a card that is known by its slices; nobody's device
+}
+
+// mostOrigins bounds what is kept of rows that repeat a device.
+const mostOrigins = 8
+
+type heardOrigin struct {
+	origin
+	at time.Time
+}
+
+// hear keeps where a row comes from, in the order of the samples' times.
+func (d *device) hear(o origin, at time.Time) {
+	d.origins = slices.DeleteFunc(d.origins, func(h heardOrigin) bool { return h.origin == o && !h.at.After(at) })
+	if slices.ContainsFunc(d.origins, func(h heardOrigin) bool { return h.origin == o }) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(d.origins, at, func(h heardOrigin, at time.Time) int { return h.at.Compare(at) })
+	d.origins = slices.Insert(d.origins, i, heardOrigin{o, at})
+	if len(d.origins) > mostOrigins {
+		d.origins = d.origins[1:]
+	}
 }
 
 // podRows are the rows of one pod on one device.
@@ -92,10 +114,7 @@ func (s *shot) describe(row series) {
 		d.UUID, d.Instance = key.uuid, key.instance
 		s.devices[key] = d
 	}
-	node := row.labels.first(s.labels.Node)
-	if node != "" && d.Node != "" && node != d.Node {
-		d.twice = true
-	}
+	d.hear(s.labels.origin(row.labels), at)
 	if pod, _ := s.labels.holder(row.labels); pod != (podKey{}) && at.After(d.heard[pod]) {
 		if d.heard == nil {
 			d.heard = map[podKey]time.Time{}
@@ -105,7 +124,6 @@ func (s *shot) describe(row series) {
 	if !at.Before(d.at) { // two exporters for one device: the one heard of last
 		d.at = at
 		d.Model, d.Profile = row.labels.first(s.labels.Model), cmp.Or(row.labels.first(s.labels.Profile), d.Profile)
-		d.Node = cmp.Or(node, d.Node)
 		if name := row.labels.get("dra_claim_name"); name != "" {
 			d.Claim = row.labels.get("dra_claim_namespace") + "/" + name
 		}
@@ -191,8 +209,9 @@ func (d *device) left(p podRows) bool {
 
 // close ends the building: now that all rows are there it is clear which pods are exporters, whose rows are those of
 // the devices themselves.
-func (s *shot) close(at time.Time) *shot {
+func (s *shot) close(at time.Time, nodes NodeIndex) *shot {
 	s.at = at
+	s.place(nodes)
 	holders := map[string]map[podKey]bool{}
 	for key, d := range s.devices {
 		d.pods = slices.DeleteFunc(d.pods, d.left)

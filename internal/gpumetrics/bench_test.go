@@ -48,7 +48,7 @@ func BenchmarkLargeSite(b *testing.B) {
 			if _, err := decode(bytes.NewReader(values), most, pool, s.put); err != nil {
 				b.Fatal(err)
 			}
-			if s.close(now); len(s.pods) != 35_000 {
+			if s.close(now, NodeIndex{}); len(s.pods) != 35_000 {
 				b.Fatalf("want 35000 pods, got %d", len(s.pods))
 			}
 		}
@@ -66,7 +66,7 @@ func BenchmarkFleet(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	s.close(s.now)
+	s.close(s.now, NodeIndex{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if f := s.newFleet(func(r Reading) Reading { return r }); len(f.Nodes) == 0 {

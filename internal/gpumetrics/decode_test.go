@@ -27,7 +27,7 @@ func FuzzAnswer(f *testing.F) {
 				return
 			}
 		}
-		shot.close(now)
+		shot.close(now, NodeIndex{})
 		history.of()
 		checkShot(t, shot, health)
 	})

@@ -9,6 +9,8 @@
 // of cards (health.go), and at most as often for the last hour of all pods at once (history.go). Report says how well
 // all this works (survey.go).
 //
+// On which node a card is: by its target, its exporter, or what the cluster knows of it (nodes.go).
+//
 // What is known of each series stands in one table (kinds.go): names, unit, range, whether it is of a slice or of the
 // card. What labels are called is a setting (labels.go).
 //

@@ -136,7 +136,8 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
 			"DCGM_FI_DEV_POWER_USAGE"} {
-			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod),
+			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels,
+				claimLabels, l.Namespace, l.Pod),
 				"") {
 				rows = append(rows, answered{row.labels, fmt.Sprint(seconds(f.scraped))})
 			}

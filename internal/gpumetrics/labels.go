@@ -19,11 +19,14 @@ type Labels struct {
 
 // DefaultLabels are those of dcgm-exporter. Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace"
 // are its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own
-// pod in namespace and pod, and the holder moves to exported_*.
+// pod in namespace and pod, and the holder moves to exported_*. The names of nodes before Hostname are what scrape
+// configurations write __meta_kubernetes_pod_node_name and its like to; Hostname is the exporter's pod where the
+// exporter is not told its node.
 func DefaultLabels() Labels {
 	return Labels{UUID: []string{"UUID", "uuid"}, Instance: []string{"GPU_I_ID"},
 		Profile: []string{"GPU_I_PROFILE", "dra_mig_profile"},
-		Model:   []string{"modelName"}, Node: []string{"Hostname", "hostname"},
+		Model:   []string{"modelName"}, Node: []string{"node", "kubernetes_node", "node_name", "nodename",
+			"Hostname", "hostname"},
 		Namespace: []string{"exported_namespace", "pod_namespace", "namespace"}, Pod: []string{"exported_pod", "pod_name",
 			"pod"}}
 }

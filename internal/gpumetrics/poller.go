@@ -31,6 +31,8 @@ type Config struct {
 
 	Namespaces func() []string // whose history is kept; nil: every namespace's
 	OnFresh    func()          // called after each poll, also after one that failed
+	// what the cluster knows of its nodes now; nil, or an empty one: the names in the series are believed
+	Nodes func() NodeIndex
 
 	Always      bool          // poll also while nobody watches
 	Every       time.Duration // 5 s, and never more than a tenth of the time: a poll that takes 3 s is made every 30 s
@@ -109,6 +111,9 @@ func New(cfg Config) (*Poller, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Nodes == nil {
+		cfg.Nodes = func() NodeIndex { return NodeIndex{} }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -215,7 +220,7 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) 
 		c.add(a)
 		s.tally.warn(a.warnings)
 	}
-	return s.close(p.cfg.Now()), c, nil
+	return s.close(p.cfg.Now(), p.cfg.Nodes()), c, nil
 }
 
 // askHealth asks what is the matter with cards. What it has brought stays until it brings something else; without it

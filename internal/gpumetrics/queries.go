@@ -26,7 +26,8 @@ func newQueries(l Labels) queries {
 		labels: l,
 		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device
 		// come from one scrape: one of them tells the time for all. Each stands for devices that lack those before it.
-		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, claimLabels, l.Namespace, l.Pod)) + "(" +
+		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels, claimLabels,
+			l.Namespace, l.Pod)) + "(" +
 			strings.Join(clocks(), " or ") + ")",
 		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" +
 			of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +

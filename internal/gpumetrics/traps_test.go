@@ -211,7 +211,7 @@ func TestWhoHasLeftIsNoHolder(t *testing.T) {
 		}
 		tell("old", c.ago, 0.9)
 		tell(c.next, 5*time.Second, 0.1)
-		s.close(now)
+		s.close(now, NodeIndex{})
 		d := s.devices[deviceKey{"GPU-1", "3"}]
 		if len(d.pods) != c.holders {
 			t.Errorf("%s: want %d pods on it, got %d", name, c.holders, len(d.pods))
@@ -248,7 +248,7 @@ func TestAnythingKeepsTheLaws(t *testing.T) {
 			s.put(row)
 			h.put(row)
 		}
-		checkShot(t, s.close(now), h)
+		checkShot(t, s.close(now, NodeIndex{}), h)
 	}
 }
 

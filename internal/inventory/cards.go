@@ -105,7 +105,7 @@ const (
 func tidy(said []PhysicalCard) []PhysicalCard {
 	var list []PhysicalCard
 	for _, c := range said[:min(len(said), mostCards)] {
-		c.UUID, c.Model = clean(c.UUID, longestValue), clean(c.Model, longestValue)
+		c.UUID, c.Model, c.Bus = clean(c.UUID, longestValue), clean(c.Model, longestValue), clean(c.Bus, longestValue)
 		c.Slices, c.Fits = slices.Clone(c.Slices), slices.Clone(c.Fits)
 		if c.Errors != nil && len(c.Errors.XIDs) > mostXIDs {
 			few := *c.Errors

@@ -42,6 +42,9 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 		node.Resources[i].NotForPods = KindOf(node, r.Name).Unit == VMDevice
 	}
 	node.Odd = oddities(n, node, found)
+	if len(node.Resources)+len(node.Devices) > 0 || node.Model != "" {
+		node.Addresses, node.Exporters = addresses(n), exporters(pods)
+	}
 	return node
 }
 

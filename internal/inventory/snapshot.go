@@ -34,7 +34,17 @@ type Node struct {
 	HugePages map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
 	Bad       bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
 	BadCards  []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
-	Odd       []i18n.Text       `json:"odd"`
+	// host names and addresses, by which scrape targets may be called; only of nodes with accelerators
+	Addresses []string    `json:"addresses,omitempty"`
+	Exporters []Exporter  `json:"exporters,omitempty"` // pods that export metrics of its cards
+	Odd       []i18n.Text `json:"odd"`
+}
+
+// Exporter is a pod that exports metrics of cards: where series name only it, they are of its node.
+type Exporter struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Address   string `json:"address,omitempty"`
 }
 
 // Amount is a quantity and how much of it pods have requested.
@@ -154,6 +164,7 @@ type PhysicalCard struct {
 	Index int    `json:"index"`
 	UUID  string `json:"uuid"`
 	Model string `json:"model"`
+	Bus   string `json:"bus,omitempty"`  // PCI address, "0000:1b:00.0"; "" where it is not told
 	Lost  bool   `json:"lost,omitempty"` // fell off the bus, or cannot be used before a reset
 	// memory slices of a card that can be cut; 0: it cannot be, is not, or this is not known
 	Axis   int         `json:"axis,omitempty"`

@@ -78,6 +78,7 @@ type Preview struct {
 	Budget    *BudgetAsk             `json:"budget,omitempty" doc:"Absent for a team without a budget"`
 	Forecast  *Forecast              `json:"forecast,omitempty" doc:"When it would be ready"`
 	Instead   string                 `json:"instead,omitempty" doc:"A size that would start now"`
+	Weaker    []string               `json:"insteadWeaker,omitempty" doc:"What that size has less of: memory, isolation"`
 	Manifest  string                 `json:"manifest" doc:"YAML of what would be created"`
 }
 
@@ -90,9 +91,12 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	}
 	l := i18n.From(ctx)
 	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until,
-		Instead: p.Instead, Manifest: p.Manifest,
+		Instead: p.Instead.Offer.Size.Name, Manifest: p.Manifest,
 		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free},
 		Quota:    Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
+	for _, w := range p.Instead.Weaker {
+		v.Weaker = append(v.Weaker, string(w))
+	}
 	ahead := p.Beside
 	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)
 	if p.Budget.Set() {

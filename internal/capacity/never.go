@@ -48,6 +48,12 @@ func neverRuns(c catalog.Catalog, snapshots []inventory.Snapshot) []Finding {
 	return findings
 }
 
+// Nowhere reports whether no node of a cluster could take one of a size even when it is empty, also of technologies
+// that nodes do not count. A cluster without nodes says nothing.
+func Nowhere(s inventory.Snapshot, size catalog.Size) bool {
+	return len(s.Nodes) > 0 && !whyNever(&s, size).IsZero()
+}
+
 func resourceOf(size catalog.Size) string {
 	if size.Accelerator.Resource != "" {
 		return size.Accelerator.Resource

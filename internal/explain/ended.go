@@ -68,7 +68,7 @@ func podEnded(f Facts) finding {
 	}
 	switch {
 	case p.Reason == "UnexpectedAdmissionError":
-		return find(p.Message, "explain.device_vanished")
+		return notAdmitted(f, p.Message)
 	case strings.HasPrefix(p.Reason, "OutOf"):
 		return find(p.Message, "explain.lost_race")
 	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown",
@@ -83,6 +83,29 @@ func podEnded(f Facts) finding {
 		}
 	}
 	return find(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
+}
+
+// admissions are the causes behind UnexpectedAdmissionError. Sources: pkg/kubelet/cm/devicemanager of Kubernetes 1.36;
+// the Allocate of NVIDIA's device plugin v0.18 and its errors from NVML.
+var admissions = []row{
+	{[]string{"maximum request size for shared resources"}, "explain.shared_one", true},
+	{[]string{"Insufficient Permissions", "ERROR_NO_PERMISSION"}, "explain.device_permission", false},
+	{[]string{"Driver/library version mismatch", "Driver Not Loaded", "ERROR_LIBRARY_NOT_FOUND",
+		"Uninitialized"}, "explain.gpu_runtime", false},
+	{[]string{"MPS"}, "explain.device_preparing", false},
+	{[]string{"number of devices unavailable", "no healthy devices present", "unknown device"},
+		"explain.device_vanished", false},
+}
+
+// notAdmitted: the kubelet did not take the pod that the scheduler gave it.
+func notAdmitted(f Facts, text string) finding {
+	r, ok := match(admissions, text)
+	if !ok {
+		return find(text, "explain.node_refused")
+	}
+	found := find(text, r.id, "Size", f.size())
+	found.failed = r.failed
+	return found
 }
 
 // evicted by the kubelet: it used more disk than it may, or the node ran short of something.

@@ -27,6 +27,7 @@ type Facts struct {
 	ClaimEvents []*corev1.Event
 	NodeLost    bool // the pod's node does not answer
 	Fit         inventory.Fit
+	Nowhere     bool     // no node has what the size needs, as far as nodes tell
 	Marked      []string // nodes with room for it that an administrator has marked as bad
 }
 

@@ -81,7 +81,9 @@ func pod(changes ...func(*corev1.Pod)) change {
 	}
 }
 
-func young(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-5 * time.Second)) }
+func young(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Second)) }
+
+func minuteOld(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-time.Minute)) }
 
 func cond(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
@@ -409,7 +411,26 @@ var cases = map[string]struct {
 		time.Second)), want{id: "explain.cluster_says"}},
 	"a node that never came": {scene(unplaced("0/1 nodes are available: 1 Insufficient nvidia.com/mig-1g.10gb."),
 		event1("TriggeredScaleUp", "pod triggered scale-up", time.Hour)), want{id: "explain.in_use"}},
-	"HAMi, node locked": {scene(pod(), event1("BindingFailed", "node lock", time.Second)), want{id: "explain.searching"}},
+	"HAMi, node locked": {scene(pod(minuteOld), event1("BindingFailed", "node lock", time.Second)),
+		want{id: "explain.searching"}},
+	"HAMi, a lock that nobody releases": {scene(pod(), event1("BindingFailed", "node lock", time.Second)),
+		want{id: "explain.bind_slow"}},
+	"KAI, by its condition": {scene(unplaced("no nodes with enough resources were found: 5 node(s) didn't have enough " +
+		"resources: GPUs. \n2 node(s) had untolerated taint(s).")), want{id: "explain.in_use"}},
+	"KAI, by its event alone": {scene(pod(), event1("Unschedulable", "no nodes with enough resources were found: "+
+		"5 node(s) didn't have enough resources: GPUs.", time.Second)), want{id: "explain.in_use"}},
+	"KAI, no card with so much memory left": {scene(unplaced("no nodes with enough resources were found: 1 node(s) " +
+		"didn't have enough resources: GPU memory.")), want{id: "explain.card_memory"}},
+	"KAI, full nodes": {scene(unplaced("no nodes with enough resources were found: 3 node(s) didn't have enough " +
+		"resources: CPU cores.")), want{id: "explain.node_full"}},
+	"KAI, the queue's limit": {scene(pod(), event1("Unschedulable", "vision quota has reached the allowable limit of "+
+		"GPUs. Limit is 1 GPUs, currently 1 GPUs allocated and workload requested 1 GPUs", time.Second)),
+		want{id: "explain.quota_unknown"}},
+	"KAI, words that nobody knows": {scene(pod(), event1("Unschedulable", "the moon is full", time.Second)),
+		want{id: "explain.cluster_says"}},
+	"a size that no node has and nobody counts": {scene(unplaced("0/1 nodes are available: 1 Insufficient "+
+		"nvidia.com/mig-1g.10gb."), func(f *Facts) { f.Fit, f.Nowhere = inventory.Fit{}, true }),
+		want{id: "explain.absent"}},
 
 	// 10.6
 	"on the node": {scene(pod(placed)), want{id: "explain.on_node"}},
@@ -538,6 +559,17 @@ var cases = map[string]struct {
 	"GPU vanished": {scene(failed("UnexpectedAdmissionError", "Pod was rejected: Allocate failed due to "+
 		"requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected")),
 		want{id: "explain.device_vanished"}},
+	"a request that sharing never allows": {scene(failed("UnexpectedAdmissionError", "Allocate failed due to rpc error: "+
+		"code = Unknown desc = request for 'nvidia.com/gpu.shared: 2' too large: maximum request size for shared "+
+		"resources is 1; found 2, which is unexpected")), want{id: "explain.shared_one", failed: true}},
+	"a plugin that may not read the GPU": {scene(failed("UnexpectedAdmissionError", "Allocate failed due to rpc error: "+
+		"code = Unknown desc = error getting device handle: Insufficient Permissions, which is unexpected")),
+		want{id: "explain.device_permission"}},
+	"a driver that was replaced": {scene(failed("UnexpectedAdmissionError", "Allocate failed due to rpc error: code = "+
+		"Unknown desc = failed to initialize NVML: Driver/library version mismatch, which is unexpected")),
+		want{id: "explain.gpu_runtime"}},
+	"refused for a reason that nobody knows": {scene(failed("UnexpectedAdmissionError", "Allocate failed due to rpc "+
+		"error: code = Unavailable, which is unexpected")), want{id: "explain.node_refused"}},
 	"lost a race": {scene(failed("OutOfcpu", "Node didn't have enough resource: cpu")),
 		want{id: "explain.lost_race"}},
 	"lost a race for it": {scene(failed("OutOfnvidia.com/gpu", "")), want{id: "explain.lost_race"}},

@@ -11,7 +11,16 @@ import (
 
 // hush is how long a scheduler may say that there is no place before it counts: its caches lag behind what was just
 // freed.
-const hush = 20 * time.Second
+const hush = 3 * time.Second
+
+// Hushed is for how much longer nothing is concluded from what the scheduler says of a pod; 0 for no longer, and for a
+// pod that has a node.
+func Hushed(p *corev1.Pod, now time.Time) time.Duration {
+	if p == nil || p.Spec.NodeName != "" {
+		return 0
+	}
+	return max(0, hush-now.Sub(p.CreationTimestamp.Time))
+}
 
 // placeTrouble looks at a pod that has no node.
 func placeTrouble(f Facts) finding {
@@ -44,7 +53,7 @@ func placeTrouble(f Facts) finding {
 	if other := bySchedulers(f, others); other.found() {
 		found = other
 	}
-	if f.age() < hush && found.reason.ID != "explain.node_coming" {
+	if Hushed(f.Pod, f.Now) > 0 && found.reason.ID != "explain.node_coming" {
 		return find(found.detail, "explain.searching", "Size", f.size())
 	}
 	return found
@@ -73,7 +82,7 @@ func (f Facts) schedulerSays(scheduled *corev1.PodCondition) string {
 		return scheduled.Message
 	}
 	for _, e := range f.PodEvents {
-		if e.Reason == "FailedScheduling" && !fromKarpenter(e) {
+		if e.Reason == "FailedScheduling" && !fromKarpenter(e) || e.Reason == kaiEvent {
 			return e.Message
 		}
 	}
@@ -120,6 +129,9 @@ var last = []row{
 func noPlace(f Facts, said string) finding {
 	s, ok := ParseSchedule(said)
 	if !ok {
+		if r, known := match(kai, said); known {
+			return find(said, r.id, "Size", f.size())
+		}
 		return find(said, "explain.cluster_says")
 	}
 	if s.Nodes == 0 {
@@ -170,9 +182,15 @@ const mostNamed = 3
 // shortOf: devices before CPU, for a node without the one is of no use with the other. Whether the size exists at all
 // is for the inventory to say.
 func shortOf(f Facts, s Schedule, said string) finding {
-	absent := f.Fit.Known && f.Fit.Total == 0
+	absent := f.Fit.Known && f.Fit.Total == 0 || f.Nowhere
 	switch {
-	case f.resource() != "" && (s.lacks(f.resource()) || s.has("cannot allocate all claims")):
+	case s.has("enough resources: GPU memory"):
+		if absent {
+			return find(said, "explain.absent", "Size", f.size())
+		}
+		return find(said, "explain.card_memory", "Size", f.size())
+	case f.resource() != "" && (s.lacks(f.resource()) || s.has("cannot allocate all claims", "enough resources: GPUs",
+		"enough of mig profile")):
 		switch {
 		case absent:
 			return find(said, "explain.absent", "Size", f.size())
@@ -180,7 +198,8 @@ func shortOf(f Facts, s Schedule, said string) finding {
 			return find(said, "explain.in_use", "Size", f.size(), "Count", f.Fit.Total)
 		}
 		return find(said, "explain.in_use_unknown", "Size", f.size())
-	case s.lacks("cpu", "memory", "ephemeral-storage", "pods") || s.has("Too many pods"):
+	case s.lacks("cpu", "memory", "ephemeral-storage", "pods") || s.has("Too many pods", "enough resources: CPU cores",
+		"enough resources: memory", "max pod number exceeded"):
 		if f.resource() == "" {
 			return find(said, "explain.nodes_full")
 		}
@@ -220,6 +239,16 @@ func (f Facts) otherSchedulers() []*corev1.Event {
 	})
 }
 
+// kaiEvent is what the KAI scheduler calls its event on a pod that it found no node for. Its message has the form of
+// kaiHead (v0.18).
+const kaiEvent = "Unschedulable"
+
+// kai is what KAI says of limits of its queues, without looking at nodes.
+var kai = []row{
+	{[]string{"quota has reached the allowable limit", "Non-preemptible workload is over quota"},
+		"explain.quota_unknown", false},
+}
+
 // growth is why a cluster does not grow, in the words of Karpenter and the Cluster Autoscaler.
 var growth = []row{
 	{[]string{"max node group size reached", "max total nodes in cluster reached", "exceed limits for nodepool",
@@ -241,6 +270,10 @@ var hami = []row{
 }
 
 var nodeList = regexp.MustCompile(`\([^()]*\)`)
+
+// nodeLock is when HAMi breaks a lock of a node that nobody released (HAMI_NODELOCK_EXPIRE, v2.10): what still fails to
+// bind after that waits for no neighbour.
+const nodeLock = 5 * time.Minute
 
 // growing is how long a node may take to come.
 const growing = 15 * time.Minute
@@ -267,6 +300,9 @@ func byScheduler(f Facts, e *corev1.Event) finding {
 		}
 		return find(text, "explain.node_coming", "Size", f.size())
 	case "BindingFailed":
+		if f.age() > nodeLock {
+			return find(text, "explain.bind_slow")
+		}
 		return find(text, "explain.searching", "Size", f.size())
 	case "FilteringFailed":
 		text, rows = nodeList.ReplaceAllString(text, ""), hami

@@ -22,6 +22,8 @@ type Clause struct {
 }
 
 var (
+	kaiHead      = "no nodes with enough resources were found:"
+	kaiBreak     = regexp.MustCompile(`\.\s+(\d{1,9} )`)
 	scheduleHead = regexp.MustCompile(`^(\d{1,9})/(\d{1,9}) nodes are available`)
 	clauseHead   = regexp.MustCompile(`^(\d{1,9}) (.+)$`)
 	clauseBreak  = regexp.MustCompile(`, (\d{1,9} )`)
@@ -36,6 +38,9 @@ func ParseSchedule(message string) (s Schedule, ok bool) {
 	if strings.HasPrefix(message, "no nodes available to schedule pods") {
 		return Schedule{}, true
 	}
+	if _, body, found := strings.Cut(message, kaiHead); found {
+		return parseKAI(body), true
+	}
 	head := scheduleHead.FindStringSubmatch(message)
 	if head == nil {
 		return Schedule{}, false
@@ -45,20 +50,36 @@ func ParseSchedule(message string) (s Schedule, ok bool) {
 	if i := strings.Index(body, "preemption:"); i >= 0 {
 		body, s.Preempt = body[:i], strings.TrimSpace(body[i:])
 	}
-	body = strings.TrimRight(body, ". ")
-	for _, part := range strings.Split(clauseBreak.ReplaceAllString(body, "\x00$1"), "\x00") {
-		part = strings.TrimSpace(part)
-		if part == "" || len(s.Clauses) == mostClauses {
+	s.Clauses = clausesOf(body, clauseBreak, s.Nodes)
+	return s, true
+}
+
+// parseKAI reads what follows kaiHead: "5 node(s) didn't have enough resources: GPUs. \n2 node(s) had untolerated
+// taint(s)." The number of nodes is not told.
+func parseKAI(body string) Schedule {
+	s := Schedule{Clauses: clausesOf(body, kaiBreak, 0)}
+	for _, c := range s.Clauses {
+		s.Nodes += c.Count
+	}
+	return s
+}
+
+// clausesOf splits a list of clauses before the numbers that they begin with. A clause without one holds for all nodes.
+func clausesOf(body string, before *regexp.Regexp, all int) []Clause {
+	var list []Clause
+	for _, part := range strings.Split(before.ReplaceAllString(body, "\x00$1"), "\x00") {
+		part = strings.Trim(part, ". \n\t")
+		if part == "" || len(list) == mostClauses {
 			continue
 		}
-		c := Clause{Count: s.Nodes, Reason: part}
+		c := Clause{Count: all, Reason: part}
 		if m := clauseHead.FindStringSubmatch(part); m != nil {
 			c.Count, _ = strconv.Atoi(m[1])
 			c.Reason = m[2]
 		}
-		s.Clauses = append(s.Clauses, c)
+		list = append(list, c)
 	}
-	return s, true
+	return list
 }
 
 // has reports whether a clause holds a fragment.

@@ -79,9 +79,8 @@ const shortest = time.Second
 type Line struct {
 	Basis Basis
 	Place int           // in it, from 1 on
-	Ends  []time.Time   // of the leases that stand before it, soonest first
-	Need  int           // how many of them have to end; 0 where all together do not suffice
-	Count int           // how many of those it takes; the others are given back meanwhile and are of no use to it
+	At    time.Time     // end of the lease that gives it its place; zero where no lease does
+	Count int           // how many leases have to end for that; others that end meanwhile are of no use to it
 	Early time.Duration // how much earlier than they end they are given back, on average
 }
 
@@ -91,7 +90,7 @@ const unknownStart = 2 * time.Minute
 
 // Wait is the estimate for something that stands in a line and then has to start.
 func Wait(l Line, start Spread, now time.Time) Estimate {
-	if l.Need < 1 || l.Need > len(l.Ends) {
+	if l.At.IsZero() {
 		e := none(Stuck, now)
 		e.Place = l.Place
 		return e
@@ -99,8 +98,8 @@ func Wait(l Line, start Spread, now time.Time) Estimate {
 	if !start.Enough() {
 		start = Spread{Most: unknownStart}
 	}
-	end := later(now, l.Ends[l.Need-1])
-	return Estimate{At: now, Basis: l.Basis, Place: l.Place, Count: l.Count, Lease: l.Ends[l.Need-1],
+	end := later(now, l.At)
+	return Estimate{At: now, Basis: l.Basis, Place: l.Place, Count: l.Count, Lease: l.At,
 		Early: max(0, l.Early),
 		From:  later(now, end.Add(-max(0, l.Early))).Add(start.Median), Until: end.Add(max(start.Most, shortest))}
 }

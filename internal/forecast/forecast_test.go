@@ -2,7 +2,6 @@ package forecast_test
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,14 +21,6 @@ func took(seconds ...int) forecast.Spread {
 		list[i] = time.Duration(s) * time.Second
 	}
 	return forecast.SpreadOf(list)
-}
-
-func ends(seconds ...int) []time.Time {
-	list := make([]time.Time, len(seconds))
-	for i, s := range seconds {
-		list[i] = in(s)
-	}
-	return list
 }
 
 var usual = took(10, 10, 12, 20, 40)
@@ -56,13 +47,13 @@ func TestSpread(t *testing.T) {
 }
 
 func TestEstimates(t *testing.T) {
-	line := forecast.Line{Basis: forecast.Leases, Place: 2, Ends: ends(60, 600, 900), Need: 2, Count: 2}
+	line := forecast.Line{Basis: forecast.Leases, Place: 2, At: in(600), Count: 2}
 	early := line
 	early.Early = 5 * time.Minute
 	past := line
-	past.Ends, past.Need, past.Count = ends(-30, 600), 1, 1
+	past.At, past.Count = in(-30), 1
 	stuck := line
-	stuck.Need = 0
+	stuck.At = time.Time{}
 	for name, c := range map[string]struct {
 		got  forecast.Estimate
 		want forecast.Estimate
@@ -116,13 +107,11 @@ func TestEstimatesHoldTheirLaws(t *testing.T) {
 	}
 	for range 20_000 {
 		start, since := spread(), in(-r.IntN(4000))
-		lease := make([]int, r.IntN(6))
-		for i := range lease {
-			lease[i] = r.IntN(8000) - 4000
-		}
-		slices.Sort(lease)
-		l := forecast.Line{Basis: forecast.Leases, Place: 1 + r.IntN(5), Ends: ends(lease...), Need: r.IntN(8) - 1,
+		l := forecast.Line{Basis: forecast.Leases, Place: 1 + r.IntN(5), At: in(r.IntN(8000) - 4000),
 			Early: time.Duration(r.IntN(4000)-500) * time.Second}
+		if r.IntN(4) == 0 {
+			l.At = time.Time{}
+		}
 		all := []forecast.Estimate{forecast.Begin(forecast.Starts, start, since, noon), forecast.Wait(l, start, noon),
 			forecast.Ask(spread(), start, since, noon)}
 		for _, e := range all {
@@ -136,7 +125,7 @@ func TestEstimatesHoldTheirLaws(t *testing.T) {
 			}
 		}
 		behind := l
-		behind.Need++
+		behind.At = behind.At.Add(time.Duration(r.IntN(900)) * time.Second)
 		if a, b := all[1], forecast.Wait(behind, start, noon); a.Known() && b.Known() &&
 			(b.From.Before(a.From) || b.Until.Before(a.Until)) {
 			t.Fatalf("want one lease more to take no less time, got %+v and %+v", a, b)
@@ -173,8 +162,7 @@ func TestTheRecordOfAStart(t *testing.T) {
 	if !stuck.Waited || len(stuck.Answer(in(9)).Verdicts()) != 0 {
 		t.Errorf("what had no estimate is not judged, and waited: %+v", stuck)
 	}
-	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, Ends: ends(100),
-		Need: 1}, usual, noon))
+	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, At: in(100)}, usual, noon))
 	if !waits.Told.Equal(noon) {
 		t.Errorf("nobody is told after the estimate: %v", waits.Told)
 	}

@@ -95,11 +95,11 @@ func (s *Service) queued(ctx context.Context, w workload.Workload, took []Took, 
 	if err != nil {
 		return Estimate{}, err
 	}
-	at := place(all, w.ID, w.Cluster, w.Size.Name)
+	first := ahead(all, w.ID, w.Cluster, w.Size.Name)
 	if waits == forQuota {
-		return s.wait(ctx, quotaLine(w, at, all), w.Size.Name, took, now)
+		return s.wait(ctx, quotaLine(w, first, all, now), w.Size.Name, took, now)
 	}
-	return s.onNodes(ctx, w.Cluster, w.Size, at, all, took, told, now)
+	return s.onNodes(ctx, w.Cluster, w.Size, first, all, took, told, now)
 }
 
 // cause is what a workload without a place waits for.
@@ -127,18 +127,18 @@ var causes = map[string]cause{
 
 // onNodes is the estimate for something that needs a place on nodes: at once where there is room, else after the leases
 // before it.
-func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, at int, all []Held, took []Took, told,
-	now time.Time) (Estimate, error) {
+func (s *Service) onNodes(ctx context.Context, cluster string, size catalog.Size, first, all []Held, took []Took,
+	told, now time.Time) (Estimate, error) {
 	snapshot, ok := s.o.Snapshots.Snapshot(ctx, cluster)
 	if !ok || now.Sub(snapshot.TakenAt) > Fresh {
 		return none(Silent, now), nil
 	}
 	if fit := capacity.Fit(snapshot, size); fit.Known && fit.Total == 0 {
 		e := none(Stuck, now)
-		e.Place = at
+		e.Place = len(first) + 1
 		return e, nil
 	}
-	line, waits := placeLine(snapshot, size, at, all)
+	line, waits := placeLine(snapshot, size, first, all, now)
 	if !waits {
 		return Begin(Starts, whole(took), told, now), nil
 	}
@@ -175,7 +175,7 @@ func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, 
 	if err != nil {
 		return Estimate{}, err
 	}
-	return s.onNodes(ctx, w.Cluster, w.Size, place(all, "", w.Cluster, w.Size.Name), all, took, now, now)
+	return s.onNodes(ctx, w.Cluster, w.Size, ahead(all, "", w.Cluster, w.Size.Name), all, took, now, now)
 }
 
 // ForRequest is when a start that waits for people or for a license seat will be ready; the zero Estimate for all

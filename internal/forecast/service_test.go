@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +48,9 @@ type world struct {
 	cpu     int64 // of the node, in thousandths
 	// elsewhere is a workload that holds a card of another node.
 	elsewhere workload.ID
-	down      error
+	// unseen is a workload that has a place which the picture of the cluster does not show yet.
+	unseen workload.ID
+	down   error
 }
 
 func newWorld() *world {
@@ -69,6 +73,9 @@ func (w *world) queue(id string, size catalog.Size, told int) {
 	w.held = append(w.held, forecast.Held{Workload: workload.ID(id), Tenant: "vision", Cluster: "west", Size: size,
 		Queued: true, Told: in(told)})
 }
+
+// lease gives the workload that was queued last a lease.
+func (w *world) lease(until int) { w.held[len(w.held)-1].Until = in(until) }
 
 func (w *world) Took(context.Context, string, catalog.WorkloadKind, time.Time) ([]forecast.Took, error) {
 	return w.took, w.down
@@ -93,7 +100,7 @@ func (w *world) Snapshot(_ context.Context, cluster string) (inventory.Snapshot,
 	for _, h := range w.held {
 		if !h.Queued && h.Workload == w.elsewhere {
 			other.Resources[0].Holders = []inventory.Holder{{Workload: string(h.Workload), Count: 1}}
-		} else if !h.Queued {
+		} else if !h.Queued && h.Workload != w.unseen {
 			n := int64(h.Size.Accelerator.Count)
 			node.Resources[0].Holders = append(node.Resources[0].Holders, inventory.Holder{Workload: string(h.Workload),
 				Pod: string(h.Workload), Count: n})
@@ -133,6 +140,30 @@ func TestForWorkload(t *testing.T) {
 			w.queue("w-8", small(), -10)
 		},
 			forecast.Estimate{At: noon, Missing: forecast.Stuck, Place: 3}},
+		"the third waits for one of those before it": {func(w *world, _ *workload.Workload) {
+			w.queue("w-7", small(), -10)
+			w.lease(3000)
+			w.queue("w-8", small(), -10)
+			w.lease(2500)
+		}, forecast.Estimate{At: noon, From: in(2506), Until: in(2520), Basis: forecast.Leases, Count: 3, Place: 3,
+			Lease: in(2500)}},
+		"the second behind one unit": {func(w *world, _ *workload.Workload) {
+			w.held = w.held[:1]
+			w.hold("w-2", small(), 0)
+			w.held[1].Until = time.Time{} // never gives back: one unit is left
+			w.queue("w-8", small(), -10)
+			w.lease(4000)
+		}, forecast.Estimate{At: noon, From: in(4006), Until: in(4020), Basis: forecast.Leases, Count: 2, Place: 2,
+			Lease: in(4000)}},
+		"one whose lease ends while it waits takes no place": {func(w *world, _ *workload.Workload) {
+			w.queue("w-8", small(), -10)
+			w.lease(-1)
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 2,
+			Lease: in(600)}},
+		"what was placed after the picture was taken holds its place": {func(w *world, _ *workload.Workload) {
+			w.unseen, w.held[1].Told = "w-2", in(-1)
+		}, forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
+			Lease: in(600)}},
 		"what takes two waits until both are given back": {func(_ *world, item *workload.Workload) { item.Size = big() },
 			forecast.Estimate{At: noon, From: in(1206), Until: in(1220), Basis: forecast.Leases, Count: 2, Place: 1,
 				Lease: in(1200)}},
@@ -204,28 +235,53 @@ func TestForWorkload(t *testing.T) {
 	}
 }
 
-// The shortcut through the line finds what trying one lease after another finds.
-func TestTheLineAgreesWithTryingOneByOne(t *testing.T) {
-	for n := 1; n <= 2; n++ {
-		for later := range 4 {
-			w := newWorld()
-			w.held[later%2].Until = in(60 * (later + 1))
-			for i := range n - 1 {
-				w.queue(fmt.Sprint("w-", i+5), small(), -10)
-			}
-			got, err := w.service().ForWorkload(t.Context(), queued("w-9", small()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			first, last := w.held[0].Until, w.held[1].Until
-			if last.Before(first) {
-				first, last = last, first
-			}
-			if want := []time.Time{first, last}[n-1]; !got.Lease.Equal(want) {
-				t.Errorf("place %d with %v and %v: want %v, got %v", n, first, last, want, got.Lease)
-			}
+// The line finds what playing it through minute by minute finds: whoever is first takes a place when one is free, and
+// gives it back when the lease ends.
+func TestTheLineIsPlayedThrough(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		w := newWorld()
+		for i := range w.held {
+			w.held[i].Until = in(60 * (1 + r.IntN(20)))
+		}
+		for i := range r.IntN(5) {
+			w.queue(fmt.Sprint("w-", i+3), small(), -10+i)
+			w.lease(60 * (1 + r.IntN(60)))
+		}
+		got, err := w.service().ForWorkload(t.Context(), queued("w-9", small()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := played(w.held); !got.Lease.Equal(want) {
+			t.Fatalf("%v: want %v, got %+v", w.held, want, got)
 		}
 	}
+}
+
+// played is when somebody behind all that wait has a place: zero where that is never.
+func played(held []forecast.Held) time.Time {
+	var holding []time.Time
+	var waiting []time.Time
+	for _, h := range held {
+		if h.Queued {
+			waiting = append(waiting, h.Until)
+		} else {
+			holding = append(holding, h.Until)
+		}
+	}
+	for minute := 1; minute < 1000; minute++ {
+		now := in(60 * minute)
+		ended := func(until time.Time) bool { return !until.After(now) }
+		holding = slices.DeleteFunc(holding, ended)
+		for len(holding) < 2 {
+			waiting = slices.DeleteFunc(waiting, ended)
+			if len(waiting) == 0 {
+				return now
+			}
+			holding, waiting = append(holding, waiting[0]), waiting[1:]
+		}
+	}
+	return time.Time{}
 }
 
 func TestForRequestsAndPreviews(t *testing.T) {

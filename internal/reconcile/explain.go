@@ -55,6 +55,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t tr
 	}
 	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
 		f.Fit, f.Marked = capacity.Fit(snapshot, w.Size), capacity.Marked(snapshot, w.Size)
+		f.Nowhere = capacity.Nowhere(snapshot, w.Size)
 	}
 	return f
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/drift"
+	"github.com/gpu-portal/gpu-portal/internal/explain"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/forecast"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
@@ -341,6 +342,7 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) 
 		return seen{}, errors.Join(err, late)
 	}
 	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
+	s.again = sooner(s.again, explain.Hushed(m.pod(), l.o.Now()))
 	if t.lasting {
 		s.again = lastingRetry
 		return s, nil

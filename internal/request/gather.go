@@ -109,6 +109,7 @@ func (s *Service) counted(f Facts, q subject, holdings []workload.Holding, line 
 // exclusively runs a decision about a tenant's request: its month of the budget is open then, so that what runs already
 // counts.
 func (s *Service) exclusively(ctx context.Context, tenant string, fn func(Tx) error) error {
+	defer s.queue.forget()
 	return s.Store.DecideExclusively(ctx, func(tx Tx) error {
 		if s.Budgets != nil {
 			if err := s.Budgets.Open(ctx, tx, tenant); err != nil {

@@ -3,7 +3,6 @@ package request
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -51,7 +50,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := s.queue.read(ctx, s.Store, s.Now())
+	lines, err := s.queue.read(ctx, s.Store, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,10 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	for i := range site.Catalog.Sizes {
 		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
 			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, standing, fitted, line)
-			o.Ahead = ahead[place{o.Cluster, o.Size.Name}]
+			if l, waits := lines[place{o.Cluster, o.Size.Name}]; waits {
+				snapshot, _ := s.Snapshots.Snapshot(ctx, o.Cluster)
+				o.Ahead = l.ahead(snapshot)
+			}
 			offers = append(offers, o)
 		}
 	}
@@ -116,11 +118,11 @@ type Preview struct {
 	Ahead    int       // workloads of this size that are granted and wait for a place
 	Quota    Quota
 	Seats    *license.Seats
-	Place    int        // in the line for seats, where it would have to wait for one; 0 where it need not
-	Budget   budget.Ask // what it takes of the team's budget
-	Refused  i18n.Text  // the rule's sentence when it refuses
-	Instead  string     // name of a size that would start now, when this one would not
-	Manifest string     // YAML of what would be created
+	Place    int         // in the line for seats, where it would have to wait for one; 0 where it need not
+	Budget   budget.Ask  // what it takes of the team's budget
+	Refused  i18n.Text   // the rule's sentence when it refuses
+	Instead  Alternative // a size that would start now, when this one would not; zero for none
+	Manifest string      // YAML of what would be created
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -155,7 +157,9 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	if p.Verdict.Outcome == policy.Refuse {
 		p.Refused = p.Verdict.Sentence
 	}
-	p.Instead = s.instead(ctx, a, prepared.tenant, p)
+	if !p.StartsNow() {
+		p.Instead, _ = s.StartsInstead(ctx, a, prepared.tenant.Name, c.spec.Size)
+	}
 	if w, ok := c.planned(a, len(prepared.fields) == 0 && complete(c)); ok {
 		p.Manifest, err = s.Renderer.Manifest(w, prepared.tenant)
 	}
@@ -172,38 +176,6 @@ func complete(c considered) bool {
 // NeedsReason reports whether nothing is missing but what the approver will read.
 func (p Preview) NeedsReason() bool {
 	return len(p.Fields) == 1 && p.Fields[0].Name == "reason" && p.Fields[0].Reason.ID == "request.reason_needed"
-}
-
-// instead is the size to take where this one would not start now; "" for none.
-func (s *Service) instead(ctx context.Context, a identity.Actor, t tenant.Tenant, p Preview) string {
-	if p.StartsNow() {
-		return ""
-	}
-	o, _ := s.StartsInstead(ctx, a, t.Name, p.Wish.Size)
-	return o.Size.Name
-}
-
-// StartsInstead looks for the nearest size by GPU memory that would start now; not ok where there is none, or none may
-// be seen.
-func (s *Service) StartsInstead(ctx context.Context, a identity.Actor, tenantName string,
-	size catalog.Size) (best Offer, ok bool) {
-	if size.CPUOnly() {
-		return best, false
-	}
-	offers, err := s.Offers(ctx, a, tenantName)
-	if err != nil {
-		return best, false
-	}
-	gap := 0.0
-	for _, o := range offers {
-		if o.Size.Name == size.Name || o.Size.CPUOnly() || !o.StartsNow() {
-			continue
-		}
-		if d := math.Abs(o.Size.Accelerator.MemoryGiB - size.Accelerator.MemoryGiB); !ok || d < gap {
-			best, gap, ok = o, d, true
-		}
-	}
-	return best, ok
 }
 
 func fieldsOf(err error) []fault.Field {

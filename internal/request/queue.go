@@ -7,13 +7,16 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Line is how many workloads of a size are granted on a cluster and wait for a place.
+// Line is what stands before a new workload of a size on a cluster.
 type Line struct {
 	Cluster string
 	Size    string
-	Count   int
+	Count   int           // granted, and waiting for a place
+	Placed  []workload.ID // with a place since a time: a snapshot that is older does not show them yet
 }
 
 type place struct{ cluster, size string }
@@ -23,29 +26,55 @@ type place struct{ cluster, size string }
 type queue struct {
 	mu    sync.Mutex
 	at    time.Time
-	lines map[place]int
+	lines map[place]Line
 }
 
-const queueAge = 2 * time.Second
+const (
+	queueAge = 2 * time.Second
+	// placedWithin is how old a snapshot of a busy cluster may become before the cluster counts as silent.
+	placedWithin = 3 * time.Minute
+)
 
 func (q *queue) read(ctx context.Context, from interface {
-	Queued(ctx context.Context) ([]Line, error)
-}, now time.Time) (map[place]int, error) {
+	Queued(ctx context.Context, placedSince time.Time) ([]Line, error)
+}, now time.Time) (map[place]Line, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.lines != nil && now.Sub(q.at) < queueAge && !now.Before(q.at) {
 		return q.lines, nil
 	}
-	list, err := from.Queued(ctx)
+	list, err := from.Queued(ctx, now.Add(-placedWithin))
 	if err != nil {
 		return nil, err
 	}
-	lines := make(map[place]int, len(list))
+	lines := make(map[place]Line, len(list))
 	for _, l := range list {
-		lines[place{l.Cluster, l.Size}] += l.Count
+		lines[place{l.Cluster, l.Size}] = l
 	}
 	q.at, q.lines = now, lines
 	return lines, nil
+}
+
+// forget makes the next read a fresh one: this process has granted something.
+func (q *queue) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lines = nil
+}
+
+// ahead is how many places of a snapshot that are free in it are somebody's.
+func (l Line) ahead(s inventory.Snapshot) int {
+	n := l.Count
+	if len(l.Placed) == 0 {
+		return n
+	}
+	there := s.Holders()
+	for _, id := range l.Placed {
+		if !there[string(id)] {
+			n++
+		}
+	}
+	return n
 }
 
 // waiting says why a wish would not start at once: what is in the way on the nodes, and who stands in front.
@@ -54,8 +83,9 @@ func (s *Service) waiting(ctx context.Context, w Wish) (why i18n.Text, ahead int
 	if err != nil || w.Size.Name == "" {
 		return why, 0, err
 	}
-	if snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster); ok {
+	snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster)
+	if ok {
 		why = capacity.Why(snapshot, w.Size)
 	}
-	return why, lines[place{w.Cluster, w.Size.Name}], nil
+	return why, lines[place{w.Cluster, w.Size.Name}].ahead(snapshot), nil
 }

@@ -38,8 +38,8 @@ type Store interface {
 	Escalated(ctx context.Context, id ID, since time.Time) (bool, error)
 	// Waiting counts what an inbox holds.
 	Waiting(ctx context.Context, in Inbox) (int, error)
-	// Queued counts the workloads that are granted and wait for a place, of all tenants.
-	Queued(ctx context.Context) ([]Line, error)
+	// Queued lists the workloads that are granted and wait for a place, or have theirs since a time, of all tenants.
+	Queued(ctx context.Context, placedSince time.Time) ([]Line, error)
 	Append(ctx context.Context, events ...audit.Event) error
 	// SaveRefusal keeps a request that was refused at once, with its event. It is no request: it has no state, and only
 	// Refusals gives it back.

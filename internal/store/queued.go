@@ -2,26 +2,33 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Queued counts the workloads that are granted and wait for a place, by cluster and size.
-func (v view) Queued(ctx context.Context) ([]request.Line, error) {
-	rows,
-		err := v.at(ctx).Raw(
-		`SELECT cluster, size_name, count(*) FROM workloads WHERE state <> 'ended' AND state = 'queued' AND desired = 'running' GROUP BY cluster, size_name`).Rows()
-	if err != nil {
-		return nil, failure(err)
+// Queued lists, by cluster and size, how many workloads are granted and wait for a place, and which got theirs under a
+// lease that began after a time.
+func (v view) Queued(ctx context.Context, placedSince time.Time) ([]request.Line, error) {
+	var rows []struct {
+		ID, Cluster, SizeName string
+		Queued                bool
 	}
-	defer rows.Close()
+	err := v.at(ctx).Raw(`SELECT id, cluster, size_name, state = 'queued' AS queued FROM workloads
+		WHERE state <> 'ended' AND desired = 'running'
+		AND (state = 'queued' OR state IN ('starting', 'running') AND lease_from >= ?)
+		ORDER BY cluster, size_name, id`, momentOf(placedSince)).Scan(&rows).Error
 	var list []request.Line
-	for rows.Next() {
-		var l request.Line
-		if err := rows.Scan(&l.Cluster, &l.Size, &l.Count); err != nil {
-			return nil, failure(err)
+	for _, r := range rows {
+		if n := len(list); n == 0 || list[n-1].Cluster != r.Cluster || list[n-1].Size != r.SizeName {
+			list = append(list, request.Line{Cluster: r.Cluster, Size: r.SizeName})
 		}
-		list = append(list, l)
+		if line := &list[len(list)-1]; r.Queued {
+			line.Count++
+		} else {
+			line.Placed = append(line.Placed, workload.ID(r.ID))
+		}
 	}
-	return list, failure(rows.Err())
+	return list, failure(err)
 }

@@ -114,15 +114,15 @@ func (w *Web) previewOutlook(k call, p request.Preview) *workloadview.ForecastMo
 
 // startsInstead leads to the nearest size that would start now; nil for none.
 func (w *Web) startsInstead(k call, wish request.Wish, replaces string) *ui.LinkButtonModel {
-	o, ok := w.Requests.StartsInstead(k.ctx, k.actor, wish.Tenant, wish.Size)
+	instead, ok := w.Requests.StartsInstead(k.ctx, k.actor, wish.Tenant, wish.Size)
 	if !ok {
 		return nil
 	}
-	q := url.Values{"tenant": {wish.Tenant}, "kind": {string(wish.Kind)}, "size": {o.Size.Name},
+	q := url.Values{"tenant": {wish.Tenant}, "kind": {string(wish.Kind)}, "size": {instead.Offer.Size.Name},
 		"image": {wish.Image.Name}}
 	if replaces != "" && wish.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
-	return &ui.LinkButtonModel{Label: k.words.S("forecast.instead", "Size", o.Size.Title), Href: "/start?" + q.Encode(),
+	return &ui.LinkButtonModel{Label: insteadLabel(k.words, "forecast.instead", instead), Href: "/start?" + q.Encode(),
 		Kind: ui.LinkLike, Small: true, Test: "forecast-instead"}
 }

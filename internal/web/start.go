@@ -604,9 +604,9 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	m := start.SummaryModel{Verdict: verdict(say, p, form), Manifest: p.Manifest,
 		Update: ui.ButtonModel{Label: say.S("start.update"), Kind: ui.LinkLike, FormAction: "/start/summary", Test: "update"},
 		Send:   ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Block: true, Test: "send"}}
-	if instead := offerNamed(offers, p.Instead); instead.Size.Name != "" {
-		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: say.S("start.instead", "Size",
-			instead.Size.Title), Small: true, Name: "instead", Value: instead.Size.Name,
+	if instead := p.Instead.Offer; instead.Size.Name != "" {
+		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: insteadLabel(say, "start.instead", p.Instead),
+			Small: true, Name: "instead", Value: instead.Size.Name,
 			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
 	}
 	if p.Wish.Size.Name == "" {
@@ -625,6 +625,19 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	}
 	m.Budget = budgetAfter(say, p.Budget)
 	return m, nil
+}
+
+// insteadLabel names an alternative and what it has less of.
+func insteadLabel(say words, id string, a request.Alternative) string {
+	label := say.S(id, "Size", a.Offer.Size.Title)
+	if len(a.Weaker) == 0 {
+		return label
+	}
+	parts := make([]string, len(a.Weaker))
+	for i, w := range a.Weaker {
+		parts[i] = say.S("forecast.weaker_" + string(w))
+	}
+	return label + " (" + strings.Join(parts, ", ") + ")"
 }
 
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a

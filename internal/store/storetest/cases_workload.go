@@ -185,15 +185,13 @@ var workloadCases = cases{
 		}{{"a", workload.Queued, workload.WantRunning}, {"a", workload.Queued, workload.WantRunning},
 			{"b", workload.Queued, workload.WantRunning},
 			{"a", workload.Queued, workload.WantStopped}, {"a", workload.Starting, workload.WantRunning},
-			{"a", workload.Ended, workload.WantDeleted}} {
+			{"a", workload.Running, workload.WantRunning}, {"a", workload.Ended, workload.WantDeleted}} {
 			w := named(fmt.Sprintf("w-%d", i), fmt.Sprintf("n-%d", i), c.state)
-			w.Cluster, w.Desired = c.cluster, c.wish
+			w.Cluster, w.Desired, w.Lease.From = c.cluster, c.wish, later(i)
 			saveWorkload(t, s, w)
 		}
-		lines := got(s.Queued(context.Background()))(t)
-		slices.SortFunc(lines, func(a, b request.Line) int { return strings.Compare(a.Cluster, b.Cluster) })
-		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2}, {Cluster: "b", Size: "mig-10gb", Count: 1}},
-			lines)
+		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2, Placed: []workload.ID{"w-5"}},
+			{Cluster: "b", Size: "mig-10gb", Count: 1}}, got(s.Queued(context.Background(), later(5)))(t))
 	},
 	"a list is narrowed by owner, tenants, states and end": func(t *testing.T, s *store.Store) {
 		for i, who := range []struct {

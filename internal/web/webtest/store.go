@@ -283,7 +283,7 @@ func (s *Store) History(_ context.Context, id workload.ID, _ int) ([]audit.Event
 }
 
 // Queued is who waits for a place.
-func (s *Store) Queued(context.Context) ([]request.Line, error) {
+func (s *Store) Queued(_ context.Context, _ time.Time) ([]request.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []request.Line

@@ -59,12 +59,12 @@ func (n *need) takes(a catalog.Accelerator, devices int64) (ok bool) {
 // advertised reports whether the node has all that is counted, or something of an uncountable system.
 func (n need) advertised(node *inventory.Node) bool {
 	for name := range n.resources {
-		if find(node, name).Capacity <= 0 {
+		if find(node, name).Present() <= 0 {
 			return false
 		}
 	}
 	return len(n.any) == 0 || slices.ContainsFunc(node.Resources, func(r inventory.Resource) bool {
-		return r.Capacity > 0 && slices.ContainsFunc(n.any,
+		return r.Present() > 0 && slices.ContainsFunc(n.any,
 			func(pattern string) bool { ok, _ := path.Match(pattern, r.Name); return ok })
 	})
 }

@@ -142,7 +142,7 @@ func missing(nodes []*inventory.Node, n need) string {
 		return strings.Join(n.any, ", ")
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node, name).Capacity > 0 }) {
+		if !slices.ContainsFunc(nodes, func(node *inventory.Node) bool { return find(node, name).Present() > 0 }) {
 			return name
 		}
 	}
@@ -192,7 +192,7 @@ func unborne(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
 
 func enough(node *inventory.Node, n need) bool {
 	for name, count := range n.resources {
-		if find(node, name).Capacity < count {
+		if find(node, name).Present() < count {
 			return false
 		}
 	}
@@ -203,7 +203,7 @@ func tooFew(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
 	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
 		most := int64(0)
 		for _, node := range nodes {
-			most = max(most, find(node, name).Capacity)
+			most = max(most, find(node, name).Present())
 		}
 		if most < n.resources[name] {
 			return i18n.T("capacity.too_few", "Resource", name, "Want", n.resources[name], "Has", most)

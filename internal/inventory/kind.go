@@ -180,7 +180,7 @@ func bitfusionCount(_ Node, resource string, k *Kind) {
 func (n Node) capacity(resource string) int64 {
 	for _, r := range n.Resources {
 		if r.Name == resource {
-			return r.Capacity
+			return r.Present()
 		}
 	}
 	return 0

@@ -97,7 +97,7 @@ func (n Node) hasCard(uuid, was string) bool {
 // badOf is how many units of a resource lie on bad cards: the slices that the agent sees there, else the cards' share
 // of all. Which unit a pod holds cannot be told, so that these count as not held: rather one too few is called free.
 func (n Node) badOf(r Resource) int64 {
-	k, there := KindOf(n, r.Name), max(r.Capacity, r.Allocatable)
+	k, there := KindOf(n, r.Name), r.there()
 	if k.Unit == Card {
 		return min(there, int64(len(n.BadCards)))
 	}

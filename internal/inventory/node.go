@@ -37,6 +37,9 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 		}
 	}
 	node.Resources = resources(n, held)
+	for i, r := range node.Resources {
+		node.Resources[i].LeftOver = leftOver(node, r)
+	}
 	node.Cards = cardsOf(n, node)
 	for i, r := range node.Resources {
 		node.Resources[i].NotForPods = KindOf(node, r.Name).Unit == VMDevice
@@ -46,6 +49,34 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 		node.Addresses, node.Exporters = addresses(n), exporters(pods)
 	}
 	return node
+}
+
+// leftOver: after a MIG layout was changed the kubelet lists the former profiles with their old capacity and nothing
+// allocatable until it starts again, while device plugin and GPU feature discovery speak of the new layout only. Under
+// the strategy "mixed", replicas 0 says the same of whole cards: all are cut.
+func leftOver(n Node, r Resource) bool {
+	l, name := n.Labels, strings.TrimSuffix(r.Name, ".shared")
+	state, product := l["nvidia.com/mig.config.state"], ParseProduct(l["nvidia.com/gpu.product"])
+	if r.Capacity == 0 || r.Allocatable > 0 || product.Card == "" || product.Invalid || state != "" && state != "success" {
+		return false
+	}
+	switch {
+	case strings.HasPrefix(name, "nvidia.com/mig-"):
+		return l["nvidia.com/mig.strategy"] != "" && !hasLabelsOf(l, name)
+	case name == "nvidia.com/gpu":
+		return l["nvidia.com/mig.strategy"] == "mixed" && l["nvidia.com/gpu.replicas"] == "0"
+	}
+	return false
+}
+
+// hasLabelsOf reports whether labels speak of a resource.
+func hasLabelsOf(labels map[string]string, resource string) bool {
+	for key := range labels {
+		if strings.HasPrefix(key, resource+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // pagesOf is nil on a node that reserves none, as nearly every node.

@@ -91,7 +91,7 @@ func pluginGone(f *facts) {
 		return
 	}
 	for _, r := range f.Resources {
-		if r.Capacity > 0 && r.Allocatable == 0 {
+		if r.Present() > 0 && r.Allocatable == 0 {
 			f.say("plugin_gone", "Resource", clip(r.Name))
 		}
 	}
@@ -140,8 +140,14 @@ func (r Resource) held() int64 {
 	return sum
 }
 
-// staleResources: a former layout leaves its names behind with the value 0 until the kubelet starts again.
+// staleResources: a former layout leaves its names behind until the kubelet starts again, with the value 0 or with the
+// old capacity and nothing allocatable.
 func staleResources(f *facts) {
+	for _, r := range f.Resources {
+		if r.LeftOver {
+			f.say("left_over", "Resource", clip(r.Name), "Count", int(r.Capacity))
+		}
+	}
 	var names []string
 	for name, q := range f.raw.Status.Capacity {
 		if accelerator(string(name)) && q.IsZero() {
@@ -169,7 +175,7 @@ func published(n Node) bool {
 		devices := slices.ContainsFunc(n.Devices, func(d Device) bool { return d.Driver == driver && !d.Gone })
 		if devices && slices.ContainsFunc(n.Resources, func(r Resource) bool {
 			ok, _ := path.Match(pattern, r.Name)
-			return ok && r.Capacity > 0
+			return ok && r.Present() > 0
 		}) {
 			return true
 		}
@@ -181,7 +187,7 @@ func published(n Node) bool {
 func rivals(n Node) []string {
 	systems := map[string]bool{}
 	for _, r := range n.Resources {
-		if r.Capacity == 0 {
+		if r.Present() == 0 {
 			continue
 		}
 		for _, s := range []struct{ pattern, name string }{
@@ -339,8 +345,7 @@ func orDash(text string) string {
 func strategiesMixed(f *facts) {
 	strategy := f.label("nvidia.com/mig.strategy")
 	mixed := slices.ContainsFunc(f.Resources, func(r Resource) bool {
-		return strings.HasPrefix(r.Name,
-			"nvidia.com/mig-") && r.Capacity > 0
+		return strings.HasPrefix(r.Name, "nvidia.com/mig-") && r.Present() > 0
 	})
 	single := ParseProduct(f.label("nvidia.com/gpu.product")).Profile != ""
 	switch {
@@ -416,7 +421,7 @@ func noLabels(f *facts) {
 		return
 	}
 	for _, r := range f.Resources {
-		if r.Capacity > 0 && (strings.HasPrefix(r.Name, "nvidia.com/gpu") || strings.HasPrefix(r.Name, "nvidia.com/mig-")) {
+		if r.Present() > 0 && (strings.HasPrefix(r.Name, "nvidia.com/gpu") || strings.HasPrefix(r.Name, "nvidia.com/mig-")) {
 			f.say("no_labels", "Resource", clip(r.Name))
 			return
 		}

@@ -88,6 +88,19 @@ func TestOddities(t *testing.T) {
 			texts(say("unhealthy", "Count", 2, "Resource", slice), say("overcommitted", "Held", 6, "Allocatable", 5, "Resource",
 				slice))},
 		"the device plugin is gone": {node(advertise("7", "0")), nil, nil, texts(say("plugin_gone", "Resource", slice))},
+		"a profile of a former layout": {node(advertise("7", "7"), func(n *corev1.Node) {
+			n.Status.Capacity["nvidia.com/mig-3g.40gb"] = resource.MustParse("1")
+			n.Status.Allocatable["nvidia.com/mig-3g.40gb"] = resource.MustParse("0")
+		}), held(7), nil, texts(say("left_over", "Resource", "nvidia.com/mig-3g.40gb", "Count", 1))},
+		"whole cards of before all were cut": {node(func(n *corev1.Node) {
+			n.Status.Allocatable[gpu] = resource.MustParse("0")
+		}), nil, nil, texts(say("left_over", "Resource", gpu, "Count", 1))},
+		"a profile that labels still name has lost its plugin": {node(advertise("7", "0")), nil, nil,
+			texts(say("plugin_gone", "Resource", slice))},
+		"the layout failed, nothing is known to be left over": {node(label("nvidia.com/mig.config.state", "failed",
+			slice+".count", "-", slice+".product", "-", slice+".replicas", "-", slice+".sharing-strategy", "-"),
+			advertise("7", "0")), nil, nil, texts(say("mig_failed", "Config", "all-balanced"), say("plugin_gone", "Resource",
+			slice))},
 		"the device plugin never came": {node(wholeCard, resourcesOf("cpu", "64")), nil, nil,
 			texts(say("nothing_advertised", "Vendor", "NVIDIA"), say("labels_contradict", "Labels", 1, "Advertised", 0,
 				"Resource", gpu))},

@@ -71,12 +71,25 @@ type Resource struct {
 	Holders     []Holder `json:"holders"`
 	NotForPods  bool     `json:"notForPods,omitempty"` // a device for virtual machines (KubeVirt): shown, never offered
 	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
+	// of a former MIG layout: the kubelet still counts it, nothing of it exists
+	LeftOver bool `json:"leftOver,omitempty"`
 }
+
+// Present is how many there are, given out or not.
+func (r Resource) Present() int64 {
+	if r.LeftOver {
+		return 0
+	}
+	return r.Capacity
+}
+
+// there is Present, or more where a plugin has just registered more.
+func (r Resource) there() int64 { return max(r.Present(), r.Allocatable) }
 
 // Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted
 // twice.
 func (r Resource) Usable() int64 {
-	return max(0, min(r.Allocatable, max(r.Capacity, r.Allocatable)-r.Bad))
+	return max(0, min(r.Allocatable, r.there()-r.Bad))
 }
 
 // Free is how many could be given out now; 0 when holders exceed what is usable.

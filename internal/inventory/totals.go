@@ -89,7 +89,7 @@ func (t *tallies) at(key totalKey) *Total {
 func (t *tallies) resource(n *Node, r Resource, usable, odd bool) {
 	key := totalKey{resource: r.Name, kind: KindOf(*n, r.Name)}
 	total := t.at(key)
-	there := max(r.Capacity, r.Allocatable)
+	there := r.there()
 	var ours, foreign int64
 	for _, h := range r.Holders {
 		if h.Workload != "" {

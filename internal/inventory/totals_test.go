@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
 func q(n int64) *resource.Quantity { return resource.NewQuantity(n, resource.DecimalSI) }
@@ -34,7 +36,7 @@ func checkTotals(t *testing.T, s Snapshot) {
 	var holders int64
 	for _, n := range s.Nodes {
 		for _, r := range n.Resources {
-			there += max(r.Capacity, r.Allocatable)
+			there += r.there()
 			holders += r.held()
 		}
 		holders += heldDevices(n.Devices)
@@ -261,5 +263,24 @@ func BenchmarkJSON(b *testing.B) {
 			}
 			b.ReportMetric(float64(size)/1e6, "MB")
 		})
+	}
+}
+
+// TestLeftOverIsNotBroken: what the kubelet still counts of a former layout is neither there nor broken; a pod on it
+// holds more than there is.
+func TestLeftOverIsNotBroken(t *testing.T) {
+	former := func(n *corev1.Node) {
+		n.Status.Capacity["nvidia.com/mig-3g.40gb"] = resource.MustParse("2")
+		n.Status.Allocatable["nvidia.com/mig-3g.40gb"] = resource.MustParse("0")
+	}
+	s := Build("main", now, Seen{Nodes: []*corev1.Node{mixedNode(former)},
+		Pods: []*corev1.Pod{pod("a", list("nvidia.com/mig-3g.40gb", "1"))}}, ours)
+	for _, total := range Totals(s) {
+		if total.Broken != 0 || total.Resource == "nvidia.com/mig-3g.40gb" && (total.Total != 0 || total.Excess != 1) {
+			t.Errorf("%+v", total)
+		}
+	}
+	if got := Isolation(s.Nodes[0], "nvidia.com/mig-1g.10gb"); got != catalog.IsolationHard {
+		t.Errorf("want the slices that are there to be as they are, got %s", got)
 	}
 }

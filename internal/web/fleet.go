@@ -275,7 +275,9 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 		m.Row.Kind = ui.Warning
 	}
 	for _, r := range n.Resources {
-		m.Resources = append(m.Resources, w.resourceModel(k, n, r, names))
+		if !r.LeftOver || len(r.Holders) > 0 {
+			m.Resources = append(m.Resources, w.resourceModel(k, n, r, names))
+		}
 	}
 	for _, t := range inventory.Totals(inventory.Snapshot{Nodes: []inventory.Node{n}}) {
 		if t.DRA {
@@ -310,11 +312,11 @@ func (w *Web) resourceModel(k call, n inventory.Node, r inventory.Resource,
 		could = 0
 	}
 	m := cells{name: r.Name, words: resourceWords(say, inventory.KindOf(n, r.Name), inventory.Isolation(n, r.Name), could,
-		r.Capacity)}
+		r.Present())}
 	if unit := inventory.KindOf(n, r.Name).Unit; unit == inventory.Quantity || unit == inventory.Network {
 		return m.model(say) // a hundred thousand MiB are no hundred thousand devices
 	}
-	rest := max(r.Capacity, r.Allocatable)
+	rest := max(r.Present(), r.Allocatable)
 	for _, h := range r.Holders {
 		words := w.holderWords(k, h, names)
 		m.add(fleet.CellModel{Kind: fleet.Held, Words: words}, h.Count)

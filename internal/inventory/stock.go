@@ -41,7 +41,7 @@ func Stock(s Snapshot) []usage.Stock {
 func stock(models map[string]*usage.Stock, totals []Total, model string, cards int64, known, usable bool) {
 	totals = slices.DeleteFunc(totals, func(t Total) bool { return !ofCards(t.Kind) || t.Total == 0 })
 	var sum usage.Stock
-	upTo := false
+	upTo, offered := false, int64(0) // in parts
 	for _, t := range totals {
 		if model == "" {
 			model = t.Model
@@ -50,13 +50,11 @@ func stock(models map[string]*usage.Stock, totals []Total, model string, cards i
 		ours, held, free := whole(t.Ours), whole(t.Held()), whole(t.Held()+t.Free)
 		sum.Ours, sum.Others, sum.Free, sum.Broken = sum.Ours+ours, sum.Others+held-ours, sum.Free+free-held,
 			sum.Broken+whole(t.Total)-free
-		if !known {
-			sum.Cards += (whole(t.Total) + usage.Parts - 1) / usage.Parts * usage.Parts
-		}
+		offered += whole(t.Total)
 		upTo = upTo || t.UpTo
 	}
-	if known {
-		sum.Cards = cards * usage.Parts
+	if sum.Cards = cards * usage.Parts; !known { // cuts of one card are offered as several resources
+		sum.Cards = (offered + usage.Parts - 1) / usage.Parts * usage.Parts
 	}
 	if upTo {
 		rest := max(0, sum.Cards-sum.Ours-sum.Others)

@@ -53,6 +53,12 @@ func TestStock(t *testing.T) {
 		"a slice of four": {mixedNode(offers("nvidia.com/mig-1g.6gb", "4"), labelled("nvidia.com/gpu.product", "NVIDIA-A30",
 			"nvidia.com/gpu.count", "1")), []*corev1.Pod{pod("a", list("nvidia.com/mig-1g.6gb", "1"))},
 			[]usage.Stock{{Model: "NVIDIA-A30", Cards: partsOfCard, Ours: 210, Free: 630}}},
+		"a card that is cut three ways is one, also where nobody counts cards": {mixedNode(
+			offers("nvidia.com/mig-1g.12gb", "2", "nvidia.com/mig-2g.24gb", "1", "nvidia.com/mig-3g.47gb", "1"),
+			labelled("nvidia.com/gpu.product", "NVIDIA-H100-NVL"), func(n *corev1.Node) {
+				delete(n.Labels, "nvidia.com/gpu.count")
+			}), []*corev1.Pod{pod("a", list("nvidia.com/mig-3g.47gb", "1"))},
+			[]usage.Stock{{Model: "NVIDIA-H100-NVL", Cards: partsOfCard, Ours: 360, Free: 480}}},
 		"a virtual machine's vGPUs": {mixedNode(offers("nvidia.com/gpu", "2"),
 			labelled("nvidia.com/gpu.product", "NVIDIA-A40-12Q", "nvidia.com/vgpu.present", "true")), nil, []usage.Stock{}},
 		"a node without a GPU": {mixedNode(offers("cpu", "4"), func(n *corev1.Node) { n.Labels = nil }), nil,

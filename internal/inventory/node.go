@@ -44,6 +44,7 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 	for i, r := range node.Resources {
 		node.Resources[i].NotForPods = KindOf(node, r.Name).Unit == VMDevice
 	}
+	withhold(&node)
 	node.Odd = oddities(n, node, found)
 	if len(node.Resources)+len(node.Devices) > 0 || node.Model != "" {
 		node.Addresses, node.Exporters = addresses(n), exporters(pods)

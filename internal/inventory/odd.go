@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ func (f *facts) changing() bool {
 // checks is the table of what an administrator should look at on a node, the most important first. Each row says one
 // thing, with its reason.
 var checks = []func(*facts){
-	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice,
+	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice, offeredTwice,
 	twoSystems, poolTroubles, devicesTainted, devicesGone,
 	labelsContradict, sharingContradicts, strategiesMixed, virtualContradicts, machinesOnly, noDriver, driverUpgrade,
 	noLabels, tooMuch,
@@ -165,6 +166,13 @@ func staleResources(f *facts) {
 func advertisedTwice(f *facts) {
 	if published(f.Node) {
 		f.say("twice")
+	}
+}
+
+// offeredTwice: whole cards and slices of the same cards.
+func offeredTwice(f *facts) {
+	if c, ok := cutsOf(f.Node); ok && c.twice() && !f.changing() {
+		f.say("cut_twice", "Whole", int(c.whole), "Sliced", int(math.Ceil(c.sliced-rounding)), "Cards", int(c.cards))
 	}
 }
 

@@ -73,6 +73,8 @@ type Resource struct {
 	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
 	// of a former MIG layout: the kubelet still counts it, nothing of it exists
 	LeftOver bool `json:"leftOver,omitempty"`
+	// allocatable, but not to be given out: the card behind it is offered in another cut as well
+	Withheld int64 `json:"withheld,omitempty"`
 }
 
 // Present is how many there are, given out or not.
@@ -89,7 +91,7 @@ func (r Resource) there() int64 { return max(r.Present(), r.Allocatable) }
 // Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted
 // twice.
 func (r Resource) Usable() int64 {
-	return max(0, min(r.Allocatable, r.there()-r.Bad))
+	return max(0, min(r.Allocatable-r.Withheld, r.there()-r.Bad))
 }
 
 // Free is how many could be given out now; 0 when holders exceed what is usable.

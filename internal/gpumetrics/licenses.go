@@ -23,9 +23,10 @@ type LicenseSample struct {
 // neither 0 nor 1, is left out.
 func (p *Poller) Licenses(ctx context.Context) ([]LicenseSample, error) {
 	l := p.queries.labels
-	by := maxBy(slices.Concat(l.UUID, l.Model, l.Node, []string{"gpu"}))
+	target := []string{l.Namespace[len(l.Namespace)-1], l.Pod[len(l.Pod)-1]}
+	by := maxBy(slices.Concat(l.UUID, l.Model, l.Node, targetLabels, target, []string{"gpu"}))
 	const field = "DCGM_FI_DEV_VGPU_LICENSE_STATUS"
-	now := p.cfg.Now()
+	now, nodes := p.cfg.Now(), p.cfg.Nodes()
 	values, at, until := map[string]LicenseSample{}, map[string]time.Time{}, map[string]time.Time{}
 	for _, q := range []struct {
 		query string
@@ -46,7 +47,8 @@ func (p *Poller) Licenses(ctx context.Context) ([]LicenseSample, error) {
 			if len(s.samples) == 0 {
 				return
 			}
-			sample := LicenseSample{Node: s.labels.first(l.Node), UUID: s.labels.first(l.UUID), Index: s.labels.get("gpu"),
+			uuid := s.labels.first(l.UUID)
+			sample := LicenseSample{Node: nodes.resolve(l.origin(s.labels), uuid), UUID: uuid, Index: s.labels.get("gpu"),
 				Model: s.labels.first(l.Model)}
 			q.keep(sample.Node+"\x00"+sample.UUID, sample, s.samples[0].value)
 		})

@@ -157,6 +157,14 @@ func (o origin) believed() string {
 	return ""
 }
 
+// resolve is the node of a card by one origin, as far as it can be told.
+func (x NodeIndex) resolve(o origin, uuid string) string {
+	if len(x.names) == 0 {
+		return o.believed()
+	}
+	return x.nodeOf(o, uuid)
+}
+
 // containerID: a runtime gives a container without a host name the first 12 digits of its id for one.
 func containerID(name string) bool {
 	return (len(name) == 12 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == "" &&

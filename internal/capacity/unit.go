@@ -109,6 +109,12 @@ func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)
 	case profile == "INVALID":
 		u.problem = i18n.T("inventory.mig_invalid")
+	case single && (shared || strings.HasSuffix(r.Name, ".shared")): // the turns are on slices
+		u.model = card(base)
+		if u = sliced(u, profile); u.problem.IsZero() {
+			u = sharedUnit(n, u, "nvidia.com/gpu")
+			u.profile = "mig-" + profile
+		}
 	case shared || strings.HasSuffix(r.Name, ".shared"):
 		u = sharedUnit(n, u, "nvidia.com/gpu")
 	case single:
@@ -165,20 +171,11 @@ func sliced(u unit, spelled string) unit {
 		u.profile = parts[1] + "g." + parts[2] + "gb+" + parts[3]
 	}
 	slices, _ := strconv.ParseFloat(parts[1], 64)
-	u.share = round6(min(1, slices/computeSlices(u.model)))
+	u.share = round6(min(1, slices/float64(catalog.SlicesOf(u.model))))
 	if u.memoryGiB == 0 {
 		u.memoryGiB, _ = strconv.ParseFloat(parts[2], 64)
 	}
 	return u
-}
-
-// computeSlices is how many parts the compute of a card has. Four on A30 and the RTX PRO Blackwell cards, seven on all
-// others (NVIDIA MIG user guide).
-func computeSlices(model string) float64 {
-	if strings.HasPrefix(model, "A30") || strings.HasPrefix(model, "RTX PRO") {
-		return 4
-	}
-	return 7
 }
 
 // sharedUnit is a turn on a card or slice. Time-slicing lets each see all the memory and keeps nobody from it; MPS
@@ -209,8 +206,13 @@ func vgpuUnit(u unit, product string) unit {
 	u.technology, u.isolation = catalog.VGPU, catalog.IsolationMemory
 	u.profile = strings.TrimPrefix(product, "NVIDIA-")
 	parts := vgpuName.FindStringSubmatch(u.profile)
-	if parts == nil || boards[parts[1]] == 0 {
+	if parts == nil {
 		u.problem = i18n.T("capacity.profile_unreadable", "Profile", u.profile)
+		return u
+	}
+	board, known := catalog.BoardMemory(parts[1], u.profile)
+	if !known {
+		u.problem = i18n.T("capacity.board_unknown", "Profile", u.profile)
 		return u
 	}
 	u.model = parts[1]
@@ -218,19 +220,9 @@ func vgpuUnit(u unit, product string) unit {
 		u.isolation = catalog.IsolationHard // a MIG instance behind it
 	}
 	u.memoryGiB, _ = strconv.ParseFloat(parts[3], 64)
-	u.share = round6(min(1, u.memoryGiB/boards[parts[1]]))
+	u.share = round6(min(1, u.memoryGiB/board))
 	u.selector[vgpuLabel] = "true"
 	return u
-}
-
-// boards is the memory in GB of the cards behind vGPU types, by the board's name in the type (NVIDIA AI Enterprise,
-// vGPU types).
-var boards = map[string]float64{
-	"T4": 16, "V100": 16, "V100D": 32, "V100X": 16, "V100DX": 32, "A2": 16, "A10": 24, "A16": 16, "A30": 24, "A40": 48,
-	"A100": 40, "A100X": 40, "A100D": 80, "A100DX": 80, "L4": 24, "L40": 48, "L40S": 48, "H100": 80, "H100XM": 80,
-	"H100L": 94, "H100XL": 94,
-	"H20": 96, "H200": 141, "H200X": 141, "GH200": 96, "GH200L": 144, "B200X": 180, "RTXA5000": 24, "RTXA5500": 24,
-	"RTXA6000": 48, "RTX6000-Ada": 48,
 }
 
 // amdUnit is a whole Instinct; a partitioned one shows under the same name, and then each is a part of it (ROCm

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 )
 
 // exporterPod knows the exporter by the name that its chart and the GPU Operator give it, for sites where nothing else
@@ -89,7 +91,7 @@ func (s *shot) sliceOf(d *device) float64 {
 	if mine == 0 {
 		return 0
 	}
-	return float64(mine) / float64(max(cardSlices(d.Model), s.claimed[d.UUID]))
+	return float64(mine) / float64(max(catalog.SlicesOf(d.Model), s.claimed[d.UUID]))
 }
 
 // computeSlices reads "3" from "3g.20gb", and from "1c.3g.20gb".
@@ -102,20 +104,4 @@ func computeSlices(profile string) int {
 		}
 	}
 	return 0
-}
-
-// Compute slices of the cards that have fewer than seven (NVIDIA MIG User Guide, supported profiles).
-var fewSlices = []struct {
-	model string
-	n     int
-}{{"A30", 4}, {"RTX PRO 6000", 4}, {"RTX PRO 5000", 2}, {"RTX PRO 4500", 2}}
-
-func cardSlices(model string) int {
-	model = strings.ReplaceAll(model, "-", " ")
-	for _, c := range fewSlices {
-		if strings.Contains(model+" ", c.model+" ") {
-			return c.n
-		}
-	}
-	return 7
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -228,17 +229,10 @@ func (h *healthShot) licenseOf(d *device) Reading {
 }
 
 // guest knows a vGPU by its type, which stands where a card has its name: "NVIDIA A40-12Q", "GRID T4-4C", "NVIDIA
-// A100-1-5C".
+// H100XM-1-10CME".
 func guest(model string) bool {
-	i := len(model) - 1
-	if i < 1 || model[i] < 'A' || model[i] > 'Z' {
-		return false
-	}
-	digits := i
-	for digits > 0 && model[digits-1] >= '0' && model[digits-1] <= '9' {
-		digits--
-	}
-	return digits < i && digits > 0 && model[digits-1] == '-'
+	is, _ := catalog.VGPUType(model)
+	return is
 }
 
 // cards are the health of every card that the shot knows, in a steady order.

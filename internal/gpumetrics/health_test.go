@@ -81,6 +81,7 @@ func TestLicenseIsAGuestsWord(t *testing.T) {
 		t.Errorf("want nothing known of a license of a card that needs none, got %+v", l)
 	}
 	for model, want := range map[string]bool{"NVIDIA A40-12Q": true, "GRID T4-4C": true, "NVIDIA A100-1-5C": true,
+		"NVIDIA H100XM-1-10CME": true, "NVIDIA RTX Pro 6000 Blackwell DC-1-24QGFX": true, "NVIDIA A16-2B": true,
 		"NVIDIA A100-SXM4-80GB": false, "NVIDIA H100 80GB HBM3": false, "NVIDIA L4": false, "": false} {
 		if guest(model) != want {
 			t.Errorf("%q: want %v", model, want)

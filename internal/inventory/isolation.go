@@ -119,7 +119,7 @@ func (f sharing) unshared() bool {
 }
 
 func (f sharing) namedVirtual() bool {
-	is, _ := vgpuType(f.product.Card)
+	is, _ := catalog.VGPUType(f.product.Card)
 	return is
 }
 
@@ -146,7 +146,7 @@ func (f sharing) slice() bool {
 
 // virtual: the product is named like a vGPU type, and the virtual machine says that it has one.
 func (f sharing) virtual(mig bool) bool {
-	is, backed := vgpuType(f.product.Card)
+	is, backed := catalog.VGPUType(f.product.Card)
 	return is && backed == mig && f.vgpu == "true" && f.unshared()
 }
 

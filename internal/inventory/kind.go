@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -104,7 +105,7 @@ func nvidiaGPU(n Node, resource string, k *Kind) {
 	product := ParseProduct(n.Labels["nvidia.com/gpu.product"])
 	k.Profile = product.Profile
 	replicas := count(n.Labels, resource+".replicas")
-	virtual, _ := vgpuType(product.Card)
+	virtual, _ := catalog.VGPUType(product.Card)
 	switch {
 	case n.System == HAMi:
 		k.Unit = Share
@@ -145,7 +146,7 @@ func forMachines(n Node, resource string, k *Kind) {
 	name := path.Base(resource)
 	if name != strings.ToLower(name) || strings.HasPrefix(n.Labels["nvidia.com/gpu.workload.config"], "vm-") {
 		k.Unit = VMDevice
-		if is, _ := vgpuType(name); is {
+		if is, _ := catalog.VGPUType(name); is {
 			k.Model = strings.ReplaceAll(name, "_", "-")
 		} else if k.Model == "" {
 			k.Model = name

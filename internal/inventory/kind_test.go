@@ -280,7 +280,7 @@ func TestContradictionsNeverImproveIsolation(t *testing.T) {
 		before := Isolation(built(c.node...), c.resource)
 		contradict(c.resource, func(key, value string) {
 			after := Isolation(built(append(c.node[:len(c.node):len(c.node)], label(key, value))...), c.resource)
-			if is, _ := vgpuType(value); is && c.kind.Unit == VirtualCard {
+			if is, _ := catalog.VGPUType(value); is && c.kind.Unit == VirtualCard {
 				return // another type of vGPU is no contradiction
 			}
 			if rank[after] > rank[before] {
@@ -363,7 +363,7 @@ func TestKnownVGPUTypes(t *testing.T) {
 		t.Fatalf("only %d types were read", len(facts.Types))
 	}
 	for _, v := range facts.Types {
-		if is, mig := vgpuType("NVIDIA-" + v.Type); !is || mig != (v.Slices > 0) {
+		if is, mig := catalog.VGPUType("NVIDIA-" + v.Type); !is || mig != (v.Slices > 0) {
 			t.Errorf("%s: is a vGPU %v, backed by MIG %v, want %d slices", v.Type, is, mig, v.Slices)
 		}
 		if k := KindOf(Node{}, "nvidia.com/NVIDIA_"+v.Type); k.Unit != VMDevice || k.Model != "NVIDIA-"+v.Type {
@@ -387,7 +387,7 @@ func TestKnownCards(t *testing.T) {
 			continue
 		}
 		seen++
-		if is, _ := vgpuType(g.Product); is {
+		if is, _ := catalog.VGPUType(g.Product); is {
 			t.Errorf("%s is taken for a vGPU", g.Product)
 		}
 		for suffix, want := range map[string]Product{"": {}, "-SHARED": {Shared: true}, "-MIG-1g.10gb": {Profile: "1g.10gb"},

@@ -15,7 +15,7 @@ import (
 func Stock(s Snapshot) []usage.Stock {
 	models := map[string]*usage.Stock{}
 	for _, n := range s.Nodes {
-		if virtual, _ := vgpuType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
+		if virtual, _ := catalog.VGPUType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
 			continue // its agent sees vGPUs where others see cards
 		}
 		one := Snapshot{Nodes: []Node{n}}
@@ -76,7 +76,7 @@ func stock(models map[string]*usage.Stock, totals []Total, model string, cards i
 
 // ofCards reports whether units of a kind can be told in cards.
 func ofCards(k Kind) bool {
-	virtual, _ := vgpuType(k.Model)
+	virtual, _ := catalog.VGPUType(k.Model)
 	return k.Unit == Card || k.Unit == Slice || k.Unit == Share || k.Unit == VMDevice && !virtual
 }
 

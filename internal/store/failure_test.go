@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/store"
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // The writer of TestAcknowledgedSurvivesKill: it says each number after its save was acknowledged, until it is killed.
@@ -229,6 +231,113 @@ func TestALockThatIsHeldTooLongSaysSo(t *testing.T) {
 	if _, err := s.Living(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// T-DB-3: somebody locks one table, and many read it. Reads of other tables go on at once while those wait; then those end
+// with Unavailable, and everything is as before when the lock goes. A write waits for the lock and is not cut.
+func TestALockedTableHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.Postgres(t)
+	s, err := store.Open(ctx, address, store.Options{ReadWait: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	person := storetest.Workload("w-1").Owner
+	admin := reachPostgres(t, address)
+	lock, err := admin.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec("LOCK TABLE workloads IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Rollback()
+	written := make(chan error, 1)
+	go func() { written <- s.SaveObserved(ctx, storetest.Workload("w-1"), nil, nil) }()
+	reads := []func() error{ // of the locked table alone, with another one, and in a transaction
+		func() error { _, err := s.Living(ctx); return err },
+		func() error {
+			_, err := s.MeteredOn(ctx, "main", usage.Span{From: time.Unix(0, 0), Until: time.Now()})
+			return err
+		},
+		func() error {
+			return s.ReadOnly(ctx, func(r request.Reader) error { _, err := r.Holdings(ctx, "vision"); return err })
+		},
+	}
+	const many = 30
+	ended := make(chan error, many*len(reads))
+	for range many {
+		for _, read := range reads {
+			go func() { ended <- read() }()
+		}
+	}
+	waiting := func() (n int) {
+		if err := admin.QueryRow(`SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for end := time.Now().Add(time.Minute); waiting() < 6 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	begun, others := time.Now(), 0
+	for ; len(ended) < many*len(reads); others++ {
+		if err := s.Ping(ctx); err != nil {
+			t.Fatalf("is ready: %v", err)
+		}
+		if _, err := s.Person(ctx, person); !fault.Is(err, fault.NotFound) {
+			t.Fatalf("another table: %v", err)
+		}
+		if _, err := s.JobRuns(ctx); err != nil {
+			t.Fatalf("another table: %v", err)
+		}
+	}
+	if others < 50 { // one waits for ReadWait where the pool is used up
+		t.Errorf("only %d rounds of reads of other tables in %s", others, time.Since(begun))
+	}
+	for range many * len(reads) {
+		if err := <-ended; fault.As(err).Kind != fault.Unavailable || fault.As(err).RetryAfter == 0 {
+			t.Fatalf("want Unavailable, got %v", err)
+		}
+	}
+	t.Logf("%d reads of the locked table ended within %s; %d rounds of others", many*len(reads), time.Since(begun), others)
+	if took := time.Since(begun); took > 25*time.Second {
+		t.Errorf("the reads of the locked table ended after %s", took)
+	}
+	if err := lock.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Errorf("a write was cut off by the limit of reads: %v", err)
+	}
+	for _, read := range reads {
+		if err := read(); err != nil {
+			t.Errorf("after the lock: %v", err)
+		}
+	}
+}
+
+// Many reads of one table are much to do and no reason to refuse any, however long the last one waits for its place.
+func TestABusyTableIsNotALockedOne(t *testing.T) {
+	t.Parallel()
+	ctx, address := context.Background(), storetest.Postgres(t)
+	s, err := store.Open(ctx, address, store.Options{ReadWait: time.Second, Connections: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	fill(t, s, 150)
+	var group sync.WaitGroup
+	for range 400 {
+		group.Go(func() {
+			if _, err := s.Living(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestUnreachableIsUnavailable(t *testing.T) {

@@ -31,11 +31,11 @@ const takeLeaseQuery = `UPDATE leader_leases SET epoch = epoch + 1, renewed_at =
 func (p *postgresServer) lead(ctx context.Context, s *Store) (*term, error) {
 	var last int64
 	var free bool
-	err := p.db.QueryRowContext(ctx, leaseQuery, s.opts.Lease.Microseconds(), leaderLock).Scan(&last, &free)
+	err := p.write.QueryRowContext(ctx, leaseQuery, s.opts.Lease.Microseconds(), leaderLock).Scan(&last, &free)
 	if err != nil || !free {
 		return nil, err
 	}
-	conn, err := p.db.Conn(ctx)
+	conn, err := p.write.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -33,9 +33,29 @@ func migrateUp(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	if err := notNewer(ctx, provider); err != nil {
+		return err
+	}
 	_, err = provider.Up(ctx)
 	return err
 }
+
+// notNewer refuses a database that a newer program has migrated: this one would write to a schema that it does not know.
+func notNewer(ctx context.Context, provider *goose.Provider) error {
+	have, err := provider.GetDBVersion(ctx)
+	if err != nil {
+		return err
+	}
+	sources := provider.ListSources()
+	if want := sources[len(sources)-1].Version; have > want {
+		return fmt.Errorf("%w: its schema is at version %d, and this program knows versions up to %d. Run the newer "+
+			"program, or restore a backup from before the upgrade", ErrNewer, have, want)
+	}
+	return nil
+}
+
+// ErrNewer is in the error of Migrate for a database of a newer program.
+var ErrNewer = errors.New("the database belongs to a newer version of the portal")
 
 // SchemaVersion says which migration the database is at and which one this program knows last; have is 0 for an empty
 // database.

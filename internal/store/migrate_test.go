@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -124,6 +125,34 @@ func TestMigrateTwiceAtOnce(t *testing.T) {
 		have, want, err = stores[0].SchemaVersion(ctx)
 		if err != nil || have != want {
 			t.Errorf("want version %d, got %d, %v", want, have, err)
+		}
+	})
+}
+
+// T-UPG: a program refuses a database that a newer one has migrated, says so, and changes nothing in it.
+func TestADatabaseOfANewerProgramIsRefused(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, d database) {
+		ctx, address := context.Background(), d.empty(t)
+		s := migrated(t, address)
+		_, want, err := s.SchemaVersion(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := d.reach(t, address)
+		newer := fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true)", want+1)
+		for _, statement := range []string{newer, "DROP TABLE engine_marks"} { // as its migration may have done
+			if _, err := db.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := d.describe(t, db)
+		err = s.Migrate(ctx)
+		if sentence := fmt.Sprintf("schema is at version %d, and this program knows versions up to %d", want+1,
+			want); !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), sentence) {
+			t.Errorf("want %q, got %v", sentence, err)
+		}
+		if diff := cmp.Diff(before, d.describe(t, db)); diff != "" {
+			t.Errorf("it was changed:\n%s", diff)
 		}
 	})
 }

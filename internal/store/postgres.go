@@ -27,7 +27,8 @@ const (
 // transaction mode breaks the leader's lock.
 type postgresServer struct {
 	config *pgx.ConnConfig
-	db     *sql.DB
+	write  *sql.DB // transactions that write, and the leader's session
+	read   *sql.DB
 }
 
 func openPostgres(ctx context.Context, address string, opts Options) (*Store, error) {
@@ -35,32 +36,36 @@ func openPostgres(ctx context.Context, address string, opts Options) (*Store, er
 	if err != nil {
 		return nil, fmt.Errorf("database address: %w", err) // pgx leaves the password out
 	}
+	readers := max(1, opts.Connections*3/5)
 	p := &postgresServer{config: config}
-	p.db = p.pool(opts.Statement)
-	p.db.SetMaxOpenConns(opts.Connections)
-	p.db.SetMaxIdleConns(opts.Connections)
-	p.db.SetConnMaxIdleTime(5 * time.Minute)
-	p.db.SetConnMaxLifetime(30 * time.Minute)
-	if err := p.db.PingContext(ctx); err != nil {
-		return nil, errors.Join(failure(fmt.Errorf("reach the database: %w", err)), p.close())
+	p.write = p.pool(max(2, opts.Connections-readers), opts.Statement, opts.Statement)
+	p.read = p.pool(readers, opts.Statement, min(opts.ReadWait, opts.Statement))
+	for _, db := range p.pools() {
+		if err := db.PingContext(ctx); err != nil {
+			return nil, errors.Join(failure(fmt.Errorf("reach the database: %w", err)), p.close())
+		}
 	}
-	db, err := gorm.Open(postgres.New(postgres.Config{Conn: p.db}), opts.gormConfig())
+	write, err := gorm.Open(postgres.New(postgres.Config{Conn: p.write}), opts.gormConfig())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), p.close())
 	}
-	return newStore(p, db, db, opts), nil
+	read, err := gorm.Open(postgres.New(postgres.Config{Conn: newShares(p.read, readers, opts.ReadWait)}),
+		opts.gormConfig())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), p.close())
+	}
+	return newStore(p, write, read, opts), nil
 }
 
 // pool opens connections on which no statement, lock or idle transaction can last for ever. What the address itself
 // sets goes first.
-func (p *postgresServer) pool(statement time.Duration) *sql.DB {
+func (p *postgresServer) pool(connections int, statement, lock time.Duration) *sql.DB {
 	config := p.config.Copy()
-	limit := strconv.FormatInt(statement.Milliseconds(), 10)
 	for name, value := range map[string]string{
 		"application_name":                    "gpu-portal",
 		"timezone":                            "UTC",
-		"statement_timeout":                   limit,
-		"lock_timeout":                        limit,
+		"statement_timeout":                   strconv.FormatInt(statement.Milliseconds(), 10),
+		"lock_timeout":                        strconv.FormatInt(lock.Milliseconds(), 10),
 		"idle_in_transaction_session_timeout": "15000", // of a process that stands still; others wait for its locks
 	} {
 		if _, set := config.RuntimeParams[name]; !set {
@@ -70,7 +75,12 @@ func (p *postgresServer) pool(statement time.Duration) *sql.DB {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 10 * time.Second
 	}
-	return stdlib.OpenDB(*config)
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	db.SetConnMaxLifetime(30 * time.Minute)
+	return db
 }
 
 // lockGrants waits for the one lock that every grant takes. Each statement after it sees what the grants before have
@@ -100,12 +110,14 @@ func (p *postgresServer) begin() []*sql.TxOptions {
 	return []*sql.TxOptions{{Isolation: sql.LevelReadCommitted}}
 }
 
-func (p *postgresServer) pools() map[string]*sql.DB { return map[string]*sql.DB{"all": p.db} }
+func (p *postgresServer) pools() map[string]*sql.DB {
+	return map[string]*sql.DB{"read": p.read, "write": p.write}
+}
 
 // migrate holds a lock on a connection of its own, so that of several portals that start at once one migrates and the
 // others then find nothing to do. A migration may take as long as it takes.
 func (p *postgresServer) migrate(ctx context.Context) error {
-	db := p.pool(0)
+	db := p.pool(3, 0, 0)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -172,4 +184,4 @@ func (s *Store) GrantTo(ctx context.Context, account string) error {
 	}))
 }
 
-func (p *postgresServer) close() error { return p.db.Close() }
+func (p *postgresServer) close() error { return errors.Join(p.read.Close(), p.write.Close()) }

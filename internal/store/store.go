@@ -22,13 +22,16 @@ import (
 
 // Options may all be left out.
 type Options struct {
-	Now          func() time.Time // time.Now
-	Log          *slog.Logger     // slog.Default; only for what no caller hears of
-	Connections  int              // most connections to PostgreSQL, 20
-	Statement    time.Duration    // longest that one statement may take on PostgreSQL, 30 s
-	LeaderChecks time.Duration    // how often the leader looks whether its session lives, 2 s
-	Lease        time.Duration    // how long a leader that renews nothing is waited for on PostgreSQL, 12 s
-	OnStatement  func()           // after each statement, for those who count; nothing
+	Now         func() time.Time // time.Now
+	Log         *slog.Logger     // slog.Default; only for what no caller hears of
+	Connections int              // most connections to PostgreSQL, 20
+	Statement   time.Duration    // longest that one statement may take on PostgreSQL, 30 s
+	// ReadWait is how long a read waits for a lock on PostgreSQL, 2 s. Only ACCESS EXCLUSIVE holds up a read, which nobody
+	// takes but migrations and administrators. Writes wait for Statement.
+	ReadWait     time.Duration
+	LeaderChecks time.Duration // how often the leader looks whether its session lives, 2 s
+	Lease        time.Duration // how long a leader that renews nothing is waited for on PostgreSQL, 12 s
+	OnStatement  func()        // after each statement, for those who count; nothing
 	// OnSQL is OnStatement with the text, values filled in, and the context it ran in: for tests that look at queries.
 	OnSQL        func(ctx context.Context, sql string)
 	SearchWindow int64 // how many audit events a page of a text search looks through, 15,000
@@ -46,6 +49,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Statement <= 0 {
 		o.Statement = 30 * time.Second
+	}
+	if o.ReadWait <= 0 {
+		o.ReadWait = 2 * time.Second
 	}
 	if o.LeaderChecks <= 0 {
 		o.LeaderChecks = 2 * time.Second
@@ -158,13 +164,12 @@ func (s *Store) OnEvents(fn func([]audit.Event)) { s.onEvents.Store(&fn) }
 // Pools are the connections to the database, by what they are for: for those who watch how many are in use.
 func (s *Store) Pools() map[string]*sql.DB { return s.pools() }
 
-// Ping reports whether the database answers and its schema is there.
+// Ping reports whether the database answers and its schema is there. It asks as a read does: writes that wait for a lock
+// do not make a process unready.
 func (s *Store) Ping(ctx context.Context) error {
-	for _, pool := range s.pools() {
-		var one int
-		if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM counters").Scan(&one); err != nil {
-			return failure(fmt.Errorf("ping: %w", err))
-		}
+	var one int
+	if err := s.pools()["read"].QueryRowContext(ctx, "SELECT count(*) FROM counters").Scan(&one); err != nil {
+		return failure(fmt.Errorf("ping: %w", err))
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -271,6 +273,17 @@ func TestWhoNamesApprovers(t *testing.T) {
 		!strings.Contains(a.body, "Nobody makes themselves") {
 		t.Errorf("an administrator for themself: want 403, got %d %s", a.status, a.body)
 	}
+	w.wantRefusedNaming(map[string]int{"Otto Other tenant.approvers_platform": 1, "Olga Owner tenant.approver_self": 1,
+		"Adam Admin tenant.approver_self": 1})
+	for range 40 {
+		add(owner, otto)
+	}
+	w.clock.pass(time.Minute)
+	if err := w.refusals.Flush(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	w.wantRefusedNaming(map[string]int{"Otto Other tenant.approvers_platform": 41, "Olga Owner tenant.approver_self": 1,
+		"Adam Admin tenant.approver_self": 1})
 	if a := add(admin, otto); a.status >= 300 {
 		t.Fatalf("an administrator: %d %s", a.status, a.body)
 	}
@@ -284,6 +297,30 @@ func TestWhoNamesApprovers(t *testing.T) {
 	}
 	if e := w.events(audit.MemberAdded); len(e) != 1 || e[0].Actor != w.person(admin).ID {
 		t.Errorf("want one grant on record, by the administrator, got %+v", e)
+	}
+}
+
+// wantRefusedNaming asks for how often whose naming as approver was refused and why, by the record: each in one row and
+// at most one more of the minute, and never also as refused access.
+func (w *world) wantRefusedNaming(want map[string]int) {
+	w.t.Helper()
+	rows, got := w.events(audit.MemberRefused), map[string]int{}
+	for _, e := range rows {
+		detail, more := e.Detail, 1
+		if detail.ID == "audit.refused_more" {
+			more, _ = strconv.Atoi(fmt.Sprint(detail.Args["Count"]))
+			detail = textOf(detail.Args["Reason"])
+		}
+		if e.Tenant != "vision" || e.Actor == "" {
+			w.t.Errorf("want the team and who did it, got %+v", e)
+		}
+		got[fmt.Sprint(detail.Args["Name"], " ", textOf(detail.Args["Reason"]).ID)] += more
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(rows) > 2*len(want) {
+		w.t.Errorf("%d rows (-want +got):\n%s", len(rows), diff)
+	}
+	if n := len(w.events(audit.AccessRefused)); n != 0 {
+		w.t.Errorf("it is %d times in the record as refused access too", n)
 	}
 }
 

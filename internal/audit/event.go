@@ -86,6 +86,7 @@ const (
 	TenantSaved         Kind = "tenant.saved"
 	MemberAdded         Kind = "member.added"
 	MemberRemoved       Kind = "member.removed"
+	MemberRefused       Kind = "member.refused" // somebody who may not name approvers tried to
 	BudgetSet           Kind = "budget.set"
 	BudgetRemoved       Kind = "budget.removed"
 	BudgetRefunded      Kind = "budget.refunded"
@@ -118,8 +119,8 @@ func Kinds() []Kind {
 		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, StandInCreated, StandInEnded, AddressEntered, AddressRemoved,
-		DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
+		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, StandInCreated, StandInEnded, AddressEntered,
+		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
 		DifferenceReleased, DifferenceApplied}
 }
 

@@ -48,9 +48,11 @@ type Options struct {
 	Catalog func() catalog.Catalog // as it counts now; what a team's images are started like
 	// OwnersNameApprovers lets owners of a team give and take its role approver; else only administrators do.
 	OwnersNameApprovers bool
-	Taken               func() // after something new was taken up, nil for nothing
-	Now                 func() time.Time
-	Logger              *slog.Logger // nil: nothing is logged
+	// Refusals has attempts to name an approver on record that are not allowed; nil: they are in no record.
+	Refusals *audit.Fold
+	Taken    func() // after something new was taken up, nil for nothing
+	Now      func() time.Time
+	Logger   *slog.Logger // nil: nothing is logged
 }
 
 // Service reads and saves teams, and knows which ones there are. It is safe for use by many goroutines.
@@ -426,7 +428,7 @@ func (s *Service) change(ctx context.Context, a identity.Actor, name string, per
 		return fault.InvalidFields([]fault.Field{{Name: "role", Reason: i18n.T("tenant.role_wrong")}})
 	}
 	if err := s.mayChange(a, person, role, kind == audit.MemberAdded); err != nil {
-		return err
+		return s.refused(ctx, a, name, person, role, err)
 	}
 	p, err := s.o.Store.Person(ctx, person)
 	if fault.Is(err, fault.NotFound) {
@@ -475,6 +477,29 @@ func (s *Service) mayChange(a identity.Actor, person identity.PersonID, role ide
 		return fault.New(fault.Forbidden, i18n.T("tenant.approver_self"))
 	}
 	return s.MayName(a)
+}
+
+// refused records that somebody may not give or take a role, with whose it was to be; a failure to record is what the
+// caller then hears.
+func (s *Service) refused(ctx context.Context, a identity.Actor, name string, person identity.PersonID,
+	role identity.Role, why error) error {
+	if s.o.Refusals == nil {
+		return why
+	}
+	whose := string(person)
+	if p, err := s.o.Store.Person(ctx, person); err == nil {
+		whose = p.Name
+	}
+	reason := fault.As(why).Sentence
+	e := audit.By(a, audit.MemberRefused, s.o.Now())
+	e.Tenant, e.Detail = name, i18n.T("tenant.audit_member_refused", "Name", whose, "Role",
+		i18n.T("role."+string(role)), "Reason", reason)
+	audit.Tell(ctx)
+	key := strings.Join([]string{"member", name, reason.ID}, " ")
+	if err := s.o.Refusals.Note(ctx, "person "+string(a.Person.ID), key, e); err != nil {
+		return err
+	}
+	return why
 }
 
 // HeldToken is an API token with whose it is.

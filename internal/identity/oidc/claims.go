@@ -62,7 +62,7 @@ func (c claims) subject() error {
 }
 
 // check looks at what go-oidc leaves to its caller or is generous with: exact issuer and audience, whom the token was
-// made for, and times within a minute.
+// made for, and times, which may be off by leeway.
 func (c claims) check(config Config, now time.Time) error {
 	party, named := c.text("azp"), c["azp"] != nil
 	switch {
@@ -74,13 +74,19 @@ func (c claims) check(config Config, now time.Time) error {
 		return fmt.Errorf("made for the client %q", party)
 	}
 	if expires, ok := c.when("exp"); !ok || expires.Before(now.Add(-leeway)) {
-		return errors.New("expired")
+		return anotherTime{"expired"}
 	}
 	if issued, ok := c.when("iat"); !ok || issued.After(now.Add(leeway)) {
-		return errors.New("issued in the future, or no time of issue")
+		return anotherTime{"issued in the future, or no time of issue"}
 	}
 	if begins, ok := c.when("nbf"); c["nbf"] != nil && (!ok || begins.After(now.Add(leeway))) {
-		return errors.New("not valid yet")
+		return anotherTime{"not valid yet"}
 	}
 	return nil
 }
+
+// anotherTime is the error of a token that does not count now. Of one that has just been issued it says that a clock is
+// wrong.
+type anotherTime struct{ what string }
+
+func (e anotherTime) Error() string { return e.what }

@@ -31,8 +31,8 @@ const (
 	mostBackoff  = 30 * time.Second // up to this
 )
 
-// leeway is how far the provider's clock may be off.
-const leeway = time.Minute
+// leeway is how far the provider's clock may be off, to the second.
+const leeway = 2 * time.Minute
 
 // algorithms are the signatures we take: asymmetric ones only, so that a public key is never a secret.
 var algorithms = []string{goidc.RS256, goidc.ES256, goidc.PS256}
@@ -137,7 +137,7 @@ func (c *Client) fetch(ctx context.Context) (*found, error) {
 	}
 	f.verifier = goidc.NewVerifier(c.config.Issuer, f.keys, &goidc.Config{
 		ClientID: c.config.ClientID, SupportedSigningAlgs: algorithms,
-		Now: func() time.Time { return c.config.Now().Add(-leeway) },
+		SkipExpiryCheck: true, // claims.check looks at every time
 	})
 	f.oauth = oauth2.Config{
 		ClientID: c.config.ClientID, ClientSecret: c.config.ClientSecret, RedirectURL: c.config.RedirectURL,

@@ -129,6 +129,9 @@ func (c *Client) verify(ctx context.Context, f *found, raw string, token *oauth2
 		return nil, refused("oidc.token_refused", errors.New("no ID token came"))
 	}
 	idToken, all, err := c.verified(ctx, f, raw)
+	if errors.As(err, new(anotherTime)) {
+		return nil, refused("oidc.clocks_apart", err)
+	}
 	if err == nil {
 		err = all.subject()
 	}
@@ -155,7 +158,10 @@ func (c *Client) verified(ctx context.Context, f *found, raw string) (*goidc.IDT
 	if err := token.Claims(&all); err != nil {
 		return nil, nil, short(err)
 	}
-	if err := all.check(c.config, c.config.Now()); err != nil {
+	switch err := all.check(c.config, c.config.Now()); {
+	case errors.As(err, new(anotherTime)):
+		return nil, nil, err
+	case err != nil:
 		return nil, nil, short(err)
 	}
 	return token, all, nil

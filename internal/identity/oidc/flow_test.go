@@ -68,7 +68,7 @@ func TestOpenRefuses(t *testing.T) {
 		now    time.Time
 	}{
 		"after ten minutes":    {key, sealed, start.Add(10*time.Minute + time.Second)},
-		"before it was sealed": {key, sealed, start.Add(-2 * time.Minute)},
+		"before it was sealed": {key, sealed, start.Add(-3 * time.Minute)},
 		"another key":          {bytes.Repeat([]byte("x"), 32), sealed, start},
 		"nothing":              {key, "", start},
 		"half of it":           {key, sealed[:len(sealed)/2], start},

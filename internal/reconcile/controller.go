@@ -122,7 +122,7 @@ func New(o Options) *Controller {
 		o.Warnings = workload.LeaseWarnings()
 	}
 	o.Every = o.Every.orUsual()
-	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices), stats: newStats(o.Metrics)}
+	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.ware), stats: newStats(o.Metrics)}
 	c.reset()
 	return c
 }

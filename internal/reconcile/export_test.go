@@ -48,7 +48,7 @@ func KindNames() []string {
 type Meter struct{ m *meter }
 
 // NewMeter makes one.
-func NewMeter(s Store) Meter { return Meter{newMeter(s, nil)} }
+func NewMeter(s Store) Meter { return Meter{newMeter(s, nil, nil)} }
 
 // Change says how the meter changes.
 func (m Meter) Change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {

@@ -13,15 +13,25 @@ import (
 // read again.
 type meter struct {
 	store  Store
-	prices func() usage.PriceList // nil for none
+	prices func() usage.PriceList       // nil for none
+	ware   func(size string) usage.Ware // of a size in the catalog; zero for one that is not
 
 	mu    sync.Mutex
 	known bool
 	open  map[workload.ID]usage.Interval
 }
 
-func newMeter(store Store, prices func() usage.PriceList) *meter {
-	return &meter{store: store, prices: prices}
+func newMeter(store Store, prices func() usage.PriceList, ware func(size string) usage.Ware) *meter {
+	return &meter{store: store, prices: prices, ware: ware}
+}
+
+// ware is what is in a size of the catalog; zero for one that is not there any more.
+func (o Options) ware(size string) usage.Ware {
+	known, ok := o.Site().Catalog.Size(size)
+	if !ok {
+		return usage.Ware{}
+	}
+	return known.Ware()
 }
 
 func (m *meter) forget() {
@@ -55,7 +65,11 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 	if m.prices != nil {
 		prices = m.prices()
 	}
-	return usage.Meter(open, usage.Held{
+	var former usage.Ware
+	if open != nil && open.Size != after.Size.Name && m.ware != nil {
+		former = m.ware(open.Size)
+	}
+	return usage.Meter(open, usage.Held{Former: former,
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
 		Prices: prices, Ware: after.Size.Ware(),
 		Seats: after.Seats(), Placed: placed(after.Observed), SeenAt: before.Observed.At,

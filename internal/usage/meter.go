@@ -10,6 +10,7 @@ type Held struct {
 	PerHour  Money     // as approved: what it costs where the list has no price for it
 	Prices   PriceList // nil for none
 	Ware     Ware      // what to look for in the list
+	Former   Ware      // likewise of the size that the open interval has, where that is another one; zero for unknown
 	Seats    Seats     // license seats that it takes
 	Placed   bool      // a pod is on a node, perhaps terminating: nobody else can have the GPU
 	SeenAt   time.Time // when the cluster last confirmed what was known before; zero when it never did
@@ -61,11 +62,14 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 
 // cut ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.
 func (h Held) cut(i Interval, before time.Time) []Interval {
-	if i.Size != h.Size {
-		return []Interval{i} // its price is not this one's
-	}
 	w := h.Ware
 	w.Agreed = h.PerHour
+	if i.Size != h.Size { // it was resized since somebody looked
+		w = h.Former
+	}
+	if w.Size != i.Size {
+		return []Interval{i} // nobody knows what is in it
+	}
 	return h.Prices.Cut(i, w, before)
 }
 

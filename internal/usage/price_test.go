@@ -106,15 +106,22 @@ func TestMeterCutsAtPriceChanges(t *testing.T) {
 			list = append(list, p)
 		}
 		held := Held{Workload: "w", Tenant: "vision", Size: "mig", PerHour: Money{75, "EUR"}, Prices: list,
-			Ware: Ware{Size: "mig"}}
+			Ware: Ware{Size: "mig", Agreed: Money{75, "EUR"}}}
+		large := held
+		large.Size, large.PerHour, large.Ware = "large", Money{150, "EUR"}, Ware{Size: "large"}
+		large.Former = held.Ware
 		from, until := r.IntN(500), 500+r.IntN(1500)
+		resized := from + r.IntN(2*(until-from)) // or never
 		metered := func(look func(n int) bool) []Interval {
 			var all []Interval
 			for n := from; n <= until; n++ {
-				if n != from && n != until && !look(n) {
+				if n != from && n != until && n != resized && !look(n) {
 					continue
 				}
 				h := held
+				if n >= resized {
+					h = large
+				}
 				h.Placed, h.SeenAt = n < until, second(n)
 				var open *Interval
 				if len(all) > 0 && all[len(all)-1].Until.IsZero() {

@@ -5,7 +5,8 @@ const person = document.body.dataset.person;
 const kept = 'input:not([type="hidden"], [type="password"], [type="file"], [type="submit"]), select, textarea';
 const longest = 60 * 60_000; // ms; what is older is somebody's abandoned attempt
 
-if (person) restore();
+// Filling a form tells htmx, which listens to it only once the page is complete.
+if (person) document.addEventListener('DOMContentLoaded', () => setTimeout(restore));
 
 // an answer without a session must not take the place of what stands on the page
 document.addEventListener('htmx:before:response', (event) => {

@@ -74,7 +74,11 @@ type tally struct {
 	odd      map[kind]int      // rows whose value is none
 	warnings []string          // of Prometheus itself
 	samples  map[kind]struct{} // kinds that have a usable value somewhere
+	fields   []string          // names of DCGM's series, where none of them tells of a card
 }
+
+// note takes in a row of the names query.
+func (t *tally) note(row series) { t.fields = append(t.fields, row.labels.get("__name__")) }
 
 // warn keeps the first few: a Thanos that cannot reach a store says so for each.
 func (t *tally) warn(words []string) {

@@ -133,6 +133,12 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 		if strings.Contains(query, partOther+"/") {
 			rows = f.since
 		}
+	case q.names:
+		for _, row := range f.rows {
+			if strings.HasPrefix(row["__name__"], "DCGM_") {
+				rows = append(rows, answered{map[string]string{"__name__": row["__name__"]}, "1"})
+			}
+		}
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
 			"DCGM_FI_DEV_POWER_USAGE"} {

@@ -59,6 +59,21 @@ func (c Card) Worst() (s Severity, ok bool) {
 	return s, ok
 }
 
+// MissingErrors are the fields by which DCGM would tell of a card's errors, and does not.
+func (c Card) MissingErrors() []string {
+	var missing []string
+	for _, f := range []struct {
+		told bool
+		kind kind
+	}{{c.TellsErrors, xidLast}, {c.ECCUncorrected.Known(), eccUncorrected}, {c.RemapFailed.Known(), remapFailed},
+		{c.Throttle.Known(), throttle}} {
+		if !f.told {
+			missing = append(missing, metrics[f.kind].names[0])
+		}
+	}
+	return missing
+}
+
 // XIDReading is the last error that a card or a slice of it has told, or one of those counted in the exporter's window.
 type XIDReading struct {
 	Instance string // of a slice, "" for the card

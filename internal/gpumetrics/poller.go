@@ -220,6 +220,13 @@ func (p *Poller) ask(ctx context.Context, began time.Time) (*shot, cost, error) 
 		c.add(a)
 		s.tally.warn(a.warnings)
 	}
+	if len(s.devices) == 0 {
+		a, err := p.query(ctx, "query", url.Values{"query": {p.queries.names}}, pool, s.tally.note)
+		if err != nil {
+			return nil, c, err
+		}
+		c.add(a)
+	}
 	return s.close(p.cfg.Now(), p.cfg.Nodes()), c, nil
 }
 

@@ -15,6 +15,7 @@ type queries struct {
 	devices string // what each device is and whose, with the time of its last sample as the value
 	values  string // what each device does, and for each pod on it; what the card does, once
 	health  string // what is the matter with cards
+	names   string // which fields of DCGM there are at all; asked only while no card is known
 }
 
 func newQueries(l Labels) queries {
@@ -24,6 +25,7 @@ func newQueries(l Labels) queries {
 	}
 	return queries{
 		labels: l,
+		names:  `count by (__name__) ({__name__=~"DCGM_.+"})`,
 		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device
 		// come from one scrape: one of them tells the time for all. Each stands for devices that lack those before it.
 		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels, claimLabels,

@@ -281,6 +281,17 @@ func countDevices(s *shot) counts {
 	return c
 }
 
+// missingFields are the fields by which cards are known and that are not among those there are.
+func missingFields(there []string) []string {
+	var missing []string
+	for _, k := range []kind{engineRatio, utilPercent, memUsed, power, temperature} {
+		if !slices.ContainsFunc(metrics[k].names, func(n string) bool { return slices.Contains(there, n) }) {
+			missing = append(missing, metrics[k].names[0])
+		}
+	}
+	return missing
+}
+
 // findings are the peculiarities of this shot, those that want something done first.
 func findings(s *shot, h *healthShot, r Report) []Finding {
 	c := countDevices(s)
@@ -298,7 +309,9 @@ func findings(s *shot, h *healthShot, r Report) []Finding {
 		todo     bool
 		args     []any
 	}{
-		{"no_devices", Danger, c.devices == 0, true, nil},
+		{"no_devices", Danger, len(s.devices) == 0 && len(s.tally.fields) == 0, true, nil},
+		{"no_fields", Danger, len(s.devices) == 0 && len(s.tally.fields) > 0 && s.tally.nameless == 0, true,
+			[]any{"Number", len(s.tally.fields), "Fields", strings.Join(missingFields(s.tally.fields), ", ")}},
 		{"no_pods", Warning, c.devices > 0 && r.Pods == 0, true, []any{"Number", c.devices}},
 		{"stale", Warning, r.Stale > 0, true, []any{"Number", r.Stale}},
 		{"skew", Warning, max(r.Skew, -r.Skew) > mostSkew, true, []any{"Seconds", int(r.Skew.Seconds())}},

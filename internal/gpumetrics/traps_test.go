@@ -117,6 +117,11 @@ var traps = map[string]trap{
 			`UUID="GPU-bbbb",modelName="卡\"\\",hostname="n",GPU_I_ID="",namespace="tenant-a",pod="nb-0",container=""`, usedName,
 			1, freeName, 1), honour: true, pod: "nb-0",
 		want: []string{"bbbb n # engine ? memory 1/2 power ? temp ?"}},
+	"series of DCGM without the fields that tell of a card": {
+		exposition: rows(whole, "DCGM_FI_DEV_SM_CLOCK", 1980, "DCGM_FI_DEV_XID_ERRORS", 0), honour: true, pod: "nb-0",
+		findings: []string{"no_fields"}, absent: []string{"no_devices"}},
+	"series that name no card": {exposition: rows(`modelName="NVIDIA L4"`, usedName, 1), honour: true, pod: "nb-0",
+		findings: []string{"nameless"}, absent: []string{"no_devices", "no_fields"}},
 	"nothing at all": {honour: true, pod: "nb-0", findings: []string{"no_devices"}},
 }
 

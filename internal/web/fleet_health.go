@@ -193,6 +193,8 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 		m.Calm = say.S("health.node_gone")
 	case len(n.Cards) == 0:
 		m.Calm = say.S("health.no_cards_named")
+	case silent == len(n.Cards) && len(missingOf(n)) > 0:
+		m.Calm = say.S("health.cards_fields", "All", len(n.Cards), "Fields", strings.Join(missingOf(n), ", "))
 	case silent == len(n.Cards):
 		m.Calm = say.S("health.cards_silent", "All", len(n.Cards))
 	case silent > 0:
@@ -204,6 +206,19 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
 	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Mark)
 	return m
+}
+
+// missingOf are the fields of errors that DCGM tells of none of a node's cards, where it names them all.
+func missingOf(n health.NodeHealth) []string {
+	var missing []string
+	for _, c := range n.Cards {
+		if c.DCGM == nil {
+			return nil
+		}
+		missing = append(missing, c.DCGM.MissingErrors()...)
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
 }
 
 func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth) fleet.HealthRowModel {
@@ -218,6 +233,8 @@ func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth
 	switch {
 	case c.Gone:
 		m.Calm = say.S("health.card_gone")
+	case level == health.Unknown && c.DCGM != nil:
+		m.Calm = say.S("health.card_fields", "Fields", strings.Join(c.DCGM.MissingErrors(), ", "))
 	case level == health.Unknown:
 		m.Calm = say.S("health.card_unknown")
 	case len(c.Troubles) == 0:

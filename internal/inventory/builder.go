@@ -39,6 +39,7 @@ type podState struct {
 	pod      *corev1.Pod
 	workload string // the portal's id
 	use      use
+	outside  outside
 }
 
 func (p *podState) holder(count int64) Holder {
@@ -112,6 +113,7 @@ func (b *Builder) SetPod(p *corev1.Pod) {
 	b.drop(key)
 	if !ended(p) {
 		state := &podState{pod: p, workload: b.ours(p), use: usageOf(p)}
+		state.outside = outsideOf(p, state.use)
 		b.pods[key] = state
 		if p.Spec.NodeName != "" {
 			s := b.at(p.Spec.NodeName)
@@ -147,7 +149,7 @@ func (b *Builder) drop(key string) {
 func (b *Builder) Recheck() {
 	for key, p := range b.pods {
 		claims := b.dra.byPod[key]
-		if len(p.use.devices) == 0 && len(claims) == 0 {
+		if len(p.use.devices) == 0 && len(claims) == 0 && !p.outside.is {
 			continue
 		}
 		if workload := b.ours(p.pod); workload != p.workload {

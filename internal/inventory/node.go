@@ -36,6 +36,7 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 			}
 		}
 	}
+	node.Outside = outsiders(n, pods, held)
 	node.Resources = resources(n, held)
 	for i, r := range node.Resources {
 		node.Resources[i].LeftOver = leftOver(node, r)
@@ -45,6 +46,9 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 		node.Resources[i].NotForPods = KindOf(node, r.Name).Unit == VMDevice
 	}
 	withhold(&node)
+	if node.ownScheduler() {
+		withholdAll(&node)
+	}
 	node.Odd = oddities(n, node, found)
 	if len(node.Resources)+len(node.Devices) > 0 || node.Model != "" {
 		node.Addresses, node.Exporters = addresses(n), exporters(pods)

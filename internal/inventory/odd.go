@@ -34,7 +34,7 @@ func (f *facts) changing() bool {
 // thing, with its reason.
 var checks = []func(*facts){
 	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice, offeredTwice,
-	twoSystems, poolTroubles, devicesTainted, devicesGone,
+	ownScheduler, twoSystems, poolTroubles, devicesTainted, devicesGone,
 	labelsContradict, sharingContradicts, strategiesMixed, virtualContradicts, machinesOnly, noDriver, driverUpgrade,
 	noLabels, tooMuch,
 }
@@ -174,6 +174,13 @@ func advertisedTwice(f *facts) {
 func offeredTwice(f *facts) {
 	if c, ok := cutsOf(f.Node); ok && c.twice() && !f.changing() {
 		f.say("cut_twice", "Whole", int(c.whole), "Sliced", int(math.Ceil(c.sliced-rounding)), "Cards", int(c.cards))
+	}
+}
+
+// ownScheduler: the numbers of this node do not say what is free.
+func ownScheduler(f *facts) {
+	if f.ownScheduler() {
+		f.say("own_scheduler", "Pods", len(f.Outside))
 	}
 }
 

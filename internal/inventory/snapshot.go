@@ -35,9 +35,11 @@ type Node struct {
 	Bad       bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
 	BadCards  []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
 	// host names and addresses, by which scrape targets may be called; only of nodes with accelerators
-	Addresses []string    `json:"addresses,omitempty"`
-	Exporters []Exporter  `json:"exporters,omitempty"` // pods that export metrics of its cards
-	Odd       []i18n.Text `json:"odd"`
+	Addresses []string   `json:"addresses,omitempty"`
+	Exporters []Exporter `json:"exporters,omitempty"` // pods that export metrics of its cards
+	// pods to which another scheduler gave parts of cards that none of the node's resources shows
+	Outside []Holder    `json:"outside,omitempty"`
+	Odd     []i18n.Text `json:"odd"`
 }
 
 // Exporter is a pod that exports metrics of cards: where series name only it, they are of its node.
@@ -73,7 +75,8 @@ type Resource struct {
 	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
 	// of a former MIG layout: the kubelet still counts it, nothing of it exists
 	LeftOver bool `json:"leftOver,omitempty"`
-	// allocatable, but not to be given out: the card behind it is offered in another cut as well
+	// allocatable, but not to be given out: the card behind it is offered in another cut as well, or another scheduler
+	// hands out the node's cards
 	Withheld int64 `json:"withheld,omitempty"`
 }
 

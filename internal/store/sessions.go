@@ -120,7 +120,7 @@ func (s *Store) EndSession(ctx context.Context, id string) error {
 			return kept.Error
 		}
 		if kept.RowsAffected == 0 {
-			return t.endSessions(ctx, "(id = ? AND secret_hash <> '') OR parent = ?", id, id)
+			return t.endSessions(ctx, "(id = ? OR parent = ?) AND secret_hash <> ''", id, id)
 		}
 		row, err := one[sessionRow](t.at(ctx).Where("id = ?", id), i18n.T("store.session_over"))
 		if err != nil {

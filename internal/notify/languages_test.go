@@ -234,6 +234,7 @@ func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, n
 var (
 	latin     = regexp.MustCompile(`[A-Za-z]+`)
 	key       = regexp.MustCompile(`[a-z]+\.[a-z]+`)
+	command   = regexp.MustCompile(`portal rbac( --tenant)?`) // as it is typed
 	functions = regexp.MustCompile(`\b(the|is|are|it|this|that|and|with|of|its|your)\b`)
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
@@ -250,7 +251,7 @@ func foreign(lang, text string) string {
 	case "de":
 		return functions.FindString(text)
 	case "zh", "ko":
-		for _, word := range latin.FindAllString(text, -1) {
+		for _, word := range latin.FindAllString(command.ReplaceAllString(text, ""), -1) {
 			if !slices.Contains(everywhere, word) {
 				return word
 			}

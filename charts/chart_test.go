@@ -297,6 +297,24 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
+// TestPodsOutliveTheirEndpoints: T-UPG. A pod that is to stop still answers what the Service sends to it until every
+// node knows that it is gone, and has its grace time (10 s) after that.
+func TestPodsOutliveTheirEndpoints(t *testing.T) {
+	for site, values := range sites {
+		for _, d := range deployments(t, mustRender(t, values)) {
+			spec := d.Spec.Template.Spec
+			stop := spec.Containers[0].Lifecycle
+			if stop == nil || stop.PreStop == nil || stop.PreStop.Sleep == nil || stop.PreStop.Sleep.Seconds < 5 {
+				t.Errorf("%s: %s: want a pause before the signal to stop, got %+v", site, d.Name, stop)
+				continue
+			}
+			if left := *spec.TerminationGracePeriodSeconds - stop.PreStop.Sleep.Seconds; left < 15 {
+				t.Errorf("%s: %s: %d s are left for calls in hand", site, d.Name, left)
+			}
+		}
+	}
+}
+
 // unrestricted lists what a pod has against the level restricted, and against what we ask for beyond it.
 func unrestricted(spec corev1.PodSpec) []string {
 	var bad []string

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,13 +62,16 @@ func portalAlone(folder string) error {
 		return err
 	}
 	fmt.Println("url", c.URL)
-	return Run(context.Background(), c, "test", os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return Run(ctx, c, "test", os.Stdout)
 }
 
 // portal is a process of the portal.
 type portal struct {
-	t   *testing.T
-	cmd *exec.Cmd
+	t     *testing.T
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it says nothing any more
 
 	mu    sync.Mutex
 	lines []string
@@ -75,7 +79,7 @@ type portal struct {
 
 func startPortal(t *testing.T, folder string) *portal {
 	t.Helper()
-	p := &portal{t: t, cmd: exec.Command(os.Args[0])}
+	p := &portal{t: t, cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "APP_TEST_PORTAL="+folder)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := p.cmd.StdoutPipe()
@@ -85,9 +89,8 @@ func startPortal(t *testing.T, folder string) *portal {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	read := make(chan struct{})
 	go func() {
-		defer close(read)
+		defer close(p.ended)
 		for said := bufio.NewScanner(out); said.Scan(); {
 			p.mu.Lock()
 			p.lines = append(p.lines, said.Text())
@@ -96,7 +99,7 @@ func startPortal(t *testing.T, folder string) *portal {
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
-		<-read
+		<-p.ended
 		_ = p.cmd.Wait()
 		if t.Failed() {
 			t.Log(strings.Join(p.lines, "\n"))
@@ -124,16 +127,33 @@ func (p *portal) signal(s syscall.Signal) {
 	}
 }
 
-func (p *portal) healthy() bool {
+// url is known once it has said anything.
+func (p *portal) url() string {
 	p.mu.Lock()
-	url := strings.TrimPrefix(p.lines[0], "url ")
-	p.mu.Unlock()
-	answer, err := http.Get(url + "/healthz?verbose")
+	defer p.mu.Unlock()
+	return strings.TrimPrefix(p.lines[0], "url ")
+}
+
+func (p *portal) healthy() bool {
+	answer, err := http.Get(p.url() + "/healthz?verbose")
 	if err != nil {
 		return false
 	}
 	defer answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
+}
+
+// portalFolder is what replicas of one portal share, and the address of their database.
+func portalFolder(t *testing.T) (folder, address string) {
+	t.Helper()
+	folder, address = t.TempDir(), storetest.Postgres(t)
+	for name, text := range map[string]string{"database": address, "kubeconfig": nowhere,
+		"key": strings.Repeat("5a", 32)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder, address
 }
 
 func eventually(t *testing.T, what string, so func() bool) time.Duration {
@@ -158,13 +178,7 @@ const takeoverSlack = 30 * time.Second
 // healthy, and takes over again when the second one is killed.
 func TestAFrozenPortalIsReplaced(t *testing.T) {
 	t.Parallel()
-	folder, address := t.TempDir(), storetest.Postgres(t)
-	for name, text := range map[string]string{"database": address, "kubeconfig": nowhere,
-		"key": strings.Repeat("5a", 32)} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	folder, address := portalFolder(t)
 	first := startPortal(t, folder)
 	eventually(t, "the first one leads", func() bool { return first.said(tookTheLead) == 1 })
 	second := startPortal(t, folder)

@@ -201,6 +201,8 @@ spec:
         httpGet: {path: /readyz, port: http}
         periodSeconds: 5
         timeoutSeconds: 5
+      lifecycle:
+        preStop: {sleep: {seconds: 5}} # until the endpoints of the Service are without it everywhere
       startupProbe: # a new version brings the database to its schema first
         httpGet: {path: /healthz, port: http}
         periodSeconds: 5

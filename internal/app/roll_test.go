@@ -1,0 +1,202 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/internal/store"
+)
+
+// endpoints are the replicas that get calls. As with the endpoints of a Service and the chart's preStop pause, a replica
+// is taken off the list, and what was sent to it has its answer, before it is told to stop.
+type endpoints struct {
+	mu    sync.Mutex
+	list  []*portal
+	calls map[*portal]int
+	turn  int
+}
+
+func (e *endpoints) add(p *portal) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, p)
+}
+
+// remove takes the replica off the list that was added first.
+func (e *endpoints) remove() *portal {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.list[0]
+	e.list = e.list[1:]
+	return p
+}
+
+func (e *endpoints) busy(p *portal) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls[p] > 0
+}
+
+// next takes one in turn; done is to be called when the answer is there.
+func (e *endpoints) next() (p *portal, done func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.turn++
+	p = e.list[e.turn%len(e.list)]
+	e.calls[p]++
+	return p, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.calls[p]--
+	}
+}
+
+// send makes one call of any replica.
+func (e *endpoints) send(method, path string, body any, headers map[string]string) (answer, error) {
+	p, done := e.next()
+	defer done()
+	text, err := json.Marshal(body)
+	if err != nil {
+		return answer{}, err
+	}
+	r, err := http.NewRequest(method, p.url()+path, bytes.NewReader(text))
+	if err != nil {
+		return answer{}, err
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	reply, err := noRedirect.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer reply.Body.Close()
+	got, err := io.ReadAll(reply.Body)
+	return answer{status: reply.StatusCode, header: reply.Header, body: string(got)}, err
+}
+
+// credentials puts somebody's session and token into the database of replicas.
+func credentials(t *testing.T, st *store.Store) (session, token map[string]string) {
+	t.Helper()
+	now, c := time.Now(), identity.NewCredential()
+	p := identity.Person{Issuer: "http://127.0.0.1:1", Subject: developer, Name: "Dora Dev", Email: "dora@example.org",
+		Groups: []string{"vision-devs"}}
+	text, err := CreateToken(t.Context(), st, p, "test", time.Hour, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.CreateSession(t.Context(), identity.Session{ID: c.ID, SecretHash: c.Hash(),
+		Person: identity.NewPersonID(p.Issuer, p.Subject), CreatedAt: now, SeenAt: now,
+		EndsAt: now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"Cookie": edge.Session + "=" + c.String(), "Accept": "text/html"},
+		map[string]string{"Authorization": "Bearer " + text, "Content-Type": "application/json"}
+}
+
+// TestReplicasAreRolled: T-UPG. Two replicas on one PostgreSQL are replaced one after the other, each twice, while
+// clients read and write. Nothing was released, so old and new are of one build. Clients see no error: reads may be sent
+// again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
+func TestReplicasAreRolled(t *testing.T) {
+	t.Parallel()
+	folder, address := portalFolder(t)
+	e := &endpoints{calls: map[*portal]int{}}
+	replica := func() {
+		p := startPortal(t, folder)
+		eventually(t, "a replica is ready", func() bool { return p.said("the portal is there") == 1 && p.healthy() })
+		e.add(p)
+	}
+	replica()
+	replica()
+	st, err := store.Open(t.Context(), address, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	session, token := credentials(t, st)
+
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	var reads, again atomic.Int64
+	load := func(once func()) {
+		group.Go(func() {
+			for pace := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-pace.C {
+				once()
+			}
+		})
+	}
+	read := func(path string, headers map[string]string) {
+		reads.Add(1)
+		for try := 0; ; try++ {
+			a, err := e.send(http.MethodGet, path, nil, headers)
+			switch {
+			case err == nil && a.status == http.StatusOK:
+				return
+			case try == 3 || err == nil && a.status != http.StatusServiceUnavailable:
+				t.Errorf("GET %s: %d %v %s", path, a.status, err, a.body)
+				return
+			}
+			again.Add(1)
+		}
+	}
+	load(func() { read("/storage", session) })
+	load(func() { read("/", session) })
+	load(func() { read("/api/v1/requests", token) })
+	acknowledged := map[string]bool{}
+	load(func() {
+		a, err := e.send(http.MethodPost, "/api/v1/requests", map[string]any{"kind": "notebook", "tenant": "vision",
+			"size": "h100", "image": "jupyterlab", "lease": "1h", "reason": "training",
+			"name": fmt.Sprintf("roll-%d", len(acknowledged))}, token)
+		var r struct{ ID string }
+		if err != nil || a.status != http.StatusCreated || json.Unmarshal([]byte(a.body), &r) != nil {
+			t.Errorf("POST: %d %v %s", a.status, err, a.body)
+			return
+		}
+		acknowledged[r.ID] = true
+		a, err = e.send(http.MethodPost, "/api/v1/requests/"+r.ID+"/withdraw", nil, token)
+		if err != nil || a.status >= 300 {
+			t.Errorf("withdraw %s: %d %v %s", r.ID, a.status, err, a.body)
+		}
+	})
+	for range 4 {
+		before := reads.Load()
+		p := e.remove()
+		eventually(t, "its calls are answered", func() bool { return !e.busy(p) })
+		p.signal(syscall.SIGTERM)
+		select {
+		case <-p.ended:
+		case <-time.After(2 * time.Minute):
+			t.Fatal("it does not stop")
+		}
+		replica()
+		eventually(t, "clients go on", func() bool { return reads.Load() > before+10 })
+	}
+	stop()
+	group.Wait()
+	t.Logf("%d reads, %d of them sent again; %d writes", reads.Load(), again.Load(), len(acknowledged))
+	if len(acknowledged) < 10 {
+		t.Errorf("only %d requests were written", len(acknowledged))
+	}
+	for id := range acknowledged {
+		a, err := e.send(http.MethodGet, "/api/v1/requests/"+id, nil, token)
+		if err != nil || a.status != http.StatusOK {
+			t.Errorf("acknowledged and lost: %s: %d %v", id, a.status, err)
+		}
+	}
+	if n := e.list[0].said(tookTheLead) + e.list[1].said(tookTheLead); n == 0 {
+		eventually(t, "one of the new replicas leads", func() bool {
+			return e.list[0].said(tookTheLead)+e.list[1].said(tookTheLead) > 0
+		})
+	}
+}

@@ -18,6 +18,7 @@ var (
 	NewLedger   = newLedger
 	ExistingOf  = existing
 	NewEdits    = newEdits
+	NewBackoff  = newBackoff
 	KindOfEvent = (*edits).kindOf
 )
 

@@ -243,6 +243,43 @@ func TestDevstackNamespaceStuck(t *testing.T) {
 	r.state(nb.ID, workload.Running)
 }
 
+// mostHeap is how much more a controller of two workloads may keep while its API server is sick, in bytes.
+const mostHeap = 32 << 20
+
+// heapInUse is what is reachable, in bytes.
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// T-API-2: tries of one workload come half a second apart, then twice as far each time up to two minutes, a quarter more
+// or less by chance, so that many do not march in step; a success begins anew.
+func TestBackoffDoublesWithJitter(t *testing.T) {
+	b, delays := reconcile.NewBackoff(), map[time.Duration]bool{}
+	for n := range 200 {
+		id, middle := workload.ID(fmt.Sprint("w-", n)), 500*time.Millisecond
+		for try := range 40 {
+			d := b.When(id)
+			if d < middle*3/4 || d > middle*5/4+1 {
+				t.Fatalf("try %d: want %s and a quarter more or less, got %s", try, middle, d)
+			}
+			if try == 5 {
+				delays[d] = true
+			}
+			middle = min(2*time.Minute, 2*middle)
+		}
+		b.Forget(id)
+		if d := b.When(id); d > 625*time.Millisecond+1 {
+			t.Fatalf("after a success: %s", d)
+		}
+	}
+	if len(delays) < 190 {
+		t.Errorf("the sixth tries of 200 workloads come after only %d different times", len(delays))
+	}
+}
+
 // T-API-2: an API server that is sick in many ways. Memory, goroutines and calls stay in bounds, and afterwards
 // everything is done.
 func TestDevstackSickServer(t *testing.T) {
@@ -292,7 +329,7 @@ func TestDevstackSickServer(t *testing.T) {
 			nb := r.notebook("nb-a")
 			r.store.Put(nb)
 			r.state(nb.ID, workload.Running)
-			before := runtime.NumGoroutine()
+			before, heap := runtime.NumGoroutine(), heapInUse()
 			g.sick(fault)
 			calls, _ := g.counted()
 			begun := time.Now()
@@ -309,14 +346,22 @@ func TestDevstackSickServer(t *testing.T) {
 			if most > before+200 {
 				t.Errorf("%d goroutines before, up to %d while it was sick", before, most)
 			}
+			if sick := heapInUse(); sick > heap+mostHeap {
+				t.Errorf("%d MiB of heap before, %d while it was sick", heap>>20, sick>>20)
+			}
+			for path, n := range g.writesSince(begun) { // a 429 that says when to come back is obeyed, and asked again then
+				if n > 5+2*int(time.Since(begun).Seconds()) {
+					t.Errorf("%s: %d writes in %s", path, n, time.Since(begun))
+				}
+			}
 			if m := r.store.Meter(nb.ID); len(m) != 1 {
 				t.Errorf("the meter moved: %+v", m)
 			}
 			g.sick(nil)
 			r.state(nb.ID, workload.Stopped)
 			r.state(r.notebook("nb-b").ID, workload.Running)
-			within(t, 2*time.Minute, "the goroutines are gone again", func() bool {
-				return runtime.NumGoroutine() < before+50
+			within(t, 2*time.Minute, "the goroutines and what they held are gone again", func() bool {
+				return runtime.NumGoroutine() < before+50 && heapInUse() < heap+mostHeap
 			})
 		})
 	}

@@ -360,7 +360,7 @@ func TestDevstackCrash(t *testing.T) {
 }
 
 // playAll makes one ready pod for each object that wants one, and removes the others.
-func (c *fakeCluster) playAll(t *testing.T) {
+func (c *fakeCluster) playAll(t testing.TB) {
 	wanted := map[string]*corev1.Pod{}
 	sets, err := c.Tracker().List(appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 		appsv1.SchemeGroupVersion.WithKind("StatefulSet"), namespace)

@@ -280,7 +280,7 @@ func (w *world) run(adjust ...func(*reconcile.Options)) *reconcile.Controller {
 func (w *world) halt() { w.stop(); <-w.done }
 
 // within waits until something is so.
-func within(t *testing.T, d time.Duration, what string, so func() bool) {
+func within(t testing.TB, d time.Duration, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if so() {

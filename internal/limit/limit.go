@@ -98,13 +98,11 @@ func (l *Limiter) Take(class Class, who string) error {
 	if l == nil || l.rates[class].PerMinute < 0 {
 		return nil
 	}
-	now := l.now()
-	r := l.bucket(key{class, who}).ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait <= 0 {
+	now, b := l.now(), l.bucket(key{class, who})
+	if b.AllowN(now, 1) {
 		return nil
 	}
-	r.CancelAt(now)
+	wait := max(time.Duration((1-b.TokensAt(now))/float64(b.Limit())*float64(time.Second)), time.Millisecond)
 	f := fault.New(fault.TooMany, i18n.T("limit.too_often", "Seconds", int(math.Ceil(wait.Seconds()))))
 	f.RetryAfter = wait
 	return f

@@ -216,7 +216,7 @@ func (s *stage) clusterPicture() []string {
 // fakeStage plays on the fake cluster; a goroutine makes and removes pods as the controllers of Kubernetes would.
 func fakeStage(t *testing.T) *stage {
 	c := newFakeCluster()
-	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: 2 * time.Minute}
+	s := &stage{t: t, namespace: namespace, store: reconciletest.NewStore(), client: c, patience: 5 * time.Minute}
 	s.cluster = func(f *fuse) reconcile.Cluster {
 		ask := func(string) error { return f.point() }
 		c.before.Store(&ask)

@@ -317,7 +317,8 @@ func TestParamsAndHeadersAreSent(t *testing.T) {
 	p := newPoller(t, f.URL, clock, func(c *Config) {
 		c.Params, c.Header = map[string][]string{"namespace": {"nvidia-gpu-operator"}}, http.Header{"X-Scope-Orgid": {"gpu"}}
 	})
-	if err := p.Poll(t.Context()); err != nil || seen != 3 {
-		t.Errorf("want both with each of 3 calls, got %d, %v", seen, err)
+	// devices, values, health, and for want of any card the names of the fields
+	if err := p.Poll(t.Context()); err != nil || seen != 4 {
+		t.Errorf("want both with each of 4 calls, got %d, %v", seen, err)
 	}
 }

@@ -2,6 +2,7 @@ package gpumetrics
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +152,7 @@ func (s *shot) put(row series) {
 		s.tally.nameless++
 		return
 	}
-	v := metrics[k].value(row.samples[len(row.samples)-1].value)
+	v := metrics[k].value(scaled(name, row.samples[len(row.samples)-1].value))
 	s.count(k, v)
 	if k >= firstCardKind {
 		key = key.card()
@@ -323,7 +324,14 @@ func (d *device) whole() [kinds]value {
 }
 
 // total is all memory of the device: DCGM's list has no such field. Old lists lack the reserved part, which is small.
+// Other exporters tell it, or which part of it is used.
 func total(r [kinds]value) value {
+	switch {
+	case r[memSize].state == good:
+		return r[memSize]
+	case r[memShare].state == good && r[memShare].v > 0.01 && r[memUsed].state == good:
+		return value{math.Round(r[memUsed].v / r[memShare].v), good}
+	}
 	worst := min(r[memUsed].state, r[memFree].state)
 	if r[memUsed].state == odd || r[memFree].state == odd || r[memReserved].state == odd {
 		worst = min(worst, odd)

@@ -11,6 +11,8 @@
 //
 // On which node a card is: by its target, its exporter, or what the cluster knows of it (nodes.go).
 //
+// Cards of AMD, Gaudi and Intel show what their exporters tell; names and scales stand in the same table.
+//
 // What is known of each series stands in one table (kinds.go): names, unit, range, whether it is of a slice or of the
 // card. What labels are called is a setting (labels.go).
 //

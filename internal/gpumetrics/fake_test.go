@@ -141,7 +141,7 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 		}
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
-			"DCGM_FI_DEV_POWER_USAGE"} {
+			"DCGM_FI_DEV_POWER_USAGE", "gpu_used_vram", "habanalabs_memory_used_bytes", "xpum_memory_used_bytes"} {
 			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels,
 				claimLabels, l.Namespace, l.Pod),
 				"") {

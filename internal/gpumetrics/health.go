@@ -61,6 +61,9 @@ func (c Card) Worst() (s Severity, ok bool) {
 
 // MissingErrors are the fields by which DCGM would tell of a card's errors, and does not.
 func (c Card) MissingErrors() []string {
+	if !nvidia(c.UUID) {
+		return nil // another maker's exporter speaks
+	}
 	var missing []string
 	for _, f := range []struct {
 		told bool

@@ -16,6 +16,8 @@ const (
 	memUsed
 	memFree
 	memReserved
+	memSize     // where the exporter tells all of it
+	memShare    // 0..1, used of all of it
 	tensorRatio // 0..1, of the card or of the slice
 	power
 	temperature
@@ -54,21 +56,30 @@ type metric struct {
 	slice    bool // told for each MIG slice; otherwise for the card
 }
 
+// The names of other makers' exporters stand behind those of DCGM: AMD's device-metrics-exporter (with its prefix or
+// without), Gaudi's metric exporter, Intel's XPU Manager 1.x. What they do not tell is unknown.
+//
 // Names that the sheet of DCGM 4.6 has and the exporter's list of counters has in comments are known too, for sites
 // that switch them on.
 var metrics = map[kind]metric{
 	// may overshoot a little
-	engineRatio: {names: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"},
-		unit: Percent, max: 1.05, slice: true},
-	utilPercent: {names: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_GPU_UTIL_RATIO"}, unit: Percent, max: 100},
-	memUsed:     {names: []string{"DCGM_FI_DEV_FB_USED"}, unit: MiB, max: 1 << 30, slice: true},
+	engineRatio: {names: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
+		"xpum_engine_ratio"}, unit: Percent, max: 1.05, slice: true},
+	utilPercent: {names: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_GPU_UTIL_RATIO", "gpu_gfx_activity",
+		"amd_gpu_gfx_activity", "habanalabs_utilization"}, unit: Percent, max: 100},
+	memUsed: {names: []string{"DCGM_FI_DEV_FB_USED", "gpu_used_vram", "amd_gpu_used_vram", "habanalabs_memory_used_bytes",
+		"xpum_memory_used_bytes"}, unit: MiB, max: 1 << 30, slice: true},
+	memSize: {names: []string{"gpu_total_vram", "amd_gpu_total_vram", "habanalabs_memory_total_bytes"}, unit: MiB,
+		max: 1 << 30, slice: true},
+	memShare:    {names: []string{"xpum_memory_ratio"}, unit: Percent, max: 1.05, slice: true},
 	memFree:     {names: []string{"DCGM_FI_DEV_FB_FREE"}, unit: MiB, max: 1 << 30, slice: true},
 	memReserved: {names: []string{"DCGM_FI_DEV_FB_RESERVED"}, unit: MiB, max: 1 << 30, slice: true},
 	tensorRatio: {names: []string{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"}, unit: Percent,
 		max: 1.05, slice: true},
-	power: {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS"}, unit: Watt, max: 1e5},
-	temperature: {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS"}, unit: Celsius, min: -50,
-		max: 250},
+	power: {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS", "gpu_package_power",
+		"amd_gpu_package_power", "habanalabs_power_mW"}, unit: Watt, max: 1e5},
+	temperature: {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gpu_junction_temperature",
+		"amd_gpu_junction_temperature", "habanalabs_temperature_onchip"}, unit: Celsius, min: -50, max: 250},
 	xidLast: {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999,
 		whole: true, slice: true},
 	xidCount: {names: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, unit: Count, max: 1e9, whole: true, slice: true},
@@ -94,6 +105,19 @@ var metrics = map[kind]metric{
 		"DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"}, unit: Count,
 		max: 1e15, whole: true, counter: true},
 	license: {names: []string{"DCGM_FI_DEV_VGPU_LICENSE_STATUS"}, unit: Count, max: 1, whole: true, slice: true},
+}
+
+// scales are what values of some series are multiplied by to be in the unit of their kind.
+var scales = map[string]float64{"habanalabs_memory_used_bytes": 1. / (1 << 20),
+	"habanalabs_memory_total_bytes": 1. / (1 << 20), "xpum_memory_used_bytes": 1. / (1 << 20),
+	"habanalabs_power_mW": 1e-3}
+
+// scaled is a value of a series in the unit of its kind; marks for "no value" stay as they are.
+func scaled(name string, v float64) float64 {
+	if factor, is := scales[name]; is {
+		return v * factor
+	}
+	return v
 }
 
 // DCGM's marks for "no value", with the three that follow each (not found, not supported, not permitted):

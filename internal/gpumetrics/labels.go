@@ -17,18 +17,21 @@ type Labels struct {
 	Pod       []string
 }
 
-// DefaultLabels are those of dcgm-exporter. Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace"
-// are its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own
-// pod in namespace and pod, and the holder moves to exported_*. The names of nodes before Hostname are what scrape
+// DefaultLabels are those of dcgm-exporter, of AMD's exporter (gpu_uuid, or serial_number where that is off), Gaudi's
+// (pod_name) and Intel's (uuid, kube_pod). Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are
+// its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own pod
+// in namespace and pod, and the holder moves to exported_*. The names of nodes before Hostname are what scrape
 // configurations write __meta_kubernetes_pod_node_name and its like to; Hostname is the exporter's pod where the
 // exporter is not told its node.
 func DefaultLabels() Labels {
-	return Labels{UUID: []string{"UUID", "uuid"}, Instance: []string{"GPU_I_ID"},
-		Profile: []string{"GPU_I_PROFILE", "dra_mig_profile"},
-		Model:   []string{"modelName"}, Node: []string{"node", "kubernetes_node", "node_name", "nodename",
+	return Labels{UUID: []string{"UUID", "uuid", "gpu_uuid", "serial_number"},
+		Instance: []string{"GPU_I_ID"},
+		Profile:  []string{"GPU_I_PROFILE", "dra_mig_profile"},
+		Model:    []string{"modelName", "card_series", "dev_name"},
+		Node: []string{"node", "kubernetes_node", "node_name", "nodename",
 			"Hostname", "hostname"},
-		Namespace: []string{"exported_namespace", "pod_namespace", "namespace"}, Pod: []string{"exported_pod", "pod_name",
-			"pod"}}
+		Namespace: []string{"exported_namespace", "pod_namespace", "kube_namespace", "namespace"},
+		Pod:       []string{"exported_pod", "pod_name", "kube_pod", "pod"}}
 }
 
 // orDefaults fills in what is empty. Names are those of PromQL without quotes; others would not be a query, and are

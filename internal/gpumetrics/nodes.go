@@ -88,7 +88,7 @@ func busAddress(bus string) string {
 type origin struct {
 	nodes    string // the values of the node labels, in the order of preference, between line ends
 	instance string // host of the target's address
-	targets  [3]podKey
+	targets  [4]podKey
 	bus      string
 }
 

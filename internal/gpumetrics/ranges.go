@@ -180,7 +180,7 @@ const nameLabel = "portal_name"
 // ranges gives every value of a pod's devices. Where a step is longer than the exporter's, it is the mean of the step,
 // or for errors and reasons the largest; values that cannot be are left out before that.
 func (q queries) ranges(pod podKey, step time.Duration) string {
-	of := func(largest bool) string {
+	of := func(largest, bytes bool) string { // series in bytes and milliwatts reach further
 		var names []string
 		for _, l := range lineKinds {
 			if l.largest == largest {
@@ -189,13 +189,18 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 				}
 			}
 		}
+		names = slices.DeleteFunc(names, func(n string) bool { return (scales[n] != 0) != bytes })
 		slices.Sort(names)
+		most := "1e9"
+		if bytes {
+			most = "1e15"
+		}
 		var parts []string
 		for _, holder := range q.podMatchers(pod) {
 			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.UUID, q.labels.Instance))+"({__name__=~"+
 				quote(strings.Join(names, "|"))+","+holder+"})")
 		}
-		all := "label_replace((" + strings.Join(parts, " or ") + `) >= -50 < 1e9, "` + nameLabel +
+		all := "label_replace((" + strings.Join(parts, " or ") + `) >= -50 < ` + most + `, "` + nameLabel +
 			`", "$1", "__name__", "(.+)")`
 		if step < 10*time.Minute {
 			return all
@@ -206,7 +211,7 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 		}
 		return over + all + "[" + inSeconds(step) + ":" + inSeconds(max(time.Minute, step/12)) + "])"
 	}
-	return of(false) + " or " + of(true)
+	return of(false, false) + " or " + of(true, false) + " or " + of(false, true)
 }
 
 // podsMark ends no name of a pod.
@@ -256,7 +261,8 @@ func newRanger(l Labels, until time.Time, span Span) *ranger {
 }
 
 func (r *ranger) put(row series) {
-	k, ok := kindOf[row.labels.get(nameLabel)]
+	name := row.labels.get(nameLabel)
+	k, ok := kindOf[name]
 	key, named := r.labels.device(row.labels)
 	if !ok || !named || k == utilPercent && key.instance != "" { // of a slice utilisation says nothing
 		return
@@ -275,7 +281,7 @@ func (r *ranger) put(row series) {
 	whole := metrics[k].whole
 	for _, s := range row.samples {
 		i := int(s.at.Sub(r.first).Round(time.Second) / r.span.Step)
-		v := s.value
+		v := scaled(name, s.value)
 		if i < 0 || i >= r.steps || blank(v) || v < metrics[k].min || v > metrics[k].max || whole && v != math.Trunc(v) {
 			continue
 		}

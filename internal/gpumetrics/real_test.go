@@ -138,3 +138,48 @@ func scrapedBy(t *testing.T, program, exporter string, honour bool) string {
 	})
 	return "http://" + address
 }
+
+// TestRealPrometheusOfOtherMakers: Gaudi's memory in bytes comes through the queries of now and of the last hour,
+// beside labels that are not honoured.
+func TestRealPrometheusOfOtherMakers(t *testing.T) {
+	program := realProgram(t)
+	text, err := os.ReadFile(filepath.Join("testdata", "gaudi.prom"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Config{URL: startPrometheus(t, program, string(text), false)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := func() (now, past float64) {
+		if err := p.Poll(t.Context()); err != nil {
+			return 0, 0
+		}
+		for _, d := range p.Live("tenant-red", "llm-0").Devices {
+			now = d.MemoryUsed.Value
+		}
+		r, err := p.askRanges(podKey{"tenant-red", "llm-0"}, Spans()[0])
+		if err != nil {
+			return now, 0
+		}
+		for _, l := range r.Lines {
+			for _, point := range l.Points {
+				if l.Name == "memory" && point.Known {
+					past = point.Value
+				}
+			}
+		}
+		return now, past
+	}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		now, past := memory()
+		if now == 65536 && past == 65536 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("want 65536 MiB now and in the history, got %g and %g", now, past)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}

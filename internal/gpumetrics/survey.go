@@ -72,16 +72,16 @@ var watched = []struct {
 	name   string
 	expect func(*device) bool
 }{
-	{engineRatio, "engine", func(d *device) bool { return !d.only && !guest(d.Model) }},
+	{engineRatio, "engine", func(d *device) bool { return !d.only && bare(d) }},
 	{utilPercent, "utilisation", func(d *device) bool { return !d.only && d.Instance == "" }},
-	{memUsed, "memory_used", func(d *device) bool { return !d.only }},
-	{memFree, "memory_free", func(d *device) bool { return !d.only }},
-	{memReserved, "memory_reserved", func(d *device) bool { return !d.only }},
-	{tensorRatio, "tensor", func(d *device) bool { return !d.only && !guest(d.Model) }},
+	{memUsed, "memory_used", anyDevice},
+	{memFree, "memory_free", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
+	{memReserved, "memory_reserved", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
+	{tensorRatio, "tensor", func(d *device) bool { return !d.only && bare(d) }},
 	{power, "power", bare},
 	{temperature, "temperature", bare},
-	{xidLast, "xid", func(d *device) bool { return !d.only }},
-	{xidCount, "xid_count", func(d *device) bool { return !d.only }},
+	{xidLast, "xid", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
+	{xidCount, "xid_count", func(d *device) bool { return !d.only && nvidia(d.UUID) }},
 	{eccUncorrected, "ecc", bare},
 	{remapFailed, "remap", bare},
 	{throttle, "throttle", bare},
@@ -93,7 +93,13 @@ var watched = []struct {
 }
 
 // bare is what can tell something of a whole card: guests of a vGPU cannot.
-func bare(d *device) bool { return !guest(d.Model) }
+func bare(d *device) bool { return !guest(d.Model) && nvidia(d.UUID) }
+
+// nvidia: only DCGM can be asked to collect more. NVML's UUIDs of cards begin with "GPU-"; no other maker's do.
+func nvidia(uuid string) bool { return strings.HasPrefix(uuid, "GPU-") }
+
+// anyDevice is what every exporter tells of a card.
+func anyDevice(d *device) bool { return !d.only }
 
 // views are what the portal shows, and what each needs: of each list one.
 var views = []struct {
@@ -101,7 +107,7 @@ var views = []struct {
 	needs [][]kind
 }{
 	{"work", [][]kind{{engineRatio, utilPercent}}},
-	{"memory", [][]kind{{memUsed}, {memFree}}},
+	{"memory", [][]kind{{memUsed}, {memFree, memSize, memShare}}},
 	{"card", [][]kind{{power}, {temperature}}},
 	{"idle", [][]kind{{engineRatio, utilPercent}}},
 	{"errors", [][]kind{{xidLast}, {remapFailed}}},
@@ -202,6 +208,9 @@ func viewReports(s *shot, h *healthShot) []ViewReport {
 	for _, w := range watched {
 		names[w.kind], expect[w.kind] = w.name, w.expect
 	}
+	for _, k := range []kind{memSize, memShare} { // stand for the free memory where it is not told
+		names[k], expect[k] = names[memFree], func(d *device) bool { return !d.only && !nvidia(d.UUID) }
+	}
 	var out []ViewReport
 	for _, v := range views {
 		r, with, could, missing := ViewReport{Name: v.name, Title: i18n.T("gpumetrics.view." + v.name)}, 0, 0,
@@ -269,11 +278,11 @@ func countDevices(s *shot) counts {
 		add(&c.twice, d.twice)
 		add(&c.claims, d.Claim != "")
 		add(&c.shared, len(d.pods) > 1 && d.known[memUsed].state != good)
-		add(&c.noProfiling, !guest(d.Model) && whole[engineRatio].state != good)
+		add(&c.noProfiling, bare(d) && whole[engineRatio].state != good)
 		add(&c.sliceNoProfiling, d.Instance != "" && whole[engineRatio].state != good)
 	}
 	for name, n := range s.tally.series {
-		if k := kindOf[name]; n > 0 && slices.Index(metrics[k].names, name) > 0 {
+		if k := kindOf[name]; n > 0 && strings.HasPrefix(name, "DCGM_") && slices.Index(metrics[k].names, name) > 0 {
 			c.newNames = append(c.newNames, name)
 		}
 	}

@@ -212,7 +212,7 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 func missingOf(n health.NodeHealth) []string {
 	var missing []string
 	for _, c := range n.Cards {
-		if c.DCGM == nil {
+		if c.DCGM == nil || len(c.DCGM.MissingErrors()) == 0 {
 			return nil
 		}
 		missing = append(missing, c.DCGM.MissingErrors()...)
@@ -233,7 +233,7 @@ func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth
 	switch {
 	case c.Gone:
 		m.Calm = say.S("health.card_gone")
-	case level == health.Unknown && c.DCGM != nil:
+	case level == health.Unknown && c.DCGM != nil && len(c.DCGM.MissingErrors()) > 0:
 		m.Calm = say.S("health.card_fields", "Fields", strings.Join(c.DCGM.MissingErrors(), ", "))
 	case level == health.Unknown:
 		m.Calm = say.S("health.card_unknown")

@@ -238,8 +238,7 @@ var (
 	functions = regexp.MustCompile(`\b(the|is|are|it|this|that|and|with|of|its|your)\b`)
 	machine   = regexp.MustCompile(`\d{4}-\d{2}|\d[dhm]\b|<no value>`)
 	// What people write so in every language: names of things and of the portal, currencies, the zone.
-	// A command.
-	everywhere = []string{"portal", "rbac", "tenant", "GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
+	everywhere = []string{"GPU", "vGPU", "CPU", "MIG", "MPS", "DRA", "NVIDIA", "Kubernetes", "Pod", "root", "GiB", "UTC",
 		"EUR", "Portal", "API"}
 )
 

@@ -357,6 +357,7 @@ type Workload struct {
 	Request    string     `json:"request"`
 	WaitsIn    string     `json:"waitsForSeatIn,omitempty" doc:"The request by which it stands in the line for a license seat to be resumed; only where one workload is read"`
 	Activity   *Activity  `json:"activity,omitempty"`
+	Edits      []Edit     `json:"edits,omitempty" doc:"What others set on its objects in the cluster"`
 	ObservedAt *time.Time `json:"observedAt,omitempty" doc:"When the cluster last confirmed it"`
 	CreatedAt  time.Time  `json:"createdAt"`
 }
@@ -366,6 +367,15 @@ type Lease struct {
 	From   time.Time `json:"from"`
 	Until  time.Time `json:"until"`
 	Ending bool      `json:"ending" doc:"The end has been announced"`
+}
+
+// Edit is a field of an object that somebody other than the portal set.
+type Edit struct {
+	Object  string     `json:"object" doc:"Kind and name"`
+	Path    string     `json:"path"`
+	By      string     `json:"by,omitempty" doc:"Field manager; absent where the cluster does not tell"`
+	Outcome string     `json:"outcome" enum:"removed,refused,shown" doc:"Taken back; the cluster does not let it be taken back; it may stay"`
+	At      *time.Time `json:"at,omitempty"`
 }
 
 // Activity is what a notebook server says of itself.
@@ -395,6 +405,13 @@ func (a *API) workloadView(w workload.Workload, cost usage.Money, l *i18n.Locali
 	}
 	for _, m := range w.Mounts {
 		v.Mounts = append(v.Mounts, m.Name)
+	}
+	for _, e := range w.Observed.Edits {
+		edit := Edit{Object: e.Object, Path: e.Path, By: e.By, Outcome: string(e.Outcome)}
+		if at := e.At; !at.IsZero() {
+			edit.At = &at
+		}
+		v.Edits = append(v.Edits, edit)
 	}
 	if !w.Observed.At.IsZero() {
 		v.ObservedAt = &w.Observed.At

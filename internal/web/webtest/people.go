@@ -146,6 +146,19 @@ func (b *Work) Because(reason i18n.Text) *Work {
 	return b
 }
 
+// ChangedByOthers has fields that others set: one that was taken back, one that could not be, and one that may stay.
+func (b *Work) ChangedByOthers(refused bool) *Work {
+	object := "StatefulSet " + b.Name
+	b.Observed.Edits = []workload.ForeignEdit{
+		{Object: object, Path: "spec.template.spec.containers[sidecar]", By: "kubectl-edit", Outcome: workload.EditRemoved,
+			At: Now.Add(-20 * time.Minute)},
+		{Object: object, Path: "metadata.labels[cost-center]", By: "kustomize-controller", Outcome: workload.EditShown}}
+	if refused {
+		b.Observed.Edits[0].Outcome = workload.EditRefused
+	}
+	return b
+}
+
 // Failed cannot go on by itself.
 func (b *Work) Failed(reason string) *Work {
 	b.Queued(reason, 25*time.Minute)

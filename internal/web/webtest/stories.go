@@ -238,6 +238,11 @@ func Scenes() []Scene {
 		w.Add(b)
 		return w
 	}
+	changed := func() *World {
+		w := Busy()
+		w.Add(w.Workload("segment-cells", Anna, "mig-1g.10gb").ChangedByOthers(false))
+		return w
+	}
 	given := func() *World { // one request, from an approver to the administrator
 		w := Busy()
 		if _, err := w.RequestService.Hand(context.Background(), w.Actor(Carla), "r-anna1",
@@ -323,6 +328,7 @@ func Scenes() []Scene {
 		{"workload", "metrics away", Anna, away, "/workloads/w-train-resnet", nil},
 		{"workload", "a colleague's", Ben, Busy, "/workloads/w-llm-chat", nil},
 		{"workload", "an auditor's look", Eli, Busy, "/workloads/w-train-resnet", nil},
+		{"workload", "changed by others", Anna, changed, "/workloads/w-segment-cells", nil},
 		{"workload", "objects", Anna, Busy, "/workloads/w-train-resnet/objects", nil},
 		{"workload", "metrics", Anna, Busy, "/workloads/w-train-resnet/metrics", nil},
 		{"workload", "metrics, nothing measured", Anna, Busy, "/workloads/w-llm-chat/metrics?range=30d&pause=1", nil},

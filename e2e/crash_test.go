@@ -32,10 +32,12 @@ func ownPortal(t *testing.T, name string, change func(*stack.PortalOptions)) *st
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	p, err := stack.NewPortal(ctx, o)
-	if err == nil {
-		accounts = append(accounts, p.Account)
-		err = p.Start(ctx)
+	if err != nil {
+		_ = log.Close()
+		t.Fatal(err)
 	}
+	accounts = append(accounts, p.Account)
+	err = p.Start(ctx)
 	t.Cleanup(func() {
 		p.Stop()
 		if t.Failed() {

@@ -38,6 +38,7 @@ func SeedExample(ctx context.Context, c config.Config, log *slog.Logger, now tim
 	e := &example{people: map[string][]identity.Actor{}, now: now.Add(-(exampleDays + 1) * 24 * time.Hour),
 		chance: rand.New(rand.NewPCG(4, 2026)), metrics: exampleMetrics{seed: 5}}
 	c.Roles = []string{config.RoleWeb} // nothing of a cluster is wanted
+	c.TenantNamespaces = nil           // no namespace is made, so the site's names do not bind the examples
 	var err error
 	if e.app, err = New(ctx, c, "example", log, WithClock(func() time.Time { return e.now }), func(a *App) {
 		a.newID = e.id

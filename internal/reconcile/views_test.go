@@ -154,8 +154,13 @@ func TestDevstackForeignEdits(t *testing.T) {
 		"resources":{"limits":{"cpu":"10m","memory":"10Mi"},"requests":{"cpu":"10m","memory":"10Mi"}}}]}}}}`)
 	patch("Service", "nb-a", `{"spec":{"externalIPs":["192.0.2.1"],"ports":[{"port":22,"name":"ssh","targetPort":22}]}}`)
 	patch("ResourceQuota", "portal-gpu", `{"spec":{"hard":{"pods":"99"}}}`)
-	patch("Service", "nb-a", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"kube-system",
-		"uid":"00000000-0000-0000-0000-000000000000"}]}}`)
+	// An owner that exists: with one that does not, the garbage collector may delete the Service before it is repaired.
+	owner, err := r.Client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch("Service", "nb-a", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace",
+		"name":"kube-system","uid":%q}]}}`, owner.UID))
 
 	clean := func() bool {
 		set, setErr := r.Client.AppsV1().StatefulSets(r.namespace).Get(ctx, "nb-a", metav1.GetOptions{})

@@ -72,16 +72,38 @@ func callsIn(path string, accounts []string) ([]Call, error) {
 	return calls, lines.Err()
 }
 
-// Refused lists what RBAC or the admission policy refused, each once.
+// Refused lists what RBAC or the admission policy refused, each once. What a quota or another admission plugin refuses is
+// not about rights. Neither is a refusal between two answers to the same call: an API server that has just started
+// refuses everything until its authorizer has read the roles.
 func Refused(calls []Call) []string {
 	var list []string
-	for _, c := range calls {
-		refused := c.ResponseStatus.Code == 403 || strings.Contains(c.ResponseStatus.Message, "ValidatingAdmissionPolicy")
-		if text := c.String(); refused && !slices.Contains(list, text) {
+	for n, c := range calls {
+		text, lacking := c.String(), c.unauthorized()
+		if lacking && answered(c, calls[:n]) && answered(c, calls[n+1:]) {
+			continue
+		}
+		denied := lacking || strings.Contains(c.ResponseStatus.Message, "ValidatingAdmissionPolicy")
+		if denied && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}
 	return list
+}
+
+// unauthorized reports whether the authorizer refused the call: `User "x" cannot watch resource "pods"`.
+func (c Call) unauthorized() bool {
+	return c.ResponseStatus.Code == 403 && strings.Contains(c.ResponseStatus.Message, fmt.Sprintf("User %q cannot ",
+		c.User.Username))
+}
+
+// answered reports whether the authorizer let the same account do the same.
+func answered(c Call, calls []Call) bool {
+	return slices.ContainsFunc(calls, func(o Call) bool {
+		same := o.User == c.User && o.Verb == c.Verb && o.ObjectRef.APIGroup == c.ObjectRef.APIGroup &&
+			o.ObjectRef.Resource == c.ObjectRef.Resource && o.ObjectRef.Subresource == c.ObjectRef.Subresource &&
+			o.ObjectRef.Namespace == c.ObjectRef.Namespace
+		return same && o.ResponseStatus.Code < 300
+	})
 }
 
 // Unused lists what rules grant and nobody used, "verb group/resource". Making by server-side apply is a patch in the log,

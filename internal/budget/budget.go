@@ -182,14 +182,14 @@ func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.
 	return Share{Spent: spent, Held: max(0, c.cost(u, prices, used, later(month.Until, upTo), month)-spent)}
 }
 
-// used is the meter up to a moment, at what the unit says. Money is what each stretch is priced at; cards are those of
-// the size.
+// used is the meter up to a moment, at what the unit says: money at what each interval is priced at, cards at what each
+// interval held, which a resize changes.
 func (c Claim) used(u Unit, prices usage.PriceList, upTo time.Time) []usage.Interval {
 	var list []usage.Interval
 	for _, i := range c.Intervals {
 		switch {
 		case u == GPUHours:
-			i.PerHour = u.PerHour(c.Size)
+			i.PerHour = usage.Money{Minor: i.Parts * 3600, Currency: string(u)}
 			list = append(list, i)
 		case i.PerHour.Currency != string(u):
 		case i.Until.IsZero() && i.Size == c.Size.Name:

@@ -42,7 +42,7 @@ func placed(c budget.Claim, at time.Time) budget.Claim {
 	c.Until = at.Add(c.Until.Sub(c.From))
 	c.From, c.Placed = at, true
 	c.Intervals = []usage.Interval{{Workload: c.Workload, Tenant: c.Tenant, Size: c.Size.Name,
-		PerHour: c.Size.PricePerHour, From: at}}
+		PerHour: c.Size.PricePerHour, Parts: c.Size.Ware().Parts(), From: at}}
 	return c
 }
 

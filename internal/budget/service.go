@@ -28,7 +28,8 @@ type Reader interface {
 	// BudgetShares gives what each workload has of a book; those without anything are missing.
 	BudgetShares(ctx context.Context, b Book) (map[string]Share, error)
 	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were
-	// metered since a time, and those that have something held in any of the team's books.
+	// metered, or found gone after their cluster was silent, since a time, and those that have something held in any of the
+	// team's books.
 	BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]Claim, error)
 	// BudgetClaim gives that of one workload, or of the storage with that VolumeID.
 	BudgetClaim(ctx context.Context, id string) (Claim, error)
@@ -261,21 +262,38 @@ func (s *Service) settleTeam(ctx context.Context, b Budget) error {
 	if err != nil {
 		return err
 	}
+	since := last.Month.Span(s.Zone).From
+	claims, err := s.Store.BudgetClaims(ctx, b.Tenant, since)
+	if err != nil {
+		return err
+	}
 	books := []Book{this}
-	for _, book := range append(held, last) {
+	for _, book := range slices.Concat(held, []Book{last}, s.silent(last, claims, since)) {
 		if !slices.Contains(books, book) {
 			books = append(books, book)
 		}
-	}
-	claims, err := s.Store.BudgetClaims(ctx, b.Tenant, last.Month.Span(s.Zone).From)
-	if err != nil {
-		return err
 	}
 	var faults []error
 	for _, book := range books {
 		faults = append(faults, s.settleBook(ctx, book, claims))
 	}
 	return errors.Join(faults...)
+}
+
+// silent are the books before the last one of months in which a workload was charged that was found gone, since a time,
+// to have been out of sight: its meter was set back to when the cluster last confirmed it.
+func (s *Service) silent(last Book, claims []Claim, since time.Time) (books []Book) {
+	for _, c := range claims {
+		for _, i := range c.Intervals {
+			if !i.UnknownUntil.After(since) {
+				continue
+			}
+			for m := usage.MonthOf(i.Until, s.Zone); m.Before(last.Month); m = m.Add(1) {
+				books = append(books, Book{Tenant: last.Tenant, Month: m, Unit: last.Unit})
+			}
+		}
+	}
+	return books
 }
 
 // settleBook looks at every claim without a lock, and once more, with one, at those that look different from what the

@@ -162,9 +162,9 @@ func (v view) BudgetBooks(ctx context.Context, tenant string) ([]budget.Book, er
 func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]budget.Claim, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where(
 		`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
-		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?)
+		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ? OR unknown_until > ?)
 		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, momentOf(since),
-		tenant).Order("id"))
+		momentOf(since), tenant).Order("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ var budgetCases = cases{
 		}
 		equal(t, []bool{true, false, true, false}, []bool{warn(50), warn(50), warn(100), warn(80)})
 	},
-	"claims are of what holds, what was metered, and what has something held": func(t *testing.T, s *store.Store) {
+	"claims are of what holds, what was metered or lost sight of, and what has something held": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		save := func(id string, desired workload.Desired, state workload.State, tenant string) {
 			w := Workload(id)
@@ -134,13 +134,17 @@ var budgetCases = cases{
 		save("w-held", workload.WantStopped, workload.Stopped, "vision")
 		save("w-metered", workload.WantDeleted, workload.Ended, "vision")
 		save("w-old", workload.WantStopped, workload.Stopped, "vision")
+		save("w-silent", workload.WantStopped, workload.Stopped, "vision")
 		save("w-others", workload.WantRunning, workload.Running, "speech")
-		for id, until := range map[string]int{"w-metered": 200, "w-old": 90} {
+		for id, until := range map[string]int{"w-metered": 200, "w-old": 90, "w-silent": 80} {
 			meter := usage.Interval{Tenant: "vision", Size: "mig-10gb", PerHour: usage.Money{Minor: 75, Currency: "EUR"},
 				From: later(10)}
 			w := got(s.Workload(ctx, workload.ID(id)))(t)
 			must(t, s.SaveObserved(ctx, w, nil, &meter))
 			meter.Until = later(until)
+			if id == "w-silent" { // found gone when its cluster answered again
+				meter.UnknownUntil = later(150)
+			}
 			w.Version++
 			must(t, s.SaveObserved(ctx, w, nil, &meter))
 		}
@@ -152,7 +156,7 @@ var budgetCases = cases{
 		for _, c := range got(s.BudgetClaims(ctx, "vision", later(100)))(t) {
 			ids = append(ids, c.Workload)
 		}
-		equal(t, []string{"w-held", "w-metered", "w-runs"}, ids)
+		equal(t, []string{"w-held", "w-metered", "w-runs", "w-silent"}, ids)
 		one := got(s.BudgetClaim(ctx, "w-metered"))(t)
 		equal(t, []usage.Interval{{Workload: "w-metered", Tenant: "vision", Size: "mig-10gb",
 			PerHour: usage.Money{Minor: 75, Currency: "EUR"}, From: later(10), Until: later(200)}}, one.Intervals)

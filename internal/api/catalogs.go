@@ -23,6 +23,7 @@ type Catalog struct {
 	Note     string           `json:"note,omitempty"`
 	At       *time.Time       `json:"at,omitempty"`
 	Problems []CatalogProblem `json:"problems,omitempty" doc:"Why this version cannot be used"`
+	Warnings []string         `json:"warnings,omitempty" doc:"License pools that do not license the vGPU of their size, in the version that counts"`
 }
 
 // CatalogProblem is one thing that is wrong with a text, and where.
@@ -32,10 +33,18 @@ type CatalogProblem struct {
 	Message string `json:"message"`
 }
 
-func problemViews(list []catalog.Problem) []CatalogProblem {
+func problemViews(list []catalog.Problem, l *i18n.Localizer) []CatalogProblem {
 	views := []CatalogProblem{}
 	for _, p := range list {
-		views = append(views, CatalogProblem{Line: p.Line, Path: p.Path, Message: p.Message})
+		views = append(views, CatalogProblem{Line: p.Line, Path: p.Path, Message: l.Say(p.Reason())})
+	}
+	return views
+}
+
+func warningViews(list []catalog.Mismatch, l *i18n.Localizer) []string {
+	var views []string
+	for _, m := range list {
+		views = append(views, l.Say(m.Sentence()))
 	}
 	return views
 }
@@ -64,8 +73,9 @@ func (a *API) catalog(ctx context.Context, actor identity.Actor, _ *struct{}) (*
 	}
 	v := revisionView(s.Newest, s.Running.Version, i18n.From(ctx))
 	if len(s.Problems) > 0 {
-		v.Problems = problemViews(s.Problems)
+		v.Problems = problemViews(s.Problems, i18n.From(ctx))
 	}
+	v.Warnings = warningViews(a.deps.Offer.Mismatches(), i18n.From(ctx))
 	return tagged(v), nil
 }
 
@@ -114,6 +124,7 @@ func (a *API) saveCatalog(ctx context.Context, actor identity.Actor,
 type CatalogCheck struct {
 	OK       bool             `json:"ok"`
 	Problems []CatalogProblem `json:"problems"`
+	Warnings []string         `json:"warnings,omitempty" doc:"License pools that do not license the vGPU of their size, in sizes that are on offer like this already; in others that is a problem"`
 	Removes  []CatalogRemoval `json:"removes" doc:"What living workloads hold and the text no longer has; saving it needs confirm=true"`
 	Changes  []CatalogChange  `json:"changes" doc:"To what counts now"`
 }
@@ -150,7 +161,8 @@ func (a *API) checkCatalog(ctx context.Context, actor identity.Actor,
 		return nil, err
 	}
 	c, err := a.deps.Offer.Check(ctx, actor, text)
-	v := CatalogCheck{OK: len(c.Problems) == 0, Problems: problemViews(c.Problems), Removes: []CatalogRemoval{},
+	v := CatalogCheck{OK: len(c.Problems) == 0, Problems: problemViews(c.Problems, i18n.From(ctx)),
+		Warnings: warningViews(c.Warnings, i18n.From(ctx)), Removes: []CatalogRemoval{},
 		Changes: []CatalogChange{}}
 	for _, r := range c.Removals {
 		v.Removes = append(v.Removes, CatalogRemoval{List: string(r.List), Name: r.Name, Workloads: r.Count})

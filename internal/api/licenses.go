@@ -31,7 +31,28 @@ type LicensePool struct {
 	Waiting     int                 `json:"waiting" doc:"Requests that are decided and wait for seats"`
 	Server      *LicenseServer      `json:"server,omitempty" doc:"Absent where the pool has no license server"`
 	Tenants     []TenantSeats       `json:"tenants" doc:"For admins and auditors"`
+	Rules       []LicenseRule       `json:"rules" doc:"How seats are counted, by kind of device"`
+	Warnings    []string            `json:"warnings,omitempty" doc:"Sizes whose vGPU the pool does not license; for admins and auditors"`
 	Differences []LicenseDifference `json:"differences" doc:"Where portal, license server and machines do not agree; for admins and auditors"`
+}
+
+// LicenseRule is how seats are counted for one kind of device.
+type LicenseRule struct {
+	Device string `json:"device" enum:"vgpu,mig-vgpu,vgpu-share,card,part"`
+	Unit   string `json:"unit" enum:"none,workload,machine,vgpu,gpu,user" doc:"What takes one seat"`
+	UpTo   int    `json:"upTo,omitempty" doc:"Devices of one workload that one seat covers; 1 when absent"`
+	Source string `json:"source" doc:"Who says so; empty where no rule is known and each workload takes one"`
+	Own    bool   `json:"own" doc:"A rule of the site's, in the configuration"`
+}
+
+func licenseRules(p license.Pool) []LicenseRule {
+	var list []LicenseRule
+	for _, d := range license.DeviceKinds() {
+		r := p.Rule(d)
+		list = append(list, LicenseRule{Device: string(d), Unit: string(cmp.Or(r.Unit, "none")), UpTo: r.UpTo,
+			Source: r.Source, Own: p.OwnRule(d)})
+	}
+	return list
 }
 
 // LicenseServer is what the license server of a pool said last.
@@ -71,6 +92,11 @@ func (a *API) licenses(ctx context.Context, actor identity.Actor, _ *struct{}) (
 	waiting, err := a.deps.Requests.Store.SeatLine(ctx)
 	for _, l := range lines {
 		v := licensePoolView(l, i18n.From(ctx))
+		for _, m := range a.deps.Offer.Mismatches() {
+			if m.Pool.Name == v.Pool && actor.SeesAll() {
+				v.Warnings = append(v.Warnings, i18n.From(ctx).Say(m.Sentence()))
+			}
+		}
 		for _, w := range waiting {
 			if w.Pool == v.Pool {
 				v.Waiting++
@@ -86,7 +112,8 @@ func licensePoolView(line license.Line, l *i18n.Localizer) LicensePool {
 	v := LicensePool{Pool: pool.Name, Title: pool.Title, Feature: pool.Feature, Product: string(pool.Product),
 		Source: string(line.Origin), Known: !pool.Unknown, Total: pool.Seats,
 		Used: account.Used, Reserved: account.Reserved, Free: account.Free(),
-		WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenseDifference{}}
+		WhenFull: string(cmp.Or(pool.WhenFull, license.Refuse)), Tenants: []TenantSeats{}, Differences: []LicenseDifference{},
+		Rules: licenseRules(pool)}
 	if pool.Server != "" {
 		v.Server = &LicenseServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At),
 			FailedSince: moment(line.Answer.Since)}

@@ -275,7 +275,7 @@ func (a *App) services() {
 	a.offer = offer.New(offer.Options{Store: a.store, Snapshots: a.store, Clusters: a.site.Clusters, First: a.first,
 		Now: a.now, Logger: a.log})
 	a.licenses = license.New(license.Options{Store: a.store, Pools: a.site.Pools, Sources: a.sources, Virtual: a.virtual,
-		Seen: a.seen, Now: a.now, NewID: a.newID, Logger: a.log})
+		Seen: a.seen, VGPUs: a.vgpus, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.rules = policy.NewService(policy.Options{Store: a.store, First: a.site.Policy, Now: a.now, Logger: a.log})
 	a.tenants = tenant.NewService(tenant.Options{Store: a.store, First: a.site.Directory, Known: a.sizeKnown,
 		OwnersNameApprovers: a.config.OwnersNameApprovers, Refusals: a.refusals, Catalog: a.offer.Catalog,

@@ -43,6 +43,20 @@ func (a *App) virtual(ctx context.Context) map[string][]string {
 	return found
 }
 
+// vgpus are those of each node, as GPU feature discovery counts them in virtual machines.
+func (a *App) vgpus(ctx context.Context) map[license.Place]license.VGPUs {
+	found := map[license.Place]license.VGPUs{}
+	for _, cluster := range a.site.Clusters {
+		snapshot, _ := a.store.Snapshot(ctx, cluster)
+		for _, n := range snapshot.Nodes {
+			if kind, count := n.VGPUs(); count > 0 {
+				found[license.Place{Cluster: cluster, Node: n.Name}] = license.VGPUs{Type: kind, Count: count}
+			}
+		}
+	}
+	return found
+}
+
 // seen is what the node agents say of the licenses of vGPUs, and of those that they say nothing of, what Prometheus has
 // from DCGM. A cluster that is away, or has no Prometheus, has nothing to say: its devices keep their last word until
 // that is too old to be one.

@@ -72,6 +72,9 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 	if err := a.offer.Refresh(ctx); err != nil {
 		return err
 	}
+	for _, m := range a.offer.Mismatches() { // a page says it too: what runs goes on
+		a.log.Warn("a license pool does not fit its size", "size", m.Size.Name, "pool", m.Pool.Name, "series", m.Series)
+	}
 	now, edited := a.offer.Catalog(), a.offer.Version() > 0
 	var problems []error
 	for _, t := range a.site.Directory.Tenants {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
 // migCard is a card that can be cut, with the names of its slices.
@@ -88,7 +90,7 @@ func (k *checker) hardware(at string, s Size) {
 		profile = strings.TrimSuffix(strings.TrimPrefix(a.Resource, "nvidia.com/mig-"), ".shared")
 	}
 	switch {
-	case s.Technology == VGPU:
+	case s.Technology == VGPU || s.LicenseKind() == license.SharedVGPU:
 		k.vgpu(at, a)
 	case (s.Technology == MIG || s.Technology == TimeSlicing || s.Technology == DRA) && migProfile.MatchString(profile):
 		k.slice(at, a.Model, profile)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
@@ -14,6 +15,15 @@ type Problem struct {
 	Line    int    // 1 and up; 0 where no line can be named
 	Path    string // "sizes[2].cpu"
 	Message string
+	Text    i18n.Text // the same in the reader's language; zero where there is only Message
+}
+
+// Reason says to people what is wrong.
+func (p Problem) Reason() i18n.Text {
+	if p.Text.IsZero() {
+		return i18n.Literal(p.Message)
+	}
+	return p.Text
 }
 
 // Error is the problem in one line, for a log or a terminal.
@@ -31,17 +41,27 @@ func (p Problem) Error() string {
 // Parse reads a catalog and lists everything that is wrong with it, in the order of the file. Pools are the license
 // pools that the site has: a size may only name one of them. With problems the catalog is not to be used.
 func Parse(data []byte, pools ...license.Pool) (Catalog, []Problem) {
+	c, _, problems := Read(data, pools...)
+	return c, problems
+}
+
+// Read is Parse, and tells the sizes whose pool does not license their vGPU: such a catalog can be used.
+func Read(data []byte, pools ...license.Pool) (Catalog, []Mismatch, []Problem) {
 	var c Catalog
 	k := checker{reader: newReader(), pools: pools}
 	k.read(data, &c)
 	k.catalog(c)
 	slices.SortStableFunc(k.problems, func(a, b Problem) int { return a.Line - b.Line })
 	if len(k.problems) > 0 {
-		return Catalog{}, k.problems
+		return Catalog{}, nil, k.problems
+	}
+	mismatches := c.Mismatches(pools)
+	for i := range mismatches {
+		mismatches[i].Line = k.lines[mismatches[i].Path]
 	}
 	slices.SortStableFunc(c.Sizes, func(a, b Size) int { return a.Order - b.Order })
 	slices.SortStableFunc(c.Images, func(a, b Image) int { return a.Order - b.Order })
-	return c, nil
+	return c, mismatches, nil
 }
 
 //go:embed default.yaml

@@ -256,10 +256,10 @@ func TestNamesAreUnique(t *testing.T) {
 	_, entry, _ := strings.Cut(sizes, "sizes:\n")
 	_, problems := Parse([]byte(sizes + strings.Replace(entry, "EUR", "USD", 1) + "images:\n" + images + images))
 	want := []Problem{
-		{12, "sizes[1].name", `"slice" is the name of another size`},
-		{19, "sizes[1].pricePerHour.currency", "all prices must be in one currency, this one is not in EUR: amounts of " +
+		{Line: 12, Path: "sizes[1].name", Message: `"slice" is the name of another size`},
+		{Line: 19, Path: "sizes[1].pricePerHour.currency", Message: "all prices must be in one currency, this one is not in EUR: amounts of " +
 			"different currencies are never added"},
-		{31, "images[1].name", `"lab" is the name of another image`},
+		{Line: 31, Path: "images[1].name", Message: `"lab" is the name of another image`},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Error(diff)
@@ -304,6 +304,16 @@ func TestTechnologyAgreesWithResource(t *testing.T) {
 		"time slices, strategy not told": {TimeSlicing, "", "nvidia.com/gpu.shared", nil, true},
 		"time slices on whole cards": {TimeSlicing, "", "nvidia.com/gpu", select1("nvidia.com/gpu.sharing-strategy",
 			"time-slicing"), true},
+		"turns on a vGPU": {TimeSlicing, "A40-12Q", "nvidia.com/gpu.shared", map[string]string{vgpuLabel: "true",
+			productLabel: "NVIDIA-A40-12Q", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, false},
+		"turns on a vGPU, not renamed": {TimeSlicing, "A40-12Q", "nvidia.com/gpu", map[string]string{vgpuLabel: "true",
+			productLabel: "NVIDIA-A40-12Q-SHARED", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, false},
+		"turns on a vGPU, whose type is not said": {TimeSlicing, "", "nvidia.com/gpu.shared",
+			map[string]string{vgpuLabel: "true", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, true},
+		"turns on a vGPU, not selected": {TimeSlicing, "A40-12Q", "nvidia.com/gpu.shared",
+			select1("nvidia.com/gpu.sharing-strategy", "time-slicing"), true},
+		"turns on another vGPU": {TimeSlicing, "A40-12Q", "nvidia.com/gpu.shared", map[string]string{vgpuLabel: "true",
+			productLabel: "NVIDIA-A40-24Q", "nvidia.com/gpu.sharing-strategy": "time-slicing"}, true},
 		"MPS": {MPS, "", "nvidia.com/gpu.shared", select1("nvidia.com/gpu.sharing-strategy", "mps"), false},
 		"MPS on a slice": {MPS, "", "nvidia.com/mig-1g.10gb.shared", select1("nvidia.com/mig-1g.10gb.sharing-strategy",
 			"mps"), true},

@@ -69,8 +69,12 @@ var technologies = map[Technology]making{
 			}
 			return ""
 		}},
+	// Cards, MIG slices and vGPUs: of a vGPU the size has the type as its profile, by which its license is counted.
 	TimeSlicing: {isolation: []Isolation{IsolationNone}, single: true,
 		mistake: func(a Accelerator, selector map[string]string) string {
+			if mistake := sharedVGPUMistake(a, selector); mistake != "" {
+				return mistake
+			}
 			return sharedMistake(a, selector, "time-slicing")
 		}},
 	// Two sources differ: NVIDIA's MIG user guide lets CUDA MPS run inside a slice, and its DRA driver offers that behind
@@ -135,7 +139,7 @@ func sharedMistake(a Accelerator, selector map[string]string, strategy string) s
 		return "no node has both: the product ends in -SHARED only where the resource is not renamed"
 	case renamed && !strings.HasPrefix(a.Resource, "nvidia.com/mig-") && a.Resource != "nvidia.com/gpu.shared":
 		return "the device plugin shares nvidia.com/gpu.shared and nvidia.com/mig-<profile>.shared"
-	case a.Profile != "" && renamed && a.Resource != "nvidia.com/mig-"+spelled+".shared":
+	case migProfile.MatchString(a.Profile) && renamed && a.Resource != "nvidia.com/mig-"+spelled+".shared":
 		return "profile " + a.Profile + ", shared and renamed, is the resource nvidia.com/mig-" + spelled + ".shared"
 	}
 	for key, value := range selector {
@@ -145,6 +149,26 @@ func sharedMistake(a Accelerator, selector map[string]string, strategy string) s
 	}
 	return "the selector needs nvidia.com/gpu.sharing-strategy: " + strategy +
 		", for time-slicing and MPS use the same names"
+}
+
+// sharedVGPUMistake: a node whose vGPUs are shared by time-slicing says that it has vGPUs, and its product ends in the
+// type, before -SHARED where replicas are not renamed (GPU feature discovery v0.20).
+func sharedVGPUMistake(a Accelerator, selector map[string]string) string {
+	virtual, _ := VGPUType(a.Profile)
+	product, selected := selector[productLabel]
+	switch {
+	case !virtual && selector[vgpuLabel] == "true":
+		return "turns on a vGPU need the type of the vGPU as the profile, such as A40-12Q"
+	case !virtual:
+		return ""
+	case strings.HasPrefix(a.Resource, "nvidia.com/mig-"):
+		return "turns on a vGPU are the resource nvidia.com/gpu.shared, or nvidia.com/gpu"
+	case selector[vgpuLabel] != "true":
+		return `the selector needs ` + vgpuLabel + `: "true"`
+	case selected && !strings.HasSuffix(strings.TrimSuffix(product, "-SHARED"), "-"+a.Profile):
+		return "inside the virtual machine the product ends in the type, -" + a.Profile
+	}
+	return ""
 }
 
 // selectors is what the labels of a chosen node may look like: the selector, once for each value that the conditions

@@ -522,6 +522,14 @@ func (c Config) poolProblems() []error {
 		if p.WhenFull != "" && !slices.Contains(license.WhenFulls(), p.WhenFull) {
 			all = append(all, fmt.Errorf("licensePools[%d].whenFull: %q is none of %v", i, p.WhenFull, license.WhenFulls()))
 		}
+		for _, err := range license.CheckRules(p.Rules) {
+			all = append(all, fmt.Errorf("licensePools[%d].%w", i, err))
+		}
+		for j, series := range p.Series {
+			if !slices.Contains(license.AllSeries(), series) {
+				all = append(all, fmt.Errorf("licensePools[%d].series[%d]: %q is none of %v", i, j, series, license.AllSeries()))
+			}
+		}
 		if p.Server != "" && !slices.ContainsFunc(c.LicenseServers, func(s nls.Config) bool { return s.Name == p.Server }) {
 			all = append(all, fmt.Errorf("licensePools[%d].server: there is no license server %q", i, p.Server))
 		}

@@ -71,7 +71,7 @@ storage: {keep: 30 days, warnings: [0s]}
 oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
 tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
-licensePools: [{name: a, seats: -1}, {name: a}, {seats: 1}]
+licensePools: [{name: a, seats: -1}, {name: a, rules: [{device: vgpu, unit: month, source: x}]}, {seats: 1, series: [D]}]
 licenseEvery: 10ms
 clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
@@ -89,6 +89,7 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 		"oidc.offlineAccess: ", "oidc.grace: ", "tokens.maxStandingAge: ",
 		"platform.admins: unknown role", "platform.admin: a group has no name",
 		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licenseEvery: ",
+		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
 		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
@@ -98,8 +99,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 36 {
-		t.Errorf("want one line for each problem, 36, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 38 {
+		t.Errorf("want one line for each problem, 38, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

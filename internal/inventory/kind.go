@@ -140,6 +140,15 @@ func sharedSlice(n Node, resource string, k *Kind) {
 	k.Profile, k.Replicas = strings.TrimPrefix(slice, "nvidia.com/mig-"), max(0, count(n.Labels, slice+".replicas"))
 }
 
+// VGPUs are how many vGPUs the node has, and of which type: "A40-12Q". 0 where it has none or does not say.
+func (n Node) VGPUs() (kind string, vgpus int) {
+	product := ParseProduct(n.Labels["nvidia.com/gpu.product"]).Card
+	if virtual, _ := catalog.VGPUType(product); !virtual || n.Labels["nvidia.com/vgpu.present"] != "true" {
+		return "", 0
+	}
+	return strings.TrimPrefix(product, "NVIDIA-"), int(max(0, count(n.Labels, "nvidia.com/gpu.count")))
+}
+
 // forMachines knows what KubeVirt hands to virtual machines: NVIDIA's plugins name it after the vGPU type or the PCI
 // database, in capitals, and a node whose workload is "vm-…" serves nothing else.
 func forMachines(n Node, resource string, k *Kind) {

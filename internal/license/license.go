@@ -12,6 +12,12 @@ type Pool struct {
 	Seats   int     `json:"seats"`             // while nothing else says how many
 	// WhenFull says what becomes of a start that finds too few seats; "" refuses it.
 	WhenFull WhenFull `json:"whenFull,omitempty"`
+	// Rules stand above those of the product, each for one kind of device: what a contract says.
+	Rules []Rule `json:"rules,omitempty"`
+	// Series are the vGPU series that the pool licenses; those of the product where absent.
+	Series []Series `json:"series,omitempty"`
+	// VGPUs are those that nodes show now, by which turns on them are counted; not known where empty.
+	VGPUs map[Place]VGPUs `json:"-"`
 	// Unknown says that nobody has told how many seats there are: the server that should has not answered yet. Such a pool
 	// refuses nobody.
 	Unknown bool `json:"-"`
@@ -31,9 +37,13 @@ func WhenFulls() []WhenFull { return []WhenFull{Refuse, Queue} }
 
 // Seats is a pool and how much of it is taken.
 type Seats struct {
-	Pool Pool
-	Used int
+	Pool    Pool
+	Used    int
+	Takings []Taking // of the pool, behind Used
 }
+
+// More is how many seats another taking would take beside those that are taken.
+func (s Seats) More(t Taking) int { return s.Pool.More(s.Takings, t) }
 
 // Free is what is left; never below zero, for a pool may have been made smaller than its use.
 func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
@@ -54,7 +64,7 @@ const (
 // Turn says what becomes of a start that needs so many seats while others stand in the line already.
 func (s Seats) Turn(needs, line int) Turn {
 	switch {
-	case s.Has(needs) && line == 0:
+	case needs == 0 || s.Has(needs) && line == 0:
 		return Now
 	case s.Pool.WhenFull != Queue || !s.Pool.Unknown && needs > s.Pool.Seats:
 		return Never
@@ -62,11 +72,18 @@ func (s Seats) Turn(needs, line int) Turn {
 	return Later
 }
 
-// Count puts the number of seats that are taken, by the name of the pool, beside each pool.
-func Count(pools []Pool, taken map[string]int) []Seats {
+// Count puts what is taken beside each pool.
+func Count(pools []Pool, takings []Taking) []Seats {
 	seats := make([]Seats, len(pools))
 	for i, p := range pools {
-		seats[i] = Seats{Pool: p, Used: taken[p.Name]}
+		seats[i] = Seats{Pool: p}
+		for _, t := range takings {
+			if t.Pool == p.Name {
+				seats[i].Takings = append(seats[i].Takings, t)
+			}
+		}
+		reserved, used := p.Held(seats[i].Takings)
+		seats[i].Used = reserved + used
 	}
 	return seats
 }

@@ -1,6 +1,7 @@
 package license
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -26,14 +27,19 @@ const (
 	PerMachine  Unit = "machine"  // one for each running virtual machine, which has one user, however many vGPUs it has
 	PerVGPU     Unit = "vgpu"     // one for each vGPU given to a virtual machine
 	PerGPU      Unit = "gpu"      // one for each physical GPU
+	PerUser     Unit = "user"     // one for each concurrent user, however many workloads of theirs run
 )
+
+// Units are those that a rule of a site's own may have.
+func Units() []Unit { return []Unit{PerWorkload, PerMachine, PerVGPU, PerGPU, PerUser} }
 
 // Rule says how seats of a product are counted for one kind of device, and who says so.
 type Rule struct {
-	Product Product
-	Device  DeviceKind
-	Unit    Unit // "" for none at all
-	Source  string
+	Product Product    `json:"-"`
+	Device  DeviceKind `json:"device"`
+	Unit    Unit       `json:"unit"`           // "" for none at all
+	UpTo    int        `json:"upTo,omitempty"` // devices of one workload that one seat covers; 1 where 0
+	Source  string     `json:"source"`         // a document, or the contract
 }
 
 // DeviceKind is how a workload comes to its GPU, as far as licenses care.
@@ -45,7 +51,15 @@ const (
 	MIGBackedVGPU  DeviceKind = "mig-vgpu"
 	WholeCard      DeviceKind = "card" // bare metal or passed through to a virtual machine
 	PartOfCard     DeviceKind = "part" // MIG, time-slicing or MPS without vGPU
+	// A turn on a vGPU: the device plugin of the virtual machine shares it by time-slicing. The license belongs to the vGPU,
+	// so that all turns on one take one seat together.
+	SharedVGPU DeviceKind = "vgpu-share"
 )
+
+// DeviceKinds are all of them, in the order of lists.
+func DeviceKinds() []DeviceKind {
+	return []DeviceKind{TimeSlicedVGPU, MIGBackedVGPU, SharedVGPU, WholeCard, PartOfCard}
+}
 
 // Where the rules come from.
 const (
@@ -60,20 +74,30 @@ const (
 
 // rules is the one place where counting is decided. A pair that is missing takes one seat a workload: a site's own
 // pool.
-var rules = []Rule{
-	{VApps, TimeSlicedVGPU, PerMachine, guidePPL}, {VApps, MIGBackedVGPU, PerMachine, guidePPL},
-	{VApps, WholeCard, PerMachine, guideVCL}, {VApps, PartOfCard, "", guidePPL},
-	{VPC, TimeSlicedVGPU, PerMachine, guidePPL}, {VPC, MIGBackedVGPU, PerMachine, guidePPL},
-	{VPC, WholeCard, "", guidePPL}, {VPC, PartOfCard, "", guidePPL},
-	{VWS, TimeSlicedVGPU, PerMachine, guidePPL}, {VWS, MIGBackedVGPU, PerMachine, guidePPL},
-	{VWS, WholeCard, PerMachine, guideVCL}, {VWS, PartOfCard, "", guidePPL},
-	{VCS, TimeSlicedVGPU, PerVGPU, observed}, {VCS, MIGBackedVGPU, PerVGPU, guideNVAIE}, {VCS, WholeCard, "", guidePPL},
-	{VCS, PartOfCard, "", guidePPL},
+var rules = slices.Concat(
+	each(VApps, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, PartOfCard, Unit("")),
+	each(VApps, guideVCL, WholeCard, PerMachine),
+	each(VPC, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, WholeCard, Unit(""),
+		PartOfCard, Unit("")),
+	each(VWS, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, PartOfCard, Unit("")),
+	each(VWS, guideVCL, WholeCard, PerMachine),
+	each(VCS, observed, TimeSlicedVGPU, PerVGPU),
+	each(VCS, guideNVAIE, MIGBackedVGPU, PerVGPU, SharedVGPU, PerVGPU),
+	each(VCS, guidePPL, WholeCard, Unit(""), PartOfCard, Unit("")),
 	// The software leases one license a C-series vGPU; the contract counts physical GPUs. Parts of one card need one
 	// license together, and before a workload is placed nobody knows which card it will share: each reserves one, which is
 	// never too few.
-	{NVAIE, TimeSlicedVGPU, PerVGPU, guideNVAIE}, {NVAIE, MIGBackedVGPU, PerVGPU, guideNVAIE},
-	{NVAIE, WholeCard, PerGPU, guideEntr}, {NVAIE, PartOfCard, PerGPU, guideEntr},
+	each(NVAIE, guideNVAIE, TimeSlicedVGPU, PerVGPU, MIGBackedVGPU, PerVGPU, SharedVGPU, PerVGPU),
+	each(NVAIE, guideEntr, WholeCard, PerGPU, PartOfCard, PerGPU),
+)
+
+// each makes the rules of one product and source; pairs are kinds of device and their units.
+func each(p Product, source string, pairs ...any) []Rule {
+	var list []Rule
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list = append(list, Rule{Product: p, Device: pairs[i].(DeviceKind), Unit: pairs[i+1].(Unit), Source: source})
+	}
+	return list
 }
 
 // Rules lists how seats are counted, for people to read.
@@ -90,15 +114,53 @@ func RuleOf(p Product, d DeviceKind) Rule {
 	return Rule{Product: p, Device: d, Unit: PerWorkload}
 }
 
-// Takes is how many seats of the pool a workload with that many devices takes. A pool's own word that a size needs it
-// stands above the rule: a size that names the pool takes at least one.
+// Rule is how the pool counts a kind of device: its own rule, or else that of its product.
+func (p Pool) Rule(d DeviceKind) Rule {
+	if i := slices.IndexFunc(p.Rules, func(r Rule) bool { return r.Device == d }); i >= 0 {
+		return p.Rules[i]
+	}
+	return RuleOf(p.Product, d)
+}
+
+// OwnRule reports whether the site counts a kind of device by a rule of its own.
+func (p Pool) OwnRule(d DeviceKind) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Device == d })
+}
+
+// Takes is how many seats of the pool a workload with that many devices takes by itself. A pool's own word that a size
+// needs it stands above the rule: a size that names the pool takes at least one.
 func (p Pool) Takes(d DeviceKind, devices int) int {
-	switch RuleOf(p.Product, d).Unit {
+	switch r := p.Rule(d); r.Unit {
 	case PerVGPU, PerGPU:
-		return max(1, devices)
+		covers := max(1, r.UpTo)
+		return max(1, (devices+covers-1)/covers)
 	default:
 		return 1
 	}
+}
+
+// CheckRules says what is wrong with a site's own rules, one error a problem.
+func CheckRules(list []Rule) []error {
+	var all []error
+	for i, r := range list {
+		at := fmt.Sprintf("rules[%d]", i)
+		switch {
+		case !slices.Contains(DeviceKinds(), r.Device):
+			all = append(all, fmt.Errorf("%s.device: %q is none of %v", at, r.Device, DeviceKinds()))
+		case slices.ContainsFunc(list[:i], func(o Rule) bool { return o.Device == r.Device }):
+			all = append(all, fmt.Errorf("%s.device: there is a rule for %s already", at, r.Device))
+		}
+		if !slices.Contains(Units(), r.Unit) {
+			all = append(all, fmt.Errorf("%s.unit: %q is none of %v", at, r.Unit, Units()))
+		}
+		if r.UpTo != 0 && (r.UpTo < 1 || r.UpTo > 1024 || r.Unit != PerVGPU && r.Unit != PerGPU) {
+			all = append(all, fmt.Errorf("%s.upTo: want 1 to 1024, with the unit vgpu or gpu", at))
+		}
+		if strings.TrimSpace(r.Source) == "" {
+			all = append(all, fmt.Errorf("%s.source: say where this is written: a document, or the contract", at))
+		}
+	}
+	return all
 }
 
 // products are the words by which NVIDIA's servers and drivers call a product, the longer ones first.

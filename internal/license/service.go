@@ -47,6 +47,7 @@ type Options struct {
 	// Virtual are the nodes with vGPUs of each cluster; Seen is what the devices of these nodes say now.
 	Virtual func(ctx context.Context) map[string][]string
 	Seen    func(ctx context.Context, virtual map[string][]string) []Device
+	VGPUs   func(ctx context.Context) map[Place]VGPUs // of the nodes that show vGPUs; nil: not known
 	Now     func() time.Time
 	NewID   func(prefix string) string
 	Logger  *slog.Logger // nil: nothing is logged
@@ -58,6 +59,7 @@ type Book struct {
 	Answers  map[string]Answer
 	Machines []Machine
 	Choices  []Choice
+	VGPUs    map[Place]VGPUs
 }
 
 // Choice is what an administrator decided about a pool in the portal: it stands above the settings.
@@ -88,6 +90,9 @@ func New(o Options) *Service {
 	if o.Seen == nil {
 		o.Seen = func(context.Context, map[string][]string) []Device { return nil }
 	}
+	if o.VGPUs == nil {
+		o.VGPUs = func(context.Context) map[Place]VGPUs { return nil }
+	}
 	s := &Service{o: o, soon: make(chan struct{}, 1)}
 	s.book.Store(&Book{})
 	return s
@@ -113,7 +118,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	book := Book{Entered: entered, Answers: map[string]Answer{}, Choices: choices}
+	book := Book{Entered: entered, Answers: map[string]Answer{}, Choices: choices,
+		VGPUs: s.o.VGPUs(ctx)}
 	for _, a := range answers {
 		book.Answers[a.Source] = a
 	}
@@ -144,6 +150,7 @@ func (s *Service) Pools() []Pool {
 	book := s.book.Load()
 	pools := Fill(s.o.Pools, book.Entered, book.Answers, s.o.Now())
 	for i := range pools {
+		pools[i].VGPUs = book.VGPUs
 		for _, c := range book.Choices {
 			if c.Pool == pools[i].Name {
 				pools[i].WhenFull = c.WhenFull

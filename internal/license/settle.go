@@ -17,7 +17,10 @@ type Taking struct {
 	Tenant   string
 	Cluster  string
 	Node     string // "" while it is on none: the seats are reserved, not used
-	Seats    int
+	Seats    int    // by itself; Held says what all take together
+	Owner    string // id of the person
+	Device   DeviceKind
+	VGPU     string // the type of the vGPU that it has turns on; "" for all others
 	Since    time.Time
 }
 
@@ -96,28 +99,24 @@ func Settle(p Pool, takings []Taking, answer Answer, now time.Time) Account {
 		}
 		t.Seats = max(0, t.Seats)
 		a.Takings = append(a.Takings, t)
-		if t.Node == "" {
-			a.Reserved += t.Seats
-		} else {
-			a.Used += t.Seats
-		}
 	}
+	a.Reserved, a.Used = p.Held(a.Takings)
 	slices.SortFunc(a.Takings, func(x, y Taking) int {
 		return cmp.Or(x.Since.Compare(y.Since),
 			cmp.Compare(x.Workload, y.Workload))
 	})
 	a.InUse, a.ServerOK = answer.InUse(p)
-	rows := map[string]*TenantSeats{}
-	for _, t := range a.Takings {
+	rows, parts := map[string]*TenantSeats{}, p.parts(a.Takings)
+	for i, t := range a.Takings {
 		row := rowOf(rows, t.Tenant)
 		if t.Node == "" {
-			row.Reserved += t.Seats
+			row.Reserved += parts[i]
 		} else {
-			row.Used += t.Seats
+			row.Used += parts[i]
 		}
 	}
 	if answer.LeasesKnown && !answer.At.IsZero() {
-		a.attribute(rows, answer.leases(p), now)
+		a.attribute(rows, parts, answer.leases(p), now)
 	} else if a.ServerOK && a.InUse != a.Used {
 		kind := MoreInUse
 		if a.InUse < a.Used {
@@ -148,7 +147,7 @@ func rowOf(rows map[string]*TenantSeats, tenant string) *TenantSeats {
 // attribute gives each lease of a machine to the workloads on it, the oldest first, and what is left over to nobody. A
 // machine with one seat for all its users leases less than the workloads on it: that is no difference as long as it
 // leases something.
-func (a *Account) attribute(rows map[string]*TenantSeats, leases []Lease, now time.Time) {
+func (a *Account) attribute(rows map[string]*TenantSeats, parts []int, leases []Lease, now time.Time) {
 	left := map[string]int{}
 	for _, l := range leases {
 		left[host(l.Client)] += max(0, l.Count)
@@ -160,15 +159,15 @@ func (a *Account) attribute(rows map[string]*TenantSeats, leases []Lease, now ti
 	for client, n := range left {
 		had[client] = n > 0
 	}
-	shared := RuleOf(a.Pool.Product, TimeSlicedVGPU).Unit == PerMachine
-	for _, t := range a.Takings {
+	shared := a.Pool.Rule(TimeSlicedVGPU).Unit == PerMachine
+	for i, t := range a.Takings {
 		if t.Node == "" {
 			continue
 		}
-		got := min(t.Seats, left[host(t.Node)])
+		got := min(parts[i], left[host(t.Node)])
 		left[host(t.Node)] -= got
 		rowOf(rows, t.Tenant).Leased += got
-		if missing := t.Seats - got; missing > 0 && !(shared && had[host(t.Node)]) {
+		if missing := parts[i] - got; missing > 0 && !(shared && had[host(t.Node)]) {
 			a.Difference = append(a.Difference, Difference{Kind: NoLease, Node: t.Node, Workload: t.Workload, Name: t.Name,
 				Tenant: t.Tenant, Count: missing})
 		}

@@ -29,6 +29,8 @@ type Checked struct {
 	Problems []catalog.Problem // all of them, in the order of the text; with any of them the catalog is empty
 	Removals []Removal         // what living workloads hold and the text no longer has
 	Changes  []EntryChange     // to what counts now
+	// Warnings are license pools that do not fit, in sizes that are on offer like this already.
+	Warnings []catalog.Mismatch
 }
 
 // Removal is an entry that would go while somebody holds it. What runs goes on with what it froze.
@@ -56,7 +58,9 @@ func checkText(text string, pools []license.Pool, now catalog.Catalog, uses []Us
 	case !utf8.ValidString(c.Text) || strings.ContainsRune(c.Text, 0):
 		c.Problems = []catalog.Problem{{Line: 1, Message: "the text is not UTF-8"}}
 	default:
-		c.Catalog, c.Problems = catalog.Parse([]byte(c.Text), pools...)
+		var mismatches []catalog.Mismatch
+		c.Catalog, mismatches, c.Problems = catalog.Read([]byte(c.Text), pools...)
+		c.mismatched(mismatches, now.Mismatches(pools))
 		if is, was := c.Catalog.Currency(), now.Currency(); is != was && is != "" && was != "" {
 			c.Problems = append(c.Problems, catalog.Problem{Line: 1, Message: "prices are in " + is +
 				", and the portal's currency is " + was + ": amounts of different currencies are never added"})
@@ -67,6 +71,19 @@ func checkText(text string, pools []license.Pool, now catalog.Catalog, uses []Us
 		c.Removals, c.Changes = removals(c.Catalog, uses), Compare(now, c.Catalog)
 	}
 	return c
+}
+
+// mismatched refuses pools that do not license the vGPU of their size. A pair that counts already, from a configuration
+// or a version before there was this check, is told and does not stand in the way of other changes.
+func (c *Checked) mismatched(list, now []catalog.Mismatch) {
+	for _, m := range list {
+		if slices.ContainsFunc(now, m.Same) {
+			c.Warnings = append(c.Warnings, m)
+			continue
+		}
+		c.Problems = append(c.Problems, m.Problem())
+		c.Catalog = catalog.Catalog{}
+	}
 }
 
 // removals are held and not in the catalog.
@@ -103,7 +120,7 @@ func problemFields(problems []catalog.Problem) []fault.Field {
 	fields := make([]fault.Field, len(problems))
 	for i, p := range problems {
 		fields[i] = fault.Field{Name: cmp.Or(p.Path, "text"), Reason: i18n.T("offer.problem", "Line", p.Line, "Problem",
-			i18n.Literal(p.Message))}
+			p.Reason())}
 	}
 	return fields
 }

@@ -428,6 +428,9 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 	return s.save(ctx, a, Draft{Text: text, Base: base}, i18n.T("offer.note.offer", "Title", f.Proposal.Title))
 }
 
+// Mismatches are the sizes on offer whose license pool does not license their vGPU.
+func (s *Service) Mismatches() []catalog.Mismatch { return s.Catalog().Mismatches(s.o.First.pools) }
+
 // Follow takes up what other replicas save, until the context ends. changed tells that there may be something new;
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {

@@ -1,12 +1,14 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/budget"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -21,6 +23,8 @@ type Reader interface {
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
 	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+	// Takings are the workloads that hold license seats, oldest first.
+	Takings(ctx context.Context) ([]license.Taking, error)
 	// SeatLine lists the pending requests that wait for seats, in the order in which they go on.
 	SeatLine(ctx context.Context) ([]Waiting, error)
 	// NameTaken says whether a living workload, its kept storage or a pending request has the name.
@@ -34,6 +38,7 @@ type subject struct {
 	spec   Wish // as it would be granted
 	tenant tenant.Tenant
 	asker  identity.PersonID // whose use so far the rules see; "" where they saw it when it was asked
+	owner  identity.PersonID // who would hold it; the asker where empty
 	own    ID                // of the request itself, which does not stand in front of itself in the line for seats
 	target workload.ID       // what is extended or resumed
 	name   bool              // the name must be free
@@ -89,20 +94,31 @@ func (s *Service) gatherCounts(ctx context.Context, in Reader, f Facts, q subjec
 	if err != nil {
 		return f, err
 	}
-	var line []Waiting
+	c := counts{holdings: holdings}
 	if q.spec.Size.LicensePool != "" {
-		if line, err = in.SeatLine(ctx); err != nil {
+		if c.line, err = in.SeatLine(ctx); err != nil {
+			return f, err
+		}
+		if c.takings, err = in.Takings(ctx); err != nil {
 			return f, err
 		}
 	}
-	return s.counted(f, q, holdings, line), nil
+	return s.counted(f, q, c), nil
 }
 
-// counted is what follows from holdings and line, which a list of offers reads once for all sizes.
-func (s *Service) counted(f Facts, q subject, holdings []workload.Holding, line []Waiting) Facts {
-	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, holdings)
-	f.Seats = s.seats(q.spec.Size, holdings)
-	f.SeatLine = inLine(line, f.Seats, q.own)
+// counts are what all sizes of a list of offers are counted against.
+type counts struct {
+	holdings []workload.Holding
+	takings  []license.Taking
+	line     []Waiting
+}
+
+// counted is what follows from holdings, takings and line, which a list of offers reads once for all sizes.
+func (s *Service) counted(f Facts, q subject, c counts) Facts {
+	f.Owner = cmp.Or(q.owner, q.asker)
+	f.Quota = QuotaOf(q.tenant, q.spec.Size.Name, c.holdings)
+	f.Seats = s.seats(q.spec.Size, c.takings)
+	f.SeatLine = inLine(c.line, f.Seats, q.own)
 	return f
 }
 

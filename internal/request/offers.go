@@ -16,7 +16,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
-	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Offer is one size as a person of a tenant sees it now.
@@ -28,9 +27,11 @@ type Offer struct {
 	Ahead   int       // workloads of this size that are granted and wait for a place
 	Quota   Quota
 	Seats   *license.Seats
-	Place   int            // in the line for seats, where it would have to wait for one; 0 where it need not
-	Verdict policy.Verdict // for the default lease
-	Problem i18n.Text      // why it cannot be asked for now; zero when it can
+	// MoreSeats are those of the pool that a start takes beside those that are taken.
+	MoreSeats int
+	Place     int            // in the line for seats, where it would have to wait for one; 0 where it need not
+	Verdict   policy.Verdict // for the default lease
+	Problem   i18n.Text      // why it cannot be asked for now; zero when it can
 }
 
 // StartsNow reports whether a request for the default lease would run at once.
@@ -58,8 +59,11 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	if err != nil {
 		return nil, err
 	}
-	line, err := s.Store.SeatLine(ctx)
-	if err != nil {
+	c := counts{holdings: holdings}
+	if c.line, err = s.Store.SeatLine(ctx); err != nil {
+		return nil, err
+	}
+	if c.takings, err = s.Store.Takings(ctx); err != nil {
 		return nil, err
 	}
 	site.Catalog = site.CatalogFor(t.Name, s.Now())
@@ -67,7 +71,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	fitted := s.fits.of(ctx, s.Snapshots)
 	for i := range site.Catalog.Sizes {
 		if site.Catalog.Sizes[i].OfferedTo(t.Name) {
-			o := s.offer(site, a, t, &site.Catalog.Sizes[i], holdings, standing, fitted, line)
+			o := s.offer(site, a, t, &site.Catalog.Sizes[i], c, standing, fitted)
 			if l, waits := lines[place{o.Cluster, o.Size.Name}]; waits {
 				snapshot, _ := s.Snapshots.Snapshot(ctx, o.Cluster)
 				o.Ahead = l.ahead(snapshot)
@@ -78,8 +82,8 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 	return offers, nil
 }
 
-func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, holdings []workload.Holding,
-	standing budget.Standing, fitted func(string, *catalog.Size) room, line []Waiting) Offer {
+func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *catalog.Size, held counts,
+	standing budget.Standing, fitted func(string, *catalog.Size) room) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
 	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
@@ -92,9 +96,10 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 		r = room{why: i18n.T("capacity.not_counted"), isolation: r.isolation}
 	}
 	f := s.counted(Facts{Now: s.Now(), Fit: r.Fit, Policy: site.Policy, Prices: site.Prices},
-		subject{kind: StartKind, spec: w, tenant: t}, holdings, line)
+		subject{kind: StartKind, spec: w, tenant: t, owner: a.Person.ID}, held)
 	o := Offer{Size: size, Cluster: w.Cluster, Fit: f.Fit, Why: r.why, Quota: f.Quota, Seats: f.Seats}
 	o.Place = f.seatPlace(w)
+	o.MoreSeats = f.more(w)
 	f.Budget = standing.Ask(startClaim(w, f), budget.Share{})
 	o.Verdict = f.verdict(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
 	if fields := obstacles(w, f); len(fields) > 0 {
@@ -107,22 +112,24 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 
 // Preview is what would happen if the draft were sent now. Nothing is written.
 type Preview struct {
-	Wish     Wish
-	Fields   []fault.Field  // what must be changed first
-	Verdict  policy.Verdict // meaningful without Fields
-	Price    usage.Money    // of the size, for the whole lease
-	Beside   usage.Ahead    // what is charged beside it
-	Until    time.Time
-	Fit      inventory.Fit
-	Why      i18n.Text // why none could start now; zero when some could
-	Ahead    int       // workloads of this size that are granted and wait for a place
-	Quota    Quota
-	Seats    *license.Seats
-	Place    int         // in the line for seats, where it would have to wait for one; 0 where it need not
-	Budget   budget.Ask  // what it takes of the team's budget
-	Refused  i18n.Text   // the rule's sentence when it refuses
-	Instead  Alternative // a size that would start now, when this one would not; zero for none
-	Manifest string      // YAML of what would be created
+	Wish    Wish
+	Fields  []fault.Field  // what must be changed first
+	Verdict policy.Verdict // meaningful without Fields
+	Price   usage.Money    // of the size, for the whole lease
+	Beside  usage.Ahead    // what is charged beside it
+	Until   time.Time
+	Fit     inventory.Fit
+	Why     i18n.Text // why none could start now; zero when some could
+	Ahead   int       // workloads of this size that are granted and wait for a place
+	Quota   Quota
+	Seats   *license.Seats
+	// MoreSeats are those of the pool that it takes beside those that are taken.
+	MoreSeats int
+	Place     int         // in the line for seats, where it would have to wait for one; 0 where it need not
+	Budget    budget.Ask  // what it takes of the team's budget
+	Refused   i18n.Text   // the rule's sentence when it refuses
+	Instead   Alternative // a size that would start now, when this one would not; zero for none
+	Manifest  string      // YAML of what would be created
 }
 
 // StartsNow reports whether sending would start it at once.
@@ -144,7 +151,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 		return Preview{Wish: c.spec, Fields: c.fields}, err
 	}
 	f := c.facts
-	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, Place: f.seatPlace(c.spec),
+	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, MoreSeats: f.more(c.spec), Place: f.seatPlace(c.spec),
 		Budget: f.Budget, Price: c.spec.Size.PricePerHour.For(c.spec.Lease.Std()), Beside: f.Beside(StartKind, c.spec),
 		Until: f.Now.Add(c.spec.Lease.Std())}
 	if p.Why, p.Ahead, err = s.waiting(ctx, c.spec); err != nil {
@@ -214,6 +221,6 @@ func (s *Service) Quotas(ctx context.Context, t tenant.Tenant) (map[string]Quota
 
 // Seats is every license pool and its use.
 func (s *Service) Seats(ctx context.Context) ([]license.Seats, error) {
-	holdings, err := s.Store.Holdings(ctx, "")
-	return CountSeats(s.Site().Pools, holdings), err
+	takings, err := s.Store.Takings(ctx)
+	return license.Count(s.Site().Pools, takings), err
 }

@@ -36,15 +36,28 @@ func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.S
 // seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
 // already.
 func (f Facts) seatless(w Wish) bool {
-	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) != license.Now
+	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) != license.Now
 }
 
-// takes is how many seats a start takes of the pool; a workload that is resumed takes what it took before.
+// takes is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took before.
 func (f Facts) takes(w Wish) int {
 	if f.Extends != nil {
 		return max(1, f.Extends.LicenseSeats)
 	}
 	return max(1, w.Size.Seats(f.Seats.Pool))
+}
+
+// more is how many seats a start takes beside those that are taken: none where it shares the seat of what runs.
+func (f Facts) more(w Wish) int {
+	if f.Seats == nil {
+		return 0
+	}
+	t := w.Size.Taking(f.Seats.Pool, string(f.Owner))
+	if f.Extends != nil {
+		t = f.Extends.Size.Taking(f.Seats.Pool, string(f.Extends.Owner))
+	}
+	t.Seats = f.takes(w)
+	return f.Seats.More(t)
 }
 
 // waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what
@@ -56,7 +69,7 @@ func (f Facts) waitsForSeat(r Request) bool {
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that
 // many.
 func (f Facts) seatRefused(w Wish) bool {
-	return f.Seats != nil && f.Seats.Turn(f.takes(w), f.SeatLine) == license.Never
+	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) == license.Never
 }
 
 // seatPlace is the place in the line that a start would get; 0 where it need not wait.

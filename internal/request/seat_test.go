@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
@@ -82,6 +83,39 @@ func TestRulesSeeSeats(t *testing.T) {
 		f.Policy = p
 		if got := p.Decide(PolicyFacts(StartKind, w, nobody, f, time.Hour)).Rule; got != want {
 			t.Errorf("%d of 6 used: want %s, got %s", used, want, got)
+		}
+	}
+}
+
+// A turn on a vGPU that is counted, and another workload of a person whose seat is theirs, start when no seat is free.
+func TestASeatThatIsShared(t *testing.T) {
+	shared := catalog.Size{Name: "turn", LicensePool: "vws", Technology: catalog.TimeSlicing,
+		Accelerator: catalog.Accelerator{Profile: "A40-12Q"}}
+	whole := catalog.Size{Name: "vgpu", LicensePool: "vws", Technology: catalog.VGPU,
+		Accelerator: catalog.Accelerator{Profile: "A40-12Q"}}
+	one := license.Pool{Name: "vws", Product: license.VWS, Seats: 1,
+		VGPUs: map[license.Place]license.VGPUs{{Cluster: "c", Node: "vm"}: {Type: "A40-12Q", Count: 1}}}
+	each := one
+	each.Rules = []license.Rule{{Device: license.TimeSlicedVGPU, Unit: license.PerUser, Source: "contract"}}
+	for sentence, c := range map[string]struct {
+		pool        license.Pool
+		held, asked catalog.Size
+		owner       identity.PersonID
+		refused     bool
+	}{
+		"another turn on the vGPU":                     {one, shared, shared, "kim", false},
+		"a vGPU of one's own":                          {one, shared, whole, "kim", true},
+		"a second vGPU, and a machine is licensed":     {one, whole, whole, "dana", true},
+		"a second vGPU, and a person is licensed":      {each, whole, whole, "dana", false},
+		"another's vGPU, and each person is licensed":  {each, whole, whole, "kim", true},
+		"a turn on a vGPU that somebody has to itself": {one, whole, shared, "kim", true},
+	} {
+		held := c.held.Taking(c.pool, "dana")
+		held.Cluster, held.Node = "c", "vm"
+		seats := license.Count([]license.Pool{c.pool}, []license.Taking{held})[0]
+		f := Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, Seats: &seats, Owner: c.owner}
+		if got := f.seatRefused(Wish{Size: c.asked, Cluster: "c"}); got != c.refused || seats.Free() != 0 {
+			t.Errorf("%s: want refused %v, got %v with %d free", sentence, c.refused, got, seats.Free())
 		}
 	}
 }

@@ -353,24 +353,15 @@ func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 	return tx.SaveVolume(ctx, v)
 }
 
-func (s *Service) seats(size catalog.Size, holdings []workload.Holding) *license.Seats {
+func (s *Service) seats(size catalog.Size, takings []license.Taking) *license.Seats {
 	if size.LicensePool == "" {
 		return nil
 	}
-	seats, ok := license.Find(CountSeats(s.Site().Pools, holdings), size.LicensePool)
+	seats, ok := license.Find(license.Count(s.Site().Pools, takings), size.LicensePool)
 	if !ok {
 		return nil
 	}
 	return &seats
-}
-
-// CountSeats says how many seats of each pool the holdings take.
-func CountSeats(pools []license.Pool, holdings []workload.Holding) []license.Seats {
-	taken := map[string]int{}
-	for _, h := range holdings {
-		taken[h.LicensePool] += h.Seats
-	}
-	return license.Count(pools, taken)
 }
 
 // refused records that something was not granted; a failure to record is what the caller then hears.
@@ -595,7 +586,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 
 // subject is what a request is about as it would be granted, perhaps with less than was asked.
 func (r Request) subject(less Narrowed, t tenant.Tenant) subject {
-	q := subject{kind: r.Kind, spec: r.Wish, tenant: t}
+	q := subject{kind: r.Kind, spec: r.Wish, tenant: t, owner: r.Asker}
 	if less.Size.Name != "" {
 		q.spec.Size = less.Size
 	}

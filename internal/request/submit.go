@@ -27,9 +27,10 @@ type Facts struct {
 	Namespace    string
 	Suffix       string // random, four characters, for a name that was not given
 	Quota        Quota
-	Seats        *license.Seats // of the size's pool; nil when the size takes none
-	SeatLine     int            // requests that wait for seats of the pool already
-	Avoid        []string       // nodes that lack a license
+	Seats        *license.Seats    // of the size's pool; nil when the size takes none
+	Owner        identity.PersonID // who would hold the workload
+	SeatLine     int               // requests that wait for seats of the pool already
+	Avoid        []string          // nodes that lack a license
 	Fit          inventory.Fit
 	NameTaken    bool
 	ImageRetired bool               // the team's owners retired the image after it was asked for

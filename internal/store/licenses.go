@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -246,10 +247,12 @@ type takingRow struct {
 	ID           string
 	Name         string
 	Tenant       string
+	Owner        string
 	Cluster      string
 	LicensePool  string
 	LicenseSeats int
 	OnNode       bool
+	Size         document[catalog.Size]
 	Observed     document[struct {
 		Node string `json:"node"`
 	}]
@@ -260,11 +263,12 @@ type takingRow struct {
 func (v view) Takings(ctx context.Context) ([]license.Taking, error) {
 	var rows []takingRow
 	err := v.at(ctx).Raw(
-		`SELECT id, name, tenant, cluster, license_pool, license_seats, on_node, observed, created_at FROM workloads
+		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at FROM workloads
 		WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
 	return each(rows, func(r takingRow) license.Taking {
-		t := license.Taking{Pool: r.LicensePool, Workload: r.ID, Name: r.Name, Tenant: r.Tenant, Cluster: r.Cluster,
-			Seats: max(1, r.LicenseSeats), Since: r.CreatedAt.time()}
+		t := r.Size.is.Taking(license.Pool{}, r.Owner)
+		t.Pool, t.Workload, t.Name, t.Tenant, t.Cluster = r.LicensePool, r.ID, r.Name, r.Tenant, r.Cluster
+		t.Seats, t.Since = max(1, r.LicenseSeats), r.CreatedAt.time()
 		if r.OnNode {
 			t.Node = r.Observed.is.Node
 		}

@@ -37,7 +37,7 @@ func (w *Web) catalogView(k call, list offer.List, problem error) (view, error) 
 	}
 	say, may := k.words, identity.Can(k.actor, identity.ChangeOffer, identity.Thing{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
-		Problem: catalogProblem(say, o, problem)}
+		Problem: catalogProblem(say, o, problem), Licenses: mismatchNotice(say, w.Offer.Mismatches())}
 	if may {
 		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit"), Href: "/admin/sizes/edit",
 			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
@@ -92,6 +92,18 @@ func catalogProblem(say words, o offer.Overview, problem error) *ui.NoticeModel 
 		return n
 	}
 	return nil
+}
+
+// mismatchNotice warns of license pools that do not license the vGPU of their size; nil where all do.
+func mismatchNotice(say words, list []catalog.Mismatch) *ui.NoticeModel {
+	if len(list) == 0 {
+		return nil
+	}
+	n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.license_mismatch"), Test: "license-mismatch"}
+	for _, m := range list {
+		n.Items = append(n.Items, say.say(m.Sentence()))
+	}
+	return n
 }
 
 // findings are what the nodes have and nobody is offered, and what is offered and no node has.

@@ -72,6 +72,7 @@ func (w *Web) editView(k call, d offer.Draft, notice *ui.NoticeModel, c offer.Ch
 	if len(c.Problems) > 0 {
 		m.Lines = lines
 	}
+	m.Licenses = mismatchNotice(say, c.Warnings)
 	if len(c.Removals) > 0 {
 		m.Confirm = &ui.FieldModel{Name: "confirm", Kind: ui.CheckboxField, Label: say.S("sizes.confirm"), Checked: d.Confirm,
 			Test: "confirm"}
@@ -87,7 +88,7 @@ const longestSource = 200
 
 func problemModel(say words, p catalog.Problem, lines []string) sizes.ProblemModel {
 	m := sizes.ProblemModel{Line: max(p.Line, 1), Place: say.S("sizes.line", "Line", max(p.Line, 1)), Path: p.Path,
-		Words: p.Message}
+		Words: say.say(p.Reason())}
 	if p.Line > 0 && p.Line <= len(lines) {
 		if source := []rune(strings.TrimSpace(lines[p.Line-1])); len(source) > longestSource {
 			m.Source = string(source[:longestSource]) + "…"

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -146,6 +147,37 @@ func TestTheEditor(t *testing.T) {
 	if _, ok := w.Offer.Catalog().Size("cpu"); !ok {
 		t.Error("going back did not")
 	}
+}
+
+// A license pool that does not license the vGPU of its size is refused in the reader's language, and told where it is.
+func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	compute := strings.ReplaceAll(string(catalog.DefaultYAML()), "A40-12Q", "A40-12C")
+	for language, want := range map[string]string{"en": "does not license A40-12C", "de": "lizenziert A40-12C nicht"} {
+		r := httptest.NewRequest(http.MethodPost, "/admin/sizes/edit",
+			strings.NewReader(url.Values{"do": {"save"}, "text": {compute}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want, "sizes[4].licensePool")
+	}
+	if part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
+		t.Error("the first set is warned of")
+	}
+	w.Catalogs.Revisions = []offer.Revision{{Version: 1, Text: compute, At: w.Clock}} // of before there was the check
+	if err := w.Offer.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/admin/sizes", "/licenses"} {
+		wantSaid(t, read(t, w.Get(webtest.Dora, path), http.StatusOK), "license-mismatch", "vGPU 12 GB",
+			"need a license of NVIDIA AI Enterprise, Virtual Compute Server")
+	}
+	if part(read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK), "license-mismatch").Length() != 0 {
+		t.Error("a developer is warned of what only administrators can mend")
+	}
+	doc := read(t, w.Post(webtest.Dora, "/admin/sizes/edit", url.Values{"do": {"check"},
+		"text": {strings.Replace(compute, "minor: 55", "minor: 60", 1)}}), http.StatusOK)
+	wantSaid(t, doc, "license-mismatch", "does not license A40-12C")
+	wantSaid(t, doc, "fine", "Nothing is wrong")
 }
 
 func TestAProposalBecomesASizeWithOneClick(t *testing.T) {

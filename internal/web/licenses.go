@@ -46,6 +46,9 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 	}
 	for _, line := range pools {
 		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
+		if changes {
+			p.Notices = append(p.Notices, poolMismatch(say, w.Offer.Mismatches(), line.Account.Pool.Name)...)
+		}
 		if n := inLine(waiting, line.Account.Pool.Name); n > 0 {
 			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licenses.waiting"), Value: say.number(float64(n)),
 				Test: "waiting"})
@@ -114,6 +117,7 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 	if changes {
 		m.Choice = choiceModel(say, pool)
 	}
+	m.Rules = ruleModels(say, pool)
 	for _, e := range l.Entitlements {
 		row := licenses.EntitlementModel{Reference: e.Reference, Seats: say.number(float64(e.Seats)), From: day(say, e.From),
 			Until: lastDay(say, e.Until), Source: say.Say(i18n.T("licenses.origin_" + string(e.Origin)))}
@@ -128,6 +132,25 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 		m.Entitlements = append(m.Entitlements, row)
 	}
 	return m
+}
+
+// ruleModels are how the pool counts each kind of device, and who says so.
+func ruleModels(say words, pool license.Pool) []licenses.RuleModel {
+	var list []licenses.RuleModel
+	for _, d := range license.DeviceKinds() {
+		r := pool.Rule(d)
+		m := licenses.RuleModel{Device: upperFirst(say.Say(i18n.T("licenses.device_" + string(d)))),
+			Unit:   say.Say(i18n.T("licenses.unit_" + string(cmp.Or(r.Unit, "none")))),
+			Source: ui.StackModel{Title: cmp.Or(r.Source, "–")}}
+		if r.UpTo > 1 {
+			m.Unit = say.S("licenses.unit_up_to", "Unit", m.Unit, "Most", r.UpTo)
+		}
+		if pool.OwnRule(d) {
+			m.Source.Detail = say.S("licenses.counting_own")
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // choiceModel lets an administrator say what becomes of starts that find the pool full.
@@ -233,6 +256,16 @@ func poolNotices(say words, l license.Line) []ui.NoticeModel {
 		list = append(list, n)
 	}
 	return list
+}
+
+// poolMismatch warns of sizes whose vGPU the pool does not license.
+func poolMismatch(say words, all []catalog.Mismatch, pool string) []ui.NoticeModel {
+	n := mismatchNotice(say, slices.DeleteFunc(slices.Clone(all),
+		func(m catalog.Mismatch) bool { return m.Pool.Name != pool }))
+	if n == nil {
+		return nil
+	}
+	return []ui.NoticeModel{*n}
 }
 
 // accountBar draws what is used, reserved and free. A pool of unknown size has no bar to fill.
@@ -430,8 +463,10 @@ func seatsFree(say words, s license.Seats) string {
 }
 
 // seatsTaken says what a start would take, by the counting rule of the pool's product.
-func seatsTaken(say words, size catalog.Size, s license.Seats) string {
-	n := max(1, size.Seats(s.Pool))
+func seatsTaken(say words, n int, s license.Seats) string {
+	if n == 0 {
+		return say.S("start.seat_together", "Pool", s.Pool.Title)
+	}
 	if s.Pool.Unknown {
 		return say.S("start.seat_unknown", "Count", n, "Pool", s.Pool.Title)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime/multipart"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -218,6 +219,30 @@ func TestThePoolTellsWhenItsLicensesEnd(t *testing.T) {
 		wantSaid(t, doc, "valid-until", fmt.Sprintf("%d days from now", c.days))
 		if got := part(doc, "will-end").Length() > 0; got != c.warns {
 			t.Errorf("%s: want a warning %v, got %v", name, c.warns, got)
+		}
+	}
+}
+
+// How seats are counted is data with its source, and a site's own rules stand above it.
+func TestThePoolTellsHowItCounts(t *testing.T) {
+	w := webtest.Busy()
+	w.Site.Pools[0].Rules = []license.Rule{{Device: license.MIGBackedVGPU, Unit: license.PerGPU, UpTo: 16,
+		Source: "contract 4711"}, {Device: license.TimeSlicedVGPU, Unit: license.PerUser, Source: "contract 4711"}}
+	if err := w.LicenseService.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, w.Get(webtest.Anna, "/licenses"), http.StatusOK)
+	rows := part(doc, "rule")
+	if rows.Length() != len(license.DeviceKinds()) {
+		t.Fatalf("want a row for each kind of device, got %d", rows.Length())
+	}
+	for i, want := range [][]string{{"each person", "contract 4711", "this site"},
+		{"each physical GPU, up to 16 devices", "contract 4711", "this site"},
+		{"each virtual machine", "Packaging, Pricing and Licensing Guide"}} {
+		for _, text := range want {
+			if got := said(rows.Eq(i)); !strings.Contains(got, text) {
+				t.Errorf("row %d: want %q in %q", i, text, got)
+			}
 		}
 	}
 }

@@ -584,7 +584,7 @@ func needs(say words, o request.Offer) ui.StateModel {
 			o.Verdict.Who())}
 	case o.Seats != nil:
 		kind := ui.Info
-		if !o.Seats.Has(max(1, o.Size.Seats(o.Seats.Pool))) {
+		if !o.Seats.Has(o.MoreSeats) {
 			kind = ui.Warning
 		}
 		return ui.StateModel{Kind: kind, Word: say.S("start.needs_seat"), Detail: seatsFree(say, *o.Seats)}
@@ -738,7 +738,7 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 		add("start.sum_rule", p.Verdict.Rule, "sum-rule")
 	}
 	if p.Seats != nil {
-		add("start.sum_seat", seatsTaken(say, p.Wish.Size, *p.Seats), "sum-seat")
+		add("start.sum_seat", seatsTaken(say, p.MoreSeats, *p.Seats), "sum-seat")
 	}
 	if p.Place > 0 {
 		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")

@@ -37,6 +37,7 @@ type Tx interface {
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
 	Holdings(ctx context.Context, tenant string) ([]Holding, error) // see request.Store
+	Takings(ctx context.Context) ([]license.Taking, error)
 	SaveWorkload(ctx context.Context, w Workload) error
 	SaveVolume(ctx context.Context, v Volume) error
 	budget.Tx
@@ -276,19 +277,25 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 	if err != nil {
 		return nil, err
 	}
-	used, taken := 0, map[string]int{}
+	used := 0
 	for _, h := range holdings {
 		if h.Tenant == w.Tenant && h.Size == w.Size.Name {
 			used += h.Count
 		}
-		taken[h.LicensePool] += h.Seats
 	}
 	if limit := s.Limits.QuotaLimit(w.Tenant, w.Size.Name); used >= limit {
 		return nil, fault.New(fault.Conflict, i18n.T("request.quota_full", "Size", w.Size.Title, "Used", used, "Limit",
 			limit))
 	}
-	seats, ok := license.Find(license.Count(s.Limits.Pools(), taken), w.Size.LicensePool)
-	if !ok || w.Size.LicensePool == "" {
+	if w.Size.LicensePool == "" {
+		return nil, nil
+	}
+	takings, err := tx.Takings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seats, ok := license.Find(license.Count(s.Limits.Pools(), takings), w.Size.LicensePool)
+	if !ok {
 		return nil, nil
 	}
 	ahead := 0
@@ -297,7 +304,9 @@ func (s *Service) room(ctx context.Context, tx Tx, w Workload) (full *license.Po
 			return nil, err
 		}
 	}
-	turn := seats.Turn(max(1, w.LicenseSeats), ahead)
+	again := w.Size.Taking(seats.Pool, string(w.Owner))
+	again.Seats = max(1, w.LicenseSeats)
+	turn := seats.Turn(seats.More(again), ahead)
 	switch {
 	case turn == license.Now:
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -179,10 +180,16 @@ var licenseCases = cases{
 		waiting, none, over := named("w-2", "b", workload.Queued), named("w-3", "c", workload.Running),
 			named("w-4", "d", workload.Stopped)
 		waiting.Observed, waiting.CreatedAt, none.Size.LicensePool = workload.Observation{}, later(5), ""
+		waiting.Owner, waiting.Size.Technology = "p-9", catalog.TimeSlicing
+		waiting.Size.Accelerator.Profile = "A40-12Q"
 		saveWorkload(t, s, named("w-1", "a", workload.Running), waiting, none, over)
 		taking := func(id, name, node string, at int) license.Taking {
-			return license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
-				Since: later(at)}
+			l := license.Taking{Pool: "rtx", Workload: id, Name: name, Tenant: "vision", Cluster: "west", Node: node, Seats: 2,
+				Since: later(at), Owner: string(waiting.Owner), Device: license.SharedVGPU, VGPU: "A40-12Q"}
+			if id == "w-1" {
+				l.Owner, l.Device, l.VGPU = string(named(id, name, workload.Running).Owner), license.PartOfCard, ""
+			}
+			return l
 		}
 		equal(t, []license.Taking{taking("w-1", "a", "node-1", 0), taking("w-2", "b", "", 5)},
 			got(s.Takings(context.Background()))(t))

@@ -77,16 +77,7 @@ func (l *Licenses) SaveLicenseDevices(context.Context, []license.Device, time.Ti
 
 // Takings are the workloads that hold seats.
 func (l *Licenses) Takings(context.Context) ([]license.Taking, error) {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	var list []license.Taking
-	for _, w := range l.store.Works {
-		if w.Size.LicensePool != "" && w.Holds() {
-			list = append(list, license.Taking{Pool: w.Size.LicensePool, Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant,
-				Node: w.Observed.Node, Seats: max(1, w.LicenseSeats), Since: w.CreatedAt})
-		}
-	}
-	return list, nil
+	return l.store.Takings(context.Background())
 }
 
 // Spans is the metered past.

@@ -18,6 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -324,6 +325,22 @@ func (s *Store) Holdings(context.Context, string) ([]workload.Holding, error) {
 		if w.Holds() {
 			list = append(list, workload.Holding{Tenant: w.Tenant, Size: w.Size.Name, LicensePool: w.Size.LicensePool, Count: 1,
 				Seats: max(1, w.LicenseSeats)})
+		}
+	}
+	return list, nil
+}
+
+// Takings are the workloads that hold license seats.
+func (s *Store) Takings(context.Context) ([]license.Taking, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []license.Taking
+	for _, w := range s.Works {
+		if w.Size.LicensePool != "" && w.Holds() {
+			t := w.Size.Taking(license.Pool{}, string(w.Owner))
+			t.Workload, t.Name, t.Tenant, t.Cluster, t.Node = string(w.ID), w.Name, w.Tenant, w.Cluster, w.Observed.Node
+			t.Seats, t.Since = max(1, w.LicenseSeats), w.CreatedAt
+			list = append(list, t)
 		}
 	}
 	return list, nil

@@ -1,0 +1,138 @@
+package license
+
+import "slices"
+
+// Place is a node of a cluster.
+type Place struct{ Cluster, Node string }
+
+// VGPUs are the vGPUs of one node, all of one type.
+type VGPUs struct {
+	Type  string // "A40-12Q"
+	Count int
+}
+
+// Held is how many seats of the pool all takings hold together: reserved while on no node, else used. Where the unit is
+// the user, all workloads of one person take the seats of the largest. Turns on vGPUs take one seat for each vGPU: on
+// a node never more than it has vGPUs, in total never more than there are of the type; which vGPU a turn is on is not
+// told, and the device plugin spreads turns (k8s-device-plugin, distributed allocation), so that each counts as another
+// vGPU while there are enough. That is never too few.
+func (p Pool) Held(takings []Taking) (reserved, used int) {
+	users, shares := map[string]*sum{}, map[string]*turns{}
+	for _, t := range takings {
+		n := max(0, t.Seats)
+		switch {
+		case t.Pool != p.Name:
+		case p.Rule(t.Device).Unit == PerUser && t.Owner != "":
+			entry(users, t.Owner).most(n, t.Node != "")
+		case t.Device == SharedVGPU:
+			entry(shares, t.VGPU).add(t, n)
+		case t.Node == "":
+			reserved += n
+		default:
+			used += n
+		}
+	}
+	for _, u := range users {
+		used += u.used
+		reserved += max(0, u.reserved-u.used)
+	}
+	for kind, s := range shares {
+		r, u := s.seats(p, kind)
+		reserved, used = reserved+r, used+u
+	}
+	return reserved, used
+}
+
+// More is how many seats the takings would hold more with another one.
+func (p Pool) More(takings []Taking, t Taking) int {
+	r, u := p.Held(takings)
+	t.Pool = p.Name
+	more, too := p.Held(append(takings[:len(takings):len(takings)], t))
+	return more + too - r - u
+}
+
+// parts is what each taking adds to Held, those on a node first and in their order: together they are what all hold.
+func (p Pool) parts(takings []Taking) []int {
+	parts, before := make([]int, len(takings)), []Taking(nil)
+	together := slices.ContainsFunc(takings, func(t Taking) bool {
+		return t.Device == SharedVGPU || p.Rule(t.Device).Unit == PerUser
+	})
+	for _, placed := range []bool{true, false} {
+		for i, t := range takings {
+			switch {
+			case placed != (t.Node != ""):
+			case !together:
+				parts[i] = max(0, t.Seats)
+			default:
+				parts[i] = p.More(before, t)
+				before = append(before, t)
+			}
+		}
+	}
+	return parts
+}
+
+// sum is the most that one workload of somebody holds.
+type sum struct{ reserved, used int }
+
+func (s *sum) most(n int, placed bool) {
+	if placed {
+		s.used = max(s.used, n)
+	} else {
+		s.reserved = max(s.reserved, n)
+	}
+}
+
+// turns are those on vGPUs of one type.
+type turns struct {
+	unplaced int
+	on       map[Place]int
+}
+
+func (s *turns) add(t Taking, n int) {
+	if t.Node == "" {
+		s.unplaced += n
+		return
+	}
+	if s.on == nil {
+		s.on = map[Place]int{}
+	}
+	s.on[Place{t.Cluster, t.Node}] += n
+}
+
+func (s *turns) seats(p Pool, kind string) (reserved, used int) {
+	machine := p.Rule(SharedVGPU).Unit == PerMachine
+	most := func(v VGPUs) int {
+		if machine {
+			return min(1, v.Count)
+		}
+		return v.Count
+	}
+	for at, n := range s.on {
+		switch v := p.VGPUs[at]; {
+		case machine:
+			n = min(n, 1)
+		case v.Count > 0:
+			n = min(n, v.Count)
+		}
+		used += n
+	}
+	all := 0
+	for _, v := range p.VGPUs {
+		if v.Type == kind {
+			all += most(v)
+		}
+	}
+	reserved = s.unplaced
+	if all > 0 {
+		reserved = min(reserved, max(0, all-used))
+	}
+	return reserved, used
+}
+
+func entry[T any](m map[string]*T, key string) *T {
+	if m[key] == nil {
+		m[key] = new(T)
+	}
+	return m[key]
+}

@@ -1,0 +1,103 @@
+package license
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func turn(id, node string) Taking {
+	return Taking{Pool: "p", Workload: id, Tenant: "red", Owner: "dana", Cluster: "main", Node: node, Seats: 1,
+		Device: SharedVGPU, VGPU: "A40-12Q"}
+}
+
+func turnsOn(node string, n int) []Taking {
+	var list []Taking
+	for i := range n {
+		list = append(list, turn(fmt.Sprint(node, i), node))
+	}
+	return list
+}
+
+func onNodes(count int, names ...string) map[Place]VGPUs {
+	m := map[Place]VGPUs{}
+	for _, name := range names {
+		m[Place{"main", name}] = VGPUs{Type: "A40-12Q", Count: count}
+	}
+	return m
+}
+
+func whose(owner, node string, seats int) Taking {
+	return Taking{Pool: "p", Owner: owner, Node: node, Seats: seats, Device: TimeSlicedVGPU}
+}
+
+func TestTurnsOnOneVGPUTakeOneSeatTogether(t *testing.T) {
+	user := []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
+	for sentence, c := range map[string]struct {
+		pool           Pool
+		takings        []Taking
+		reserved, used int
+	}{
+		"four turns on the one vGPU of a machine": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("vm", 4), 0, 1},
+		"two turns on a machine with four, which the plugin spreads": {Pool{Product: NVAIE, VGPUs: onNodes(4, "vm")},
+			turnsOn("vm", 2), 0, 2},
+		"sixteen turns on a machine with four":    {Pool{Product: VCS, VGPUs: onNodes(4, "vm")}, turnsOn("vm", 16), 0, 4},
+		"a product that licenses the machine":     {Pool{Product: VWS, VGPUs: onNodes(4, "vm")}, turnsOn("vm", 16), 0, 1},
+		"two machines":                            {Pool{Product: VWS}, append(turnsOn("a", 3), turnsOn("b", 3)...), 0, 2},
+		"nobody knows the nodes":                  {Pool{Product: NVAIE}, turnsOn("vm", 3), 0, 3},
+		"on no node yet, and there is one in all": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")}, turnsOn("", 3), 1, 0},
+		"on no node yet, beside a machine that is counted": {Pool{Product: NVAIE, VGPUs: onNodes(1, "vm")},
+			append(turnsOn("vm", 2), turnsOn("", 3)...), 0, 1},
+		"one user with three": {Pool{Rules: user}, []Taking{whose("dana", "a", 1), whose("dana", "b", 2),
+			whose("dana", "", 1)}, 0, 2},
+		"one user with one that has a node and a larger one that waits": {Pool{Rules: user},
+			[]Taking{whose("dana", "a", 1), whose("dana", "", 3)}, 2, 1},
+		"two users":         {Pool{Rules: user}, []Taking{whose("dana", "a", 1), whose("kim", "a", 1)}, 0, 2},
+		"of another pool":   {Pool{Rules: user}, []Taking{{Pool: "other", Seats: 7}}, 0, 0},
+		"whole vGPUs, each": {Pool{Product: NVAIE}, []Taking{whose("dana", "a", 2), whose("dana", "", 1)}, 1, 2},
+	} {
+		c.pool.Name = "p"
+		if reserved, used := c.pool.Held(c.takings); reserved != c.reserved || used != c.used {
+			t.Errorf("%s: want %d reserved and %d used, got %d and %d", sentence, c.reserved, c.used, reserved, used)
+		}
+	}
+}
+
+func TestAnotherTurnOnVGPUsThatAreCountedNeedsNoSeat(t *testing.T) {
+	s := Count([]Pool{{Name: "p", Product: NVAIE, Seats: 2, VGPUs: onNodes(2, "vm")}}, turnsOn("vm", 2))[0]
+	if more := s.More(turn("next", "")); s.Free() != 0 || more != 0 || s.Turn(more, 3) != Now {
+		t.Errorf("free %d, more %d: both vGPUs are counted, a third turn starts", s.Free(), more)
+	}
+	if more := s.More(whose("dana", "", 1)); more != 1 || s.Turn(more, 0) != Never {
+		t.Errorf("want one more for a vGPU of its own, got %d", more)
+	}
+}
+
+// What each taking adds is never below zero, and all of it is what they hold together.
+func TestPartsAddUp(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		p := Pool{Name: "p", Product: []Product{NVAIE, VWS, ""}[random.IntN(3)], VGPUs: onNodes(random.IntN(4), "a", "b")}
+		if random.IntN(2) == 0 {
+			p.Rules = []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
+		}
+		var takings []Taking
+		for i := range random.IntN(10) {
+			x := turn(fmt.Sprint(i), []string{"", "a", "b"}[random.IntN(3)])
+			if random.IntN(2) == 0 {
+				x = whose([]string{"dana", "kim"}[random.IntN(2)], x.Node, random.IntN(4))
+			}
+			takings = append(takings, x)
+		}
+		reserved, used := p.Held(takings)
+		sum := 0
+		for i, n := range p.parts(takings) {
+			if sum += n; n < 0 {
+				t.Fatalf("%d of %+v in %+v", n, takings[i], takings)
+			}
+		}
+		if sum != reserved+used {
+			t.Fatalf("parts add up to %d, held are %d and %d: %+v", sum, reserved, used, takings)
+		}
+	}
+}

@@ -8,7 +8,7 @@ STACK   := .cache/devstack/bin
 STAGE   := .ci/progress
 LD      := -s -w -X main.version=$(VERSION)
 PORT    ?=
-NODES   ?= 27
+NODES   ?= 29
 
 .PHONY: help
 help: ## list the targets
@@ -49,7 +49,7 @@ test-rooms:
 	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... ./e2e/signin/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...
-	$(BIN)/withstack --nodes 27 -- go test -count=1 -p 1 -timeout 20m ./internal/inventory/... ./internal/kube/... # a node of each kind
+	$(BIN)/withstack --nodes 29 -- go test -count=1 -p 1 -timeout 20m ./internal/inventory/... ./internal/kube/... # a node of each kind
 	$(BIN)/withstack -- go test -count=1 -timeout 30m ./internal/reconcile/... ./charts/...
 
 .PHONY: test-stories test-patient

@@ -31,7 +31,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	port := flag.Int("port", 0, "port of the portal (default 8080, then the one of the last start)")
-	nodes := flag.Int("nodes", 27, "how many fake GPU nodes")
+	nodes := flag.Int("nodes", 29, "how many fake GPU nodes")
 	flag.Parse()
 	root, err := stack.Root()
 	if err != nil {

@@ -87,6 +87,16 @@ func TestFitOfClaims(t *testing.T) {
 		s.Accelerator.Claim.Constraints = []catalog.DeviceConstraint{{MatchAttribute: "resource.kubernetes.io/pcieRoot"}}
 		return s
 	}
+	joined := func(list []inventory.Device, partitions ...int64) []inventory.Device {
+		for i, p := range partitions {
+			list[i].Attributes["gpu.nvidia.com/partition2"] = inventory.Attribute{Int: &p}
+		}
+		return list
+	}
+	nvlink := func(s catalog.Size) catalog.Size {
+		s.Accelerator.Claim.Constraints = []catalog.DeviceConstraint{{MatchAttribute: "gpu.nvidia.com/partition2"}}
+		return s
+	}
 	cardOrTwoSlices := claiming(catalog.DeviceRequest{Name: "gpu", FirstAvailable: []catalog.DeviceRequest{
 		{Name: "big", DeviceClass: "gpu.nvidia.com"}, {Name: "small", DeviceClass: "mig.nvidia.com",
 			Selectors: []string{`device.attributes['gpu.nvidia.com'].profile == '1g.10gb'`}, Count: 2}}})
@@ -97,7 +107,15 @@ func TestFitOfClaims(t *testing.T) {
 		size     catalog.Size
 		want     inventory.Fit
 	}{
-		"whole cards":      {cards(4), nil, one("gpu.nvidia.com"), known(4, 4)},
+		"whole cards":            {cards(4), nil, one("gpu.nvidia.com"), known(4, 4)},
+		"pairs joined by NVLink": {joined(cards(4), 1, 2, 1, 2), nil, nvlink(several(2, one("gpu.nvidia.com"))), known(2, 2)},
+		"free cards of two NVLink domains, on one PCIe root": {
+			hold(hold(joined(cards(4), 1, 2, 1, 2), "gpu-0"), "gpu-1"), nil, nvlink(several(2, one("gpu.nvidia.com"))),
+			known(2, 0)},
+		"free cards of two PCIe roots, in one NVLink domain": {
+			hold(hold(joined(cards(4), 1, 2, 1, 2), "gpu-1"), "gpu-3"), nil, nvlink(several(2, one("gpu.nvidia.com"))),
+			known(2, 1)},
+		"no NVLink told":   {cards(4), nil, nvlink(several(2, one("gpu.nvidia.com"))), known(0, 0)},
 		"what a claim has": {hold(cards(4), "gpu-2"), nil, one("gpu.nvidia.com"), known(4, 3)},
 		"an ill device is none": {append(cards(3), dra(3, func(d *inventory.Device) { d.Tainted = true })),
 			nil, one("gpu.nvidia.com"), known(3, 3)},

@@ -37,7 +37,7 @@ func propose(c catalog.Catalog, g *group) *catalog.Size {
 	if u.technology == catalog.Full {
 		s.DefaultLease, s.MaxLease = catalog.Duration(4*time.Hour), catalog.Duration(3*24*time.Hour)
 	}
-	if u.technology == catalog.TimeSlicing || u.technology == catalog.MPS {
+	if (u.technology == catalog.TimeSlicing || u.technology == catalog.MPS) && !u.sharedVGPU() {
 		s.Accelerator.Profile = "" // the share has no name of its own
 	}
 	if g.cluster == "" {
@@ -90,6 +90,7 @@ func nameOf(u unit) string {
 	switch {
 	case what == "" || u.technology == catalog.Full:
 		what = u.model
+	case u.sharedVGPU():
 	case u.technology == catalog.TimeSlicing || u.technology == catalog.MPS:
 		what += "-" + u.model
 	}
@@ -106,6 +107,9 @@ func titleOf(u unit) string {
 			u.profile)}[u.technology]
 	if title == "" {
 		title = "Whole " + u.model
+	}
+	if u.sharedVGPU() {
+		title = "Shared vGPU " + u.profile
 	}
 	if u.preemptible {
 		title += " (spot)"
@@ -169,13 +173,17 @@ func alike(ours, theirs string) bool {
 	return a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// licenseOf is the pool that the site's other vGPUs take a seat of.
+// sharedVGPU reports whether it is a turn on a vGPU.
+func (u unit) sharedVGPU() bool {
+	virtual, _ := catalog.VGPUType(u.profile)
+	return u.technology == catalog.TimeSlicing && virtual
+}
+
+// licenseOf is the pool that the site's other vGPUs of the series take a seat of.
 func licenseOf(c catalog.Catalog, u unit) string {
-	if u.technology != catalog.VGPU {
-		return ""
-	}
+	series := catalog.Size{Technology: u.technology, Accelerator: catalog.Accelerator{Profile: u.profile}}.Series()
 	for _, s := range c.Sizes {
-		if s.Technology == catalog.VGPU && s.LicensePool != "" {
+		if series != "" && s.Series() == series && s.LicensePool != "" {
 			return s.LicensePool
 		}
 	}

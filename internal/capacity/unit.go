@@ -115,6 +115,12 @@ func nvidiaUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 			u = sharedUnit(n, u, "nvidia.com/gpu")
 			u.profile = "mig-" + profile
 		}
+	case n.Labels[vgpuLabel] == "true" && (shared || strings.HasSuffix(r.Name, ".shared")):
+		if u = vgpuUnit(u, plain); u.problem.IsZero() {
+			profile := u.profile
+			u = sharedUnit(n, u, "nvidia.com/gpu")
+			u.profile = profile
+		}
 	case shared || strings.HasSuffix(r.Name, ".shared"):
 		u = sharedUnit(n, u, "nvidia.com/gpu")
 	case single:

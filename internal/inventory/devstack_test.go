@@ -47,10 +47,12 @@ var pools = map[string]struct {
 	"volcano":         {"volcano.sh/vgpu-number", inventory.Share, catalog.IsolationUnknown, -1},
 	"kai":             {"nvidia.com/gpu", inventory.Card, catalog.IsolationHard, 4}, "tencent": {"tencent.com/vcuda-core",
 		inventory.Quantity, catalog.IsolationUnknown, 4},
-	"alibaba":   {"aliyun.com/gpu-mem", inventory.Quantity, catalog.IsolationUnknown, 4},
-	"orionx":    {"virtaitech.com/gpu", inventory.Share, catalog.IsolationUnknown, -1},
-	"bitfusion": {"bitfusion.io/gpu-amount", inventory.Share, catalog.IsolationUnknown, -1},
-	"intel-gpu": {"gpu.intel.com/xe", inventory.Card, catalog.IsolationUnknown, -1},
+	"alibaba":         {"aliyun.com/gpu-mem", inventory.Quantity, catalog.IsolationUnknown, 4},
+	"orionx":          {"virtaitech.com/gpu", inventory.Share, catalog.IsolationUnknown, -1},
+	"bitfusion":       {"bitfusion.io/gpu-amount", inventory.Share, catalog.IsolationUnknown, -1},
+	"a40-vgpu-shared": {"nvidia.com/gpu.shared", inventory.Share, catalog.IsolationNone, -1},
+	"h100-dra-nvlink": {"gpu.nvidia.com", inventory.Card, catalog.IsolationHard, 4},
+	"intel-gpu":       {"gpu.intel.com/xe", inventory.Card, catalog.IsolationUnknown, -1},
 }
 
 // On nodes that are as they should be, of every kind there is, nothing is odd and everything is recognised.
@@ -94,8 +96,8 @@ func TestDevstackHasAPlaceForEverySize(t *testing.T) {
 		keep = slices.AppendSeq(keep, maps.Keys(size.Placement.NodeSelector))
 	}
 	s := inventory.Build("main", time.Now(), look(t), func(*corev1.Pod) string { return "" }, keep...)
-	if len(s.Nodes) < 27 {
-		t.Skip("this devstack has not a node of each kind: start it with --nodes 27")
+	if len(s.Nodes) < 29 {
+		t.Skip("this devstack has not a node of each kind: start it with --nodes 29")
 	}
 	for _, size := range every.Sizes {
 		rule, _ := catalog.Rule(size.Technology)

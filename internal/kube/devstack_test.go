@@ -64,12 +64,14 @@ var rows = map[string]row{
 	"vgpu-10c":           {pools: []string{"h100-vgpu-mig"}},
 	"l40s-shared":        {pools: []string{"l40s-shared"}},
 	"t4-shared":          {pools: []string{"t4-shared"}},
+	"vgpu-12q-shared":    {pools: []string{"a40-vgpu-shared"}},
 	"mig-3g.20gb-shared": {pools: []string{"a100-mig-shared"}},
 	"l40s-mps":           {pools: []string{"l40s-mps"}},
-	"dra-h100":           {pools: []string{"h100-dra"}, devices: []string{`gpu-[01]`}, request: "gpu"},
+	"dra-h100":           {pools: []string{"h100-dra", "h100-dra-nvlink"}, devices: []string{`gpu-[0123]`}, request: "gpu"},
 	"dra-1g.10gb":        {pools: []string{"h100-dra"}, devices: []string{`gpu-2-mig-1g10gb-.*`}, request: "slice"},
-	"dra-40gb":           {pools: []string{"h100-dra"}, devices: []string{`gpu-[01]`}, request: "gpu"},
+	"dra-40gb":           {pools: []string{"h100-dra", "h100-dra-nvlink"}, devices: []string{`gpu-[0123]`}, request: "gpu"},
 	"dra-h100-pair":      {pools: []string{"h100-dra"}, devices: []string{`gpu-0`, `gpu-1`}, request: "pair"},
+	"dra-h100-nvlink":    {pools: []string{"h100-dra-nvlink"}, devices: []string{`gpu-0`, `gpu-2`}, request: "pair"},
 	"dra-slice-or-card":  {pools: []string{"h100-dra"}, devices: []string{`gpu-[23]-mig-3g40gb-.*`}, request: "gpu/slice"},
 	"vcuda-quarter":      {pools: []string{"tencent"}}, // the extender gpu-admission only picks the card
 	"cgpu-4gb":           {pools: []string{"alibaba"}},
@@ -110,7 +112,7 @@ var rows = map[string]row{
 }
 
 // everyKind is how many nodes a world needs to have one of each kind.
-const everyKind = 27
+const everyKind = 29
 
 // kindNote is where the devstack writes what kind a node is of.
 const kindNote = "devstack.gpu-portal.example/kind"
@@ -179,6 +181,41 @@ func TestDevstackQuotaCountsClaims(t *testing.T) {
 				strings.Contains(events, "exceeded quota: portal-gpu")
 		})
 	}
+}
+
+// TestDevstackNVLinkDomain: with cards 1 and 2 taken, the two that are left are on one PCIe root and in two partitions
+// of Fabric Manager. A claim for two of one NVLink domain waits, until the other card of one domain is given back.
+func TestDevstackNVLinkDomain(t *testing.T) {
+	s := newSpace(t, map[string]int{"dra-h100": 2, "dra-h100-nvlink": 1})
+	start := func(size, name string, selectors ...string) workload.Workload {
+		found, _ := s.catalog.Size(size)
+		claim := *found.Accelerator.Claim
+		claim.Requests = slices.Clone(claim.Requests)
+		claim.Requests[0].Selectors = slices.Concat(claim.Requests[0].Selectors, selectors)
+		found.Accelerator.Claim = &claim
+		w := s.workload(found, catalog.Notebook)
+		w.Name, w.ID = name, workload.ID("w-"+name)
+		s.start(t, w)
+		return w
+	}
+	const module = "has(device.attributes['gpu.nvidia.com'].gpuModuleID) && " +
+		"device.attributes['gpu.nvidia.com'].gpuModuleID == "
+	first, second := start("dra-h100", "nb-one", module+"1"), start("dra-h100", "nb-two", module+"2")
+	defer s.remove(t, first)
+	s.allocated(t, s.bound(t, first), row{devices: []string{"gpu-0"}, request: "gpu"})
+	s.allocated(t, s.bound(t, second), row{devices: []string{"gpu-1"}, request: "gpu"})
+	pair := start("dra-h100-nvlink", "nb-pair")
+	defer s.remove(t, pair)
+	within(t, "the scheduler refuses the pair", func() bool {
+		return slices.ContainsFunc(s.pods(pair), func(pod corev1.Pod) bool {
+			return pod.Spec.NodeName == "" && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable &&
+					strings.Contains(c.Message, "cannot allocate all claims")
+			})
+		})
+	})
+	s.remove(t, second)
+	s.allocated(t, s.bound(t, pair), row{devices: []string{"gpu-1", "gpu-3"}, request: "pair"})
 }
 
 // space is a tenant's namespace on the real cluster.

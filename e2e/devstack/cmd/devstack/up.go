@@ -50,7 +50,7 @@ func upOptions(args []string) (options, error) {
 	flags.StringVar(&o.Bin, "bin", "", "folder with the programs that `devstack build` made")
 	flags.StringVar(&o.Data, "data", "", "folder for this world's data; kept from one start to the next")
 	flags.StringVar(&o.SignIn, "signin", "", "program of the OIDC provider; without it nobody can sign in")
-	flags.IntVar(&o.nodes, "nodes", 12, "how many fake nodes; 27 has one of every kind")
+	flags.IntVar(&o.nodes, "nodes", 12, "how many fake nodes; 29 has one of every kind")
 	flags.StringVar(&o.readyFile, "ready-file", "", "file to write (JSON) when everything is ready")
 	flags.BoolVar(&o.newPorts, "new-ports", false, "forget the ports of the last start and choose free ones")
 	flags.DurationVar(&o.ScrapeInterval, "scrape-interval", 0, "of Prometheus (default: 5s, and longer with many nodes)")

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,7 @@ func (k Kind) describeDRA(node string, d DRADevice) resourcev1.Device {
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": amount(m.MemoryMiB)},
 	}
 	if d.Instance == nil {
+		k.partition(device, d.GPU)
 		return device
 	}
 	p, _ := m.Profile(d.Instance.Profile)
@@ -88,6 +90,26 @@ func (k Kind) describeDRA(node string, d DRADevice) resourcev1.Device {
 			resourcev1.DeviceCapacity{Value: *resource.NewQuantity(1, resource.DecimalSI)}
 	}
 	return device
+}
+
+// partition adds what the driver tells of NVLink under the feature gate FabricManagerPartitioning: the number of the
+// module, and for each size the partition of Fabric Manager that the card belongs to
+// (kubernetes-sigs/dra-driver-nvidia-gpu at 95932046, cmd/gpu-kubelet-plugin/deviceinfo.go, addFabricManagerAttributes).
+func (k Kind) partition(device resourcev1.Device, gpu int) {
+	if k.Fabric == nil {
+		return
+	}
+	device.Attributes["gpuModuleID"] = number(gpu + 1)
+	for i, members := range k.Fabric {
+		if slices.Contains(members, gpu) {
+			device.Attributes[resourcev1.QualifiedName(fmt.Sprintf("partition%d", len(members)))] = number(i + 1)
+		}
+	}
+}
+
+func number(n int) resourcev1.DeviceAttribute {
+	v := int64(n)
+	return resourcev1.DeviceAttribute{IntValue: &v}
 }
 
 func text(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }

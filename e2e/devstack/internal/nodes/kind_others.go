@@ -44,6 +44,10 @@ func others() []Kind {
 		{Pool: "bitfusion", CPU: 64, MemGiB: 256, Extra: map[string]int64{
 			"bitfusion.io/gpu-amount": 8, "bitfusion.io/gpu-percent": 800, "bitfusion.io/gpu-memory": 8 * 16384,
 		}},
+		{Pool: "a40-vgpu-shared", Model: A40Q, GPUs: 2, CPU: 32, MemGiB: 256, Machine: "VMware7-1", VGPU: true,
+			Sharing: TimeSlicing, Replicas: 4, Renamed: true},
+		{Pool: "h100-dra-nvlink", Model: H100, GPUs: 4, CPU: 192, MemGiB: 2048, DRA: true,
+			Fabric: [][]int{{0, 1, 2, 3}, {0, 2}, {1, 3}, {0}, {1}, {2}, {3}}},
 		{Pool: "intel-gpu", CPU: 64, MemGiB: 256, Labels: map[string]string{
 			"feature.node.kubernetes.io/pci-8086.present": "true", "intel.feature.node.kubernetes.io/gpu": "true",
 		}, Extra: map[string]int64{"gpu.intel.com/xe": 4}},

@@ -81,6 +81,9 @@ func TestWhatNodesLookLike(t *testing.T) {
 		"vGPU": {"a40-vgpu", map[string]int64{"nvidia.com/gpu": 4},
 			map[string]string{"nvidia.com/vgpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-A40-12Q",
 				"nvidia.com/mig.capable": "false"}},
+		"vGPU shared in time": {"a40-vgpu-shared", map[string]int64{"nvidia.com/gpu.shared": 8, "nvidia.com/gpu": 0},
+			map[string]string{"nvidia.com/vgpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-A40-12Q",
+				"nvidia.com/gpu.count": "2", "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.sharing-strategy": "time-slicing"}},
 		"DRA": {"h100-dra", map[string]int64{"nvidia.com/gpu": 0},
 			map[string]string{"feature.node.kubernetes.io/pci-10de.present": "true",
 				"nvidia.com/gpu.product": ""}},
@@ -130,7 +133,7 @@ func TestDefaultWorldHasTwelveKinds(t *testing.T) {
 	if want := 12; len(pools) != want {
 		t.Errorf("want %d pools, got %d", want, len(pools))
 	}
-	if n := ForCount(28)[27]; n.Name != "h100-mig-02" {
+	if n := ForCount(30)[29]; n.Name != "h100-mig-02" {
 		t.Errorf("want the table to begin again with h100-mig-02, got %s", n.Name)
 	}
 }
@@ -149,5 +152,37 @@ func TestSliceNamesDevicesAsTheDriverDoes(t *testing.T) {
 		"gpu-3-mig-3g40gb-9-0 gpu-3-mig-3g40gb-9-4"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("want %s\n got %s", want, got)
+	}
+}
+
+// Cards of one NVLink partition publish one number for its size; the PCIe root joins others.
+func TestSliceNamesPartitionsAsTheDriverDoes(t *testing.T) {
+	kind, _ := FindKind("h100-dra-nvlink")
+	layout, err := kind.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, roots := map[int64]string{}, map[string]string{}
+	for _, d := range kind.Slice("n", layout, nil).Spec.Devices {
+		pairs[*d.Attributes["partition2"].IntValue] += d.Name + " "
+		roots[*d.Attributes["resource.kubernetes.io/pcieRoot"].StringValue] += d.Name + " "
+		if *d.Attributes["partition4"].IntValue != 1 || *d.Attributes["gpuModuleID"].IntValue < 1 {
+			t.Errorf("%s: %+v", d.Name, d.Attributes)
+		}
+	}
+	if len(pairs) != 2 || pairs[2] != "gpu-0 gpu-2 " || pairs[3] != "gpu-1 gpu-3 " {
+		t.Errorf("pairs by NVLink: %v", pairs)
+	}
+	for root, names := range roots {
+		if names == pairs[2] || names == pairs[3] {
+			t.Errorf("the PCIe root %s joins what NVLink joins: %s", root, names)
+		}
+	}
+	plain, _ := FindKind("h100-dra")
+	layout, _ = plain.Layout()
+	for _, d := range plain.Slice("n", layout, nil).Spec.Devices {
+		if _, has := d.Attributes["partition2"]; has {
+			t.Errorf("%s has partitions without the feature gate", d.Name)
+		}
 	}
 }

@@ -23,6 +23,8 @@ type SizingBody struct {
 	Billions  float64 `json:"billions,omitempty" minimum:"0" doc:"Parameters, in billions"`
 	Precision string  `json:"precision,omitempty" enum:"fp32,fp16,int8,int4" doc:"Of the weights; fp16 when absent"`
 	Tokens    int     `json:"tokens,omitempty" minimum:"0" doc:"Context of a sequence; 4096 when absent"`
+	Latency   bool    `json:"latency,omitempty" doc:"Responses must come in a steady time"`
+	Platform  string  `json:"platform,omitempty" enum:"bare-metal,kvm,vsphere,cloud,edge" doc:"What the nodes run on; then the answer ranks the technologies there"`
 	Batch     int     `json:"batch,omitempty" minimum:"0" doc:"Sequences at once; 1 when absent"`
 }
 
@@ -30,7 +32,7 @@ type SizingBody struct {
 func (b SizingBody) Answers() (sizing.Answers, error) {
 	a := sizing.Answers{Work: sizing.Work(b.Work), Sharing: sizing.Sharing(b.Sharing), MemoryGiB: b.MemoryGiB,
 		Model: b.Model, Billions: b.Billions, Precision: sizing.Precision(b.Precision),
-		Tokens: b.Tokens, Batch: b.Batch}
+		Tokens: b.Tokens, Batch: b.Batch, Latency: b.Latency, Platform: sizing.Platform(b.Platform)}
 	if b.Lease == "" {
 		return a, nil
 	}
@@ -48,6 +50,16 @@ type Sizing struct {
 	Proposals []Proposal `json:"proposals" doc:"The best first"`
 	Nothing   string     `json:"nothing,omitempty" doc:"Why no size will do"`
 	Remarks   []string   `json:"remarks" doc:"When not to share, and what else is worth knowing"`
+	Ways      []Way      `json:"ways,omitempty" doc:"With a platform: the technologies there, the best first"`
+}
+
+// Way is one technology on a platform.
+type Way struct {
+	Technology string   `json:"technology" enum:"full,passthrough,mig,vgpu,time-slicing,mps,dra"`
+	Name       string   `json:"name"`
+	Fitness    string   `json:"fitness" enum:"recommended,possible,unsuited" doc:"unsuited: not there on the platform, or wrong for the work"`
+	Reasons    []string `json:"reasons"`
+	Source     string   `json:"source" doc:"Where what is said of the platform is documented"`
 }
 
 // Estimate is how much GPU memory the work needs.
@@ -103,6 +115,10 @@ func sizingView(adv sizing.Advice, l *i18n.Localizer) Sizing {
 	v := Sizing{Estimate: Estimate{GiB: hundredths(adv.Estimate.GiB), GB: hundredths(adv.Estimate.GB()),
 		Given: adv.Estimate.Given, Parts: []EstimatePart{}},
 		Proposals: []Proposal{}, Nothing: l.Say(adv.Nothing), Remarks: sayAll(adv.Remarks, l)}
+	for _, w := range adv.Ways {
+		v.Ways = append(v.Ways, Way{Technology: string(w.Technology), Name: l.Say(catalog.TechnologyWord(w.Technology)),
+			Fitness: string(w.Fitness), Reasons: sayAll(w.Reasons, l), Source: w.Source})
+	}
 	for _, p := range adv.Estimate.Parts {
 		v.Estimate.Parts = append(v.Estimate.Parts, EstimatePart{What: l.Say(p.What), Formula: p.Formula,
 			GiB: hundredths(p.GiB)})

@@ -38,3 +38,30 @@ func TestTheAdviceAsJSON(t *testing.T) {
 		t.Error("want a length of time that cannot be read to be told")
 	}
 }
+
+// With a platform the answer ranks the technologies there, each with its reason and source.
+func TestTheWaysOnAPlatformAsJSON(t *testing.T) {
+	body := SizingBody{Work: "train", Billions: 7, Platform: "bare-metal", Latency: true}
+	said, err := body.Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, problems := sizing.Check(said)
+	if len(problems) > 0 || !answers.Latency {
+		t.Fatal(problems, answers)
+	}
+	v := sizingView(sizing.Propose(answers, nil), i18n.MustLoad().For("en"))
+	if len(v.Ways) != 7 || v.Ways[0].Technology != "full" || v.Ways[0].Fitness != "recommended" ||
+		v.Ways[0].Name != "Whole GPU" {
+		t.Fatalf("got %+v", v.Ways)
+	}
+	for _, w := range v.Ways {
+		if w.Source == "" || len(w.Reasons) == 0 {
+			t.Errorf("%+v", w)
+		}
+		if w.Technology == "time-slicing" && (w.Fitness != "unsuited" ||
+			w.Reasons[1] != "Do not share for this: training of this size computes all the time and takes whole cards.") {
+			t.Errorf("got %+v", w)
+		}
+	}
+}

@@ -120,13 +120,19 @@ func (p *Policy) Rules() []Rule { return p.rules }
 // Parties are everybody whose word some rule asks for, each once.
 func (p *Policy) Parties() []identity.Party { return p.parties }
 
-// Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs and
-// longer leases need an approver. Between a day and three a slice is still nobody's to wait for: the quota bounds what
+// notToShare is the rule for what a share without isolation is wrong for: a service whose response times count, and
+// long work, which on a share is mostly training. It has a sentence of its own.
+const notToShare = "not-to-share"
+
+// Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs,
+// longer leases, and what is better not on a share without isolation need an approver. Between a day and three a slice is still nobody's to wait for: the quota bounds what
 // a team can take, and the lease gives it back.
 func Defaults() []Rule {
 	return []Rule{
 		{Name: "several-gpus", When: `request.gpus > 1.0`, Outcome: Approve, By: identity.Approver},
 		{Name: "whole-gpus", When: `request.gpus >= 1.0`, Outcome: Approve, By: identity.Approver},
+		{Name: notToShare, When: `request.isolation == "none" && request.share > 0.0 && request.share < 1.0 && ` +
+			`(request.workload == "endpoint" || request.hours > 24.0)`, Outcome: Approve, By: identity.Approver},
 		{Name: "long-leases", When: `request.hours > 72.0`, Outcome: Approve, By: identity.Approver},
 		{Name: "shares-and-slices", When: `true`, Outcome: Allow},
 	}
@@ -321,6 +327,8 @@ func verdict(r Rule, sentence i18n.Text) Verdict {
 	switch {
 	case r.Sentence != "":
 		v.Sentence = i18n.Literal(r.Sentence)
+	case r.Name == notToShare && v.Sentence.IsZero():
+		v.Sentence = i18n.T("policy.not_to_share", "By", v.Who())
 	case v.Sentence.IsZero():
 		v.Sentence = i18n.T("policy."+string(r.Outcome), "By", v.Who())
 	}

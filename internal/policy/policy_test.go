@@ -27,6 +27,16 @@ func TestDefaults(t *testing.T) {
 			Steps: OneOf(identity.Approver)}},
 		"a slice for two days does as well": {Facts{Share: 1.0 / 7, Hours: 48},
 			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"a turn on a card for a day starts at once": {Facts{Share: 0.25, Isolation: "none", Workload: "notebook", Hours: 24},
+			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"a turn for two days is no way to train": {Facts{Share: 0.25, Isolation: "none", Workload: "notebook", Hours: 48},
+			Verdict{Outcome: Approve, Rule: "not-to-share", Steps: OneOf(identity.Approver)}},
+		"a turn is no way to serve": {Facts{Share: 0.25, Isolation: "none", Workload: "endpoint", Hours: 8},
+			Verdict{Outcome: Approve, Rule: "not-to-share", Steps: OneOf(identity.Approver)}},
+		"a slice serves": {Facts{Share: 0.25, Isolation: "hard", Workload: "endpoint", Hours: 48},
+			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
+		"without a GPU nothing is shared": {Facts{Isolation: "none", Workload: "endpoint", Hours: 48},
+			Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 		"exactly 72 hours is not yet too long": {Facts{Hours: 72}, Verdict{Outcome: Allow, Rule: "shares-and-slices"}},
 	}
 	for name, c := range cases {
@@ -34,6 +44,9 @@ func TestDefaults(t *testing.T) {
 			got := p.Decide(c.facts)
 			if got.Sentence.IsZero() {
 				t.Error("want a sentence for the person, got none")
+			}
+			if own := got.Sentence.ID == "policy.not_to_share"; own != (got.Rule == "not-to-share") {
+				t.Errorf("the rule %s says %s", got.Rule, got.Sentence.ID)
 			}
 			got.Sentence = c.want.Sentence
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -66,6 +66,8 @@ type Answers struct {
 	Precision Precision        // of the weights; FP16 where empty
 	Tokens    int              // of context in each sequence; 4096 where 0
 	Batch     int              // sequences at once; 1 where 0
+	Latency   bool             // responses must come in a steady time
+	Platform  Platform         // what the nodes run on, for the choice of a technology; "" where that is not asked
 }
 
 // Bounds of what can be answered; beyond them nothing that exists would do and sums would lose their meaning.
@@ -94,6 +96,9 @@ func Check(a Answers) (Answers, []fault.Field) {
 	}
 	if !contains(Precisions(), a.Precision) {
 		wrong("precision", i18n.T("sizing.choose"))
+	}
+	if a.Platform != "" && !contains(Platforms(), a.Platform) {
+		wrong("platform", i18n.T("sizing.choose"))
 	}
 	if _, ok := ModelNamed(a.Model); a.Model != "" && !ok {
 		wrong("model", i18n.T("sizing.model_unknown"))
@@ -144,6 +149,7 @@ type Advice struct {
 	Estimate  Estimate
 	Proposals []Proposal  // the best first
 	Remarks   []i18n.Text // when not to share, and what else is worth knowing for this work
+	Ways      []Way       // the technologies on the platform, the best first; nil without a platform
 	Nothing   i18n.Text   // why no size will do; zero when one does
 }
 

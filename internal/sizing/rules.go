@@ -18,7 +18,7 @@ import (
 // share.
 func Propose(a Answers, offers []Offer) Advice {
 	e := EstimateFor(a)
-	adv := Advice{Estimate: e, Remarks: remarks(a, e)}
+	adv := Advice{Estimate: e, Remarks: remarks(a, e), Ways: Choose(a)}
 	most := 0.0
 	for _, o := range offers {
 		if o.Size.Hidden || !suits(a, e, o.Size) {
@@ -52,47 +52,56 @@ func large(a Answers, e Estimate) bool {
 
 func whole(s catalog.Size) bool { return s.Accelerator.Share >= 1 }
 
-// rules name what a size must not be. They are asked in turn; the first that speaks keeps the size out.
+// rules name what a size must not be. Any that speaks keeps the size out.
 var rules = []struct {
+	id      string // of the sentence sizing.not.<id>
 	name    string
 	refuses func(a Answers, e Estimate, s catalog.Size) bool
 }{
-	{"without a GPU only code is written and tests are run", func(a Answers, e Estimate, s catalog.Size) bool {
+	{"cpu", "without a GPU only code is written and tests are run", func(a Answers, e Estimate, s catalog.Size) bool {
 		return s.CPUOnly() && (!e.Given || a.MemoryGiB > 0 || a.Work != Explore && a.Work != Test)
 	}},
-	{"large training takes whole cards", func(a Answers, e Estimate, s catalog.Size) bool {
+	{"large", "large training takes whole cards", func(a Answers, e Estimate, s catalog.Size) bool {
 		return large(a, e) &&
 			!whole(s)
 	}},
-	{"nobody else means a card or a part of one that is kept apart in hardware",
+	{"alone", "nobody else means a card or a part of one that is kept apart in hardware",
 		func(a Answers, _ Estimate, s catalog.Size) bool {
 			return a.Sharing == Alone && !s.CPUOnly() && s.Isolation != catalog.IsolationHard && !whole(s)
 		}},
-	{"nothing keeps strangers apart", func(a Answers, _ Estimate, s catalog.Size) bool {
+	{"strangers", "nothing keeps strangers apart", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return a.Sharing == Tenants && (s.Isolation == catalog.IsolationNone || s.Isolation == catalog.IsolationUnknown ||
 			s.Isolation == "")
 	}},
 	// A library or a daemon that caps memory does not hold against someone who means harm; the border of a virtual machine
 	// does.
-	{"memory is kept from strangers by hardware or a hypervisor", func(a Answers, _ Estimate, s catalog.Size) bool {
+	{"memory", "memory is kept from strangers by hardware or a hypervisor", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return a.Sharing == Tenants && s.Isolation == catalog.IsolationMemory && s.Technology != catalog.VGPU
 	}},
-	{"what can be taken away serves nobody", func(a Answers, _ Estimate, s catalog.Size) bool {
+	{"spot", "what can be taken away serves nobody", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return s.Preemptible && (a.Work == Inference || a.Lease.Std() > 24*time.Hour)
 	}},
-	{"drawing needs a card that draws", func(a Answers, _ Estimate, s catalog.Size) bool {
+	{"draws", "drawing needs a card that draws", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return a.Work == Render && (s.Technology == catalog.MIG && !strings.Contains(s.Accelerator.Profile, "gfx") ||
 			s.Accelerator.Vendor == "habana")
 	}},
+	// Turns on a card last milliseconds each (vGPU scheduling: 1 to 2 ms and more), and a neighbour's kernel is waited for.
+	{"latency", "steady response times need compute of one's own", func(a Answers, _ Estimate, s catalog.Size) bool {
+		return a.Latency && !s.CPUOnly() && !whole(s) && s.Isolation != catalog.IsolationHard
+	}},
 }
 
-func suits(a Answers, e Estimate, s catalog.Size) bool {
+func suits(a Answers, e Estimate, s catalog.Size) bool { return len(refusals(a, e, s)) == 0 }
+
+// refusals are the rules that keep a size out.
+func refusals(a Answers, e Estimate, s catalog.Size) []string {
+	var ids []string
 	for _, r := range rules {
 		if r.refuses(a, e, s) {
-			return false
+			ids = append(ids, r.id)
 		}
 	}
-	return true
+	return ids
 }
 
 // liking says how well a technology goes with the work: 0 best, 3 last. What is not listed has 2.
@@ -209,6 +218,9 @@ func remarks(a Answers, e Estimate) []i18n.Text {
 	}
 	if a.Sharing == Tenants {
 		list = append(list, i18n.T("sizing.remark.tenants"))
+	}
+	if a.Latency {
+		list = append(list, i18n.T("sizing.remark.latency"))
 	}
 	switch a.Work {
 	case Inference:

@@ -26,12 +26,14 @@ const mostProposals = 3
 type SizingForm struct {
 	Work, Sharing, Model, Precision, Lease string
 	Billions, Memory, Tokens, Batch        string
+	Latency, Platform                      string
 }
 
 func readSizingForm(v url.Values) SizingForm {
 	return SizingForm{Work: v.Get("work"), Sharing: v.Get("sharing"), Model: v.Get("model"), Precision: v.Get("precision"),
 		Lease:    v.Get("lease"),
-		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch")}
+		Billions: v.Get("billions"), Memory: v.Get("memory"), Tokens: v.Get("tokens"), Batch: v.Get("batch"),
+		Latency: v.Get("latency"), Platform: v.Get("platform")}
 }
 
 // Answers are what was typed as values; what is no number is told of beside its field.
@@ -52,7 +54,8 @@ func (f SizingForm) Answers() (sizing.Answers, []fault.Field) {
 	whole := func(field, text string) int { return int(min(number(field, text), 1e12)) }
 	a := sizing.Answers{Work: sizing.Work(f.Work), Sharing: sizing.Sharing(f.Sharing), Model: f.Model,
 		Precision: sizing.Precision(f.Precision), Billions: number("billions", f.Billions),
-		MemoryGiB: number("memory", f.Memory), Tokens: whole("tokens", f.Tokens), Batch: whole("batch", f.Batch)}
+		MemoryGiB: number("memory", f.Memory), Tokens: whole("tokens", f.Tokens), Batch: whole("batch", f.Batch),
+		Latency: f.Latency != "", Platform: sizing.Platform(f.Platform)}
 	if f.Lease != "" {
 		lease, err := catalog.ParseDuration(f.Lease)
 		if err != nil {
@@ -157,6 +160,15 @@ func sizingFields(say words, f SizingForm, problems []fault.Field) views.FieldsM
 		m.Sharing.Options = append(m.Sharing.Options,
 			ui.OptionModel{Value: string(s), Label: say.S("sizing.sharing." + string(s)), Test: "sharing-" + string(s)})
 	}
+	m.Latency = field("latency", ui.CheckboxField, "on")
+	m.Latency.Checked, m.Latency.Hint = f.Latency != "", say.S("sizing.latency_hint")
+	m.Platform = field("platform", ui.SelectField, f.Platform)
+	m.Platform.Hint = say.S("sizing.platform_hint")
+	m.Platform.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_platform")}}
+	for _, p := range sizing.Platforms() {
+		m.Platform.Options = append(m.Platform.Options,
+			ui.OptionModel{Value: string(p), Label: say.S("sizing.platform." + string(p))})
+	}
 	model := field("model", ui.SelectField, f.Model)
 	model.Options = []ui.OptionModel{{Value: "", Label: say.S("sizing.no_model")}}
 	for _, known := range sizing.Models() {
@@ -198,6 +210,7 @@ func (w *Web) adviceModel(say words, adv sizing.Advice, kept StartForm, form Siz
 		m.Nothing = &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizing.none"), Body: say.say(adv.Nothing),
 			Test: "nothing"}
 	}
+	m.Ways = wayModels(say, adv.Ways)
 	for i, p := range adv.Proposals {
 		if i == mostProposals {
 			m.Others = say.S("sizing.others", "Count", len(adv.Proposals)-mostProposals)
@@ -210,6 +223,18 @@ func (w *Web) adviceModel(say words, adv sizing.Advice, kept StartForm, form Siz
 		m.Proposals = append(m.Proposals, row)
 	}
 	return m
+}
+
+// wayModels are the technologies on the platform that was chosen.
+func wayModels(say words, ways []sizing.Way) []views.WayModel {
+	kinds := map[sizing.Fitness]ui.Kind{sizing.Recommended: ui.OK, sizing.Possible: ui.Info, sizing.Unsuited: ui.Off}
+	var list []views.WayModel
+	for _, w := range ways {
+		list = append(list, views.WayModel{Name: say.Say(catalog.TechnologyWord(w.Technology)),
+			State: ui.StateModel{Kind: kinds[w.Fitness], Word: say.S("sizing.fitness." + string(w.Fitness))},
+			Why:   sayAll(say, w.Reasons), Source: w.Source})
+	}
+	return list
 }
 
 func estimateModel(say words, e sizing.Estimate) views.EstimateModel {

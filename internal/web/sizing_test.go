@@ -157,3 +157,34 @@ func TestGermansWriteCommas(t *testing.T) {
 		"/start/size?work=train&billions=0,5", nil)), http.StatusOK)
 	wantSaid(t, doc, "estimate", "GiB", "0,5 × 10⁹ × 16")
 }
+
+// The platform ranks the technologies there, in the reader's language, with what is no choice and why.
+func TestTheWaysOnAPlatform(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	const ask = "/start/size?work=inference&sharing=tenants&lease=8h&precision=fp16&platform=cloud&latency=on"
+	doc := read(t, w.Get(webtest.Anna, ask), http.StatusOK)
+	rows := part(doc, "way")
+	if rows.Length() != 7 {
+		t.Fatalf("want the seven technologies, got %d", rows.Length())
+	}
+	for i, want := range map[int][]string{0: {"Whole GPU", "recommended", "An instance type"},
+		6: {"not here"}} {
+		for _, text := range want {
+			if got := said(rows.Eq(i)); !strings.Contains(got, text) {
+				t.Errorf("row %d: want %q in %q", i, text, got)
+			}
+		}
+	}
+	wantSaid(t, doc, "ways", "You cannot divide a card there yourself", "Do not share like this between tenants",
+		"Do not share like this where response times count")
+	wantSaid(t, doc, "remarks", "Where response times count, do not share compute")
+	if part(doc, "q-latency").AttrOr("checked", "no") == "no" || doc.Find("option[value=cloud][selected]").Length() != 1 {
+		t.Error("what was answered is not kept")
+	}
+	german := read(t, w.Do(webtest.Anna, "de", httptest.NewRequest(http.MethodGet, ask, nil)), http.StatusOK)
+	wantSaid(t, german, "ways", "empfohlen", "hier nicht", "Ein Instanztyp mit eigenen Karten")
+	if part(read(t, w.Get(webtest.Anna, "/start/size?work=inference"), http.StatusOK), "ways").Length() != 0 {
+		t.Error("nobody asked for a platform")
+	}
+}

@@ -315,6 +315,8 @@ func Scenes() []Scene {
 			"/start/size?tenant=vision&work=inference&model=Llama+3.1+8B&precision=fp16&sharing=tenants&lease=8h", nil},
 		{"start", "sizing, nothing will do", Anna, Busy,
 			"/start/size?tenant=vision&work=train&billions=70&sharing=alone&lease=7d", nil},
+		{"start", "sizing, the ways on a platform", Anna, Busy,
+			"/start/size?tenant=vision&work=inference&sharing=tenants&lease=8h&platform=cloud&latency=on", nil},
 		{"start", "sizing, came back with problems", Anna, Busy,
 			"/start/size?tenant=vision&work=train&billions=many&memory=-1", nil},
 		{"start", "not allowed", Nemo, Busy, "/start", nil},

@@ -57,11 +57,20 @@ func licenseRules(p license.Pool) []LicenseRule {
 
 // LicenseServer is what the license server of a pool said last.
 type LicenseServer struct {
-	Name        string     `json:"name"`
-	InUse       *int       `json:"inUse,omitempty" doc:"Seats that are leased, as it counts; absent while it has said nothing of the pool"`
-	AnsweredAt  *time.Time `json:"answeredAt,omitempty" doc:"Absent for never"`
-	Failure     string     `json:"failure,omitempty" doc:"Why it gave nothing when it was last asked"`
-	FailedSince *time.Time `json:"failedSince,omitempty"`
+	Name        string         `json:"name"`
+	InUse       *int           `json:"inUse,omitempty" doc:"Seats that are leased, as it counts; absent while it has said nothing of the pool"`
+	AnsweredAt  *time.Time     `json:"answeredAt,omitempty" doc:"Absent for never"`
+	Failure     string         `json:"failure,omitempty" doc:"Why it gave nothing when it was last asked"`
+	FailedSince *time.Time     `json:"failedSince,omitempty"`
+	LeasesKnown bool           `json:"leasesKnown" doc:"Whether it tells who holds leases"`
+	Leases      []LicenseLease `json:"leases,omitempty" doc:"For admins and auditors, where it tells"`
+}
+
+// LicenseLease is one lease in use. A license server knows machines, no pods.
+type LicenseLease struct {
+	Client string     `json:"client" doc:"Host name of the machine that holds it"`
+	Count  int        `json:"count"`
+	Until  *time.Time `json:"until,omitempty"`
 }
 
 // TenantSeats is a team's part of a pool.
@@ -116,7 +125,10 @@ func licensePoolView(line license.Line, l *i18n.Localizer) LicensePool {
 		Rules: licenseRules(pool)}
 	if pool.Server != "" {
 		v.Server = &LicenseServer{Name: pool.Server, AnsweredAt: moment(line.Answer.At),
-			FailedSince: moment(line.Answer.Since)}
+			FailedSince: moment(line.Answer.Since), LeasesKnown: line.Answer.LeasesKnown}
+		for _, x := range line.Leases() {
+			v.Server.Leases = append(v.Server.Leases, LicenseLease{Client: x.Client, Count: x.Count, Until: moment(x.Until)})
+		}
 		if account.ServerOK {
 			v.Server.InUse = &account.InUse
 		}

@@ -197,6 +197,23 @@ type Line struct {
 	Forecast     Forecast
 }
 
+// LeasesOn is how many leases of the pool the machine of a node holds, as the license server tells; known is false where
+// it does not.
+func (l Line) LeasesOn(node string) (count int, known bool) {
+	if !l.Answer.LeasesKnown || l.Answer.At.IsZero() {
+		return 0, false
+	}
+	for _, x := range l.Answer.leases(l.Account.Pool) {
+		if host(x.Client) == host(node) {
+			count += max(0, x.Count)
+		}
+	}
+	return count, true
+}
+
+// Leases are those of the pool, by machine, as the license server tells.
+func (l Line) Leases() []Lease { return l.Answer.leases(l.Account.Pool) }
+
 // History is how far back a forecast looks.
 const History = 90 * 24 * time.Hour
 

@@ -105,6 +105,7 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
+			Lease:    leaseWords(say, l, item.Observed.Node),
 			Workload: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID), Detail: item.Size.Title}})
 	}
 	for _, t := range l.Account.Tenants {
@@ -132,6 +133,18 @@ func poolModel(say words, l license.Line, holders []workload.Workload, changes b
 		m.Entitlements = append(m.Entitlements, row)
 	}
 	return m
+}
+
+// leaseWords say what the license server tells of the machine that a seat is used on: unknown where it does not tell.
+func leaseWords(say words, l license.Line, node string) string {
+	count, known := l.LeasesOn(node)
+	switch {
+	case node == "":
+		return "–" // it is reserved, and on no machine yet
+	case !known:
+		return say.S("licenses.unknown")
+	}
+	return say.S("licenses.lease_on", "Count", count, "Node", node)
 }
 
 // ruleModels are how the pool counts each kind of device, and who says so.

@@ -246,3 +246,34 @@ func TestThePoolTellsHowItCounts(t *testing.T) {
 		}
 	}
 }
+
+// Beside each seat stands what the license server says of its machine; where it does not tell, that is unknown.
+func TestTheLeaseStandsBesideTheSeat(t *testing.T) {
+	w := webtest.Busy()
+	w.Site.Pools[0].Server = "dls"
+	const feature = "NVIDIA RTX Virtual Workstation"
+	page := func(known bool, leases ...license.Lease) string {
+		w.Licenses.Said = []license.Answer{license.Answer{Source: "dls"}.Take(license.Answer{LeasesKnown: known,
+			Leases: leases, Features: []license.Feature{{Name: feature, Total: 9, InUse: 1}}}, nil, w.Clock)}
+		if err := w.LicenseService.Refresh(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return said(part(read(t, w.Get(webtest.Dora, "/licenses"), http.StatusOK), "seat"))
+	}
+	node := ""
+	for _, item := range w.Works {
+		if item.Size.LicensePool != "" && item.Holds() {
+			node = item.Observed.Node
+		}
+	}
+	if got := page(false); !strings.Contains(got, "unknown") {
+		t.Errorf("nobody told: %q", got)
+	}
+	if got := page(true, license.Lease{Feature: feature, Client: node + ".lab", Count: 1}); !strings.Contains(got,
+		"one on "+node) {
+		t.Errorf("want the lease of %s, got %q", node, got)
+	}
+	if got := page(true); !strings.Contains(got, "0 on "+node) {
+		t.Errorf("the server told that there is none, got %q", got)
+	}
+}

@@ -2,8 +2,9 @@
 // public: CLS in the cloud, and DLS where it answers under the same paths. It reads and changes nothing.
 //
 // Public are GET /v1/org/{org}/virtual-groups, with page-number and page-size, and the key in X-API-KEY
-// (ui.licensing.nvidia.com/api-doc). Who holds a lease is told by a call whose shape is seen in third-party programs
-// only, so it is not asked for: an Answer counts and names nobody.
+// (ui.licensing.nvidia.com/api-doc). Who holds a lease is told by GET …/virtual-groups/{id}/leases, whose shape is seen
+// in third-party programs only, so it is asked for where the configuration says so (leases), and what it does not tell
+// stays unknown: the counts hold all the same.
 package nls
 
 import (
@@ -33,6 +34,7 @@ type Config struct {
 	Org        string `json:"org"`                  // "lic-…"
 	APIKeyFile string `json:"apiKeyFile,omitempty"` // of the type "Licensing State"
 	CAFile     string `json:"caFile,omitempty"`     // PEM, for a DLS with a certificate of its own
+	Leases     bool   `json:"leases,omitempty"`     // ask who holds leases, where the server tells it
 }
 
 // Check says what is missing, one error a problem.
@@ -95,7 +97,8 @@ func (s *Server) Name() string { return s.config.Name }
 
 type groups struct {
 	VirtualGroups []struct {
-		Name         string `json:"name"`
+		ID           json.Number `json:"id"`
+		Name         string      `json:"name"`
 		Entitlements []struct {
 			ProductKeys []struct {
 				Features []feature `json:"entitlementFeatures"`
@@ -120,12 +123,14 @@ type feature struct {
 // Ask reads all pages. What is missing on one page makes the whole answer fail: half a count is no count.
 func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
 	var answer license.Answer
+	var ids []string
 	for page := range mostPages {
 		got, err := s.page(ctx, page)
 		if err != nil {
 			return license.Answer{}, err
 		}
 		for _, g := range got.VirtualGroups {
+			ids = append(ids, g.ID.String())
 			for _, e := range g.Entitlements {
 				for _, k := range e.ProductKeys {
 					for _, f := range k.Features {
@@ -139,6 +144,9 @@ func (s *Server) Ask(ctx context.Context) (license.Answer, error) {
 			}
 		}
 		if page+1 >= got.Pages.TotalPages {
+			if s.config.Leases {
+				answer.Leases, answer.LeasesKnown = s.leases(ctx, ids)
+			}
 			return answer, nil
 		}
 	}
@@ -187,45 +195,55 @@ func clean(text string) string {
 
 func (s *Server) page(ctx context.Context, number int) (groups, error) {
 	var got groups
-	address := strings.TrimRight(s.config.URL, "/") + "/v1/org/" + url.PathEscape(s.config.Org) + "/virtual-groups?" +
-		url.Values{"page-number": {strconv.Itoa(number)}, "page-size": {strconv.Itoa(pageSize)},
-			"detailedView": {"true"}}.Encode()
+	err := s.get(ctx, "?"+url.Values{"page-number": {strconv.Itoa(number)}, "page-size": {strconv.Itoa(pageSize)},
+		"detailedView": {"true"}}.Encode(), "", &got)
+	if err == nil && got.VirtualGroups == nil {
+		err = &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: errors.New("no virtual groups")}
+	}
+	return got, err
+}
+
+// get reads what stands below the virtual groups; instance is the service instance that is asked, "" for the usual one.
+func (s *Server) get(ctx context.Context, below, instance string, into any) error {
+	address := strings.TrimRight(s.config.URL, "/") + "/v1/org/" + url.PathEscape(s.config.Org) + "/virtual-groups" + below
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return got, err
+		return err
 	}
 	r.Header.Set("Accept", "application/json")
+	if instance != "" {
+		r.Header.Set("X-NV-Service-Instance-Id", instance)
+	}
 	if s.config.APIKeyFile != "" {
 		key, err := os.ReadFile(s.config.APIKeyFile)
 		if err != nil {
-			return got, &license.Failure{Why: i18n.T("licenses.why_key"), Cause: err}
+			return &license.Failure{Why: i18n.T("licenses.why_key"), Cause: err}
 		}
 		r.Header.Set("X-API-KEY", strings.TrimSpace(string(key)))
 	}
 	res, err := s.client.Do(r)
 	if err != nil {
-		return got, failure(err)
+		return failure(err)
 	}
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
-		return got, &license.Failure{Why: i18n.T("licenses.why_key"), Cause: errors.New(res.Status)}
+		return &license.Failure{Why: i18n.T("licenses.why_key"), Cause: errors.New(res.Status)}
 	case res.StatusCode != http.StatusOK:
-		return got, &license.Failure{Why: i18n.T("licenses.why_status", "Status", res.StatusCode),
+		return &license.Failure{Why: i18n.T("licenses.why_status", "Status", res.StatusCode),
 			Cause: errors.New(res.Status)}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, mostBytes+1))
 	if err != nil {
-		return got, failure(err)
+		return failure(err)
 	}
 	if len(body) > mostBytes {
-		return got, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("more than %d bytes", mostBytes)}
+		return &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("more than %d bytes", mostBytes)}
 	}
-	if err := json.Unmarshal(body, &got); err != nil || got.VirtualGroups == nil {
-		return got, &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("no virtual groups: %w",
-			errors.Join(err, errors.New("want JSON")))}
+	if err := json.Unmarshal(body, into); err != nil {
+		return &license.Failure{Why: i18n.T("licenses.why_nonsense"), Cause: fmt.Errorf("want JSON: %w", err)}
 	}
-	return got, nil
+	return nil
 }
 
 // failure tells a bad certificate, an impatient context and everything else apart.

@@ -170,3 +170,49 @@ func TestASlowServer(t *testing.T) {
 		t.Errorf("want slow, got %v", err)
 	}
 }
+
+// Who holds a lease is told where the server tells all of it, and unknown everywhere else; the counts hold either way.
+func TestLeasesAreAskedWhereTheServerTells(t *testing.T) {
+	const two = `{"clients":[{"hostname":"vm-1","leases":[{"leaseId":"l-1","featureName":"A","leaseCount":1,` +
+		`"expires":"2026-12-01T08:00:00Z"}]},` +
+		`{"environment":{"hostname":"vm-2.lab"},"leases":[{"leaseId":"l-2","featureName":"A"}]},{"leases":[]}]}`
+	for sentence, c := range map[string]struct {
+		status int
+		leases string
+		asked  bool
+		want   int // leases; -1 for unknown
+	}{
+		"all of it":                     {200, two, true, 2},
+		"nobody holds one":              {200, `{"clients":[]}`, true, 0},
+		"the settings do not ask":       {200, two, false, -1},
+		"there is no such call":         {404, "", true, -1},
+		"the key is not for it":         {403, "", true, -1},
+		"another shape":                 {200, `{"items":[]}`, true, -1},
+		"no JSON":                       {200, "<html>", true, -1},
+		"a machine without a name":      {200, `{"clients":[{"leases":[{"leaseId":"l","featureName":"A"}]}]}`, true, -1},
+		"a number that cannot be":       {200, strings.Replace(two, `"leaseCount":1`, `"leaseCount":-4`, 1), true, -1},
+		"a lease of nothing in special": {200, `{"clients":[{"hostname":"a","leases":[{"leaseId":"l"}]}]}`, true, -1},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			answer, err := ask(t, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/1/license-servers"):
+					_, _ = w.Write([]byte(`{"licenseServers":[{"serviceInstanceId":"i-7"},{"serviceInstanceId":"i-7"}]}`))
+				case strings.HasSuffix(r.URL.Path, "/1/leases") && r.Header.Get("X-NV-Service-Instance-Id") == "i-7":
+					w.WriteHeader(c.status)
+					_, _ = w.Write([]byte(c.leases))
+				default:
+					_, _ = w.Write([]byte(page(0, 1, told("A", 5, 2))))
+				}
+			}, func(config *Config) { config.Leases = c.asked })
+			if err != nil || len(answer.Features) != 1 || answer.LeasesKnown != (c.want >= 0) ||
+				len(answer.Leases) != max(0, c.want) {
+				t.Fatalf("want %d leases beside the count, got %+v %v", c.want, answer, err)
+			}
+			if c.want == 2 && (answer.Leases[0].Client != "vm-1" || answer.Leases[1].Client != "vm-2.lab" ||
+				answer.Leases[0].Until.IsZero() || answer.Leases[1].Count != 1) {
+				t.Errorf("got %+v", answer.Leases)
+			}
+		})
+	}
+}

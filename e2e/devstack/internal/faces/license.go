@@ -66,6 +66,13 @@ func license(cluster *world.Cluster) http.Handler {
 					"productName": "NVIDIA AI Enterprise", "licenseType": "CONCURRENT_COUNTED_SINGLE", "totalQuantity": LicenseSeats}},
 			}}})
 		})
+	mux.HandleFunc("GET /v1/org/{org}/virtual-groups/{group}/leases", func(w http.ResponseWriter, r *http.Request) {
+		clients := []any{}
+		if r.PathValue("group") == "2" {
+			clients = holders(cluster)
+		}
+		sendJSON(w, map[string]any{"clients": clients})
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-API-KEY") == "" {
 			http.Error(w, `{"message":"Unauthorized"}`, http.StatusUnauthorized)
@@ -84,6 +91,25 @@ func virtualGroup(id int, org, feature, end string, total, used int) map[string]
 				"licenseType": "CONCURRENT_COUNTED_SINGLE",
 				"startDate":   "2026-01-01T00:00:00Z", "endDate": end, "totalQuantity": total, "inUseQuantity": used,
 				"unassignedQuantity": max(0, total-used), "overagePercent": 0}}}}}}}
+}
+
+// holders are the machines with leases, as a public exporter of the cloud license service reads them; where the host name
+// stands is a guess.
+func holders(cluster *world.Cluster) []any {
+	list := []any{}
+	for _, node := range cluster.Nodes() {
+		kind, _, err := nodes.Read(node)
+		if err != nil || !kind.VGPU || node.Annotations[nodes.FailedAnnotation] != "" || !gpus.Licensed(node) {
+			continue
+		}
+		var held []any
+		for gpu := range kind.GPUs {
+			held = append(held, map[string]any{"leaseId": node.Name + "-" + strconv.Itoa(gpu),
+				"featureName": "NVIDIA RTX Virtual Workstation", "leaseCount": 1})
+		}
+		list = append(list, map[string]any{"hostname": node.Name, "leases": held})
+	}
+	return list
 }
 
 func leases(cluster *world.Cluster) int {

@@ -152,14 +152,14 @@ func ruleModels(say words, pool license.Pool) []licenses.RuleModel {
 	var list []licenses.RuleModel
 	for _, d := range license.DeviceKinds() {
 		r := pool.Rule(d)
-		m := licenses.RuleModel{Device: upperFirst(say.Say(i18n.T("licenses.device_" + string(d)))),
+		m := licenses.RuleModel{Device: say.Say(i18n.T("licenses.device_" + string(d))),
 			Unit:   say.Say(i18n.T("licenses.unit_" + string(cmp.Or(r.Unit, "none")))),
-			Source: ui.StackModel{Title: cmp.Or(r.Source, "–")}}
+			Source: cmp.Or(r.Source, "–")}
 		if r.UpTo > 1 {
 			m.Unit = say.S("licenses.unit_up_to", "Unit", m.Unit, "Most", r.UpTo)
 		}
 		if pool.OwnRule(d) {
-			m.Source.Detail = say.S("licenses.counting_own")
+			m.Source += " (" + say.S("licenses.counting_own") + ")"
 		}
 		list = append(list, m)
 	}

@@ -2,11 +2,12 @@
 // thing.
 //
 // Real programs, compiled from their modules: kube-apiserver, kube-controller-manager, kube-scheduler and etcd (one
-// program, cmd/controlplane), KWOK and Prometheus. Ours, in cmd/devstack: what a GPU operator, a kubelet, a storage
-// driver and a container would do.
+// program, cmd/controlplane), KWOK 0.8, Prometheus (v0.315 of its module), and VictoriaMetrics 1.136 as a second
+// metrics server with the same samples, in a module of its own (victoria-metrics). Ours, in cmd/devstack: what a GPU
+// operator, a kubelet, a storage driver and a container would do.
 //
 //	devstack build --out DIR
-//	devstack up --bin DIR --data DIR --signin PATH [--nodes N] [--ready-file FILE]
+//	devstack up --bin DIR --data DIR --signin PATH [--nodes N] [--victoria-metrics] [--ready-file FILE]
 //
 // The path of data through it:
 //

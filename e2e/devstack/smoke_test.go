@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestSmoke(t *testing.T) {
 	world := start(t, bin, data)
 	pod := makePod(t, ctx, world.client)
 	t.Run("the series of the pod are in Prometheus", func(t *testing.T) { checkSeries(t, world, pod.Name) })
+	t.Run("VictoriaMetrics has the same series", func(t *testing.T) { checkVictoria(t, world, pod.Name) })
 	t.Run("the notebook answers through the SOCKS port", func(t *testing.T) { checkNotebook(t, world, pod.Status.PodIP) })
 	t.Run("the API server can be stopped and started", func(t *testing.T) { checkRestartOfPart(t, ctx, world) })
 	stop(t, world)
@@ -63,7 +65,7 @@ func TestSmoke(t *testing.T) {
 func start(t *testing.T, bin, data string) *running {
 	t.Helper()
 	ready := filepath.Join(data, "ready.json")
-	args := []string{"up", "--bin", bin, "--data", data, "--ready-file", ready}
+	args := []string{"up", "--bin", bin, "--data", data, "--ready-file", ready, "--victoria-metrics"}
 	if program := os.Getenv("DEVSTACK_SIGNIN"); program != "" {
 		args = append(args, "--signin", program)
 	}
@@ -137,6 +139,31 @@ func makePod(t *testing.T, ctx context.Context, client kubernetes.Interface) *co
 	return pod
 }
 
+// checkVictoria: what one server knows of the pod's device the other one knows by the same labels.
+func checkVictoria(t *testing.T, world *running, pod string) {
+	expression := fmt.Sprintf(`count by (__name__, UUID, GPU_I_ID, exported_namespace, exported_pod, namespace, instance) `+
+		`({__name__=~"DCGM_.+", exported_pod=%q})`, pod)
+	eventually(t, time.Minute, "both servers know the same series", func() error {
+		one := labelsOf(query(t, world, expression))
+		other := labelsOf(ask(t, world.text("victoria_metrics"), expression))
+		if len(one) == 0 || !slices.Equal(one, other) {
+			return fmt.Errorf("Prometheus has %v, VictoriaMetrics %v", one, other)
+		}
+		return nil
+	})
+}
+
+// labelsOf are the labels of the rows of an answer, in a steady order.
+func labelsOf(rows []any) []string {
+	var all []string
+	for _, row := range rows {
+		text, _ := json.Marshal(row.(map[string]any)["metric"])
+		all = append(all, string(text))
+	}
+	slices.Sort(all)
+	return all
+}
+
 func checkSeries(t *testing.T, world *running, pod string) {
 	expression := fmt.Sprintf(
 		`DCGM_FI_PROF_GR_ENGINE_ACTIVE{job="dcgm-exporter",exported_namespace="smoke",exported_pod=%q,GPU_I_PROFILE="1g.10gb",namespace="gpu-operator"}`, pod)
@@ -150,7 +177,13 @@ func checkSeries(t *testing.T, world *running, pod string) {
 
 func query(t *testing.T, world *running, expression string) []any {
 	t.Helper()
-	resp, err := http.Get(world.text("prometheus") + "/api/v1/query?query=" + url.QueryEscape(expression))
+	return ask(t, world.text("prometheus"), expression)
+}
+
+func ask(t *testing.T, server, expression string) []any {
+	t.Helper()
+	// VictoriaMetrics hides its newest half minute unless it is told otherwise.
+	resp, err := http.Get(server + "/api/v1/query?latency_offset=1ms&query=" + url.QueryEscape(expression))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,8 @@ func gpuHolderView(h holders.Holder) GPUHolder {
 		Cluster: h.Cluster, Node: h.Observed.Node, Since: h.Since,
 		WindowHours: holders.Window.Hours(), Money: money(h.Money)}
 	if unused, ok := h.Unused(); ok {
-		lost, mean := money(unused), h.Use.Mean
-		v.MeanUse, v.KnownHours, v.Unused = &mean, h.Use.Known*holders.Window.Hours(), &lost
+		lost, mean := money(unused), h.Use.Mean()
+		v.MeanUse, v.KnownHours, v.Unused = &mean, h.Use.Measured.Hours(), &lost
 	}
 	return v
 }

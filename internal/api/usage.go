@@ -22,6 +22,7 @@ type Statement struct {
 	UnknownSeconds float64         `json:"unknownSeconds" doc:"Time for which nobody can tell whether something was held; not charged"`
 	MeanUse        *float64        `json:"meanUse,omitempty" doc:"Of the GPUs' engines in per cent, each weighed by its part of a card; absent where nothing was measured"`
 	UseCoverage    float64         `json:"useCoverage" minimum:"0" maximum:"1" doc:"Which part of the GPU time held was measured"`
+	LiveSince      *time.Time      `json:"liveSince,omitempty" doc:"Where no hour of the month is recorded yet: from when on use and idle time are what metrics tell now"`
 	IdleCost       []Money         `json:"idleCost" doc:"What of the cost is known to be for GPUs that were used less than 5 per cent; empty where nothing was measured"`
 	Lines          []StatementLine `json:"lines"`
 }
@@ -56,10 +57,11 @@ type StatementLine struct {
 	PricePerHour   Money   `json:"pricePerHour"`
 	Cost           Money   `json:"cost"`
 
-	MeasuredSeconds float64  `json:"measuredSeconds" doc:"Of the time held: for how long it is known how busy the GPU was"`
-	MeanUse         *float64 `json:"meanUse,omitempty" doc:"Of its engine in per cent, over the measured time; absent where nothing was measured"`
-	IdleSeconds     *float64 `json:"idleSeconds,omitempty" doc:"Of the measured time: for how long it was used less than 5 per cent"`
-	IdleCost        *Money   `json:"idleCost,omitempty" doc:"What that time costs"`
+	MeasuredSeconds float64    `json:"measuredSeconds" doc:"Of the time held: for how long it is known how busy the GPU was"`
+	MeanUse         *float64   `json:"meanUse,omitempty" doc:"Of its engine in per cent, over the measured time; absent where nothing was measured"`
+	IdleSeconds     *float64   `json:"idleSeconds,omitempty" doc:"Of the measured time: for how long it was used less than 5 per cent"`
+	LiveSince       *time.Time `json:"liveSince,omitempty" doc:"Where no hour of the line is recorded yet: from when on its use is what metrics tell now"`
+	IdleCost        *Money     `json:"idleCost,omitempty" doc:"What that time costs"`
 
 	Volume            string  `json:"volume,omitempty" doc:"For a line of storage, whose workload and price per hour are empty: its name"`
 	GiB               int64   `json:"gib,omitempty"`
@@ -129,7 +131,7 @@ func statementView(s usage.Statement) Statement {
 	v := Statement{Month: s.Month.String(), From: s.Span.From.UTC(), Until: s.Span.Until.UTC(), Final: s.Final(),
 		Cost: []Money{}, DeviceTime: []DeviceTime{}, Lines: []StatementLine{},
 		UnknownSeconds: total.Unknown.Seconds(), UseCoverage: total.Use.Coverage(), MeanUse: meanUse(total.Use),
-		IdleCost: []Money{}}
+		LiveSince: moment(total.LiveSince), IdleCost: []Money{}}
 	for _, m := range total.Idle {
 		v.IdleCost = append(v.IdleCost, money(m))
 	}
@@ -143,7 +145,7 @@ func statementView(s usage.Statement) Statement {
 		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName,
 			Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
 			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour),
-			Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse())}
+			Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse()), LiveSince: moment(l.LiveSince)}
 		if line.MeanUse != nil {
 			idle, cost := l.Engine.Idle.Seconds(), money(l.IdleCost())
 			line.IdleSeconds, line.IdleCost = &idle, &cost

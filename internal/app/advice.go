@@ -18,8 +18,10 @@ func (a *App) advise() {
 	rule := a.config.Advice.Rule()
 	a.collector = advice.NewCollector(advice.CollectorOptions{Sources: sources, Namespaces: a.namespaces, Rule: rule,
 		Now: a.now, Logger: a.log})
-	a.recorder = recorder.New(recorder.Options{Sources: engines, Store: a.store, Namespaces: a.namespaces,
-		Period: recordEvery(rule), Zone: zone(a.config), Now: a.now})
+	record := recorder.Options{Sources: engines, Store: a.store, Namespaces: a.namespaces, Period: recordEvery(rule),
+		Zone: zone(a.config), Now: a.now, Logger: a.log}
+	a.recorder, a.uses = recorder.New(record), recorder.NewLive(record)
+	a.usage.Live = a.uses
 	a.advice = advice.New(advice.Options{Store: a.store, Days: a.collector.Days, Rule: rule, Now: a.now,
 		Offer: func(tenant string) []catalog.Size { return a.siteNow().CatalogFor(tenant, a.now()).Sizes }})
 }

@@ -92,6 +92,7 @@ type App struct {
 	collector  *advice.Collector
 	idle       *idle.Service
 	recorder   *recorder.Recorder
+	uses       *recorder.Live
 	runner     *jobs.Runner
 	watchdog   *jobs.Watchdog
 	pods       *gateway.Pods
@@ -407,7 +408,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		StandIns: a.standIns, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
 		Usage:  a.usage,
-		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.clusters.metrics,
+		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
 		Events: a.store, Jobs: a.store, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
@@ -415,7 +416,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	a.pages = web.New(web.Deps{
 		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
-		Metrics: a.clusters.metrics, Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
+		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,

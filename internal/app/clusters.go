@@ -19,6 +19,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/usage/recorder"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -136,13 +138,15 @@ func (m metrics) Ranges(ctx context.Context, cluster, namespace, pod string,
 	return gpumetrics.Ranges{}, fault.New(fault.Unavailable, i18n.T("gpumetrics.none"))
 }
 
-// Uses is how a cluster's pods have used their GPUs of late.
-func (m metrics) Uses(cluster string) gpumetrics.Uses {
-	if p, ok := m[cluster]; ok {
-		return p.Uses()
-	}
-	return gpumetrics.Uses{}
+// readings are what pages and programs read of metrics: what GPUs do, and how they were used of late.
+type readings struct {
+	metrics
+	uses *recorder.Live
 }
+
+func (r readings) Uses(cluster string) usage.EngineUses { return r.uses.Uses(cluster) }
+
+func (a *App) readings() readings { return readings{a.clusters.metrics, a.uses} }
 
 // report says how well a cluster's metrics are.
 func (m metrics) report(cluster string) (gpumetrics.Report, bool) {

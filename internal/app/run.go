@@ -97,6 +97,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if a.config.Has(config.RoleWeb) {
 		group.Go(func() error { return a.watchProvider(ctx) })
 		group.Go(func() error { return a.collector.Run(ctx) })
+		group.Go(func() error { return a.uses.Run(ctx) })
 	}
 	return group.Wait()
 }

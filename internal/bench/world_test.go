@@ -217,7 +217,7 @@ func (metrics) Ranges(context.Context, string, string, string, gpumetrics.Span) 
 	return gpumetrics.Ranges{}, nil
 }
 
-func (metrics) Uses(string) gpumetrics.Uses { return gpumetrics.Uses{} }
+func (metrics) Uses(string) usage.EngineUses { return nil }
 
 type nobody struct{}
 

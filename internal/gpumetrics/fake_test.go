@@ -30,8 +30,7 @@ type fakePrometheus struct {
 	labels   Labels
 	rows     []map[string]string // labels with "__name__" and the value under "="
 	scraped  time.Time
-	uses     []answered // answers to the use over the window
-	since    []answered // and to since when errors are there
+	since    []answered // answers to since when errors are there
 	clock    func() time.Time
 	requests []string                                          // what was asked, in order
 	instead  func(w http.ResponseWriter, r *http.Request) bool // true when it has answered
@@ -127,8 +126,6 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 	q := newQueries(l)
 	device := slices.Concat(l.UUID, l.Instance)
 	switch query {
-	case q.uses(nil):
-		rows = f.uses
 	default:
 		if strings.Contains(query, partOther+"/") {
 			rows = f.since

@@ -85,7 +85,6 @@ func TestQueriesDoNotGrowWithViewers(t *testing.T) {
 				p.Live("red", "a")
 				p.Fleet()
 				p.LastHour("red", "a")
-				p.Uses()
 			}
 			p.settle()
 			c.pass(5 * time.Second)
@@ -106,7 +105,6 @@ func (p *Poller) settle() {
 	if call != nil {
 		<-call
 	}
-	p.uses.settle()
 	p.ranges.settle()
 }
 
@@ -121,42 +119,5 @@ func (a *answers[K, V]) settle() {
 	a.mu.Unlock()
 	for _, call := range calls {
 		<-call
-	}
-}
-
-func TestUsesAreReadOnceAndStay(t *testing.T) {
-	c := newClock()
-	f := newFake(t, c.Now)
-	p := newPoller(t, f.URL, c)
-	f.uses = []answered{
-		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a"}, "40"},
-		{map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a"}, "60"},
-		{map[string]string{"UUID": "GPU-a", "namespace": "red", "pod": "a", partLabel: partKnown}, "25"},
-		{map[string]string{"UUID": "GPU-b", "namespace": "red", "pod": "a", partLabel: partKnown}, "75"},
-		{map[string]string{"UUID": "GPU-c", "namespace": "red", "pod": "c"}, "NaN"},
-	}
-	if _, ok := p.Uses().Of("red", "a"); ok {
-		t.Error("nothing is known before the first answer")
-	}
-	p.settle()
-	use, ok := p.Uses().Of("red", "a")
-	if diff := cmp.Diff(Use{Mean: 50, Known: 0.5}, use); diff != "" || !ok {
-		t.Errorf("want the mean of both cards, %s", diff)
-	}
-	if _, ok := p.Uses().Of("red", "c"); ok {
-		t.Error("a value that is none is no use")
-	}
-	f.Close()
-	c.pass(useEvery + time.Second)
-	p.Uses()
-	p.settle()
-	if _, ok := p.Uses().Of("red", "a"); !ok {
-		t.Error("want the last answer to stay for a while")
-	}
-	c.pass(time.Hour)
-	p.Uses()
-	p.settle()
-	if _, ok := p.Uses().Of("red", "a"); ok {
-		t.Error("want it unknown in the end")
 	}
 }

@@ -52,7 +52,6 @@ type Poller struct {
 	queries queries
 	history history
 	window  time.Duration // in which samples are looked for that tell since when an error is there
-	uses    *answers[struct{}, Uses]
 	ranges  *answers[rangeKey, Ranges]
 	wake    chan struct{}
 
@@ -118,8 +117,7 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{window: sinceWindow(cfg.Recent), uses: newAnswers[struct{}, Uses](useEvery, 1, 1, cfg.OnFresh),
-		ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
+	return &Poller{window: sinceWindow(cfg.Recent), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
 		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 
@@ -321,6 +319,10 @@ func (p *Poller) queryFor(ctx context.Context, patience time.Duration, what stri
 	keep func(series)) (answer, error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
+	// VictoriaMetrics hides the newest half minute (-search.latencyOffset), and sees a gap after about two scrapes, unless
+	// it is told otherwise; others do not know the parameters. Five minutes is how far Prometheus looks back.
+	form.Set("latency_offset", "1ms") // the least that it takes
+	form.Set("max_lookback", "5m")
 	for name, values := range p.cfg.Params {
 		form[name] = append(form[name], values...)
 	}

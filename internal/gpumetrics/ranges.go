@@ -173,6 +173,9 @@ func (p *Poller) askRanges(pod podKey, span Span) (Ranges, error) {
 	return r.close(p.cfg.Now()), nil
 }
 
+// inSeconds writes a length of time for PromQL.
+func inSeconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
+
 // nameLabel keeps a series' name where functions over time drop it: without it the values of different series would be
 // rows of the same labels.
 const nameLabel = "portal_name"

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics/promtest"
 )
 
 // TestRealPrometheus asks the same as TestRecordedExpositions of a Prometheus that has scraped the expositions: only it
@@ -40,16 +42,7 @@ func TestRealPrometheus(t *testing.T) {
 }
 
 // realProgram is the devstack's Prometheus; without it the test is skipped.
-func realProgram(t *testing.T) string {
-	program, err := filepath.Abs(filepath.Join("..", "..", ".cache", "devstack", "bin", "prometheus"))
-	if err == nil {
-		_, err = os.Stat(program)
-	}
-	if err != nil || testing.Short() {
-		t.Skip("no Prometheus of the devstack here (e2e/devstack builds it), or -short")
-	}
-	return program
-}
+func realProgram(t *testing.T) string { return promtest.Program(t, promtest.Prometheus) }
 
 func askReal(t *testing.T, url, file string) {
 	p, err := New(Config{URL: url, Namespaces: func() []string {
@@ -74,9 +67,6 @@ func askReal(t *testing.T, url, file string) {
 				t.Fatalf("%s: error %v, devices (-want +got):\n%s", c.name, err, diff)
 			}
 			time.Sleep(200 * time.Millisecond)
-		}
-		if _, err := p.askUses(); err != nil {
-			t.Errorf("the use over the window: %v", err)
 		}
 		for _, span := range Spans() {
 			if _, err := p.askRanges(podKey{c.namespace, c.pod}, span); err != nil {

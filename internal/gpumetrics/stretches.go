@@ -56,6 +56,7 @@ var (
 const (
 	stretchPatience = time.Minute // a day of samples of a whole site is more work than a look at now
 	shortestStretch = time.Second
+	meanStep        = time.Minute // of the samples that a mean is taken of, at most
 	highOfTwenty    = "0.95"
 	// slowedReasons looks at the bits of the reasons that are trouble: 0x4, 0x8 and 0x20, 0x40, 0x80 (health.go). PromQL
 	// has no "and" of bits.
@@ -105,6 +106,7 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 	var (
 		all   = "[" + promDuration(span) + "]"
 		steps = "[" + promDuration(span) + ":" + promDuration(step) + "]"
+		fine  = "[" + promDuration(span) + ":" + promDuration(min(step, meanStep)) + "]"
 		parts = map[stretchPart][]string{}
 		add   = func(name stretchPart, query string) { parts[name] = append(parts[name], query) }
 	)
@@ -115,13 +117,13 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1,
 			64)+")"+steps+"))")
 		for _, e := range q.engines(in) {
-			add(stretchEngineMean, e.factor+by+"(avg_over_time("+e.series+all+"))")
+			add(stretchEngineMean, by+"(avg_over_time("+e.percent()+fine+"))")
 			add(stretchEngineHigh, e.factor+by+"(quantile_over_time("+highOfTwenty+", "+e.series+all+"))")
-			add(stretchEngineTime, by+"(count_over_time("+e.series+steps+"))")
+			add(stretchEngineTime, by+"(count_over_time("+e.percent()+steps+"))")
 			// With "bool" there is a value, 0, where the engine never was idle: without one the next kind would speak in its
 			// place.
-			add(stretchIdle, by+"(sum_over_time(("+e.series+" < bool "+strconv.FormatFloat(below*e.whole/100, 'g', -1, 64)+")"+
-				steps+"))")
+			add(stretchIdle, by+"(sum_over_time(("+e.percent()+" < bool "+strconv.FormatFloat(below, 'g', -1, 64)+")"+steps+
+				"))")
 		}
 		for _, n := range metrics[throttle].names {
 			s := promSeries(n, in)
@@ -137,10 +139,11 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 }
 
 // engine is a series that tells how busy an engine is; times factor it is per cent.
-type engine struct {
-	factor, series string
-	whole          float64 // what stands for all of it: 1 or 100
-}
+type engine struct{ factor, series string }
+
+// percent is the series without what cannot be: one of DCGM's marks for "no value" would drown all others in a mean, and
+// is no time in which the use was known.
+func (e engine) percent() string { return "((" + e.factor + e.series + ") >= 0 <= 105)" }
 
 // engines are the series of some rows, the better ones first: where one is, a later one of the same device does not
 // count.
@@ -151,10 +154,10 @@ func (q queries) engines(matchers string) []engine {
 	}
 	var list []engine
 	for _, n := range metrics[engineRatio].names {
-		list = append(list, engine{"100 * ", promSeries(n, matchers), 1})
+		list = append(list, engine{"100 * ", promSeries(n, matchers)})
 	}
 	for _, n := range metrics[utilPercent].names { // of the card: some versions say 0 of a slice
-		list = append(list, engine{"", promSeries(n, strings.Join(whole, ",")+","+matchers), 100})
+		list = append(list, engine{"", promSeries(n, strings.Join(whole, ",")+","+matchers)})
 	}
 	return list
 }

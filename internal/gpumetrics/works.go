@@ -139,9 +139,9 @@ func (b *workShot) list() []Work {
 // Clock is what time it is at Prometheus: samples of now carry it.
 func (p *Poller) Clock(ctx context.Context) (time.Time, error) {
 	var at time.Time
-	_, err := p.query(ctx, "query", url.Values{"query": {"vector(time())"}}, newTexts(), func(row series) {
+	_, err := p.query(ctx, "query", url.Values{"query": {"vector(1)"}}, newTexts(), func(row series) {
 		if len(row.samples) > 0 {
-			at = time.UnixMilli(int64(row.samples[0].value * 1000)).UTC()
+			at = row.samples[0].at.UTC()
 		}
 	})
 	if err == nil && at.IsZero() {

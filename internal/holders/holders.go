@@ -7,23 +7,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // Window is the time over which use and money are looked at.
-const Window = gpumetrics.UseWindow
+const Window = usage.EngineWindow
 
 // most keeps an answer from reading everything there is: the newest count.
 const most = 5000
 
-// Metrics tells how pods have used their GPUs.
+// Metrics tells how workloads have used their GPUs in the window: the same numbers that statements are made of.
 type Metrics interface {
-	Uses(cluster string) gpumetrics.Uses
-	// History is the GPU use of the last hour, oldest first, in per cent.
-	History(ctx context.Context, cluster, namespace, pod string) []gpumetrics.Point
+	Uses(cluster string) usage.EngineUses
 }
 
 // Service reads; it changes nothing.
@@ -38,24 +35,22 @@ type Holder struct {
 	workload.Workload
 	Since time.Time // of this run
 	Money usage.Money
-	// Use is the mean use of its devices; only where Known.
-	Use   gpumetrics.Use
-	Known bool
+	Use   usage.EngineUse // of its devices in the window
 }
 
 // Unused is the part of the money that went for nothing: at a mean use of 30 per cent, 70 per cent of it. ok is false
 // where nobody knows the use.
 func (h Holder) Unused() (m usage.Money, ok bool) {
-	if !h.Known {
+	if !h.Use.Known() {
 		return usage.Money{}, false
 	}
-	return usage.Money{Minor: int64(float64(h.Money.Minor) * (1 - h.Use.Mean/100)), Currency: h.Money.Currency}, true
+	return usage.Money{Minor: int64(float64(h.Money.Minor) * (1 - h.Use.Mean()/100)), Currency: h.Money.Currency}, true
 }
 
 // List is everybody whom the actor may see, newest workload first. Faults: those of workload.Service.List.
 func (s Service) List(ctx context.Context, a identity.Actor) ([]Holder, error) {
 	var out []Holder
-	uses := map[string]gpumetrics.Uses{}
+	uses := map[string]usage.EngineUses{}
 	f := workload.Filter{States: []workload.State{workload.Running, workload.Starting, workload.Stopping}, Limit: 500}
 	for {
 		items, next, err := s.Workloads.List(ctx, a, false, f)
@@ -73,7 +68,7 @@ func (s Service) List(ctx context.Context, a identity.Actor) ([]Holder, error) {
 	}
 }
 
-func (s Service) page(ctx context.Context, items []workload.Workload, uses map[string]gpumetrics.Uses) (
+func (s Service) page(ctx context.Context, items []workload.Workload, uses map[string]usage.EngineUses) (
 	[]Holder, error) {
 	items = slices.DeleteFunc(items, func(i workload.Workload) bool {
 		return i.Size.Devices() == 0 ||
@@ -92,13 +87,12 @@ func (s Service) page(ctx context.Context, items []workload.Workload, uses map[s
 		if _, ok := uses[item.Cluster]; !ok {
 			uses[item.Cluster] = s.Metrics.Uses(item.Cluster)
 		}
-		out[i] = s.holder(ctx, item, intervals[item.ID], uses[item.Cluster])
+		out[i] = s.holder(item, intervals[item.ID], uses[item.Cluster])
 	}
 	return out, nil
 }
 
-func (s Service) holder(ctx context.Context, item workload.Workload, intervals []usage.Interval,
-	uses gpumetrics.Uses) Holder {
+func (s Service) holder(item workload.Workload, intervals []usage.Interval, uses usage.EngineUses) Holder {
 	h := Holder{Workload: item, Since: item.PlacedAt}
 	for _, i := range intervals {
 		if i.Until.IsZero() {
@@ -109,27 +103,8 @@ func (s Service) holder(ctx context.Context, item workload.Workload, intervals [
 	for _, u := range usage.Uses(intervals, usage.Span{From: now.Add(-Window), Until: now}) {
 		h.Money = h.Money.Add(u.Cost())
 	}
-	h.Use, h.Known = s.use(ctx, item, uses)
+	if !item.Size.SharesDevice() { // what a device does that others have too is not the workload's use
+		h.Use = uses[string(item.ID)]
+	}
 	return h
-}
-
-// use is the mean use of a workload's devices in the window; of one that is younger than the steps in which the window
-// is looked at, in the last hour. What a device does that others have too is not the workload's use.
-func (s Service) use(ctx context.Context, item workload.Workload, uses gpumetrics.Uses) (gpumetrics.Use, bool) {
-	if item.Size.SharesDevice() {
-		return gpumetrics.Use{}, false
-	}
-	if use, ok := uses.Of(item.Namespace, item.Observed.Pod); ok {
-		return use, true
-	}
-	sum, n := 0.0, 0
-	for _, p := range s.Metrics.History(ctx, item.Cluster, item.Namespace, item.Observed.Pod) {
-		if p.Known {
-			sum, n = sum+p.Value, n+1
-		}
-	}
-	if n == 0 {
-		return gpumetrics.Use{}, false
-	}
-	return gpumetrics.Use{Mean: sum / float64(n), Known: float64(n) * time.Minute.Hours() / Window.Hours()}, true
 }

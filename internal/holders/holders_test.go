@@ -1,27 +1,23 @@
 package holders_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/holders"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
-// told is what metrics tell: of the day, and of the last hour.
-type told struct {
-	uses gpumetrics.Uses
-	hour map[string][]gpumetrics.Point
-}
+// told is what metrics tell of the day.
+type told usage.EngineUses
 
-func (t told) Uses(string) gpumetrics.Uses { return t.uses }
-func (t told) History(_ context.Context, _, _, pod string) []gpumetrics.Point {
-	return t.hour[pod]
+func (t told) Uses(string) usage.EngineUses { return usage.EngineUses(t) }
+
+func used(percent int) usage.EngineUse {
+	return usage.EngineUse{Measured: 100 * time.Minute, Busy: time.Duration(percent) * time.Minute}
 }
 
 func listed(t *testing.T, w *webtest.World, who identity.Person, m told) map[string]holders.Holder {
@@ -38,34 +34,28 @@ func listed(t *testing.T, w *webtest.World, who identity.Person, m told) map[str
 	return by
 }
 
-// TestWhoHolds: use and money of the window, and what of it went for nothing; of a young one the last hour speaks, of a
-// share of a card nobody.
+// TestWhoHolds: use and money of the window, and what of it went for nothing; of a share of a card nobody can tell.
 func TestWhoHolds(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	shared := w.Works["w-asr-train"]
 	shared.Size.Technology = catalog.TimeSlicing
 	w.Works[shared.ID] = shared
-	pod := func(name string) gpumetrics.Pod { return gpumetrics.Pod{Namespace: "gpu-vision", Name: name} }
-	got := listed(t, w, webtest.Dora, told{
-		uses: gpumetrics.NewUses(webtest.Now, map[gpumetrics.Pod]gpumetrics.Use{pod("train-resnet-0"): {Mean: 58, Known: 1},
-			{Namespace: shared.Namespace, Name: shared.Observed.Pod}: {Mean: 90, Known: 1}}),
-		hour: map[string][]gpumetrics.Point{"llm-chat-0": {{Value: 10, Known: true}, {Value: 30, Known: true}, {Value: 99}}},
-	})
+	got := listed(t, w, webtest.Dora, told{"w-train-resnet": used(58), string(shared.ID): used(90), "w-llm-chat": used(20)})
 	train := got["train-resnet"]
-	if want := (usage.Money{Minor: 165, Currency: "EUR"}); train.Money != want || !train.Known || train.Use.Mean != 58 ||
+	if want := (usage.Money{Minor: 165, Currency: "EUR"}); train.Money != want || train.Use.Mean() != 58 ||
 		!train.Since.Equal(webtest.Now.Add(-3*time.Hour)) {
 		t.Errorf("train-resnet: want %v, 58 %% since three hours, got %+v since %v", want, train.Use, train.Since)
 	}
 	if lost, ok := train.Unused(); !ok || lost.Minor != 69 {
 		t.Errorf("42 %% of 1.65 went for nothing: want 0.69, got %v (known: %v)", lost, ok)
 	}
-	if chat := got["llm-chat"]; !chat.Known || chat.Use.Mean != 20 {
-		t.Errorf("the last hour's mean of what is known is 20, got %+v", chat.Use)
+	if chat := got["llm-chat"]; chat.Use.Mean() != 20 {
+		t.Errorf("want the mean of what is known, 20, got %+v", chat.Use)
 	}
 	for _, name := range []string{"asr-train", "render-farm"} {
 		h, there := got[name]
-		if _, ok := h.Unused(); !there || h.Known || ok {
+		if _, ok := h.Unused(); !there || h.Use.Known() || ok {
 			t.Errorf("%s: its use is nobody's knowledge, got %+v (there: %v)", name, h.Use, there)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // Action is what follows when a GPU is left idle.
@@ -38,7 +39,7 @@ type Setting struct {
 const (
 	Longest     = 30 * 24 * time.Hour
 	MostBelow   = 50
-	UsualBelow  = 5 // a driver with an open context shows a per cent or two
+	UsualBelow  = usage.IdleBelow // as in statements
 	longestTold = time.Hour
 )
 

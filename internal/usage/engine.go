@@ -1,10 +1,20 @@
 package usage
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // IdleBelow is the use of a GPU's engine, in per cent, below which it does nothing: a driver with an open context shows
 // a per cent or two.
 const IdleBelow = 5
+
+// Idle reports whether a use, in per cent, is that of a GPU that does nothing: one rule for the map of the fleet, the
+// preview of what is stopped, and statements.
+func Idle(percent float64) bool { return percent < IdleBelow }
+
+// EngineWindow is how far back the use of what holds GPUs now is looked at.
+const EngineWindow = 24 * time.Hour
 
 // EngineUse is how busy the devices of a line were, as far as somebody measured it: times of one device, with several
 // the mean of them. It is told and never charged.
@@ -31,6 +41,20 @@ func (e EngineUse) Within(held time.Duration) EngineUse {
 	return e
 }
 
+// Known reports whether anything was measured.
+func (e EngineUse) Known() bool { return e.Measured > 0 }
+
+// Mean is the use in per cent, over what was measured.
+func (e EngineUse) Mean() float64 {
+	if e.Measured <= 0 {
+		return 0
+	}
+	return min(100, 100*float64(e.Busy)/float64(e.Measured))
+}
+
+// EngineUses are by workload; one of which nothing is known is not among them.
+type EngineUses map[string]EngineUse
+
 // EngineLine is a use of one line of the ledger.
 type EngineLine struct {
 	Workload string
@@ -48,6 +72,54 @@ type EngineRecord struct {
 	From    time.Time // the stretch that was asked for: after Before where a part of the time is lost
 	Until   time.Time // its end, and the next mark
 	Lines   []EngineLine
+}
+
+// EngineTail is what a cluster's metrics tell of the time after what is recorded. It is read anew as time goes on, and
+// never kept.
+type EngineTail struct {
+	Cluster string
+	From    time.Time // the mark of what is recorded, or the beginning of the month where that is later
+	Until   time.Time
+	Lines   []TailLine
+}
+
+// TailLine is a use of one line of the ledger since a moment.
+type TailLine struct {
+	EngineLine
+	Since time.Time // From, or when the line began where that is later
+}
+
+// Tails tells of the time that is not recorded yet.
+type Tails interface {
+	// Tails are those that go on from what is recorded now, one for each cluster that tells any.
+	Tails(ctx context.Context) ([]EngineTail, error)
+}
+
+// addTails adds to each line of the month what is known of it beyond the record.
+func (s *Statement) addTails(tails []EngineTail) {
+	type key struct {
+		workload, tenant, size string
+		perHour                Money
+	}
+	at := map[key]int{}
+	for i, l := range s.Lines {
+		if !l.Monthly() {
+			at[key{l.Workload, l.Tenant, l.Size, l.PerHour}] = i
+		}
+	}
+	for _, t := range tails {
+		for _, live := range t.Lines {
+			i, there := at[key{live.Workload, live.Tenant, live.Size, live.PerHour}]
+			if !there || t.From.Before(s.Whole.From) || t.From.After(s.Whole.Until) {
+				continue
+			}
+			l := &s.Lines[i]
+			if !l.Engine.Known() {
+				l.LiveSince = live.Since
+			}
+			l.Engine = l.Engine.Add(live.EngineUse).Within(l.Held)
+		}
+	}
 }
 
 // CardUse is how busy GPUs were, in hours of whole cards: a seventh of a card for seven hours counts as one. What has

@@ -55,6 +55,7 @@ type Service struct {
 	Store  Store
 	Misses Misses
 	Fleet  *Fleet
+	Live   Tails          // how busy GPUs were since the record ends; nil: what is not recorded is unknown
 	Prices *Prices        // of storage and seats; nil: they cost nothing
 	Zone   *time.Location // months begin and end by its clocks
 	Now    func() time.Time
@@ -90,8 +91,19 @@ func (s *Service) statement(ctx context.Context, f Filter, m Month) (Statement, 
 	f.Span, f.Month = whole.To(s.Now()), m
 	st, err := s.Store.Statement(ctx, f)
 	st.Month, st.Whole, st.Span = m, whole, f.Span
-	if err != nil || s.Prices == nil {
+	if err != nil {
 		return st, err
+	}
+	if s.Live != nil && !st.Final() {
+		// After the statement: a tail that goes on from a later mark leaves out what the statement has, never twice.
+		tails, err := s.Live.Tails(ctx)
+		if err != nil {
+			return st, err
+		}
+		st.addTails(tails)
+	}
+	if s.Prices == nil {
+		return st, nil
 	}
 	list, currency := s.Prices.List(), s.Prices.Currency()
 	kept, err := s.Store.Kept(ctx, f)

@@ -106,6 +106,8 @@ type Line struct {
 	Devices   int     // GPUs or parts of one that it held at a time; 0 without a GPU, 1 where it is not known
 	Cards     float64 // the same in whole cards: a seventh of one is 1/7; 0 where it is not known
 	Engine    EngineUse
+	// where nothing of Engine is recorded yet: from when on it is what the metrics tell now
+	LiveSince time.Time
 }
 
 // GPUTime is device time of the line's kind: two GPUs for an hour are two hours.
@@ -129,14 +131,15 @@ func (s Statement) Final() bool { return s.Span == s.Whole }
 
 // Sum is what several lines come to. Money of different currencies stays apart, as hours of different kinds do.
 type Sum struct {
-	Key     string
-	Lines   []Line
-	Cost    []Money // one for each currency, in the order of their codes
-	GPU     []KindTime
-	Unknown time.Duration
-	Storage GiBTime
-	Seats   []PoolTime // one for each license pool, in the order of their names
-	Use     CardUse
+	Key       string
+	Lines     []Line
+	Cost      []Money // one for each currency, in the order of their codes
+	GPU       []KindTime
+	Unknown   time.Duration
+	Storage   GiBTime
+	Seats     []PoolTime // one for each license pool, in the order of their names
+	Use       CardUse
+	LiveSince time.Time // of its lines the earliest, where none that was measured is recorded yet
 	// what of Cost is known to be for GPUs that did nothing, one for each currency; empty where nothing was measured
 	Idle []Money
 }
@@ -189,6 +192,7 @@ func minor(s Sum) (all int64) {
 
 func sum(key string, lines []Line) Sum {
 	s := Sum{Key: key, Lines: lines}
+	recorded := false
 	cost, idle, times, seats := map[string]Money{}, map[string]Money{}, map[Kind]time.Duration{},
 		map[string]time.Duration{}
 	for _, l := range lines {
@@ -205,7 +209,12 @@ func sum(key string, lines []Line) Sum {
 		}
 		if l.Engine.Measured > 0 {
 			idle[c.Currency] = idle[c.Currency].Add(l.IdleCost())
+			recorded = recorded || l.LiveSince.IsZero()
+			s.LiveSince = earliest(s.LiveSince, l.LiveSince)
 		}
+	}
+	if recorded {
+		s.LiveSince = time.Time{}
 	}
 	s.Cost, s.Idle = monies(cost), monies(idle)
 	for kind, t := range times {
@@ -216,6 +225,14 @@ func sum(key string, lines []Line) Sum {
 	}
 	slices.SortFunc(s.GPU, func(a, b KindTime) int { return compareKinds(a.Kind, b.Kind) })
 	return s
+}
+
+// earliest is the earlier of two times; the zero time is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // monies are amounts in the order of their currencies.

@@ -77,8 +77,8 @@ type Metrics interface {
 	// Ranges is what a pod's devices did in a span; it waits for the first answer only, as long as the context lets it.
 	// Faults: Unavailable.
 	Ranges(ctx context.Context, cluster, namespace, pod string, span gpumetrics.Span) (gpumetrics.Ranges, error)
-	// Uses is how pods have used their GPUs of late.
-	Uses(cluster string) gpumetrics.Uses
+	// Uses is how workloads have used their GPUs in the last day.
+	Uses(cluster string) usage.EngineUses
 }
 
 // Part is a system that the portal leans on.

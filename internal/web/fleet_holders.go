@@ -32,12 +32,12 @@ type held struct {
 func heldOf(h holders.Holder, now time.Time) held {
 	out := held{name: h.Name, href: workloadPath(h.ID), detail: h.Tenant, owner: h.OwnerName, size: h.Size.Title, count: 1,
 		longest: max(0, now.Sub(h.Since)), money: h.Money}
-	if !h.Known {
+	if !h.Use.Known() {
 		out.unknown = 1
 		return out
 	}
-	out.weight, out.known = float64(h.Size.Devices()), h.Use.Known
-	out.sum = h.Use.Mean * out.weight
+	out.weight, out.known = float64(h.Size.Devices()), h.Use.Measured.Hours()/holders.Window.Hours()
+	out.sum = h.Use.Mean() * out.weight
 	out.idle, out.idleKnown = h.Unused()
 	return out
 }
@@ -115,7 +115,7 @@ func holderModel(say words, h held, grouped bool) fleet.HolderModel {
 		m.Use = say.percent(mean)
 		m.Bar = &ui.MeterModel{Label: say.S("fleet.use.col_mean"), Bare: true,
 			Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: mean / 100}}}
-		if mean < idleBelow && h.longest > time.Hour {
+		if usage.Idle(mean) && h.longest > time.Hour {
 			m.Kind = ui.Warning
 		}
 	}

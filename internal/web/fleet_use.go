@@ -113,17 +113,14 @@ func heatLegend(say words) []fleet.LegendModel {
 	return all
 }
 
-// idleBelow is where work begins, as in statements.
-const idleBelow = usage.IdleBelow
-
 // kindOfCell says what a cell is drawn as. A device of which nothing is known is unknown also when nobody holds it.
 func kindOfCell(c gpumetrics.Cell) string {
 	switch v := c.Engine.Value; {
 	case !c.Engine.Known():
 		return "unknown"
-	case v < idleBelow && !c.Held():
+	case usage.Idle(v) && !c.Held():
 		return "free"
-	case v < idleBelow:
+	case usage.Idle(v):
 		return "idle"
 	default:
 		return fmt.Sprint(min(4, 1+int(v/25)))

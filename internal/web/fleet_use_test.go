@@ -10,7 +10,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
-	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -113,7 +112,7 @@ func TestAPausedPageStaysAsItIs(t *testing.T) {
 func TestNothingIsIdleForWantOfAValue(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	w.Fleets, w.Used, w.Readings = nil, gpumetrics.Uses{}, webtest.Readings{}
+	w.Fleets, w.Used, w.Readings = nil, nil, webtest.Readings{}
 	doc := read(t, w.Get(webtest.Dora, "/fleet/use?cluster=local&node=gpu-01"), http.StatusOK)
 	wantSaid(t, doc, "heat-unknown", "Prometheus has not answered yet")
 	if n := doc.Find("[data-test=heat-node] .gp-heat--idle, [data-test=heat-node] .gp-heat--free").Length(); n > 0 {

@@ -233,6 +233,9 @@ func usageTiles(say words, total usage.Sum) ui.TilesModel {
 			"Hours", ui.Number(say.Localizer, total.Use.Idle, 1))
 		use.Value, use.Detail = say.percent(total.Use.Mean()),
 			say.S("usage.measured", "Share", say.share(total.Use.Coverage()))
+		if !total.LiveSince.IsZero() {
+			use.Detail = say.S("usage.live", "Time", clockOn(say, total.LiveSince))
+		}
 	}
 	m.Items = append(m.Items, idle, use)
 	return m
@@ -247,7 +250,9 @@ func useModel(say words, s usage.Sum) *usageview.UseModel {
 		return &usageview.UseModel{Mean: say.S("web.unknown"), Idle: say.S("web.unknown")}
 	}
 	m := &usageview.UseModel{Mean: say.percent(s.Use.Mean()), Idle: say.monies(s.Idle)}
-	if c := s.Use.Coverage(); c < wholly {
+	if c := s.Use.Coverage(); !s.LiveSince.IsZero() {
+		m.Note = say.S("usage.live_since", "Time", clockOn(say, s.LiveSince))
+	} else if c < wholly {
 		m.Note = say.S("usage.measured_of", "Share", say.share(c))
 	}
 	return m

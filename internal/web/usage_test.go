@@ -38,6 +38,18 @@ func TestUsageOfAMonth(t *testing.T) {
 	wantAbsent(t, doc, "scope-all")
 }
 
+// TestUsageBeforeTheFirstRecordedHour: what metrics tell now stands in, with the time since when, and is not unknown.
+func TestUsageBeforeTheFirstRecordedHour(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	w.Unrecorded()
+	doc := read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK)
+	wantSaid(t, doc, "usage-mean", "58 %", "Live, since 11:11 UTC")
+	wantSaid(t, doc, "usage-row", "58 %", "live, since 11:11 UTC")
+	w.Tail[0].From = w.Tail[0].From.AddDate(0, -1, 0)
+	wantSaid(t, read(t, w.Get(webtest.Dora, "/usage?by=workload"), http.StatusOK), "usage-mean", "unknown")
+}
+
 func TestUsageIsNarrowedByRights(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()

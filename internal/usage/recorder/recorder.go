@@ -6,6 +6,9 @@
 // store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
 // where the last one stopped, and of two that run at once only one counts.
 //
+// Live tells the same of the time after the record, and of the last day: statements of the running month and the list of
+// who holds GPUs have their numbers from it, by the same query, steps and attribution.
+//
 // What cannot be told stays unknown: hours without samples, devices that several pods share, names that two workloads
 // had in one hour.
 package recorder
@@ -14,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
@@ -42,6 +46,7 @@ type Options struct {
 	Period     time.Duration   // 0: an hour
 	Zone       *time.Location  // whose months the lines are added to
 	Now        func() time.Time
+	Logger     *slog.Logger // nil: nothing is logged
 }
 
 // Recorder records. It is run by whoever leads.
@@ -61,11 +66,16 @@ const (
 )
 
 // New makes one.
-func New(o Options) *Recorder {
+func New(o Options) *Recorder { return &Recorder{o.withDefaults()} }
+
+func (o Options) withDefaults() Options {
 	if o.Period == 0 {
 		o.Period = usualPeriod
 	}
-	return &Recorder{o}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Every is how often Record has something to do.
@@ -98,7 +108,7 @@ func (r *Recorder) record(ctx context.Context, cluster string, source Source) er
 		}
 		record := usage.EngineRecord{Cluster: cluster, Month: usage.MonthOf(span.From, r.o.Zone), Before: mark,
 			From: span.From, Until: span.Until}
-		if record.Lines, err = r.ask(ctx, cluster, source, span); err != nil {
+		if record.Lines, _, err = r.o.ask(ctx, cluster, source, span); err != nil {
 			return err
 		}
 		if err := r.o.Store.RecordEngine(ctx, record); err != nil {
@@ -147,19 +157,24 @@ func (r *Recorder) next(mark time.Time) (usage.Span, bool) {
 	return s, !s.Until.Add(r.o.Period / settledAfter).After(now)
 }
 
-// ask does not trouble Prometheus where nobody held anything.
-func (r *Recorder) ask(ctx context.Context, cluster string, source Source, s usage.Span) ([]usage.EngineLine, error) {
-	metered, err := r.o.Store.MeteredOn(ctx, cluster, s)
+// step is how finely a period is looked at: one sample a minute of an hour.
+func (o Options) step() time.Duration { return max(time.Second, o.Period/samplesOf) }
+
+// ask tells how busy the devices of each line were in a span, with the meter that it was asked by. It does not trouble
+// Prometheus where nobody held anything.
+func (o Options) ask(ctx context.Context, cluster string, source Source, s usage.Span) ([]usage.EngineLine, []Metered,
+	error) {
+	metered, err := o.Store.MeteredOn(ctx, cluster, s)
 	if err != nil || len(metered) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	namespaces := r.o.Namespaces()
+	namespaces := o.Namespaces()
 	if len(namespaces) == 0 {
-		return nil, nil
+		return nil, metered, nil
 	}
-	seen, err := source.Idling(ctx, namespaces, s.From, s.Until, max(time.Second, r.o.Period/samplesOf), usage.IdleBelow)
+	seen, err := source.Idling(ctx, namespaces, s.From, s.Until, o.step(), usage.IdleBelow)
 	if err != nil {
-		return nil, err
+		return nil, metered, err
 	}
-	return Attribute(metered, seen, s), nil
+	return Attribute(metered, seen, s), metered, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/gpumetrics"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
 // works fills in what the devices of the fleet do: slices at work and idle ones, a whole card, a guest that is idle, a
@@ -37,11 +38,25 @@ func (w *World) works() {
 			Cells: []gpumetrics.Cell{cell(1, 0.2, 12, gpumetrics.Pod{Namespace: "gpu-vision", Name: "render-farm-0"})}}}},
 	}}}
 	w.Pasts = map[string]gpumetrics.Ranges{"train-resnet-0": Past(), gpumetrics.PodsOf("llm-chat"): {At: Now}}
-	w.Used = gpumetrics.NewUses(at, map[gpumetrics.Pod]gpumetrics.Use{
-		{Namespace: "gpu-vision", Name: "train-resnet-0"}: {Mean: 58, Known: 1},
-		{Namespace: "gpu-vision", Name: "llm-chat-0"}:     {Mean: 21, Known: 0.4},
-		{Namespace: "gpu-vision", Name: "render-farm-0"}:  {Mean: 2, Known: 1},
-	})
+	w.Used = usage.EngineUses{"w-train-resnet": used(24*60, 58), "w-llm-chat": used(9*60+36, 21),
+		"w-render-farm": used(24*60, 2)}
+}
+
+// Unrecorded has metrics tell of a line of which no hour is recorded yet.
+func (w *World) Unrecorded() {
+	since := Now.Add(-49 * time.Minute)
+	tail := usage.EngineTail{Cluster: "local", From: since, Until: Now}
+	for _, i := range w.Held["w-train-resnet"] {
+		tail.Lines = append(tail.Lines, usage.TailLine{Since: since, EngineLine: usage.EngineLine{Workload: i.Workload,
+			Tenant: i.Tenant, Size: i.Size, PerHour: i.PerHour, EngineUse: used(49, 58)}})
+	}
+	w.Tail = []usage.EngineTail{tail}
+}
+
+// used is a use of so many minutes, in per cent.
+func used(minutes int, mean float64) usage.EngineUse {
+	measured := time.Duration(minutes) * time.Minute
+	return usage.EngineUse{Measured: measured, Busy: time.Duration(mean / 100 * float64(measured))}
 }
 
 // Past is an hour of a device that works in waves, with a gap of ten minutes, a time in which it was too hot, and an

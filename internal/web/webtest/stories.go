@@ -222,7 +222,12 @@ func Scenes() []Scene {
 	}
 	dark := func() *World {
 		w := Busy()
-		w.Fleets, w.Used, w.Readings = nil, gpumetrics.Uses{}, Readings{}
+		w.Fleets, w.Used, w.Readings = nil, nil, Readings{}
+		return w
+	}
+	unrecorded := func() *World { // nothing of the month is on record yet
+		w := Busy()
+		w.Unrecorded()
 		return w
 	}
 	unanswered := func() *World { // Prometheus has never answered
@@ -379,6 +384,7 @@ func Scenes() []Scene {
 		{"usage", "everybody by size", Dora, lost, "/usage?scope=all&by=size", nil},
 		{"usage", "idle GPUs, seats and storage have their cost", Ben, charged, "/usage?scope=team&by=workload", nil},
 		{"usage", "everybody by team", Eli, Busy, "/usage?scope=all&by=team", nil},
+		{"usage", "before the first recorded hour", Dora, unrecorded, "/usage?by=workload", nil},
 		{"usage", "a month in which nothing was held", Anna, Busy, "/usage?month=2025-01", nil},
 		{"budgets", "every team", Dora, budgeted, "/admin/budgets", nil},
 		{"budgets", "one, with its book", Dora, budgeted, "/admin/budgets/vision", nil},

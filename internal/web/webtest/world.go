@@ -74,7 +74,8 @@ type World struct {
 	Readings        Readings
 	Reports         map[string]gpumetrics.Report // by cluster
 	Fleets          map[string]*gpumetrics.Fleet // by cluster
-	Used            gpumetrics.Uses
+	Used            usage.EngineUses
+	Tail            []usage.EngineTail
 	Pasts           map[string]gpumetrics.Ranges // by pod
 	RangesErr       error
 	away            []web.Outage
@@ -126,7 +127,10 @@ func (m metrics) Ranges(_ context.Context, _, _, pod string, span gpumetrics.Spa
 	r.Span = span
 	return r, nil
 }
-func (m metrics) Uses(string) gpumetrics.Uses { return m.world.Used }
+func (m metrics) Uses(string) usage.EngineUses { return m.world.Used }
+
+// Tails is what is known beyond the record.
+func (m metrics) Tails(context.Context) ([]usage.EngineTail, error) { return m.world.Tail, nil }
 
 func (m metrics) Live(_, _, pod string) gpumetrics.Live { return m.world.Readings[pod].Live }
 func (m metrics) History(_ context.Context, _, _, pod string) []gpumetrics.Point {
@@ -224,7 +228,7 @@ func Empty() *World {
 	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licenses: w.LicenseService,
 		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
-		Usage: &usage.Service{Store: w.Store, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,
+		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,
 			Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
 			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
 				Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w},

@@ -13,6 +13,7 @@ type readyReport struct {
 	Kubeconfig       string       `json:"kubeconfig"`
 	APIServer        string       `json:"apiserver"`
 	Prometheus       string       `json:"prometheus"`
+	VictoriaMetrics  string       `json:"victoria_metrics,omitempty"`
 	OIDCIssuer       string       `json:"oidc_issuer,omitempty"`
 	OIDCClientID     string       `json:"oidc_client_id,omitempty"`
 	OIDCClientSecret string       `json:"oidc_client_secret,omitempty"`
@@ -29,6 +30,9 @@ func (w *devstack) report() readyReport {
 		Prometheus: w.Ports.URL("prometheus"), SOCKS5: "socks5://" + w.Ports.Addr("socks"),
 		Control:       w.Ports.URL("control") + "/" + w.Secrets.ControlPath,
 		LicenseServer: w.Ports.URL("faces") + "/license", AuditLog: w.AuditLog(), Users: w.Users,
+	}
+	if w.Victoria {
+		r.VictoriaMetrics = w.Ports.URL("victoria-metrics")
 	}
 	if w.SignIn != "" {
 		r.OIDCIssuer, r.OIDCClientID, r.OIDCClientSecret = w.Ports.URL("signin"), stack.ClientID, w.Secrets.ClientSecret

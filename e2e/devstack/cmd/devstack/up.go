@@ -52,6 +52,7 @@ func upOptions(args []string) (options, error) {
 	flags.StringVar(&o.SignIn, "signin", "", "program of the OIDC provider; without it nobody can sign in")
 	flags.IntVar(&o.nodes, "nodes", 12, "how many fake nodes; 29 has one of every kind")
 	flags.StringVar(&o.readyFile, "ready-file", "", "file to write (JSON) when everything is ready")
+	flags.BoolVar(&o.Victoria, "victoria-metrics", false, "VictoriaMetrics beside Prometheus, with the same samples")
 	flags.BoolVar(&o.newPorts, "new-ports", false, "forget the ports of the last start and choose free ones")
 	flags.DurationVar(&o.ScrapeInterval, "scrape-interval", 0, "of Prometheus (default: 5s, and longer with many nodes)")
 	_ = flags.Parse(args)
@@ -68,7 +69,11 @@ func upOptions(args []string) (options, error) {
 		}
 		*path = abs
 	}
-	for _, name := range []string{"controlplane", "kwok", "prometheus"} {
+	programs := []string{"controlplane", "kwok", "prometheus"}
+	if o.Victoria {
+		programs = append(programs, "victoria-metrics")
+	}
+	for _, name := range programs {
 		if _, err := os.Stat(filepath.Join(o.Bin, name)); err != nil {
 			return o, fmt.Errorf("%s is not in %s: run `devstack build --out %s` first", name, o.Bin, o.Bin)
 		}

@@ -22,6 +22,7 @@ type Options struct {
 // program is one thing to compile.
 type program struct {
 	name, pkg, ldflags, tags string
+	module                   string // folder of the module that it is built in; "" is the devstack's own
 	first                    string // how long it takes the first time, on two cores
 	sources                  []string
 }
@@ -40,6 +41,8 @@ func programs() []program {
 		{name: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", first: "a minute", ldflags: "-s -w"},
 		{name: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus", first: "2 minutes", ldflags: "-s -w",
 			tags: "remove_all_sd,enable_kubernetes_sd,netgo"},
+		{name: "victoria-metrics", pkg: "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics",
+			module: "victoria-metrics", first: "a minute", ldflags: "-s -w"},
 		{name: "devstack", pkg: "./cmd/devstack", first: "a minute", sources: []string{"cmd/devstack", "internal"},
 			ldflags: "-s -w"},
 	}

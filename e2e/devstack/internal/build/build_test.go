@@ -51,6 +51,30 @@ func TestStampFollowsWhatMatters(t *testing.T) {
 	}
 }
 
+// TestAProgramOfAnotherModuleFollowsThatModule: a change of the devstack's own modules does not compile it again.
+func TestAProgramOfAnotherModuleFollowsThatModule(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", "other/go.mod", "other/go.sum"} {
+		write(t, dir, name, "one")
+	}
+	stamp := func() string {
+		s, err := stampOf(dir, program{name: "other", module: "other"}, "go1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := stamp()
+	write(t, dir, "go.sum", "two")
+	if stamp() != before {
+		t.Error("the devstack's modules are no part of it")
+	}
+	write(t, dir, "other/go.sum", "two")
+	if stamp() == before {
+		t.Error("its own modules are")
+	}
+}
+
 func TestFindSource(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "e2e/devstack/go.mod", module+"\n\ngo 1.26\n")

@@ -21,7 +21,7 @@ func compile(ctx context.Context, progress io.Writer, source, out string, p prog
 		args = append(args, "-tags", p.tags)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, p.pkg)...)
-	cmd.Dir = source
+	cmd.Dir = filepath.Join(source, p.module)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second

@@ -42,7 +42,7 @@ func stampPath(out string, p program) string { return filepath.Join(out, "."+p.n
 func stampOf(source string, p program, goVersion string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, goVersion, p.pkg, p.ldflags, p.tags)
-	files := []string{"go.mod", "go.sum"}
+	files := []string{filepath.Join(p.module, "go.mod"), filepath.Join(p.module, "go.sum")}
 	for _, dir := range p.sources {
 		err := filepath.WalkDir(filepath.Join(source, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") {

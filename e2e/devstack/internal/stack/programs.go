@@ -31,6 +31,9 @@ func (s Settings) Programs(g *part.Group) error {
 	g.Add(s.scheduler())
 	g.Add(s.kwok())
 	g.Add(s.prometheus())
+	if s.Victoria {
+		g.Add(s.victoria())
+	}
 	if s.SignIn != "" {
 		g.Add(s.signIn())
 	}
@@ -111,6 +114,17 @@ func (s Settings) prometheus() part.Spec {
 			"--storage.tsdb.no-lockfile", "--web.listen-address=" + s.Ports.Addr("prometheus"), "--log.level=warn"},
 		ReadyWithin: 2 * time.Minute,
 		Ready:       answers(http.DefaultClient, s.Ports.URL("prometheus")+"/-/ready", ""),
+	}
+}
+
+func (s Settings) victoria() part.Spec {
+	return part.Spec{
+		Name: "victoria-metrics", Path: filepath.Join(s.Bin, "victoria-metrics"), StopWithin: 10 * time.Second,
+		Args: []string{"-promscrape.config=" + s.file("config", "prometheus.yaml"),
+			"-storageDataPath=" + s.file("victoria-metrics"), "-retentionPeriod=30d",
+			"-httpListenAddr=" + s.Ports.Addr("victoria-metrics"), "-loggerLevel=ERROR"},
+		ReadyWithin: 2 * time.Minute,
+		Ready:       answers(http.DefaultClient, s.Ports.URL("victoria-metrics")+"/health", ""),
 	}
 }
 

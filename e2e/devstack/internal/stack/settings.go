@@ -15,9 +15,11 @@ import (
 
 // Settings say what to start and where.
 type Settings struct {
-	Bin    string // folder with controlplane, kwok, prometheus
+	Bin    string // folder with controlplane, kwok, prometheus, victoria-metrics
 	Data   string // folder of this world; absolute
 	SignIn string // program of the OIDC provider; "" for none
+	// Victoria starts VictoriaMetrics beside Prometheus, with the same scrape configuration.
+	Victoria bool
 	// ScrapeInterval of Prometheus for the readings of the GPUs.
 	ScrapeInterval time.Duration
 
@@ -28,7 +30,7 @@ type Settings struct {
 }
 
 // PortNames are all that need a port.
-var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "signin", "socks", "control", "faces"}
+var PortNames = []string{"etcd", "etcd-peer", "kube-apiserver", "prometheus", "victoria-metrics", "signin", "socks", "control", "faces"}
 
 // Secrets are random and stay the same for the life of a data folder.
 type Secrets struct {

@@ -1,0 +1,202 @@
+package gpumetrics
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/gpu-portal/gpu-portal/internal/gpumetrics/promtest"
+)
+
+// TestBothServersTellTheSame gives the samples of each recorded exposition, every 15 s of more than an hour, to
+// Prometheus and to VictoriaMetrics, and asks both every query that there is. What differs between them and is no
+// reading is left out:
+//
+//   - the time of a sample: each server rounds the moment of a query in its own way, by less than a second
+//   - why a value is unknown: VictoriaMetrics drops samples that are NaN, so that a value that cannot be is one that is
+//     not there
+//   - nvlinkTolerance of a rate: Prometheus extrapolates to the whole of its window, VictoriaMetrics does not
+func TestBothServersTellTheSame(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.prom"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no expositions: %v", err)
+	}
+	now := time.Now().Truncate(time.Second)
+	var all []promtest.Row
+	for _, file := range files {
+		all = append(all, rowsOf(t, filepath.Base(file))...)
+	}
+	told := map[string]map[string]any{}
+	for _, name := range []string{promtest.Prometheus, promtest.Victoria} {
+		server := promtest.Start(t, name)
+		writeSamples(t, server, all, now)
+		told[name] = tell(t, server, len(all), now)
+	}
+	one, other := told[promtest.Prometheus], told[promtest.Victoria]
+	for _, what := range slices.Sorted(maps.Keys(one)) {
+		if d := diff.Diff(one[what], other[what], sameReadings...); d != "" {
+			t.Errorf("%s (-Prometheus +VictoriaMetrics):\n%s", what, d)
+		}
+	}
+	if n := len(one["devices"].(map[string]Live)); n < 12 {
+		t.Errorf("want the devices of the pods of all files compared, got those of %d pods", n)
+	}
+}
+
+const (
+	// nvlinkTolerance: of fifteen seconds between samples in a window of five minutes, the part that only Prometheus adds.
+	nvlinkTolerance = 0.06
+	// roundTolerance: VictoriaMetrics keeps numbers as decimals of at least 15 digits.
+	roundTolerance = 1e-12
+)
+
+var sameReadings = []diff.Option{
+	diff.Comparer(func(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Second || a.IsZero() || b.IsZero() }),
+	diff.Comparer(func(a, b Why) bool { return true }),
+	diff.FilterPath(ofNVLink, cmpopts.EquateApprox(nvlinkTolerance, 0)),
+	diff.FilterPath(func(p diff.Path) bool { return !ofNVLink(p) }, cmpopts.EquateApprox(roundTolerance, 0)),
+	cmpopts.EquateEmpty(),
+	diff.AllowUnexported(),
+}
+
+func ofNVLink(p diff.Path) bool {
+	return slices.ContainsFunc(p, func(s diff.PathStep) bool { return s.String() == ".NVLinkRate" })
+}
+
+// tell is everything that a server is ever asked.
+func tell(t *testing.T, server string, rows int, now time.Time) map[string]any {
+	t.Helper()
+	p, err := New(Config{URL: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	then, err := New(Config{URL: server, Now: func() time.Time { return now }}) // both are asked for the same past
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]any{}
+	must := func(what string, v any, err error) {
+		if err != nil {
+			t.Errorf("%s of %s: %v", what, server, err)
+		}
+		out[what] = v
+	}
+	// A server that has just been given samples may need a moment to show all of them.
+	for deadline, shown := time.Now().Add(time.Minute), 0.; shown < float64(rows); time.Sleep(200 * time.Millisecond) {
+		_, err := p.query(t.Context(), "query", url.Values{"query": {`count({__name__!=""})`}}, newTexts(), func(s series) {
+			shown = s.samples[0].value
+		})
+		if time.Now().After(deadline) {
+			t.Fatalf("%s shows %g of %d series: %v", server, shown, rows, err)
+		}
+	}
+	if err := p.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	devices := map[string]Live{}
+	for pod := range p.shot.pods {
+		live := p.Live(pod.namespace, pod.pod)
+		live.At = time.Time{}
+		devices[pod.namespace+"/"+pod.pod] = live
+		for _, span := range Spans() {
+			r, err := then.askRanges(pod, span)
+			lines := map[string][]Point{}
+			for _, l := range r.Lines {
+				lines[l.Name] = l.Points
+			}
+			must("ranges "+span.Name+" "+pod.namespace+"/"+pod.pod, lines, err)
+		}
+	}
+	out["devices"] = devices
+	out["fleet"] = p.Fleet().Nodes
+	health := p.Report().Health
+	for _, c := range health {
+		for _, trouble := range c.Troubles {
+			delete(trouble.What.Args, "Time") // in whole minutes; the time itself stands in XIDs
+		}
+	}
+	out["health"] = health
+	licenses, err := p.Licenses(t.Context())
+	slices.SortFunc(licenses, func(a, b LicenseSample) int { return cmp.Compare(a.UUID, b.UUID) })
+	must("licenses", licenses, err)
+	until := now.Add(-2 * time.Minute).Truncate(time.Minute)
+	stretches, err := p.Stretches(t.Context(), nil, until.Add(-time.Hour), until, time.Minute)
+	must("stretches", stretches, err)
+	idling, err := p.Idling(t.Context(), nil, until.Add(-time.Hour), until, time.Minute, 5)
+	must("idling", idling, err)
+	works, err := p.Works(t.Context(), nil, until.Add(-time.Hour), until, 5*time.Minute, time.Minute)
+	must("works", works, err)
+	clock, err := p.Clock(t.Context())
+	if d := time.Since(clock).Abs(); err != nil || d > 10*time.Second {
+		t.Errorf("the clock of %s is %s away, %v", server, d, err)
+	}
+	past := map[string][]Point{}
+	for pod := range p.shot.pods {
+		points, err := then.History(t.Context(), pod.namespace, pod.pod, MetricEngine, until.Add(-50*time.Minute), until)
+		must("history", nil, err)
+		past[pod.namespace+"/"+pod.pod] = points
+	}
+	out["history"] = past
+	return out
+}
+
+// rowsOf reads an exposition as a scrape that does not honour labels does. Files stand for sites of their own: the same
+// made-up card in two of them is two cards.
+func rowsOf(t *testing.T, file string) (rows []promtest.Row) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(recorded(t, file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		for _, m := range families[name].Metric {
+			row := map[string]string{"__name__": name}
+			for _, l := range m.Label {
+				row[l.GetName()] = l.GetValue()
+			}
+			target(row)
+			for _, id := range slices.Concat(DefaultLabels().UUID, DefaultLabels().Pod[:1]) {
+				if row[id] != "" {
+					row[id] += "-" + strings.TrimSuffix(file, ".prom")
+				}
+			}
+			rows = append(rows, promtest.Row{Labels: row, Value: valueOf(m)})
+		}
+	}
+	return rows
+}
+
+const (
+	scrapedEvery = 15 * time.Second
+	scrapedFor   = 75 * time.Minute
+)
+
+// writeSamples sends what would have been scraped, oldest first. Engines are busy in waves, NVLink's counters go on, the
+// others stay.
+func writeSamples(t *testing.T, server string, rows []promtest.Row, now time.Time) {
+	t.Helper()
+	for at, n := now.Add(-scrapedFor), 0; !at.After(now); at, n = at.Add(scrapedEvery), n+1 {
+		list := make([]promtest.Row, len(rows))
+		for i, r := range rows {
+			switch name := r.Labels["__name__"]; {
+			case strings.Contains(name, "PROF_GR_ENGINE"):
+				r.Value *= 0.5 + 0.5*math.Abs(math.Sin(float64(n)/20))
+			case strings.Contains(name, "NVLINK_BANDWIDTH"):
+				r.Value += 1e6 * float64(n)
+			}
+			list[i] = r
+		}
+		promtest.Write(t, server, list, at)
+	}
+}

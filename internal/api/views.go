@@ -513,6 +513,7 @@ type Resource struct {
 	Capacity    int64    `json:"capacity"`
 	Allocatable int64    `json:"allocatable"`
 	Free        int64    `json:"free"`
+	LeftOver    bool     `json:"leftOver,omitempty" doc:"The node's labels no longer name it: left over from a former layout, no device stands behind it"`
 	Holders     []Holder `json:"holders"`
 }
 
@@ -537,7 +538,8 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 			node.Odd = append(node.Odd, l.Say(odd))
 		}
 		for _, r := range n.Resources {
-			res := Resource{Name: r.Name, Capacity: r.Capacity, Allocatable: r.Allocatable, Free: r.Free(), Holders: []Holder{}}
+			res := Resource{Name: r.Name, Capacity: r.Capacity, Allocatable: r.Allocatable, Free: r.Free(), LeftOver: r.LeftOver,
+				Holders: []Holder{}}
 			for _, h := range r.Holders {
 				holder := Holder{Count: h.Count}
 				if named == nil || named[h.Namespace] {

@@ -51,13 +51,10 @@ func oldest(a, b time.Time) time.Time {
 	return a
 }
 
-// staleSnapshot is when an inventory counts as old: it is confirmed every few seconds while the cluster answers.
-const staleSnapshot = time.Minute
-
 func (w *Web) clusterModel(k call, s inventory.Snapshot, names map[workload.ID]workload.Workload) fleet.ClusterModel {
 	say, id := k.words, slug(s.Cluster)
 	m := fleet.ClusterModel{ID: "fleet-" + id, Title: say.S("fleet.cluster", "Name", s.Cluster), TableID: "nodes-" + id,
-		Age:    ui.AgeModel{Source: "Kubernetes", Time: say.ago(s.TakenAt), Old: say.now.Sub(s.TakenAt) > staleSnapshot},
+		Age:    say.age("Kubernetes", s.TakenAt, snapshotEvery),
 		Groups: fleetGroups(say, s),
 		Filter: ui.FilterBarModel{Action: "/fleet", Label: say.S("fleet.filter"), Client: "nodes-" + id,
 			Search: &ui.FieldModel{ID: "fleet-filter-" + id, Name: "q", Kind: ui.SearchField, Label: say.S("fleet.filter"),

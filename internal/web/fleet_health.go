@@ -152,13 +152,13 @@ func markNote(m *health.Mark) string {
 
 // healthAges say where what is shown comes from, and how old it is.
 func healthAges(say words, r health.Report) []ui.AgeModel {
-	age := func(source string, at time.Time) ui.AgeModel {
+	age := func(source string, at time.Time, every time.Duration) ui.AgeModel {
 		if at.IsZero() {
 			return ui.AgeModel{Source: say.S("health.never_heard", "Source", source), Old: true}
 		}
-		return ui.AgeModel{Source: source, Time: say.ago(at), Old: say.now.Sub(at) > 2*time.Minute}
+		return say.age(source, at, every)
 	}
-	return []ui.AgeModel{age("DCGM", r.DCGMAt), age(say.S("health.agents"), r.TakenAt)}
+	return []ui.AgeModel{age("DCGM", r.DCGMAt, readingEvery), age(say.S("health.agents"), r.TakenAt, snapshotEvery)}
 }
 
 var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off,

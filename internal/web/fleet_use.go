@@ -95,8 +95,9 @@ func (w *Web) heatAge(say words, cluster string) fleet.AgeModel {
 		m.Unknown = say.S("fleet.use.never")
 		return m
 	}
-	m.Age = &ui.AgeModel{Source: "DCGM", Time: say.ago(f.At), Old: say.now.Sub(f.At) > staleReading}
-	if say.now.Sub(f.At) > staleReading {
+	age := say.age("DCGM", f.At, readingEvery)
+	m.Age = &age
+	if age.Old {
 		m.Unknown = say.S("fleet.use.silent", "Time", say.since(f.At).Words)
 	}
 	return m

@@ -49,7 +49,8 @@ func metricsCluster(say words, name string, r gpumetrics.Report) metricsview.Clu
 	m := metricsview.ClusterModel{ID: "metrics-" + slug(name), Title: say.S("metrics.cluster", "Name", name),
 		State: ui.StateModel{Kind: ui.OK, Word: say.S("metrics.answers"), Test: "source"}}
 	if since := r.Status.Since; !since.IsZero() {
-		m.Age = &ui.AgeModel{Source: "Prometheus", Time: say.ago(since), Old: say.now.Sub(since) > staleReading}
+		age := say.age("Prometheus", since, readingEvery)
+		m.Age = &age
 	}
 	if !r.Status.OK {
 		m.State = ui.StateModel{Kind: ui.Warning, Word: say.S("metrics.away"), Test: "source"}

@@ -20,9 +20,6 @@ func (w *Web) readings(item workload.Workload) gpumetrics.Live {
 	return now
 }
 
-// staleReading is four scrapes of the usual fifteen seconds.
-const staleReading = time.Minute
-
 // sampleTime is when the oldest known engine value was measured; without one, when the source last answered.
 func sampleTime(l gpumetrics.Live) time.Time {
 	at := l.At
@@ -106,18 +103,14 @@ var whyWords = map[gpumetrics.Why]string{gpumetrics.NoSeries: "no_series", gpume
 
 // restsOn says how a value came about and when it was measured; of one that is not known, why, and since when.
 func restsOn(say words, r gpumetrics.Reading) *ui.AgeModel {
-	m := &ui.AgeModel{Source: say.S("workload.source." + r.Source.String()), Time: say.ago(r.At),
-		Old: say.now.Sub(r.At) > staleReading}
+	m := say.age(say.S("workload.source."+r.Source.String()), r.At, readingEvery)
 	if !r.Known() {
 		m.Source = say.S("workload.why." + whyWords[r.Why])
 		if !r.At.IsZero() && r.Why != gpumetrics.OneForAll {
 			m.Time.Words, m.Time.Mode = say.S("workload.unknown_since", "Time", say.since(r.At).Words), ui.TimeFixed
 		}
 	}
-	if r.At.IsZero() {
-		m.Time, m.Old = ui.TimeModel{}, false
-	}
-	return m
+	return &m
 }
 
 // readingBar is nil where there is nothing to draw: an empty bar would look like a zero.

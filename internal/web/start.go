@@ -473,7 +473,7 @@ func presets(k call, form StartForm, offers []request.Offer) []start.PresetModel
 func (w *Web) sizes(k call, form StartForm, offers []request.Offer, problem string) start.SizesModel {
 	say := k.words
 	m := start.SizesModel{Error: problem, Help: say.S("start.size_help"), Filters: sizeFilters(say, form),
-		Attrs: formAgain(k), Wizard: sizingButton(say)}
+		Attrs: formAgain(k), Wizard: sizingButton(say), Ages: w.snapshotAges(k)}
 	var shown []catalog.Size
 	for _, o := range offers {
 		if o.Size.Name == form.Size || passes(form, o) {
@@ -486,6 +486,23 @@ func (w *Web) sizes(k call, form StartForm, offers []request.Offer, problem stri
 		m.Shown = say.S("start.shown", "Shown", len(m.Rows), "All", len(offers))
 	}
 	return m
+}
+
+// snapshotAges say how old the free counts are, by cluster.
+func (w *Web) snapshotAges(k call) (list []ui.AgeModel) {
+	clusters := w.Site().Clusters
+	for _, name := range clusters {
+		s, ok := w.Snapshots.Snapshot(k.ctx, name)
+		if !ok {
+			continue
+		}
+		source := k.words.S("start.counted")
+		if len(clusters) > 1 {
+			source = k.words.S("start.counted_in", "Cluster", name)
+		}
+		list = append(list, k.words.age(source, s.TakenAt, snapshotEvery))
+	}
+	return list
 }
 
 func passes(form StartForm, o request.Offer) bool {

@@ -305,8 +305,8 @@ func (w *Web) gpuModel(k call, item workload.Workload) workloadview.GPUModel {
 		m.History = &line
 	}
 	if !now.At.IsZero() {
-		m.Age = &ui.AgeModel{Source: "DCGM", Time: say.ago(sampleTime(now)),
-			Old: say.now.Sub(sampleTime(now)) > staleReading}
+		age := say.age("DCGM", sampleTime(now), readingEvery)
+		m.Age = &age
 	}
 	return m
 }

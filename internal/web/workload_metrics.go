@@ -83,8 +83,9 @@ func (w *Web) metricsModel(ctx context.Context, k call, item workload.Workload,
 	}
 	r = r.Since(item.CreatedAt.Truncate(span.Step)) // names are free again when a workload is gone
 	r.Devices = min(r.Devices, item.Size.Devices()) // it may have had others before
-	m.Age = &ui.AgeModel{Source: "Prometheus", Time: say.at(r.At), Old: say.now.Sub(r.At) > 2*time.Minute}
-	if say.now.Sub(r.At) > 2*time.Minute {
+	age := say.age("Prometheus", r.At, historyEvery)
+	m.Age = &age
+	if age.Old {
 		m.Since = say.S("workload.metrics.since", "Time", say.at(r.At).Exact)
 	}
 	if item.Size.SharesDevice() {

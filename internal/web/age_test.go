@@ -1,0 +1,66 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
+)
+
+// dated moves all that comes from outside to a moment.
+func dated(w *webtest.World, at time.Time) {
+	for name, s := range w.Snaps {
+		s.TakenAt = at
+		w.Snaps[name] = s
+	}
+	for name, f := range w.Fleets {
+		moved := *f
+		moved.At = at
+		w.Fleets[name] = &moved
+	}
+	for pod, r := range w.Readings {
+		r.Live.At = at
+		for i := range r.Live.Devices {
+			r.Live.Devices[i].Engine.At = at
+		}
+		w.Readings[pod] = r
+	}
+	for pod, r := range w.Pasts {
+		r.At = at
+		w.Pasts[pod] = r
+	}
+}
+
+// TestEveryPageOfDataTellsItsAge: the age stands beside the data and goes on counting, one that is older than three of
+// its refreshes says so in a word, and a clock that is ahead gives no moment in the future.
+func TestEveryPageOfDataTellsItsAge(t *testing.T) {
+	t.Parallel()
+	for path, who := range map[string]identity.Person{"/fleet": webtest.Anna, "/fleet/use": webtest.Anna,
+		"/fleet/health": webtest.Dora, "/start": webtest.Anna, "/workloads/w-train-resnet": webtest.Anna,
+		"/workloads/w-train-resnet/metrics": webtest.Anna} {
+		for ago, want := range map[time.Duration]string{-50 * time.Second: "now", 40 * time.Second: "40 s ago",
+			10 * time.Minute: "10 min ago"} {
+			t.Run(fmt.Sprintf("%s %s", path, ago), func(t *testing.T) {
+				t.Parallel()
+				w := webtest.Busy()
+				dated(w, webtest.Now.Add(-ago))
+				doc := read(t, w.Get(who, path), http.StatusOK)
+				found, old := false, false
+				doc.Find(".gp-age").Each(func(_ int, s *goquery.Selection) {
+					at := s.Find("time[data-time=past]")
+					if at.Text() == want {
+						found, old = true, old || s.Is(".gp-age--old") && s.Text() != "" && said(s)[:len("stale:")] == "stale:"
+					}
+				})
+				if !found || old != (ago > 3*time.Minute) {
+					t.Errorf("want %q beside the data, stale: %t; got found %t, stale %t", want, ago > 3*time.Minute, found, old)
+				}
+			})
+		}
+	}
+}

@@ -120,7 +120,9 @@ func (s Settings) prometheus() part.Spec {
 func (s Settings) victoria() part.Spec {
 	return part.Spec{
 		Name: "victoria-metrics", Path: filepath.Join(s.Bin, "victoria-metrics"), StopWithin: 10 * time.Second,
+		// Two fields of Prometheus are flags here: how often the list of targets is read, and when rules are evaluated.
 		Args: []string{"-promscrape.config=" + s.file("config", "prometheus.yaml"),
+			"-promscrape.config.strictParse=false", "-promscrape.httpSDCheckInterval=5s",
 			"-storageDataPath=" + s.file("victoria-metrics"), "-retentionPeriod=30d",
 			"-httpListenAddr=" + s.Ports.Addr("victoria-metrics"), "-loggerLevel=ERROR"},
 		ReadyWithin: 2 * time.Minute,

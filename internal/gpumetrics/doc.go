@@ -16,5 +16,8 @@
 // What is known of each series stands in one table (kinds.go): names, unit, range, whether it is of a slice or of the
 // card. What labels are called is a setting (labels.go).
 //
+// What differs between Prometheus and VictoriaMetrics is asked away (poller.go): a test gives both the same samples and
+// asks both every query.
+//
 // It stores no series and judges nothing: idle or not is for others to say.
 package gpumetrics

@@ -257,8 +257,8 @@ func TestNamesAreUnique(t *testing.T) {
 	_, problems := Parse([]byte(sizes + strings.Replace(entry, "EUR", "USD", 1) + "images:\n" + images + images))
 	want := []Problem{
 		{Line: 12, Path: "sizes[1].name", Message: `"slice" is the name of another size`},
-		{Line: 19, Path: "sizes[1].pricePerHour.currency", Message: "all prices must be in one currency, this one is not in EUR: amounts of " +
-			"different currencies are never added"},
+		{Line: 19, Path: "sizes[1].pricePerHour.currency", Message: "all prices must be in one currency, this one is " +
+			"not in EUR: amounts of different currencies are never added"},
 		{Line: 31, Path: "images[1].name", Message: `"lab" is the name of another image`},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {

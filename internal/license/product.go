@@ -51,8 +51,8 @@ const (
 	MIGBackedVGPU  DeviceKind = "mig-vgpu"
 	WholeCard      DeviceKind = "card" // bare metal or passed through to a virtual machine
 	PartOfCard     DeviceKind = "part" // MIG, time-slicing or MPS without vGPU
-	// A turn on a vGPU: the device plugin of the virtual machine shares it by time-slicing. The license belongs to the vGPU,
-	// so that all turns on one take one seat together.
+	// A turn on a vGPU: the device plugin of the virtual machine shares it by time-slicing. The license belongs to the
+	// vGPU, so that all turns on one take one seat together.
 	SharedVGPU DeviceKind = "vgpu-share"
 )
 
@@ -75,11 +75,13 @@ const (
 // rules is the one place where counting is decided. A pair that is missing takes one seat a workload: a site's own
 // pool.
 var rules = slices.Concat(
-	each(VApps, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, PartOfCard, Unit("")),
+	each(VApps, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine,
+		PartOfCard, Unit("")),
 	each(VApps, guideVCL, WholeCard, PerMachine),
 	each(VPC, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, WholeCard, Unit(""),
 		PartOfCard, Unit("")),
-	each(VWS, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine, PartOfCard, Unit("")),
+	each(VWS, guidePPL, TimeSlicedVGPU, PerMachine, MIGBackedVGPU, PerMachine, SharedVGPU, PerMachine,
+		PartOfCard, Unit("")),
 	each(VWS, guideVCL, WholeCard, PerMachine),
 	each(VCS, observed, TimeSlicedVGPU, PerVGPU),
 	each(VCS, guideNVAIE, MIGBackedVGPU, PerVGPU, SharedVGPU, PerVGPU),

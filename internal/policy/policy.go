@@ -125,8 +125,8 @@ func (p *Policy) Parties() []identity.Party { return p.parties }
 const notToShare = "not-to-share"
 
 // Defaults make sense out of the box: shares and slices start at once inside quota, for up to 72 hours; whole GPUs,
-// longer leases, and what is better not on a share without isolation need an approver. Between a day and three a slice is still nobody's to wait for: the quota bounds what
-// a team can take, and the lease gives it back.
+// longer leases, and what is better not on a share without isolation need an approver. Between a day and three a slice
+// is still nobody's to wait for: the quota bounds what a team can take, and the lease gives it back.
 func Defaults() []Rule {
 	return []Rule{
 		{Name: "several-gpus", When: `request.gpus > 1.0`, Outcome: Approve, By: identity.Approver},

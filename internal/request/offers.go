@@ -151,7 +151,8 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 		return Preview{Wish: c.spec, Fields: c.fields}, err
 	}
 	f := c.facts
-	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, MoreSeats: f.more(c.spec), Place: f.seatPlace(c.spec),
+	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
+		MoreSeats: f.more(c.spec), Place: f.seatPlace(c.spec),
 		Budget: f.Budget, Price: c.spec.Size.PricePerHour.For(c.spec.Lease.Std()), Beside: f.Beside(StartKind, c.spec),
 		Until: f.Now.Add(c.spec.Lease.Std())}
 	if p.Why, p.Ahead, err = s.waiting(ctx, c.spec); err != nil {

@@ -158,7 +158,8 @@ func TestALicenseThatDoesNotFitIsRefusedAndTold(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/admin/sizes/edit",
 			strings.NewReader(url.Values{"do": {"save"}, "text": {compute}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want, "sizes[4].licensePool")
+		wantSaid(t, read(t, w.Do(webtest.Dora, language, r), http.StatusUnprocessableEntity), "problems", want,
+			"sizes[4].licensePool")
 	}
 	if part(read(t, w.Get(webtest.Dora, "/admin/sizes"), http.StatusOK), "license-mismatch").Length() != 0 {
 		t.Error("the first set is warned of")

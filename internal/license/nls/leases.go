@@ -100,7 +100,8 @@ func (c client) read() (list []license.Lease, ok bool) {
 		if name == "" || clean(l.Feature) == "" || count < 0 || count > mostSeats || !dated {
 			return nil, false
 		}
-		list = append(list, license.Lease{ID: clean(l.ID), Feature: clean(l.Feature), Client: name, Count: count, Until: until})
+		list = append(list, license.Lease{ID: clean(l.ID), Feature: clean(l.Feature), Client: name, Count: count,
+			Until: until})
 	}
 	return list, true
 }

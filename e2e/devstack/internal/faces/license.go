@@ -93,8 +93,8 @@ func virtualGroup(id int, org, feature, end string, total, used int) map[string]
 				"unassignedQuantity": max(0, total-used), "overagePercent": 0}}}}}}}
 }
 
-// holders are the machines with leases, as a public exporter of the cloud license service reads them; where the host name
-// stands is a guess.
+// holders are the machines with leases, as a public exporter of the cloud license service reads them; where the host
+// name stands is a guess.
 func holders(cluster *world.Cluster) []any {
 	list := []any{}
 	for _, node := range cluster.Nodes() {

@@ -94,7 +94,7 @@ func (k Kind) describeDRA(node string, d DRADevice) resourcev1.Device {
 
 // partition adds what the driver tells of NVLink under the feature gate FabricManagerPartitioning: the number of the
 // module, and for each size the partition of Fabric Manager that the card belongs to
-// (kubernetes-sigs/dra-driver-nvidia-gpu at 95932046, cmd/gpu-kubelet-plugin/deviceinfo.go, addFabricManagerAttributes).
+// (addFabricManagerAttributes in kubernetes-sigs/dra-driver-nvidia-gpu at 95932046, gpu-kubelet-plugin/deviceinfo.go).
 func (k Kind) partition(device resourcev1.Device, gpu int) {
 	if k.Fabric == nil {
 		return

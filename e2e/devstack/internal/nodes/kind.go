@@ -32,8 +32,8 @@ type Kind struct {
 	Renamed  bool // nvidia.com/gpu.shared instead of a -SHARED product
 
 	VGPU bool // the node is a virtual machine with vGPUs
-	// Fabric are the partitions of Fabric Manager on a machine with NVSwitch, as numbers of cards; the identifier of one is
-	// its place and 1. nil: the driver's feature gate FabricManagerPartitioning is off.
+	// Fabric are the partitions of Fabric Manager on a machine with NVSwitch, as numbers of cards; the identifier of
+	// one is its place and 1. nil: the driver's feature gate FabricManagerPartitioning is off.
 	Fabric [][]int
 	DRA    bool // devices come as ResourceSlices; no device plugin, no GFD, no MIG manager
 	// Foreign: another system's device plugin owns the GPUs; only Extra is advertised.

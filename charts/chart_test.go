@@ -497,16 +497,16 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	for values, want := range map[string]string{
 		"": "config",
 		strings.Replace(needed, "https://gpu.example.org", "gpu.example.org", 1): "url",
-		needed + "replicas: 3\n":                                 "replicas",
-		needed + "web: {replicas: 0}\n":                          "replicas",
-		needed + "agent: {enabled: true}\n":                      "agent.tokenSecret.existingSecret",
-		needed + "database: {existingSecret: x}\n":               "secrets.key.existingSecret",
-		needed + "metrics: {rules: {licensePoolRatio: 90}}\n":    "licensePoolRatio",
-		needed + "gateway: {enabled: true}\n":                    "parentRefs",
-		needed + "rbac: {bindings: nobody}\n":                    "bindings",
-		needed + "  tenantNamespaces: [\"*\"]\n":                 "tenantNamespaces",
-		needed + "  clusters: [{name: main, dial: apiserver}]\n": "rbac.proxy",
-		needed + "  database: sqlite:here.db\n":                  "database",
+		needed + "replicas: 3\n":                                      "replicas",
+		needed + "web: {replicas: 0}\n":                               "replicas",
+		needed + "agent: {enabled: true}\n":                           "agent.tokenSecret.existingSecret",
+		needed + "database: {existingSecret: x}\n":                    "secrets.key.existingSecret",
+		needed + "metrics: {rules: {licensePoolRatio: 90}}\n":         "licensePoolRatio",
+		needed + "gateway: {enabled: true}\n":                         "parentRefs",
+		needed + "rbac: {bindings: nobody}\n":                         "bindings",
+		needed + "  tenantNamespaces: [\"*\"]\n":                      "tenantNamespaces",
+		needed + "  clusters: [{name: main, podAccess: apiserver}]\n": "rbac.proxy",
+		needed + "  database: sqlite:here.db\n":                       "database",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want a problem with %s, got %v", values, want, err)

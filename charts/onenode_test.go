@@ -50,7 +50,7 @@ func TestOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Clusters) != 1 || c.Database == "" || c.Database[:7] != "sqlite:" || c.Limits.MaxStorageGiB != 50 ||
-		c.Storage.Keep <= 0 {
+		c.Storage.Retention <= 0 {
 		t.Errorf("want one cluster on SQLite with the profile's limits, got %+v", c)
 	}
 }

@@ -62,3 +62,48 @@ func eachSource(t *testing.T, fn func(path, text string)) {
 		t.Fatal(err)
 	}
 }
+
+// TestGlossaryNamesPackages: each word stands in a package that is there, and its code has a word that the entry names.
+func TestGlossaryNamesPackages(t *testing.T) {
+	text, err := os.ReadFile("glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 4 || strings.TrimSpace(cells[0]) == "word" ||
+			strings.HasPrefix(cells[0], " ---") {
+			continue
+		}
+		rows++
+		dir := strings.Trim(strings.TrimSpace(cells[3]), "`")
+		source := packageSource(t, filepath.Join("..", filepath.FromSlash(dir)))
+		for word := range strings.SplitSeq(cells[0], ",") {
+			if plain := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(word), " ", "")); !strings.Contains(source, plain) {
+				t.Errorf("%s: %q is not in its code", dir, strings.TrimSpace(word))
+			}
+		}
+	}
+	if rows < 40 {
+		t.Errorf("want the glossary's rows read, got %d", rows)
+	}
+}
+
+// packageSource is the Go code of a package, in lower case and without spaces.
+func packageSource(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", dir, len(files), err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return strings.NewReplacer(" ", "", "\n", "", "//", "").Replace(strings.ToLower(all.String()))
+}

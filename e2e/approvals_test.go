@@ -167,23 +167,23 @@ func TestKeysDecideTheOpenRequest(t *testing.T) {
 	}
 }
 
-// TestAStandInDecides: Ada is away, Devi decides in her place until she ends it.
-func TestAStandInDecides(t *testing.T) {
+// TestADelegationDecides: Ada is away, Devi decides in her place until she ends it.
+func TestADelegationDecides(t *testing.T) {
 	first, second := asked(t, "7h"), asked(t, "7h")
 	devi := signIn(t, "devi", look{}) // known from now on
 	ada, dana := signIn(t, "ada", look{}), signIn(t, "dana", look{})
 	ada.open("/approvals")
-	ada.click("[data-test=stand-ins]")
-	ada.fill("[data-test=standin-find]", "devi")
-	ada.click("[data-test=standin-go]")
-	ada.sees("[data-test=standin-form]")
+	ada.click("[data-test=delegations]")
+	ada.fill("[data-test=delegation-find]", "devi")
+	ada.click("[data-test=delegation-go]")
+	ada.sees("[data-test=delegation-form]")
 	ada.accessible()
-	ada.shot("stand-in")
-	ada.click("[data-test=standin-create]")
-	ada.sees("[data-test=standin-mine] [data-test=standin-end]")
+	ada.shot("delegate")
+	ada.click("[data-test=delegation-create]")
+	ada.sees("[data-test=delegation-mine] [data-test=delegation-end]")
 	t.Cleanup(func() {
-		for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/stand-ins", nil)) {
-			as(t, "ada").call(http.MethodDelete, "/stand-ins/"+str(p["id"]), nil)
+		for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/delegations", nil)) {
+			as(t, "ada").call(http.MethodDelete, "/delegations/"+str(p["id"]), nil)
 		}
 	})
 	dana.open("/requests/" + first)
@@ -197,7 +197,7 @@ func TestAStandInDecides(t *testing.T) {
 	devi.open("/approvals/" + second)
 	devi.sees("[data-test=approve]")
 	devi.expecting("404")
-	ada.click("[data-test=standin-end]")
+	ada.click("[data-test=delegation-end]")
 	ada.sees("[data-test=flash]")
 	devi.do(devi.assert.Locator(devi.at("[data-test=approve]")).ToHaveCount(0)) // the open page loses what it showed
 	yes := map[string]any{"seen": 1}
@@ -216,12 +216,12 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	dana, ada := signIn(t, "dana", look{}), signIn(t, "ada", look{Width: 360, Dark: true})
 	dana.open("/requests/" + id)
 	ada.open("/approvals/" + id)
-	ada.click("[data-test=hand]")
-	ada.do(ada.at("[data-test=hand-form]").GetByLabel("Otto").Check())
+	ada.click("[data-test=reassign]")
+	ada.do(ada.at("[data-test=reassign-form]").GetByLabel("Otto").Check())
 	ada.accessible()
-	ada.shot("hand")
-	ada.fill("[data-test=hand-why]", "Your budget.")
-	ada.click("[data-test=hand-go]")
+	ada.shot("reassign")
+	ada.fill("[data-test=reassign-why]", "Your budget.")
+	ada.click("[data-test=reassign-go]")
 	ada.reads("[data-test=flash]", "Given away")
 	ada.reads("[data-test=why-not]", "You gave this request to Otto")
 	ada.accessible()
@@ -237,10 +237,10 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	if a := as(t, "ada").call(http.MethodPost, "/requests/"+id+"/approve", yes); a.Status != http.StatusConflict {
 		t.Errorf("who gave it away does not decide: want 409, got %d %s", a.Status, a.Raw)
 	}
-	ada.click("[data-test=take-back]")
+	ada.click("[data-test=reclaim]")
 	ada.sees("[data-test=approve]")
 	var receiver string
-	for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/requests/"+id+"/receivers", nil)) {
+	for _, p := range items(as(t, "ada").ok(http.StatusOK, http.MethodGet, "/requests/"+id+"/assignees", nil)) {
 		if strings.HasPrefix(str(p["name"]), "Otto") {
 			receiver = str(p["id"])
 		}
@@ -248,7 +248,7 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 			t.Error("nobody gives a request to its asker")
 		}
 	}
-	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/hand", map[string]any{"person": receiver,
+	as(t, "ada").ok(http.StatusOK, http.MethodPost, "/requests/"+id+"/reassign", map[string]any{"person": receiver,
 		"reason": "Yours after all."})
 	otto.open("/approvals/" + id)
 	otto.reads("[data-test=given]", "Yours after all.")
@@ -256,7 +256,7 @@ func TestARequestIsGivenToAnotherApprover(t *testing.T) {
 	otto.sees("[data-test=flash]")
 	dana.reads("[data-test=request-verdict]", "Otto")
 	german := signIn(t, "ada", look{Language: "de"})
-	german.open("/approvals/" + asked(t, "3h") + "/hand")
-	german.sees("[data-test=hand-form]")
-	german.shot("hand-de")
+	german.open("/approvals/" + asked(t, "3h") + "/reassign")
+	german.sees("[data-test=reassign-form]")
+	german.shot("reassign-de")
 }

@@ -168,7 +168,7 @@ func countPods(t *testing.T, namespace string) func() int {
 	}
 }
 
-// TestTheClusterIsDown: pages answer and say since when the data is old; a wish is kept and carried out when the
+// TestTheClusterIsDown: pages answer and say since when the data is old; a spec is kept and carried out when the
 // cluster is back.
 func TestTheClusterIsDown(t *testing.T) {
 	dana := as(t, "dana")
@@ -192,7 +192,7 @@ func TestTheClusterIsDown(t *testing.T) {
 	dana.ok(http.StatusOK, http.MethodPost, "/workloads/"+id+"/stop", nil)
 	request := dana.start("cpu", map[string]any{"storage": ""})
 	if request["state"] != "approved" {
-		t.Errorf("want wishes to be taken while the cluster is away, got %v", request)
+		t.Errorf("want requests to be taken while the cluster is away, got %v", request)
 	}
 	started := str(request["workload"])
 	t.Cleanup(func() { dana.remove(started) })

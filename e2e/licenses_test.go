@@ -74,7 +74,7 @@ func newLicenseSite(t *testing.T) *licenseSite {
 			c["licensePools"] = []any{map[string]any{"name": "nvidia-vws", "title": "NVIDIA RTX vWS",
 				"feature": "NVIDIA RTX Virtual Workstation", "server": "devstack"}}
 			c["licenseServers"].([]any)[0].(map[string]any)["url"] = server.URL
-			c["licenseEvery"] = "3s"
+			c["licensePollInterval"] = "3s"
 		}
 	})
 	shared := portal

@@ -122,7 +122,7 @@ func restoreStory(t *testing.T, name string, d dump) {
 	}
 	refused := dana.call(http.MethodPost, "/workloads/"+keep["r-d"]+"/stop", nil)
 	if refused.Status != http.StatusServiceUnavailable {
-		t.Errorf("want a wish refused with 503, got %d: %s", refused.Status, refused.Raw)
+		t.Errorf("want a spec refused with 503, got %d: %s", refused.Status, refused.Raw)
 	}
 	time.Sleep(25 * time.Second) // after so long it had acted
 	if now := versions(t, namespace); !slices.Equal(before, now) {

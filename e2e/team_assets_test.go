@@ -65,8 +65,8 @@ func TestATeamsOwnImage(t *testing.T) {
 	if a := nora.call(http.MethodGet, "/images", nil); strings.Contains(string(a.Raw), name) {
 		t.Error("another team is offered the image")
 	}
-	wish := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": name, "lease": "1h"}
-	if a := nora.call(http.MethodPost, "/requests", wish); a.Status != http.StatusUnprocessableEntity ||
+	spec := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": name, "lease": "1h"}
+	if a := nora.call(http.MethodPost, "/requests", spec); a.Status != http.StatusUnprocessableEntity ||
 		strings.Contains(string(a.Raw), title) {
 		t.Errorf("another team starts it: %d %s", a.Status, a.Raw)
 	}
@@ -202,9 +202,9 @@ func TestSharedStorageOfATeam(t *testing.T) {
 	if a := nora.call(http.MethodGet, "/tenants/vision/volumes", nil); a.Status != http.StatusNotFound {
 		t.Errorf("another team reads the list: %d", a.Status)
 	}
-	wish := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab", "lease": "1h",
+	spec := map[string]any{"kind": "notebook", "tenant": "speech", "size": "cpu", "image": "jupyterlab", "lease": "1h",
 		"mounts": []string{name}}
-	if a := nora.call(http.MethodPost, "/requests", wish); a.Status != http.StatusUnprocessableEntity {
+	if a := nora.call(http.MethodPost, "/requests", spec); a.Status != http.StatusUnprocessableEntity {
 		t.Errorf("another team has it: %d %s", a.Status, a.Raw)
 	}
 

@@ -120,7 +120,7 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	pat.do(pat.at("[data-test=search]").First().Press("Enter"))
 	pat.do(pat.assert.Locator(pat.at("[data-test=person]")).ToHaveCount(1))
 	pat.click("[data-test=see-as]")
-	pat.reads("[data-test=acting]", "as Dana Develop")
+	pat.reads("[data-test=impersonation]", "as Dana Develop")
 	pat.accessible()
 
 	pat.open("/start?tenant=vision&size=mig-1g.10gb")
@@ -138,8 +138,8 @@ func TestSeeingThePortalAsAPerson(t *testing.T) {
 	}
 
 	pat.open("/")
-	pat.click("[data-test=acting-end]")
-	pat.do(pat.assert.Locator(pat.at("[data-test=acting]")).ToHaveCount(0))
+	pat.click("[data-test=impersonation-end]")
+	pat.do(pat.assert.Locator(pat.at("[data-test=impersonation]")).ToHaveCount(0))
 	pat.open("/admin/people")
 	pat.sees("[data-test=person]")
 }

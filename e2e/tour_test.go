@@ -33,7 +33,7 @@ func TestEveryPageInEveryLook(t *testing.T) {
 			r, r + "/edit", "/storage", "/fleet", "/fleet/use", "/licenses", "/usage", "/start/size", "/team", "/team/vision",
 			"/team/vision/quota?size=h100", "/account", "/account/notifications", "/nowhere"},
 		"otto": {"/team/vision"},
-		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/stand-ins", "/"},
+		"ada":  {"/approvals", "/approvals/" + str(pending["id"]), "/approvals/delegations", "/"},
 		"pat": {"/fleet", "/fleet/use", "/fleet/health", "/fleet/health/mark?cluster=main&kind=node&name=cpu-01", "/licenses",
 			"/usage", "/usage/demand", "/usage/reconciliation", "/usage/advice", "/admin/sizes", "/admin/images",
 			"/admin/sizes/edit", "/admin/metrics", "/admin/rules", "/admin/rules/edit", "/admin/idle", "/admin/tenants",

@@ -36,8 +36,8 @@ CREATE TABLE sessions (
   refresh_token TEXT   NOT NULL DEFAULT '',
   groups_at     BIGINT,
   asked_at      BIGINT,
-  acting_as     TEXT,
-  acting_until  BIGINT,
+  impersonates     TEXT,
+  impersonation_until  BIGINT,
   roles         TEXT   NOT NULL DEFAULT '',
   former_hash   TEXT   NOT NULL DEFAULT '',
   renewed_at    BIGINT,
@@ -88,7 +88,7 @@ CREATE TABLE requests (
   name              TEXT   NOT NULL,
   workload          TEXT   NOT NULL,
   state             TEXT   NOT NULL CHECK (state IN ('pending', 'approved', 'rejected', 'withdrawn', 'expired')),
-  wish              TEXT   NOT NULL,
+  spec              TEXT   NOT NULL,
   decision          TEXT   NOT NULL,
   estimate_minor    BIGINT NOT NULL,
   estimate_currency TEXT   NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE refusals (
   asker      TEXT   NOT NULL,
   asker_name TEXT   NOT NULL,
   tenant     TEXT   NOT NULL,
-  wish       TEXT   NOT NULL,
+  spec       TEXT   NOT NULL,
   decision   TEXT   NOT NULL,
   created_at BIGINT NOT NULL
 );
@@ -426,16 +426,16 @@ CREATE TABLE rules (
 );
 
 -- Who decides requests in whose place, from when until when.
-CREATE TABLE stand_ins (
+CREATE TABLE delegations (
   id         TEXT   NOT NULL PRIMARY KEY,
   person     TEXT   NOT NULL REFERENCES people (id),
-  stand_in   TEXT   NOT NULL REFERENCES people (id),
+  delegate   TEXT   NOT NULL REFERENCES people (id),
   from_at    BIGINT NOT NULL,
   until_at   BIGINT NOT NULL CHECK (until_at > from_at),
   created_at BIGINT NOT NULL
 );
-CREATE INDEX stand_ins_stand_in ON stand_ins (stand_in, until_at);
-CREATE INDEX stand_ins_person ON stand_ins (person, until_at);
+CREATE INDEX delegations_delegate ON delegations (delegate, until_at);
+CREATE INDEX delegations_person ON delegations (person, until_at);
 
 CREATE TABLE snapshots (
   cluster  TEXT   NOT NULL PRIMARY KEY,
@@ -631,7 +631,7 @@ CREATE TABLE idle_marks (
 -- What a person wants to hear of, and how, as JSON.
 CREATE TABLE notice_preferences (
   person TEXT NOT NULL PRIMARY KEY REFERENCES people (id),
-  wishes TEXT NOT NULL
+  preferences TEXT NOT NULL
 );
 
 -- Where chat messages and webhooks go: of a person, or of a team. The address itself, and what it is signed with, is sealed with the portal's key.
@@ -699,7 +699,7 @@ CREATE INDEX starts_ready ON starts (size_name, kind, ready_at) WHERE ready_at I
 CREATE INDEX starts_told ON starts (told_at);
 
 -- Nodes and cards that an administrator has called bad. A card goes by its UUID; the node is where it was then.
-CREATE TABLE hardware_marks (
+CREATE TABLE hardware_quarantine (
   cluster     TEXT   NOT NULL,
   kind        TEXT   NOT NULL CHECK (kind IN ('node', 'card')),
   name        TEXT   NOT NULL,
@@ -728,7 +728,7 @@ INSERT INTO leader_leases (id, epoch, renewed_at) VALUES (1, 0, 0);
 
 -- +goose Down
 DROP TABLE advice_dismissals;
-DROP TABLE hardware_marks;
+DROP TABLE hardware_quarantine;
 DROP TABLE starts;
 DROP TABLE notice_cursor;
 DROP TABLE deliveries;
@@ -751,7 +751,7 @@ DROP TABLE settings;
 DROP TABLE fleet_samples;
 DROP TABLE fleet_days;
 DROP TABLE snapshots;
-DROP TABLE stand_ins;
+DROP TABLE delegations;
 DROP TABLE rules;
 DROP TABLE catalogs;
 DROP TABLE differences;

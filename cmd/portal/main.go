@@ -47,8 +47,8 @@ func root() *cobra.Command {
 
 // settings are the flags that stand above file and environment.
 type settings struct {
-	file, database, kubeconfig, prometheus, issuer, listen, url, dial string
-	roles                                                             []string
+	file, database, kubeconfig, prometheus, issuer, listen, url, podAccess string
+	roles                                                                  []string
 }
 
 func (s *settings) load() (config.Config, error) { return config.Load(s.file, os.Getenv, s.override) }
@@ -71,7 +71,7 @@ func (s *settings) override(c *config.Config) {
 
 // cluster lets the flags describe the one cluster of a small site, or change the first of the file.
 func (s *settings) cluster(c *config.Config) {
-	if s.kubeconfig == "" && s.prometheus == "" && s.dial == "" {
+	if s.kubeconfig == "" && s.prometheus == "" && s.podAccess == "" {
 		return
 	}
 	if len(c.Clusters) == 0 {
@@ -81,7 +81,7 @@ func (s *settings) cluster(c *config.Config) {
 	for _, f := range []struct {
 		flag  string
 		field *string
-	}{{s.kubeconfig, &k.Kubeconfig}, {s.prometheus, &k.Prometheus}, {s.dial, &k.Dial}} {
+	}{{s.kubeconfig, &k.Kubeconfig}, {s.prometheus, &k.Prometheus}, {s.podAccess, &k.PodAccess}} {
 		if f.flag != "" {
 			*f.field = f.flag
 		}
@@ -103,7 +103,7 @@ func serve(s *settings) *cobra.Command {
 	f.StringVar(&s.issuer, "oidc-issuer", "", "address of the sign-in provider")
 	f.StringVar(&s.listen, "listen", "", "address to listen on (default 127.0.0.1:8080)")
 	f.StringVar(&s.url, "url", "", "how browsers reach the portal (default http://localhost:PORT)")
-	f.StringVar(&s.dial, "dial", "", "how the gateway reaches pods: direct, socks5://host:port or apiserver")
+	f.StringVar(&s.podAccess, "pod-access", "", "how the gateway reaches pods: direct, socks5://host:port or apiserver")
 	f.StringSliceVar(&s.roles, "roles", nil, "what this process does: web, gateway, controller (default all)")
 	return cmd
 }

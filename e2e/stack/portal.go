@@ -164,7 +164,7 @@ func configuration(o PortalOptions, port int, access kube.Access) map[string]any
 		"oidc": map[string]any{"issuer": o.Ready.OIDCIssuer, "clientID": o.Ready.OIDCClientID,
 			"clientSecret": o.Ready.OIDCClientSecret, "name": "the demo sign-in"},
 		"clusters": []any{map[string]any{"name": "main", "kubeconfig": o.kubeconfig(), "prometheus": o.Ready.Prometheus,
-			"dial": o.Ready.SOCKS5, "access": access, "gatewayNamespace": o.own(),
+			"podAccess": o.Ready.SOCKS5, "access": access, "gatewayNamespace": o.own(),
 			"storageClass": "standard", "sharedStorage": []any{map[string]any{"name": "standard", "access": "ReadWriteMany"}},
 			"agents": map[string]any{"namespace": "gpu-operator"}}},
 		"platform": map[string]any{"approver": []string{"gpu-approvers"}, "admin": []string{"gpu-admins"},

@@ -25,7 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -59,32 +59,32 @@ type Events interface {
 
 // Deps is what the API stands on.
 type Deps struct {
-	Requests  *request.Service
-	Workloads *workload.Service
-	Usage     *usage.Service
-	Prices    *usage.Prices
-	Budgets   *budget.Service
-	Offer     *offer.Service
-	Forecasts *forecast.Service // nil: nothing is estimated
-	Licenses  *license.Service
-	Rules     *policy.Service
-	Tenants   *tenant.Service
-	StandIns  *standin.Service
-	Notify    *notify.Service
-	Accounts  *accounts.Service
-	Metrics   Metrics
-	Reports   func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
-	Advice    *advice.Service
-	Idle      *idle.Service
-	Marks     *health.Service
-	Drift     *drift.Service
-	Events    Events
-	Jobs      Jobs
-	AppURL    func(workload string) string // where a workload is opened
-	Now       func() time.Time
-	Version   string
-	Logger    *slog.Logger   // nil: nothing is logged
-	Limits    *limit.Limiter // nil: nothing is limited
+	Requests    *request.Service
+	Workloads   *workload.Service
+	Usage       *usage.Service
+	Prices      *usage.Prices
+	Budgets     *budget.Service
+	Offer       *offer.Service
+	Forecasts   *forecast.Service // nil: nothing is estimated
+	Licenses    *license.Service
+	Rules       *policy.Service
+	Tenants     *tenant.Service
+	Delegations *delegation.Service
+	Notify      *notify.Service
+	Accounts    *accounts.Service
+	Metrics     Metrics
+	Reports     func(cluster string) (gpumetrics.Report, bool) // nil: no cluster has metrics
+	Advice      *advice.Service
+	Idle        *idle.Service
+	Marks       *health.Service
+	Drift       *drift.Service
+	Events      Events
+	Jobs        Jobs
+	AppURL      func(workload string) string // where a workload is opened
+	Now         func() time.Time
+	Version     string
+	Logger      *slog.Logger   // nil: nothing is logged
+	Limits      *limit.Limiter // nil: nothing is limited
 }
 
 // API is the surface: an http.Handler for everything below /api/v1.

@@ -105,7 +105,7 @@ func (a *API) inventory(ctx context.Context, actor identity.Actor, _ *struct{}) 
 	for _, t := range site.Directory.Tenants {
 		named[t.NamespaceName()] = actor.Member(t.Name)
 	}
-	if identity.Can(actor, identity.ReadHolders, identity.Thing{}) {
+	if identity.Can(actor, identity.ReadHolders, identity.Resource{}) {
 		named = nil
 	}
 	var views []Cluster
@@ -133,7 +133,7 @@ type auditInput struct {
 }
 
 func (a *API) audit(ctx context.Context, actor identity.Actor, in *auditInput) (*output[List[Event]], error) {
-	if !identity.Can(actor, identity.ReadAudit, identity.Thing{}) {
+	if !identity.Can(actor, identity.ReadAudit, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	f := audit.Filter{Tenant: in.Tenant, Workload: in.Workload, Request: in.Request, Person: in.Person, Text: in.Text,

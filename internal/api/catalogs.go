@@ -67,11 +67,11 @@ func tagged(v Catalog) *catalogOutput {
 }
 
 func (a *API) catalog(ctx context.Context, actor identity.Actor, _ *struct{}) (*catalogOutput, error) {
-	s, err := a.deps.Offer.Standing(actor)
+	s, err := a.deps.Offer.Status(actor)
 	if err != nil {
 		return nil, err
 	}
-	v := revisionView(s.Newest, s.Running.Version, i18n.From(ctx))
+	v := revisionView(s.Newest, s.Active.Version, i18n.From(ctx))
 	if len(s.Problems) > 0 {
 		v.Problems = problemViews(s.Problems, i18n.From(ctx))
 	}
@@ -193,7 +193,7 @@ type versionsInput struct {
 
 func (a *API) catalogVersions(ctx context.Context, actor identity.Actor,
 	in *versionsInput) (*output[List[CatalogVersion]], error) {
-	s, err := a.deps.Offer.Standing(actor)
+	s, err := a.deps.Offer.Status(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +207,8 @@ func (a *API) catalogVersions(ctx context.Context, actor identity.Actor,
 	var views []CatalogVersion
 	next := ""
 	for _, r := range revisions {
-		full := revisionView(r, s.Running.Version, i18n.From(ctx))
-		views = append(views, CatalogVersion{Version: r.Version, Running: r.Version == s.Running.Version,
+		full := revisionView(r, s.Active.Version, i18n.From(ctx))
+		views = append(views, CatalogVersion{Version: r.Version, Running: r.Version == s.Active.Version,
 			Author: full.Author, Note: full.Note, At: full.At})
 		if more {
 			next = strconv.FormatInt(r.Version, 10)
@@ -223,7 +223,7 @@ type versionInput struct {
 
 func (a *API) catalogVersion(ctx context.Context, actor identity.Actor,
 	in *versionInput) (*output[Catalog], error) {
-	s, err := a.deps.Offer.Standing(actor)
+	s, err := a.deps.Offer.Status(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (a *API) catalogVersion(ctx context.Context, actor identity.Actor,
 		return nil, fault.New(fault.NotFound, i18n.T("store.no_catalog"))
 	}
 	r, err := a.deps.Offer.Revision(ctx, actor, n)
-	return reply(revisionView(r, s.Running.Version, i18n.From(ctx)), err)
+	return reply(revisionView(r, s.Active.Version, i18n.From(ctx)), err)
 }
 
 // CatalogFinding is one place where the catalog and the nodes do not agree.

@@ -62,8 +62,8 @@ type HeldResource struct {
 }
 
 func differenceView(l *i18n.Localizer, d drift.Difference) ClusterDifference {
-	p := d.Party()
-	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Thing: string(d.Thing), Key: d.Key, Kind: string(d.Kind),
+	p := d.Owner()
+	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Thing: string(d.ResourceKind), Key: d.Key, Kind: string(d.Kind),
 		Seen: d.Version, Name: p.Name, Namespace: p.Namespace, Team: p.Tenant, Owner: p.OwnerName, Fields: []DifferentField{},
 		Holds: []HeldResource{}, Objects: []string{}, Decisions: []string{}, Unknown: []string{}, Decision: string(d.Decision),
 		By: d.ByName, DecidedAt: known(d.DecidedAt)}

@@ -31,7 +31,7 @@ func jobRunView(r jobs.Run) JobRun {
 }
 
 func (a *API) jobs(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[JobRun]], error) {
-	if !identity.Can(actor, identity.ReadMetrics, identity.Thing{}) {
+	if !identity.Can(actor, identity.ReadMetrics, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	runs, err := a.deps.Jobs.JobRuns(ctx)

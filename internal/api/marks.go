@@ -23,7 +23,7 @@ type HardwareMark struct {
 	At      time.Time `json:"at"`
 }
 
-func markView(m health.Mark) HardwareMark {
+func markView(m health.Quarantine) HardwareMark {
 	return HardwareMark{Cluster: m.Cluster, Kind: string(m.Kind), Name: m.Name, Node: m.Node, Note: m.Note, By: m.ByName,
 		At: m.At.UTC()}
 }
@@ -55,12 +55,12 @@ func (a *API) marks(ctx context.Context, actor identity.Actor, _ *struct{}) (*ou
 }
 
 func (a *API) mark(ctx context.Context, actor identity.Actor, in *markInput) (*output[HardwareMark], error) {
-	m, err := a.deps.Marks.Mark(ctx, actor, in.place(), in.Body.Note)
+	m, err := a.deps.Marks.Quarantine(ctx, actor, in.place(), in.Body.Note)
 	return reply(markView(m), err)
 }
 
 func (a *API) unmark(ctx context.Context, actor identity.Actor, in *placeInput) (*output[List[HardwareMark]], error) {
-	if err := a.deps.Marks.Unmark(ctx, actor, in.place()); err != nil {
+	if err := a.deps.Marks.Release(ctx, actor, in.place()); err != nil {
 		return nil, err
 	}
 	return a.marks(ctx, actor, nil)
@@ -144,11 +144,11 @@ func (a *API) fleetHealth(ctx context.Context, actor identity.Actor,
 func clusterHealth(l *i18n.Localizer, r health.Report) ClusterHealth {
 	v := ClusterHealth{Cluster: r.Cluster, TakenAt: known(r.TakenAt), DCGMAt: known(r.DCGMAt), Nodes: []NodeHealth{}}
 	for _, n := range r.Nodes {
-		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Mark),
+		node := NodeHealth{Name: n.Name, Model: n.Model, State: n.Level().String(), Gone: n.Gone, Mark: markOf(n.Quarantine),
 			Holders: healthHolders(n.Holders), Cards: []CardHealth{}}
 		for _, c := range n.Cards {
 			card := CardHealth{UUID: c.UUID, Model: c.Model, State: c.Level().String(), Gone: c.Gone, Lost: c.Lost,
-				Mark: markOf(c.Mark), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
+				Mark: markOf(c.Quarantine), Troubles: []MetricsFinding{}, Holders: healthHolders(c.Holders)}
 			for _, t := range c.Troubles {
 				card.Troubles = append(card.Troubles, MetricsFinding{Severity: t.Severity.String(), What: l.Say(t.What),
 					Todo: l.Say(t.Todo)})
@@ -169,7 +169,7 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-func markOf(m *health.Mark) *HardwareMark {
+func markOf(m *health.Quarantine) *HardwareMark {
 	if m == nil {
 		return nil
 	}
@@ -238,8 +238,8 @@ func (a *API) registerMarks() {
 		"are gone; for admins and auditors", tag), identity.ReadMetrics, a.marks)
 	add(a, op(http.MethodPut, "/fleet/{cluster}/marks/{kind}/{name}", "mark-hardware", "Mark a node or a card as bad: "+
 		"nothing new starts there where that can be kept from it, what runs goes on, its people are told. The same once "+
-		"more changes nothing", tag), identity.MarkHardware, a.mark)
+		"more changes nothing", tag), identity.QuarantineHardware, a.mark)
 	add(a, op(http.MethodDelete, "/fleet/{cluster}/marks/{kind}/{name}", "unmark-hardware",
 		"Take a mark back; answers with those that are left. Where there is none there is nothing to do", tag),
-		identity.MarkHardware, a.unmark)
+		identity.QuarantineHardware, a.unmark)
 }

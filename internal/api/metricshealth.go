@@ -67,7 +67,7 @@ type TroubledCard struct {
 }
 
 func (a *API) metricsHealth(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[MetricsHealth], error) {
-	if !identity.Can(actor, identity.ReadMetrics, identity.Thing{}) {
+	if !identity.Can(actor, identity.ReadMetrics, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	v := MetricsHealth{Clusters: []ClusterMetrics{}}

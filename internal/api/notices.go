@@ -45,14 +45,14 @@ type noticeChoicesInput struct {
 // chooseNotices replaces the whole choice.
 func (a *API) chooseNotices(ctx context.Context, actor identity.Actor,
 	in *noticeChoicesInput) (*output[NoticeChoices], error) {
-	wishes := notify.Preferences{Language: in.Body.Language, Channels: map[notify.Kind][]notify.Channel{}}
+	preferences := notify.Preferences{Language: in.Body.Language, Channels: map[notify.Kind][]notify.Channel{}}
 	for _, c := range in.Body.Choices {
 		for _, channel := range c.Channels {
 			kind := notify.Kind(c.Kind)
-			wishes.Channels[kind] = append(wishes.Channels[kind], notify.Channel(channel))
+			preferences.Channels[kind] = append(preferences.Channels[kind], notify.Channel(channel))
 		}
 	}
-	if err := a.deps.Notify.Choose(ctx, actor, wishes); err != nil {
+	if err := a.deps.Notify.Choose(ctx, actor, preferences); err != nil {
 		return nil, err
 	}
 	return a.noticeChoices(ctx, actor, nil)

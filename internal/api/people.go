@@ -174,7 +174,7 @@ func (a *API) holdings(ctx context.Context, actor identity.Actor, in *idInput) (
 		v.Volumes = append(v.Volumes, Held{ID: d.Name, Name: d.Name, Tenant: d.Tenant})
 	}
 	for _, r := range h.Requests {
-		v.Requests = append(v.Requests, Held{ID: string(r.ID), Name: r.Wish.Name, Tenant: r.Wish.Tenant,
+		v.Requests = append(v.Requests, Held{ID: string(r.ID), Name: r.Spec.Name, Tenant: r.Spec.Tenant,
 			State: string(r.State)})
 	}
 	for _, o := range h.Owns {

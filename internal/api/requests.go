@@ -91,13 +91,13 @@ func (a *API) preview(ctx context.Context, actor identity.Actor, in *previewInpu
 	}
 	l := i18n.From(ctx)
 	v := Preview{StartsNow: p.StartsNow(), Problems: []problem.FieldProblem{}, Price: money(p.Price), Until: p.Until,
-		Instead: p.Instead.Offer.Size.Name, Manifest: p.Manifest,
+		Instead: p.Alternatives.Offer.Size.Name, Manifest: p.Manifest,
 		Capacity: Capacity{Known: p.Fit.Known, Total: p.Fit.Total, Free: p.Fit.Free},
 		Quota:    Quota{Used: p.Quota.Used, Limit: p.Quota.Limit}}
-	for _, w := range p.Instead.Weaker {
+	for _, w := range p.Alternatives.Weaker {
 		v.Weaker = append(v.Weaker, string(w))
 	}
-	ahead := p.Beside
+	ahead := p.Extras
 	v.Storage, v.Seat = money(ahead.Storage), money(ahead.Seats)
 	if p.Budget.Set() {
 		v.Budget = askView(p.Budget)
@@ -175,43 +175,43 @@ type approveInput struct {
 
 func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
 	b := in.Body
-	said := request.Said{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen}
+	said := request.DecisionInput{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen}
 	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
-	said := request.Said{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen}
+	said := request.DecisionInput{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen}
 	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
-func (a *API) receivers(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Candidate]], error) {
-	people, err := a.deps.Requests.Receivers(ctx, actor, request.ID(in.ID))
+func (a *API) assignees(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Candidate]], error) {
+	people, err := a.deps.Requests.Assignees(ctx, actor, request.ID(in.ID))
 	if err != nil {
 		return nil, err
 	}
 	return reply(list(candidateViews(people), ""), nil)
 }
 
-type handInput struct {
+type reassignInput struct {
 	ID   string `path:"id" maxLength:"64"`
 	Body struct {
-		Person string `json:"person" maxLength:"64" doc:"Id of the approver; see /requests/{id}/receivers"`
+		Person string `json:"person" maxLength:"64" doc:"Id of the approver; see /requests/{id}/assignees"`
 		Reason string `json:"reason" maxLength:"2000" doc:"For the one who decides now"`
 		Seen   int64  `json:"seen,omitempty" minimum:"1" doc:"Version of the request that is given away; when it has changed since, the answer is a conflict"`
 	}
 }
 
-func (a *API) hand(ctx context.Context, actor identity.Actor, in *handInput) (*output[Request], error) {
+func (a *API) reassign(ctx context.Context, actor identity.Actor, in *reassignInput) (*output[Request], error) {
 	b := in.Body
-	r, err := a.deps.Requests.Hand(ctx, actor, request.ID(in.ID), request.Given{To: identity.PersonID(b.Person),
+	r, err := a.deps.Requests.Reassign(ctx, actor, request.ID(in.ID), request.ReassignInput{To: identity.PersonID(b.Person),
 		Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
-func (a *API) takeBack(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
-	r, err := a.deps.Requests.TakeBack(ctx, actor, request.ID(in.ID))
+func (a *API) reclaim(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
+	r, err := a.deps.Requests.Reclaim(ctx, actor, request.ID(in.ID))
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

@@ -75,26 +75,26 @@ func (a *API) register() {
 		"Say yes; it goes ahead when no other approval is missing", "Requests"), identity.DecideRequest, a.approve)
 	add(a, op(http.MethodPost, "/requests/{id}/reject", "reject-request", "Turn it down; the note says why", "Requests"),
 		identity.DecideRequest, a.reject)
-	add(a, op(http.MethodGet, "/requests/{id}/receivers", "list-receivers",
+	add(a, op(http.MethodGet, "/requests/{id}/assignees", "list-assignees",
 		"Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest,
-		a.receivers)
-	add(a, op(http.MethodPost, "/requests/{id}/hand", "hand-request", "Give it to another approver of the same step, "+
-		"who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.hand)
-	add(a, op(http.MethodPost, "/requests/{id}/take-back", "take-back-request", "Undo that I gave it away", "Requests"),
-		identity.DecideRequest, a.takeBack)
+		a.assignees)
+	add(a, op(http.MethodPost, "/requests/{id}/reassign", "reassign-request", "Give it to another approver of the same step, "+
+		"who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.reassign)
+	add(a, op(http.MethodPost, "/requests/{id}/reclaim", "reclaim-request", "Undo that I gave it away", "Requests"),
+		identity.DecideRequest, a.reclaim)
 	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is "+
 		"decided anew", "Requests"), identity.EditRequest, a.edit)
 	add(a, op(http.MethodPost, "/requests/{id}/withdraw", "withdraw-request", "Take one's own undecided request back",
 		"Requests"), identity.WithdrawRequest, a.withdraw)
 
-	add(a, op(http.MethodGet, "/stand-ins/candidates", "find-stand-ins", "People who could decide in my place, by a "+
-		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageStandIns, a.candidates)
-	add(a, op(http.MethodGet, "/stand-ins", "list-stand-ins", "Who decides in my place, and for whom I decide, now and "+
-		"later", "Requests"), identity.ManageStandIns, a.standIns)
-	add(a, created(op(http.MethodPost, "/stand-ins", "create-stand-in", "Let somebody decide in my place for a time",
-		"Requests")), identity.ManageStandIns, a.createStandIn)
-	add(a, op(http.MethodDelete, "/stand-ins/{id}", "end-stand-in", "End it before its time", "Requests"),
-		identity.ManageStandIns, a.endStandIn)
+	add(a, op(http.MethodGet, "/delegations/candidates", "find-delegations", "People who could decide in my place, by a "+
+		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageDelegations, a.candidates)
+	add(a, op(http.MethodGet, "/delegations", "list-delegations", "Who decides in my place, and for whom I decide, now and "+
+		"later", "Requests"), identity.ManageDelegations, a.delegations)
+	add(a, created(op(http.MethodPost, "/delegations", "create-delegation", "Let somebody decide in my place for a time",
+		"Requests")), identity.ManageDelegations, a.createDelegation)
+	add(a, op(http.MethodDelete, "/delegations/{id}", "end-delegation", "End it before its time", "Requests"),
+		identity.ManageDelegations, a.endDelegation)
 
 	add(a, op(http.MethodGet, "/workloads", "list-workloads", "Workloads, newest first", "Workloads"),
 		identity.ReadWorkload, a.workloads)

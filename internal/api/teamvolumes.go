@@ -25,7 +25,7 @@ type TeamVolume struct {
 	UsedBy    []string       `json:"usedBy" doc:"Ids of the workloads that have it, running or stopped"`
 	MountedBy []string       `json:"mountedBy" doc:"Those of them whose pod is there now"`
 	State     VolumeState    `json:"state" doc:"What its cluster says of the claim"`
-	NotGrown  *VolumeRefusal `json:"notGrown,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next wish"`
+	NotGrown  *VolumeRefusal `json:"notGrown,omitempty" doc:"It was to grow, and its cluster would not have it; gone with the next spec"`
 	GoesAt    *time.Time     `json:"goesAt,omitempty" doc:"An owner has deleted it: until then no new workload gets it, and it can be restored"`
 	CreatedAt time.Time      `json:"createdAt"`
 }
@@ -79,8 +79,8 @@ func (a *API) teamVolumeView(ctx context.Context, v workload.TeamVolume) TeamVol
 			view.MountedBy = append(view.MountedBy, string(w.ID))
 		}
 	}
-	if v.Going() {
-		view.GoesAt = &v.GoesAt
+	if v.PendingDeletion() {
+		view.GoesAt = &v.DeleteAfter
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
 		view.NotGrown = &VolumeRefusal{GiB: v.Refused.GiB, Reason: l.Say(because), Detail: v.Refused.Words, At: v.Refused.At}

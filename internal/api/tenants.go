@@ -61,7 +61,7 @@ func (a *API) tenantEntry(_ context.Context, actor identity.Actor, in *tenantInp
 		return nil, err
 	}
 	v := tenantEntryView(e)
-	if !actor.SeesAll() && !identity.Can(actor, identity.ChangeMembers, identity.Thing{Tenant: in.Name}) {
+	if !actor.SeesAll() && !identity.Can(actor, identity.ChangeMembers, identity.Resource{Tenant: in.Name}) {
 		v.Groups = map[string][]string{} // whose groups open the team is for those who answer for it
 	}
 	return reply(v, nil)
@@ -166,7 +166,7 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 	v := CheckedQuota{Seen: c.Seen, Unknown: c.Unknown, Capped: c.Capped, Refused: comparedStarts(c.Refused),
 		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
 	for _, o := range c.Over {
-		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Wish.Size.Name, Holds: o.Holds, Limit: o.Limit,
+		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Spec.Size.Name, Holds: o.Holds, Limit: o.Limit,
 			Started: comparedStarts(o.Started)})
 	}
 	return reply(v, nil)
@@ -175,7 +175,7 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 func comparedStarts(list []request.Request) []ComparedStart {
 	views := []ComparedStart{}
 	for _, r := range list {
-		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Wish.Size.Name,
+		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Spec.Size.Name,
 			AskedAt: r.CreatedAt})
 	}
 	return views

@@ -163,7 +163,7 @@ func askedView(c *policy.Change) *Asked {
 	return v
 }
 
-func partiesView(parties []identity.Party) []Party {
+func partiesView(parties []identity.Approvers) []Party {
 	var views []Party
 	for _, p := range parties {
 		views = append(views, Party{Role: string(p.Role), Scope: string(p.Scope), Group: p.Group})
@@ -310,16 +310,16 @@ type Request struct {
 
 func requestView(r request.Request, l *i18n.Localizer) Request {
 	v := Request{
-		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Wish.Tenant, Asker: r.AskerName,
-		Name: r.Wish.Name, Amount: r.Wish.Amount,
-		Size: r.Wish.Size.Name, Image: r.Wish.Image.Name, Cluster: r.Wish.Cluster, Lease: r.Wish.Lease.String(),
-		Reason:   r.Wish.Reason,
+		ID: string(r.ID), Kind: string(r.Kind), State: string(r.State), Tenant: r.Spec.Tenant, Asker: r.AskerName,
+		Name: r.Spec.Name, Amount: r.Spec.Amount,
+		Size: r.Spec.Size.Name, Image: r.Spec.Image.Name, Cluster: r.Spec.Cluster, Lease: r.Spec.Lease.String(),
+		Reason:   r.Spec.Reason,
 		Estimate: money(r.Estimate), Workload: string(r.Workload), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Decision: decisionView(r, l), Version: r.Version,
 	}
-	v.Replaces = string(r.Wish.Replaces)
-	if r.Wish.StorageGiB > 0 {
-		v.Storage = fmt.Sprintf("%dGi", r.Wish.StorageGiB)
+	v.Replaces = string(r.Spec.Replaces)
+	if r.Spec.StorageGiB > 0 {
+		v.Storage = fmt.Sprintf("%dGi", r.Spec.StorageGiB)
 	}
 	if !r.DecidedAt.IsZero() {
 		v.DecidedAt = &r.DecidedAt
@@ -442,7 +442,7 @@ type Volume struct {
 func (a *API) volumeView(v workload.Volume) Volume {
 	view := Volume{Name: v.Name, Tenant: v.Tenant, Owner: v.OwnerName, Cluster: v.Cluster,
 		Storage: fmt.Sprintf("%dGi", v.GiB), Workload: string(v.Workload), CreatedAt: v.CreatedAt, Team: v.OfTeam()}
-	if until := a.deps.Workloads.Keep.Until(v); !until.IsZero() {
+	if until := a.deps.Workloads.Retention.Until(v); !until.IsZero() {
 		view.KeptUntil = &until
 	}
 	return view
@@ -532,9 +532,9 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 		v.TakenAt = &s.TakenAt
 	}
 	for _, n := range s.Nodes {
-		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Bad, Model: n.Model, Resources: []Resource{},
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Quarantined, Model: n.Model, Resources: []Resource{},
 			Odd: []string{}}
-		for _, odd := range n.Odd {
+		for _, odd := range n.Warnings {
 			node.Odd = append(node.Odd, l.Say(odd))
 		}
 		for _, r := range n.Resources {

@@ -217,7 +217,7 @@ type volumeInput struct {
 }
 
 func (a *API) keepVolume(ctx context.Context, actor identity.Actor, in *volumeInput) (*output[Volume], error) {
-	v, err := a.deps.Workloads.KeepLonger(ctx, actor, in.Name)
+	v, err := a.deps.Workloads.ExtendRetention(ctx, actor, in.Name)
 	return reply(a.volumeView(v), err)
 }
 

@@ -29,7 +29,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	b := w.seeing(developer)
 	for _, path := range []string{"/", "/start", "/account", "/team", "/team/vision", "/workloads/" + string(item.ID)} {
 		a := b.get(path)
-		banner := a.page(t).Find("[data-test=acting]").Text()
+		banner := a.page(t).Find("[data-test=impersonation]").Text()
 		if a.status != http.StatusOK || !strings.Contains(banner, "as Dora Dev") || !strings.Contains(banner, "Adam Admin") {
 			t.Errorf("%s: %d, banner %q", path, a.status, banner)
 		}
@@ -47,7 +47,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	before, tried := len(w.events()), 0
 	for _, route := range w.routes() {
 		method, pattern, _ := strings.Cut(route, " ")
-		if method == http.MethodGet || pattern == "/acting/end" || pattern == "/signout" || pattern == serve.BackChannelPath {
+		if method == http.MethodGet || pattern == "/impersonation/end" || pattern == "/signout" || pattern == serve.BackChannelPath {
 			continue
 		}
 		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden ||
@@ -56,7 +56,7 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 		}
 		tried++
 	}
-	refused := w.events(audit.ActingRefused)
+	refused := w.events(audit.ImpersonationRefused)
 	if len(refused) != tried || refused[0].Name != "Adam Admin" || refused[0].BehalfName != "Dora Dev" ||
 		refused[0].Detail.Args["Call"] == "" {
 		t.Errorf("want each of the %d in the audit with both names, got %d: %+v", tried, len(refused), refused)
@@ -65,13 +65,13 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	if now, err := w.store.Workload(t.Context(), item.ID); err != nil || now.Version != 1 || len(w.events()) != before {
 		t.Errorf("something changed: version %d, %v, %d events", now.Version, err, len(w.events())-before)
 	}
-	if a := b.post("/acting/end", url.Values{}); a.status != http.StatusSeeOther {
+	if a := b.post("/impersonation/end", url.Values{}); a.status != http.StatusSeeOther {
 		t.Errorf("it does not end: %d", a.status)
 	}
-	if a := b.get("/admin/tenants"); a.status != http.StatusOK || a.page(t).Find("[data-test=acting]").Length() > 0 {
+	if a := b.get("/admin/tenants"); a.status != http.StatusOK || a.page(t).Find("[data-test=impersonation]").Length() > 0 {
 		t.Errorf("the administrator is not themselves again: %d", a.status)
 	}
-	for _, kind := range []audit.Kind{audit.ActingBegun, audit.ActingEnded} {
+	for _, kind := range []audit.Kind{audit.ImpersonationBegun, audit.ImpersonationEnded} {
 		if got := w.events(kind); len(got) != 1 || got[0].Name != "Adam Admin" || got[0].BehalfName != "Dora Dev" ||
 			got[0].Address == "" {
 			t.Errorf("%s: want one event that names both, got %+v", kind, got)
@@ -84,7 +84,7 @@ func TestSeeingEndsByItself(t *testing.T) {
 	w := newWorld(t)
 	b := w.seeing(developer)
 	w.clock.pass(29 * time.Minute)
-	if a := b.get("/"); a.page(t).Find("[data-test=acting]").Length() != 1 {
+	if a := b.get("/"); a.page(t).Find("[data-test=impersonation]").Length() != 1 {
 		t.Error("it ended too soon")
 	}
 	w.clock.pass(2 * time.Minute)
@@ -93,7 +93,7 @@ func TestSeeingEndsByItself(t *testing.T) {
 			t.Errorf("want the administrator themselves, got %d", a.status)
 		}
 	}
-	if got := w.events(audit.ActingEnded); len(got) != 1 {
+	if got := w.events(audit.ImpersonationEnded); len(got) != 1 {
 		t.Errorf("want one event, got %v", got)
 	}
 	b = w.seeing(developer)
@@ -102,7 +102,7 @@ func TestSeeingEndsByItself(t *testing.T) {
 	if err := w.store.SavePerson(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if a := b.get("/"); a.page(t).Find("[data-test=acting]").Length() != 0 {
+	if a := b.get("/"); a.page(t).Find("[data-test=impersonation]").Length() != 0 {
 		t.Error("somebody who is no administrator any more still sees as another")
 	}
 }

@@ -32,7 +32,8 @@ func (a *App) newRenewals(key []byte) *renewal.Service {
 	c := a.config.OIDC
 	return &renewal.Service{Store: a.store, Provider: a.provider, Key: derive(key, "refresh tokens"), Now: a.now,
 		Logger: a.log,
-		Limits: renewal.Limits{Refresh: c.Refresh.Std(), Grace: c.Grace.Std(), Overtime: c.Overtime.Std()}}
+		Limits: renewal.Limits{Refresh: c.Refresh.Std(), Grace: c.StaleGroupsTTL.Std(),
+			Overtime: c.MaxSessionWithoutRefresh.Std()}}
 }
 
 // sessions are the store's; one of the portal that the gateway looks at is in use, and its groups are read again when

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAKeyIsNotTakenForAnotherWish: a key that is sent again with another body made nothing, and the caller believed
+// TestAKeyIsNotTakenForAnotherSpec: a key that is sent again with another body made nothing, and the caller believed
 // that it had.
-func TestAKeyIsNotTakenForAnotherWish(t *testing.T) {
+func TestAKeyIsNotTakenForAnotherSpec(t *testing.T) {
 	w := newWorld(t)
 	token := w.token(developer)
 	start := map[string]any{"kind": "notebook", "tenant": "vision", "size": "mig-1g.10gb", "image": "jupyterlab"}

@@ -114,7 +114,7 @@ var errAgentAddress = errors.New("the agent's pod has no address that may be ask
 // wayToAgents is the way to pods that the cluster's dial setting names.
 func wayToAgents(c config.Cluster, rc *rest.Config) (func(agentreport.Pod) (string, error), http.RoundTripper, error) {
 	port := strconv.Itoa(c.Agents.Port)
-	if c.Dial == "apiserver" {
+	if c.PodAccess == "apiserver" {
 		transport, err := rest.TransportFor(rc)
 		if err != nil {
 			return nil, nil, err
@@ -128,7 +128,7 @@ func wayToAgents(c config.Cluster, rc *rest.Config) (func(agentreport.Pod) (stri
 				nil
 		}, transport, nil
 	}
-	dialer, err := gateway.NewDialer(c.Dial)
+	dialer, err := gateway.NewDialer(c.PodAccess)
 	if err != nil {
 		return nil, nil, err
 	}

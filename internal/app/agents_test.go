@@ -11,9 +11,9 @@ import (
 
 // TestWayToAgents: an address of a pod is asked, and never one that is the portal's own machine or its cloud's.
 func TestWayToAgents(t *testing.T) {
-	direct := config.Cluster{Dial: "direct", Agents: config.Agents{Namespace: "gpu-portal", Port: 9410}}
+	direct := config.Cluster{PodAccess: "direct", Agents: config.Agents{Namespace: "gpu-portal", Port: 9410}}
 	through := direct
-	through.Dial = "apiserver"
+	through.PodAccess = "apiserver"
 	for sentence, c := range map[string]struct {
 		cluster config.Cluster
 		ip      string

@@ -41,7 +41,7 @@ func TestOnlyDocumentedFieldsCount(t *testing.T) {
 	valid := func() map[string]any {
 		return map[string]any{"kind": "notebook", "tenant": "vision", "size": "cpu", "image": "jupyterlab"}
 	}
-	all := fieldsOf(reflect.TypeFor[request.Request](), reflect.TypeFor[request.Wish](), reflect.TypeFor[request.Draft](),
+	all := fieldsOf(reflect.TypeFor[request.Request](), reflect.TypeFor[request.Spec](), reflect.TypeFor[request.Draft](),
 		reflect.TypeFor[request.Decision](), reflect.TypeFor[workload.Workload](),
 		reflect.TypeFor[workload.Volume](), reflect.TypeFor[tenant.Tenant](), reflect.TypeFor[identity.Person](),
 		reflect.TypeFor[identity.Actor](), reflect.TypeFor[api.Request](), reflect.TypeFor[api.Workload]())

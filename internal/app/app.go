@@ -33,9 +33,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/identity/renewal"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
@@ -61,57 +61,57 @@ import (
 
 // App is a portal that is put together but not started.
 type App struct {
-	config     config.Config
-	log        *slog.Logger
-	store      *store.Store
-	hub        *live.Hub
-	standing   *live.Standing
-	site       request.Site // without the catalog, which is the offer's
-	first      offer.First
-	offer      *offer.Service
-	licenses   *license.Service
-	sources    []license.Source
-	agents     agents
-	rules      *policy.Service
-	tenants    *tenant.Service
-	standIns   *standin.Service
-	accounts   *accounts.Service
-	clusters   clusters
-	secrets    secrets
-	requests   *request.Service
-	workloads  *workload.Service
-	usage      *usage.Service
-	monthly    *usage.Monthly
-	budgets    *budget.Service
-	prices     *usage.Prices
-	fleet      *usage.Fleet
-	forecasts  *forecast.Service
-	marks      *health.Service
-	drift      *drift.Service
-	advice     *advice.Service
-	collector  *advice.Collector
-	idle       *idle.Service
-	recorder   *recorder.Recorder
-	uses       *recorder.Live
-	runner     *jobs.Runner
-	watchdog   *jobs.Watchdog
-	pods       *gateway.Pods
-	gateway    *gateway.Gateway
-	controller *reconcile.Controller
-	provider   *oidc.Client
-	renewals   *renewal.Service
-	notify     *notify.Service
-	server     *serve.Server
-	pages      *web.Web // nil without the web role
-	meters     *meters
-	traces     trace.Provider
-	now        func() time.Time
-	newID      func(prefix string) string
-	toProvider *http.Client // for calls to the sign-in provider; nil: the usual one
-	stopping   atomic.Bool
-	limits     *limit.Limiter
-	refusals   *audit.Fold // requests that are refused again and again
-	onSQL      func(ctx context.Context, sql string)
+	config      config.Config
+	log         *slog.Logger
+	store       *store.Store
+	hub         *live.Hub
+	standing    *live.Standing
+	site        request.Site // without the catalog, which is the offer's
+	first       offer.First
+	offer       *offer.Service
+	licenses    *license.Service
+	sources     []license.Source
+	agents      agents
+	rules       *policy.Service
+	tenants     *tenant.Service
+	delegations *delegation.Service
+	accounts    *accounts.Service
+	clusters    clusters
+	secrets     secrets
+	requests    *request.Service
+	workloads   *workload.Service
+	usage       *usage.Service
+	monthly     *usage.Monthly
+	budgets     *budget.Service
+	prices      *usage.Prices
+	fleet       *usage.Fleet
+	forecasts   *forecast.Service
+	marks       *health.Service
+	drift       *drift.Service
+	advice      *advice.Service
+	collector   *advice.Collector
+	idle        *idle.Service
+	recorder    *recorder.Recorder
+	uses        *recorder.Live
+	runner      *jobs.Runner
+	watchdog    *jobs.Watchdog
+	pods        *gateway.Pods
+	gateway     *gateway.Gateway
+	controller  *reconcile.Controller
+	provider    *oidc.Client
+	renewals    *renewal.Service
+	notify      *notify.Service
+	server      *serve.Server
+	pages       *web.Web // nil without the web role
+	meters      *meters
+	traces      trace.Provider
+	now         func() time.Time
+	newID       func(prefix string) string
+	toProvider  *http.Client // for calls to the sign-in provider; nil: the usual one
+	stopping    atomic.Bool
+	limits      *limit.Limiter
+	refusals    *audit.Fold // requests that are refused again and again
+	onSQL       func(ctx context.Context, sql string)
 }
 
 // Option changes what a portal takes from the machine.
@@ -180,7 +180,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	if err := a.rules.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
-	if err := a.standIns.Refresh(ctx); err != nil {
+	if err := a.delegations.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	if err := a.marks.Refresh(ctx); err != nil {
@@ -286,13 +286,13 @@ func (a *App) services() {
 	a.requests = &request.Service{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
 		Snapshots: a.store, Renderer: a,
 		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
-	a.standIns = standin.New(standin.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
+	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
 		NewID: a.newID, Logger: a.log})
 	a.accounts = &accounts.Service{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(),
 		Idle: a.config.Session.Idle.Std(), Now: a.now}
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
-		Keep: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
+		Retention: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
 		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests},
 		Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
@@ -347,11 +347,11 @@ func (a *App) newController() *reconcile.Controller {
 		Site: func() reconcile.Site {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
-		Prices:   a.prices.List,
-		Fleet:    a.fleet,
-		Cards:    a.agents.cards,
-		Marks:    a.marks.Bad,
-		KubeSite: func(cluster string) kube.Site { return a.clusters.sites[cluster] },
+		Prices:     a.prices.List,
+		Fleet:      a.fleet,
+		Cards:      a.agents.cards,
+		Quarantine: a.marks.Bad,
+		KubeSite:   func(cluster string) kube.Site { return a.clusters.sites[cluster] },
 	})
 }
 
@@ -382,7 +382,7 @@ func (a *App) edge(version string, key []byte) error {
 	options := serve.Options{
 		URL: c.URL, TrustedProxies: networks(c.TrustedProxies), Idle: c.Session.Idle.Std(),
 		Absolute: c.Session.Absolute.Std(), MostSessions: c.Session.Most, Limits: a.limits, Store: a.store,
-		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, StandsFor: a.standIns.For,
+		Provider: a.provider, Renewals: a.renewals, Tokens: a.tokens(), Actor: a.actor, Delegators: a.delegations.For,
 		Pages: edgePages{provider: c.OIDC.Name}, Bundle: bundle,
 		Key: derive(key, "sign-in cookie"), Now: a.now, Logger: a.log, Alive: a.watchdog.Checks,
 		Ready: a.store.Ping,
@@ -406,7 +406,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		return nil, mounts
 	}
 	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
-		StandIns: a.standIns, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
+		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
 		Usage:  a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
@@ -414,7 +414,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, StandIns: a.standIns,
+		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
 		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
 		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
@@ -499,24 +499,24 @@ func (a *App) sessionAlive(ctx context.Context) bool {
 			}
 		}
 		is := a.actor(person, actor.Via)
-		if is.StandsFor, err = a.standIns.For(ctx, person.ID); err != nil || voices(is) != voices(actor) {
+		if is.Delegators, err = a.delegations.For(ctx, person.ID); err != nil || voices(is) != voices(actor) {
 			return until, false
 		}
-		if len(is.StandsFor) > 0 { // the rights of others change, and periods end, without a word about this session
-			until = earlier(until, a.now().Add(standInEvery))
+		if len(is.Delegators) > 0 { // the rights of others change, and periods end, without a word about this session
+			until = earlier(until, a.now().Add(delegationsEvery))
 		}
 		return until, reflect.DeepEqual(is.Global, actor.Global) && reflect.DeepEqual(is.Tenants, actor.Tenants)
 	})
 }
 
-// standInEvery is how often somebody with an open page who stands in for others is looked at again.
-const standInEvery = 10 * time.Second
+// delegationsEvery is how often somebody with an open page who stands in for others is looked at again.
+const delegationsEvery = 10 * time.Second
 
 // voices are those for whom somebody decides, with their rights.
 func voices(a identity.Actor) string {
 	var b strings.Builder
-	for _, v := range a.StandsFor {
-		fmt.Fprintf(&b, "%s %q;", v.Person.ID, v.Keys())
+	for _, v := range a.Delegators {
+		fmt.Fprintf(&b, "%s %q;", v.Person.ID, v.Principals())
 	}
 	return b.String()
 }
@@ -543,8 +543,8 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 		}
 		ends := []time.Time{session.SeenAt.Add(a.config.Session.Idle.Std()), session.EndsAt,
 			a.renewals.Limits.Until(session, a.now())}
-		if actor.Behind != nil {
-			ends = append(ends, session.ActingUntil)
+		if actor.Impersonator != nil {
+			ends = append(ends, session.ImpersonationUntil)
 		}
 		return slices.MinFunc(ends, time.Time.Compare), true
 	case identity.ViaToken:
@@ -557,10 +557,10 @@ func (a *App) credentialAlive(ctx context.Context, actor identity.Actor) (until 
 
 // sameEyes reports whether a session still looks as the person for whom a page was drawn.
 func sameEyes(session identity.Session, actor identity.Actor) bool {
-	if actor.Behind == nil {
-		return session.ActingAs == ""
+	if actor.Impersonator == nil {
+		return session.Impersonates == ""
 	}
-	return session.ActingAs == actor.Person.ID
+	return session.Impersonates == actor.Person.ID
 }
 
 func networks(cidrs []string) []*net.IPNet {

@@ -103,7 +103,7 @@ func (w *world) form(route string) url.Values {
 		return url.Values{"team": {"vision"}}
 	case strings.HasPrefix(path, "/admin/rules"): // the version that is newest now, and a text of its own
 		return url.Values{"text": {w.rulesText()}, "base": {fmt.Sprint(w.rulesVersion())}}
-	case path == "/approvals/stand-ins": // later, so that it changes nobody's rights here
+	case path == "/approvals/delegations": // later, so that it changes nobody's rights here
 		later := w.clock.now().AddDate(0, 0, 10).Format(time.DateOnly)
 		return url.Values{"find": {"otto"}, "person": {string(w.person(other).ID)}, "from": {later}, "until": {later}}
 	case path == "/licenses/full":
@@ -114,7 +114,7 @@ func (w *world) form(route string) url.Values {
 		return url.Values{}
 	case path == "/admin/budgets/:name":
 		return url.Values{"amount": {"1000"}, "unit": {"EUR"}, "atLimit": {"stop"}, "version": {"0"}}
-	case path == "/approvals/:id/hand": // to the administrator, who cannot give it to themselves
+	case path == "/approvals/:id/reassign": // to the administrator, who cannot give it to themselves
 		return url.Values{"person": {w.personID(admin)}, "reason": {"a test"}}
 	case strings.HasSuffix(path, "/hand-over"):
 		return url.Values{"tenant": {"vision"}, "to": {w.personID(owner)}}
@@ -166,12 +166,12 @@ func (w *world) body(route string) any {
 	case path == "/api/v1/tenants/{name}/members":
 		m := w.membership(false)
 		return map[string]any{"person": m.Get("person"), "role": m.Get("role")}
-	case path == "/api/v1/stand-ins":
+	case path == "/api/v1/delegations":
 		return map[string]any{"person": w.person(owner).ID, "from": w.clock.now().AddDate(0, 0, 10),
 			"until": w.clock.now().AddDate(0, 0, 11)}
 	case strings.HasSuffix(path, "/approve"), strings.HasSuffix(path, "/reject"):
 		return map[string]any{"seen": 1}
-	case strings.HasSuffix(path, "/hand"):
+	case strings.HasSuffix(path, "/reassign"):
 		return map[string]any{"person": w.personID(admin), "reason": "a test"}
 	case path == "/api/v1/prices":
 		return map[string]any{"kind": "cpu", "amount": "0.01"}
@@ -244,7 +244,7 @@ func (w *world) fill(path, subject, team string) string {
 		return id(session)
 	case strings.Contains(path, "/workloads/"), strings.Contains(path, "/usage/advice/"):
 		return id(string(w.running(subject, team).ID))
-	case path == "/approvals/stand-ins", strings.HasSuffix(path, "/candidates"):
+	case path == "/approvals/delegations", strings.HasSuffix(path, "/candidates"):
 		return path
 	case strings.Contains(path, "/marks/"):
 		return strings.NewReplacer("{cluster}", "main", "{kind}", "node", "{name}", "n-none").Replace(path)
@@ -252,7 +252,7 @@ func (w *world) fill(path, subject, team string) string {
 		return strings.NewReplacer(":id", "d-none", "{id}", "d-none", ":decision", "adopt").Replace(path)
 	case strings.Contains(path, "/entitlements/"):
 		return id("l-none")
-	case strings.Contains(path, "/stand-ins/"):
+	case strings.Contains(path, "/delegations/"):
 		return id(w.away(subject, other).ID)
 	case strings.Contains(path, "/requests/"), strings.Contains(path, "/approvals/"):
 		return id(string(w.pending(subject, team).ID))

@@ -50,14 +50,14 @@ func connect(c config.Config, log *slog.Logger, fresh func(), namespaces func() 
 		}
 		k.controlled = append(k.controlled, controlled)
 		k.sites[cluster.Name] = kubeSite(c, cluster)
-		k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial}
-		if cluster.Dial == "apiserver" {
+		k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.PodAccess}
+		if cluster.PodAccess == "apiserver" {
 			transport, err := throughAPIServer(rc)
 			if err != nil {
 				problems = append(problems, err)
 				continue
 			}
-			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.Dial, Transport: transport}
+			k.reach[cluster.Name] = gateway.Cluster{Dial: cluster.PodAccess, Transport: transport}
 		}
 		if cluster.Prometheus != "" {
 			poller, err := newPoller(cluster, gpumetrics.Config{Recent: c.Health.News(), Logger: log, OnFresh: fresh,

@@ -23,7 +23,7 @@ func (a *App) holdsChanged() {
 
 // followDrift is followCatalog for clusters that are held.
 func (a *App) followDrift(ctx context.Context) error {
-	changed, done := a.told(ctx, "difference")
+	changed, done := a.publish(ctx, "difference")
 	defer done()
 	return a.drift.Follow(ctx, changed, 30*time.Second)
 }

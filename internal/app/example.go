@@ -325,11 +325,11 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 
 // starts lets a workload find a node, run for a part of its lease, and go.
 func (e *example) starts(who identity.Actor, r request.Request) {
-	runs := time.Duration(float64(r.Wish.Lease.Std()) * (0.4 + 0.5*e.chance.Float64())).Truncate(time.Minute)
+	runs := time.Duration(float64(r.Spec.Lease.Std()) * (0.4 + 0.5*e.chance.Float64())).Truncate(time.Minute)
 	node := fmt.Sprintf("example-node-%d", 1+e.chance.IntN(4))
 	present := func(ready bool) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return e.observe(ctx, r.Workload, workload.Observation{PodPresent: true, Pod: r.Wish.Name + "-0", Node: node,
+			return e.observe(ctx, r.Workload, workload.Observation{PodPresent: true, Pod: r.Spec.Name + "-0", Node: node,
 				Ready: ready})
 		}
 	}

@@ -20,7 +20,7 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},
 		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
-		{Name: "licenses-poll", Every: cmp.Or(a.config.LicenseEvery.Std(), askLicensesEvery), AtStart: true,
+		{Name: "licenses-poll", Every: cmp.Or(a.config.LicensePollInterval.Std(), askLicensesEvery), AtStart: true,
 			WhileHeld: true, Soon: a.licenses.Soon(), Run: a.askLicenses},
 		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,
 			Run: a.recorder.Record},
@@ -52,7 +52,7 @@ func (a *App) clocks() jobs.Clocks {
 }
 
 func (a *App) reclaimStorage(ctx context.Context) error {
-	return a.workloads.KeepDue(ctx, a.controller.Answers)
+	return a.workloads.EnforceRetention(ctx, a.controller.Answers)
 }
 
 func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Judge(ctx, a.controller.Answers) }

@@ -43,27 +43,27 @@ func (w *world) heard(volume string) []string {
 // stays.
 func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	w := newWorld(t)
-	w.workloads.Keep = workload.Keeping{For: 30 * day}
+	w.workloads.Retention = workload.Retention{Period: 30 * day}
 	left, other := w.kept(developer, "vision"), w.kept(developer, "vision")
 	item := w.running(developer, "vision")
 	look := func(after time.Duration) {
 		t.Helper()
 		w.clock.pass(after)
 		for range 2 { // the second time there is nothing to do
-			if err := w.workloads.KeepDue(t.Context(), everywhere); err != nil {
+			if err := w.workloads.EnforceRetention(t.Context(), everywhere); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	look(0)
 	look(24 * day)
-	if _, err := w.workloads.KeepLonger(t.Context(), w.actorOf(developer), other.Name); err != nil {
+	if _, err := w.workloads.ExtendRetention(t.Context(), w.actorOf(developer), other.Name); err != nil {
 		t.Fatal(err)
 	}
 	look(5 * day)
 	look(day + time.Minute)
 	w.clock.pass(day)
-	if err := w.workloads.KeepDue(t.Context(), func(string) bool { return false }); err != nil {
+	if err := w.workloads.EnforceRetention(t.Context(), func(string) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := w.store.Volume(t.Context(), left.Name); err != nil || v.Deleted {
@@ -83,7 +83,7 @@ func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	if v, err := w.store.Volume(t.Context(), item.Volume); err != nil || v.Deleted || !v.UnusedFrom.IsZero() {
 		t.Errorf("want what is used to stay, got %+v %v", v, err)
 	}
-	if _, err := w.workloads.KeepLonger(t.Context(), w.actorOf(developer), left.Name); !fault.Is(err, fault.Conflict) {
+	if _, err := w.workloads.ExtendRetention(t.Context(), w.actorOf(developer), left.Name); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want nothing to keep any more, got %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestStorageThatNobodyUsesGoes(t *testing.T) {
 // TestAStoppedWorkloadGoesWithItsStorage: until then it can be resumed, and whoever resumes it starts the time anew.
 func TestAStoppedWorkloadGoesWithItsStorage(t *testing.T) {
 	w := newWorld(t)
-	w.workloads.Keep = workload.Keeping{For: 10 * day}
+	w.workloads.Retention = workload.Retention{Period: 10 * day}
 	item := w.running(developer, "vision")
 	put := func(wanted workload.Desired, state workload.State) {
 		t.Helper()
@@ -105,7 +105,7 @@ func TestAStoppedWorkloadGoesWithItsStorage(t *testing.T) {
 	look := func(after time.Duration) {
 		t.Helper()
 		w.clock.pass(after)
-		if err := w.workloads.KeepDue(t.Context(), everywhere); err != nil {
+		if err := w.workloads.EnforceRetention(t.Context(), everywhere); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -285,7 +285,7 @@ func TestSignInsAndTokensEnd(t *testing.T) {
 // receiver has a word on stays.
 func TestALeaverHandsOver(t *testing.T) {
 	w := newWorld(t)
-	item, kept, wish := w.running(developer, "vision"), w.kept(developer, "vision"), w.pending(developer, "vision")
+	item, kept, spec := w.running(developer, "vision"), w.kept(developer, "vision"), w.pending(developer, "vision")
 	path, by := "/api/v1/people/"+w.personID(developer), w.token(admin)
 	w.personID(both)
 	held := w.call(by, http.MethodGet, path+"/holdings", nil).json(t)
@@ -307,7 +307,7 @@ func TestALeaverHandsOver(t *testing.T) {
 	to := w.person(owner).ID
 	is, err := w.store.Workload(t.Context(), item.ID)
 	v, err2 := w.store.Volume(t.Context(), kept.Name)
-	r, err3 := w.store.Request(t.Context(), wish.ID)
+	r, err3 := w.store.Request(t.Context(), spec.ID)
 	if err != nil || err2 != nil || err3 != nil || is.Owner != to || v.Owner != to || r.Asker != to ||
 		is.OwnerName != "Olga Owner" || is.Generation != item.Generation || is.Desired != item.Desired {
 		t.Errorf("want all of it the owner's and running on, got %s %s %s", is.OwnerName, v.OwnerName, r.AskerName)
@@ -326,23 +326,23 @@ func TestALeaverHandsOver(t *testing.T) {
 // TestNobodyIsGivenWhatTheyDecided: a request that the receiver has consented to stays where it is.
 func TestNobodyIsGivenWhatTheyDecided(t *testing.T) {
 	w := newWorld(t)
-	wish := w.pending(developer, "vision")
+	spec := w.pending(developer, "vision")
 	w.save(func(tx request.Tx) error {
-		r, err := tx.Request(t.Context(), wish.ID)
+		r, err := tx.Request(t.Context(), spec.ID)
 		if err != nil {
 			return err
 		}
-		r.Decision.Handed = append(slices.Clone(r.Decision.Handed), request.HandOver{From: w.person(approver).ID,
+		r.Decision.Reassigned = append(slices.Clone(r.Decision.Reassigned), request.Reassignment{From: w.person(approver).ID,
 			To: w.person(both).ID, ToName: "Bo Both", At: w.clock.now()})
 		_, err = tx.SaveRequest(t.Context(), r)
 		return err
 	})
 	got := w.call(w.token(admin), http.MethodPost, "/api/v1/people/"+w.personID(developer)+"/hand-over",
 		map[string]any{"tenant": "vision", "to": w.personID(both)}).json(t)
-	if left, _ := got["left"].([]any); len(left) != 1 || left[0] != string(wish.ID) || got["requests"] != 0.0 {
+	if left, _ := got["left"].([]any); len(left) != 1 || left[0] != string(spec.ID) || got["requests"] != 0.0 {
 		t.Errorf("want the request left, got %v", got)
 	}
-	if r, err := w.store.Request(t.Context(), wish.ID); err != nil || r.Asker != w.person(developer).ID {
+	if r, err := w.store.Request(t.Context(), spec.ID); err != nil || r.Asker != w.person(developer).ID {
 		t.Errorf("the request is %s's, %v", r.AskerName, err)
 	}
 }

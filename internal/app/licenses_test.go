@@ -186,7 +186,7 @@ func TestTheLastSeats(t *testing.T) {
 	for i := 1; i < len(line); i++ {
 		if before, after := wait[line[i-1].ID], wait[line[i].ID]; after.Decision.Seat.Since.Before(
 			before.Decision.Seat.Since) {
-			t.Errorf("%s stands before %s, who was first", before.Wish.Name, after.Wish.Name)
+			t.Errorf("%s stands before %s, who was first", before.Spec.Name, after.Spec.Name)
 		}
 	}
 	if err := w.requests.SeatWaiting(t.Context()); err != nil {
@@ -355,11 +355,11 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	for _, r := range []request.Request{approved, allowed} {
 		if a := client.post("/approvals/"+string(r.ID)+"/reject",
 			url.Values{"note": {"needed elsewhere"}, "seen": {fmt.Sprint(r.Version)}}); a.status != http.StatusSeeOther {
-			t.Fatalf("%s: want it turned down, got %d %s", r.Wish.Name, a.status, a.body)
+			t.Fatalf("%s: want it turned down, got %d %s", r.Spec.Name, a.status, a.body)
 		}
 		now, err := w.store.Request(t.Context(), r.ID)
 		if err != nil || now.State != request.Rejected || now.WaitsForSeat() || now.Decision.Note != "needed elsewhere" {
-			t.Errorf("%s: want it rejected with its note, got %s %+v, %v", r.Wish.Name, now.State, now.Decision, err)
+			t.Errorf("%s: want it rejected with its note, got %s %+v, %v", r.Spec.Name, now.State, now.Decision, err)
 		}
 	}
 	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {
@@ -411,7 +411,7 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 		nil); a.json(t)["waitsForSeatIn"] != string(waits.ID) || a.json(t)["desired"] != "stopped" {
 		t.Errorf("want the API to tell, got %s", a.body)
 	}
-	if past, err := w.store.Past(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
 		t.Errorf("want one start on record, got %+v, %v", past, err)
 	}
 	w.gone(taker.Workload)
@@ -425,7 +425,7 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 	if r, err := w.store.Request(t.Context(), waits.ID); err != nil || r.State != request.Approved || r.WaitsForSeat() {
 		t.Errorf("want its request done, got %s, %v", r.State, err)
 	}
-	if past, err := w.store.Past(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
 		t.Errorf("a resume counts as a start: %+v, %v", past, err)
 	}
 	if line, _ := w.store.SeatLine(t.Context()); len(line) != 1 || line[0].ID != late.ID {

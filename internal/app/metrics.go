@@ -149,7 +149,7 @@ func describe(name, help string, labels ...string) string {
 
 var (
 	databaseUp = describe("database_up", "1 when the database answered this question.")
-	leads      = describe("leader", "1 in the process that carries out wishes.")
+	leads      = describe("leader", "1 in the process that reconciles.")
 	loopsHung  = describe("loops_hung", "Loops of this process that give no sign of life, which "+
 		"/healthz?verbose names.")
 	requestsPending = describe("requests_pending", "Requests that wait, by what for.", "waits_for")

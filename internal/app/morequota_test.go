@@ -85,8 +85,8 @@ func TestMoreQuota(t *testing.T) {
 func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 	w := newWorld(t, func(c *config.Config) {
 		c.Rules = []policy.Rule{{Name: "owners", When: "true", Outcome: policy.Approve,
-			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: catalog.Duration(time.Hour),
-				Then: []identity.Party{{Role: identity.Admin}}}}}}
+			Steps: []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}}, After: catalog.Duration(time.Hour),
+				Then: []identity.Approvers{{Role: identity.Admin}}}}}}
 	})
 	r, err := w.requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
 		Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})

@@ -205,7 +205,7 @@ func TestSessionWithoutRefreshToken(t *testing.T) {
 		"idle first": {0, 20 * time.Minute, 20 * time.Minute}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(s *config.Config) {
-				s.OIDC.OfflineAccess, s.OIDC.Overtime, s.Session.Idle = "never", catalog.Duration(c.overtime),
+				s.OIDC.OfflineAccess, s.OIDC.MaxSessionWithoutRefresh, s.Session.Idle = "never", catalog.Duration(c.overtime),
 					catalog.Duration(c.idle)
 			})
 			b := w.browser()

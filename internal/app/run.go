@@ -82,7 +82,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followLicenses(ctx) })
 	group.Go(func() error { return a.followRules(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
-	group.Go(func() error { return a.followStandIns(ctx) })
+	group.Go(func() error { return a.followDelegations(ctx) })
 	group.Go(func() error { return a.followMarks(ctx) })
 	group.Go(func() error { return a.followDrift(ctx) })
 	group.Go(func() error { return a.followPrices(ctx) })
@@ -90,7 +90,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.Run(ctx) })
 	}
 	if a.config.Has(config.RoleController) {
-		group.Go(func() error { return a.lead(ctx) })
+		group.Go(func() error { return a.campaign(ctx) })
 		group.Go(func() error { return a.tell(ctx) })
 	}
 	group.Go(func() error { return a.countRefusals(ctx) })
@@ -109,15 +109,15 @@ const (
 	leaveWithin = 20 * time.Second // for the loops, once the lead is lost
 )
 
-// lead runs controller and jobs while this process is the leader: at once on SQLite, and on PostgreSQL when no other
+// campaign runs controller and jobs while this process is the leader: at once on SQLite, and on PostgreSQL when no other
 // replica is.
-func (a *App) lead(ctx context.Context) error {
+func (a *App) campaign(ctx context.Context) error {
 	for {
 		try := a.watchdog.Begin(ctx, "leader election", electWithin)
 		release, ok, lost := a.store.Lead(ctx)
 		try.End()
 		if ok {
-			left := a.reign(a.store.Fenced(ctx), lost)
+			left := a.runAsLeader(a.store.Fenced(ctx), lost)
 			release()
 			if !left { // /healthz says which loops hang; this process must not lead beside them
 				a.log.Error("loops of the controller do not end: this process does not lead again until it is restarted")
@@ -132,8 +132,8 @@ func (a *App) lead(ctx context.Context) error {
 	}
 }
 
-// reign leads until the lead is lost or the context ends. It reports whether every loop has ended.
-func (a *App) reign(ctx context.Context, lost <-chan struct{}) bool {
+// runAsLeader leads until the lead is lost or the context ends. It reports whether every loop has ended.
+func (a *App) runAsLeader(ctx context.Context, lost <-chan struct{}) bool {
 	a.log.Info("this process leads now: it runs controller and jobs")
 	a.meters.leads.Store(true)
 	defer a.meters.leads.Store(false)

@@ -26,11 +26,11 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ExtendDue", "KeepDue", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf",
+	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf",
 		"Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
-		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open"}
-	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.standIns, w.idle,
+		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}
+	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
 		w.notify, w.marks, w.accounts} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
@@ -339,7 +339,7 @@ func TestAnEditRacesAnApproval(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		edited := now.Wish.Lease != raced.Wish.Lease
+		edited := now.Spec.Lease != raced.Spec.Lease
 		if n := count(answers); n[200] != 1 || n[409] != 1 || edited == (now.State == request.Approved) {
 			t.Errorf("got %v: %s, edited: %v", n, now.State, edited)
 		}
@@ -363,15 +363,15 @@ func TestAnotherAddressIsTheSamePerson(t *testing.T) {
 	}
 }
 
-// TestAStandInComesInByEveryWay: session and token both bring the rights of the other along, and lose them with that
+// TestADelegationComesInByEveryWay: session and token both bring the rights of the other along, and lose them with that
 // person or at the end.
-func TestAStandInComesInByEveryWay(t *testing.T) {
+func TestADelegationComesInByEveryWay(t *testing.T) {
 	w := newWorld(t)
 	token, b := w.token(developer), w.signedIn(developer)
 	p := w.person(approver)
 	yes := w.token(approver)
 	until := w.clock.now().Add(2 * time.Hour)
-	made := w.call(yes, http.MethodPost, "/api/v1/stand-ins", map[string]any{"person": w.person(developer).ID,
+	made := w.call(yes, http.MethodPost, "/api/v1/delegations", map[string]any{"person": w.person(developer).ID,
 		"until": until})
 	if made.status != http.StatusCreated {
 		t.Fatalf("%d %s", made.status, made.body)
@@ -387,7 +387,7 @@ func TestAStandInComesInByEveryWay(t *testing.T) {
 	}
 	own := w.pending(developer, "vision")
 	if a := w.call(token, http.MethodPost, path(own), seenOf(own)); a.status != 403 {
-		t.Errorf("the stand-in's own: want 403, got %d", a.status)
+		t.Errorf("the delegate's own: want 403, got %d", a.status)
 	}
 	for _, e := range w.events("request.approved") {
 		if e.Actor != w.person(developer).ID {

@@ -101,28 +101,28 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 
 // followCatalog takes up what other processes save as soon as the outbox tells of it.
 func (a *App) followCatalog(ctx context.Context) error {
-	changed, done := a.told(ctx, "catalog")
+	changed, done := a.publish(ctx, "catalog")
 	defer done()
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
 // followRules is followCatalog for the rules.
 func (a *App) followRules(ctx context.Context) error {
-	changed, done := a.told(ctx, "rules")
+	changed, done := a.publish(ctx, "rules")
 	defer done()
 	return a.rules.Follow(ctx, changed, 30*time.Second)
 }
 
-// followStandIns is followRules for who decides in whose place.
-func (a *App) followStandIns(ctx context.Context) error {
-	changed, done := a.told(ctx, "standin")
+// followDelegations is followRules for who decides in whose place.
+func (a *App) followDelegations(ctx context.Context) error {
+	changed, done := a.publish(ctx, "delegation")
 	defer done()
-	return a.standIns.Follow(ctx, changed, 30*time.Second)
+	return a.delegations.Follow(ctx, changed, 30*time.Second)
 }
 
 // followPrices is followCatalog for the price list.
 func (a *App) followPrices(ctx context.Context) error {
-	changed, done := a.told(ctx, "prices")
+	changed, done := a.publish(ctx, "prices")
 	defer done()
 	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
@@ -135,20 +135,20 @@ const (
 
 // followTenants is followCatalog for the teams.
 func (a *App) followTenants(ctx context.Context) error {
-	changed, done := a.told(ctx, "tenant")
+	changed, done := a.publish(ctx, "tenant")
 	defer done()
 	return a.tenants.Follow(ctx, changed, 30*time.Second)
 }
 
 // followLicenses is followCatalog for what is known of licenses.
 func (a *App) followLicenses(ctx context.Context) error {
-	changed, done := a.told(ctx, "license")
+	changed, done := a.publish(ctx, "license")
 	defer done()
 	return a.licenses.Follow(ctx, changed, 30*time.Second)
 }
 
-// told says that something of a topic changed, once for many changes.
-func (a *App) told(ctx context.Context, topic string) (changed chan struct{}, done func()) {
+// publish says that something of a topic changed, once for many changes.
+func (a *App) publish(ctx context.Context, topic string) (changed chan struct{}, done func()) {
 	changes := a.hub.Follow(func(c live.Change) bool { return c.Topic == topic })
 	changed = make(chan struct{}, 1)
 	go func() {

@@ -17,14 +17,14 @@ import (
 
 // tenantTables hold what belongs to a team or a person.
 var tenantTables = []string{"requests", "refusals", "request_asks", "workloads", "volumes", "volume_claims",
-	"meter_intervals", "storage_intervals", "meter_sums", "audit_events", "stand_ins", "tenant_revisions",
+	"meter_intervals", "storage_intervals", "meter_sums", "audit_events", "delegations", "tenant_revisions",
 	"tenant_members", "budgets", "budget_transactions", "budget_balances", "budget_shares", "notice_preferences",
 	"notice_addresses", "deliveries", "starts", "advice_dismissals", "sessions", "tokens", "codes", "idle_marks"}
 
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)
 	// narrowed is a condition on whose it is; asks is whose word a request waits for.
-	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|stand_in)["` + "`" + `]?\s*(=|in\s*\()`)
+	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate)["` + "`" + `]?\s*(=|in\s*\()`)
 	literals = regexp.MustCompile(`'(?:[^']|\'\')*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?\b`)
 	lists    = regexp.MustCompile(`\(\?(?:\s*,\s*\?)+\)`)
 )
@@ -121,7 +121,7 @@ func TestWhatIsUnbounded(t *testing.T) {
 		"SELECT * FROM prices":                                           false,
 		"INSERT INTO requests (id) VALUES ('r-1')":                       false,
 		"SELECT * FROM sessions WHERE \"person\" = 'p-1'":                false,
-		"SELECT * FROM requests WHERE wish LIKE '%tenant = x%' LIMIT 10": true,
+		"SELECT * FROM requests WHERE spec LIKE '%tenant = x%' LIMIT 10": true,
 	} {
 		if got := unbounded(sql); got != want && !strings.Contains(sql, "LIKE") {
 			t.Errorf("%s: want %v, got %v", sql, want, got)

@@ -70,9 +70,9 @@ func TestATeamsOwnImage(t *testing.T) {
 		t.Fatalf("%d %s", started.status, started.body)
 	}
 	r, err := w.asks("cpu", "vision.train-1-4")
-	if err != nil || r.Wish.Image.Reference != visionImage(oneDigest) || r.Wish.Image.Home == "" ||
-		r.Wish.Image.TokenEnv != "JUPYTER_TOKEN" {
-		t.Fatalf("want the digest, started like JupyterLab: %+v %v", r.Wish.Image, err)
+	if err != nil || r.Spec.Image.Reference != visionImage(oneDigest) || r.Spec.Image.Home == "" ||
+		r.Spec.Image.TokenEnv != "JUPYTER_TOKEN" {
+		t.Fatalf("want the digest, started like JupyterLab: %+v %v", r.Spec.Image, err)
 	}
 
 	for name, path := range map[string]string{"the page": "/team/vision/images",

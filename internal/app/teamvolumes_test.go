@@ -53,13 +53,13 @@ func TestSharedStorage(t *testing.T) {
 	if a := dora.get("/start?tenant=vision"); !strings.Contains(a.body, "/shared/data") {
 		t.Error("a member is not offered the storage")
 	}
-	wish := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
+	spec := url.Values{"tenant": {"vision"}, "kind": {"notebook"}, "size": {"cpu"}, "image": {"jupyterlab"},
 		"lease": {"1h"}, "mounts": {"data"}}
-	if a := dora.post("/start/summary", wish); !strings.Contains(a.body, "claimName: vision.data") ||
+	if a := dora.post("/start/summary", spec); !strings.Contains(a.body, "claimName: vision.data") ||
 		!strings.Contains(a.body, "mountPath: /shared/data") {
 		t.Error("the summary's objects do not have the claim")
 	}
-	started := dora.post("/start", wish)
+	started := dora.post("/start", spec)
 	if started.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", started.status, started.body)
 	}
@@ -146,18 +146,18 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	}
 	due := func(answers bool) {
 		t.Helper()
-		if err := w.workloads.KeepDue(t.Context(), func(string) bool { return answers }); err != nil {
+		if err := w.workloads.EnforceRetention(t.Context(), func(string) bool { return answers }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	remove()
-	first := volume().GoesAt
+	first := volume().DeleteAfter
 	if want := w.clock.now().Add(7 * 24 * time.Hour); first.Sub(want).Abs() > time.Hour {
 		t.Errorf("want it to go a week later, got %s", first)
 	}
 	pass(6 * 24 * time.Hour)
 	remove() // once more changes nothing
-	if got := volume().GoesAt; !got.Equal(first) {
+	if got := volume().DeleteAfter; !got.Equal(first) {
 		t.Errorf("a second click moves it from %s to %s", first, got)
 	}
 	due(true)
@@ -175,7 +175,7 @@ func TestDeletedSharedStorageHasATimeOfGrace(t *testing.T) {
 	}
 	pass(30 * 24 * time.Hour)
 	due(true)
-	if v := volume(); v.Going() || v.Deleted {
+	if v := volume(); v.PendingDeletion() || v.Deleted {
 		t.Errorf("it was taken back and goes all the same: %+v", v)
 	}
 	remove()
@@ -274,7 +274,7 @@ func TestSharedStorageGrows(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	if again, err := w.store.Volume(t.Context(), "vision.other"); err != nil || again.Refused.GiB != 0 {
-		t.Errorf("an old refusal stands beside a new wish: %+v %v", again, err)
+		t.Errorf("an old refusal stands beside a new spec: %+v %v", again, err)
 	}
 	if grown, not := w.events(audit.VolumeGrown), w.events(audit.VolumeNotGrown); len(grown) != 3 || len(not) != 1 {
 		t.Errorf("on record: %v %v", grown, not)
@@ -315,7 +315,7 @@ func TestSharedStorageThatGoesWhileSomebodyDecides(t *testing.T) {
 	}
 }
 
-// TestSharedStorageIsChecked: a wrong wish comes back with what was typed.
+// TestSharedStorageIsChecked: a wrong spec comes back with what was typed.
 func TestSharedStorageIsChecked(t *testing.T) {
 	w := newWorld(t)
 	w.share("vision", "taken")

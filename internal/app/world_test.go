@@ -24,8 +24,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
@@ -253,7 +253,7 @@ func (w *world) running(subject, team string) workload.Workload {
 }
 
 // away lets somebody decide in another's place from ten days on, whatever rights that person has.
-func (w *world) away(subject, stand string) standin.Period {
+func (w *world) away(subject, stand string) delegation.Delegation {
 	w.t.Helper()
 	person, other, now := w.person(subject), w.person(stand), w.clock.now()
 	for _, p := range []identity.Person{person, other} {
@@ -261,9 +261,9 @@ func (w *world) away(subject, stand string) standin.Period {
 			w.t.Fatal(err)
 		}
 	}
-	p := standin.Period{ID: newID("i-"), Person: person.ID, StandIn: other.ID, From: now.AddDate(0, 0, 10),
+	p := delegation.Delegation{ID: newID("i-"), Person: person.ID, Delegate: other.ID, From: now.AddDate(0, 0, 10),
 		Until: now.AddDate(0, 0, 11), CreatedAt: now}
-	if err := w.store.CreateStandIn(w.t.Context(), p, audit.By(identity.Actor{Person: person}, audit.StandInCreated,
+	if err := w.store.CreateDelegation(w.t.Context(), p, audit.By(identity.Actor{Person: person}, audit.DelegationCreated,
 		now)); err != nil {
 		w.t.Fatal(err)
 	}

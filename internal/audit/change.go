@@ -12,15 +12,15 @@ import (
 // AskedSize is the field of a Change in which a refusal names the size that was asked for.
 const AskedSize = "size"
 
-// StandIn is the field of a Change in which an event names the person who decides in somebody's place.
-const StandIn = "standIn"
+// Delegate is the field of a Change in which an event names the person who decides in somebody's place.
+const Delegate = "delegate"
 
 // TokenHolder is the field of a Change in which an event names whose token it is about. Values of fields that are called
 // after tokens are not kept.
 const TokenHolder = "holder"
 
-// HandedTo is the field of a Change in which an event names the approver to whom a request was given.
-const HandedTo = "handedTo"
+// ReassignedTo is the field of a Change in which an event names the approver to whom a request was given.
+const ReassignedTo = "reassignedTo"
 
 // SeatPool is the field of a Change in which an approval names the pool of license seats that it has to wait for. The
 // event that it was queued stands beside it.

@@ -14,30 +14,30 @@ type Kind string
 
 // The kinds of event.
 const (
-	RequestSubmitted Kind = "request.submitted"
-	RequestEdited    Kind = "request.edited"
-	RequestConsented Kind = "request.consented" // one of several approvals
-	RequestQueued    Kind = "request.queued"    // decided, and it waits for a license seat
-	RequestEscalated Kind = "request.escalated" // others may speak in its open step as well
-	RequestHanded    Kind = "request.handed"    // from one approver to another
-	RequestTakenBack Kind = "request.taken_back"
-	RequestApproved  Kind = "request.approved"
+	RequestSubmitted  Kind = "request.submitted"
+	RequestEdited     Kind = "request.edited"
+	RequestConsented  Kind = "request.consented"  // one of several approvals
+	RequestQueued     Kind = "request.queued"     // decided, and it waits for a license seat
+	RequestEscalated  Kind = "request.escalated"  // others may speak in its open step as well
+	RequestReassigned Kind = "request.reassigned" // from one approver to another
+	RequestTakenBack  Kind = "request.taken_back"
+	RequestApproved   Kind = "request.approved"
 	// RequestAutoApproved is by a rule, on behalf of the asker: nobody had to decide.
-	RequestAutoApproved Kind = "request.auto_approved"
-	RequestRejected     Kind = "request.rejected"
-	RequestWithdrawn    Kind = "request.withdrawn"
-	RequestExpired      Kind = "request.expired"
-	RequestRefused      Kind = "request.refused"
-	QuotaRaised         Kind = "quota.raised"
-	ActingBegun         Kind = "acting.begun" // an administrator sees the portal as somebody else
-	ActingEnded         Kind = "acting.ended"
-	ActingRefused       Kind = "acting.refused" // they tried to change something
-	AccessRefused       Kind = "access.refused" // a call was answered 401, 403 or 404
-	WorkloadCreated     Kind = "workload.created"
-	WorkloadStopped     Kind = "workload.stopped"
-	WorkloadStarted     Kind = "workload.started"
-	WorkloadExtended    Kind = "workload.extended"
-	WorkloadShared      Kind = "workload.shared"
+	RequestAutoApproved  Kind = "request.auto_approved"
+	RequestRejected      Kind = "request.rejected"
+	RequestWithdrawn     Kind = "request.withdrawn"
+	RequestExpired       Kind = "request.expired"
+	RequestRefused       Kind = "request.refused"
+	QuotaRaised          Kind = "quota.raised"
+	ImpersonationBegun   Kind = "impersonation.begun" // an administrator sees the portal as somebody else
+	ImpersonationEnded   Kind = "impersonation.ended"
+	ImpersonationRefused Kind = "impersonation.refused" // they tried to change something
+	AccessRefused        Kind = "access.refused"        // a call was answered 401, 403 or 404
+	WorkloadCreated      Kind = "workload.created"
+	WorkloadStopped      Kind = "workload.stopped"
+	WorkloadStarted      Kind = "workload.started"
+	WorkloadExtended     Kind = "workload.extended"
+	WorkloadShared       Kind = "workload.shared"
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
@@ -91,9 +91,9 @@ const (
 	BudgetRemoved       Kind = "budget.removed"
 	BudgetRefunded      Kind = "budget.refunded"
 	BudgetWarned        Kind = "budget.warned" // a level of its month is used
-	StandInCreated      Kind = "standin.created"
-	StandInEnded        Kind = "standin.ended"   // before its time
-	AddressEntered      Kind = "address.entered" // for notifications
+	DelegationCreated   Kind = "delegation.created"
+	DelegationEnded     Kind = "delegation.ended" // before its time
+	AddressEntered      Kind = "address.entered"  // for notifications
 	AddressRemoved      Kind = "address.removed"
 	DeliveryRetried     Kind = "delivery.retried" // a message that had failed is sent once more
 	AdviceDismissed     Kind = "advice.dismissed" // to take another size
@@ -107,10 +107,10 @@ const (
 
 // Kinds lists every kind, for guards that walk them.
 func Kinds() []Kind {
-	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestHanded, RequestTakenBack,
+	return []Kind{RequestSubmitted, RequestEdited, RequestConsented, RequestEscalated, RequestReassigned, RequestTakenBack,
 		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired,
 		RequestRefused, QuotaRaised,
-		ActingBegun, ActingEnded, ActingRefused, AccessRefused, WorkloadCreated,
+		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
 		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
@@ -119,7 +119,7 @@ func Kinds() []Kind {
 		PersonDisabled, PersonEnabled, PersonHandedOver, TokenCreated, TokenRevoked, TokenExpiring, CatalogSaved,
 		LicenseEntered, LicenseRemoved, LicenseChosen, LicenseLost, HardwareMarked, HardwareUnmarked, PriceAdded, PriceEnded,
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
-		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, StandInCreated, StandInEnded, AddressEntered,
+		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, DelegationCreated, DelegationEnded, AddressEntered,
 		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
 		DifferenceReleased, DifferenceApplied}
 }
@@ -152,8 +152,8 @@ type Event struct {
 func By(a identity.Actor, kind Kind, at time.Time) Event {
 	e := Event{Kind: kind, At: at, Actor: a.Person.ID, Name: a.Person.Name, Address: a.Address, Via: a.Via,
 		Credential: a.Session, CredentialName: a.Credential}
-	if a.Behind != nil {
-		e.Actor, e.Name, e.Behalf, e.BehalfName = a.Behind.ID, a.Behind.Name, a.Person.ID, a.Person.Name
+	if a.Impersonator != nil {
+		e.Actor, e.Name, e.Behalf, e.BehalfName = a.Impersonator.ID, a.Impersonator.Name, a.Person.ID, a.Person.Name
 	}
 	if e.Via == identity.ViaToken && e.Credential != "" {
 		e.Credential = identity.TokenPrefix + e.Credential // as people see it on their account

@@ -228,7 +228,7 @@ func controller(b *testing.B, d reconciletest.Devstack, n int) time.Duration {
 		b.Fatal(err)
 	}
 	o := reconciletest.Options(reconciletest.NewStore(), namespace, cluster)
-	o.Store, o.Workers, o.Every = c, workers, reconcile.Rhythm{}
+	o.Store, o.Workers, o.Every = c, workers, reconcile.Intervals{}
 	o.Changes = hub.Follow(func(c live.Change) bool { return c.Topic == "workload" })
 	running := reconcile.New(o)
 	var wg sync.WaitGroup

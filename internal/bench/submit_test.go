@@ -18,7 +18,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
-// BenchmarkSubmit2000 has two thousand people send one wish each by the API, evenly over some seconds and then all at
+// BenchmarkSubmit2000 has two thousand people send one spec each by the API, evenly over some seconds and then all at
 // the same moment; it waits for no answer before it sends the next. Every second one names a size that does not exist
 // and has to hear so; everybody else gets a workload. p95-ms is what they wait, and calls/s how many are answered when
 // all come at once.

@@ -356,7 +356,7 @@ func (p *portal) request(l load, i int) request.Request {
 	w := p.workload(l, i%max(1, l.Workloads))
 	r := request.Request{ID: request.ID(fmt.Sprintf("r-%05d", i)), Kind: request.StartKind, Asker: w.Owner,
 		AskerName: w.OwnerName, State: request.Approved, Workload: w.ID,
-		Wish: request.Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+		Spec: request.Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 			Lease: w.Size.DefaultLease, StorageGiB: 10,
 			Reason: "Fine-tuning the detector on the new street scenes."},
 		Decision:  request.Decision{Rule: "small-sizes", Sentence: i18n.T("policy.small")},
@@ -364,7 +364,7 @@ func (p *portal) request(l load, i int) request.Request {
 		CreatedAt: w.CreatedAt, ExpiresAt: p.began.Add(24 * time.Hour), DecidedAt: w.CreatedAt}
 	if i%40 == 0 {
 		r.State, r.Workload, r.DecidedAt = request.Pending, "", time.Time{}
-		r.Wish.Name = fmt.Sprintf("wish-%05d", i)
+		r.Spec.Name = fmt.Sprintf("nb-%05d", i)
 		r.Decision = request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
 			Needs: identity.Approver}
 	}

@@ -606,7 +606,7 @@ func (s *Service) permit(a identity.Actor, tenant string, action identity.Action
 	if err := identity.Known(a); err != nil {
 		return err
 	}
-	thing := identity.Thing{Tenant: tenant}
+	thing := identity.Resource{Tenant: tenant}
 	if _, ok := s.Tenant(tenant); !ok || !identity.Can(a, identity.ReadBudget, thing) {
 		return fault.New(fault.NotFound, i18n.T("budget.not_found"))
 	}
@@ -629,7 +629,7 @@ func (s *Service) All(ctx context.Context, a identity.Actor) ([]Standing, error)
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	if !identity.Can(a, identity.ReadBudget, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadBudget, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("budget.not_found"))
 	}
 	budgets, err := s.Store.Budgets(ctx)

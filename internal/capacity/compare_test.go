@@ -218,7 +218,7 @@ func TestSlicesOfANodeShareAllOfIt(t *testing.T) {
 	cpu := 0
 	for _, f := range Compare(base(), []inventory.Snapshot{s}) {
 		if f.Kind == Unoffered {
-			n, _ := needOf(*f.Proposal)
+			n, _ := requirementsOf(*f.Proposal)
 			cpu += int(f.Count * n.milliCPU)
 		}
 	}

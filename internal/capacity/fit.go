@@ -16,7 +16,7 @@ import (
 // A node whose CPU or memory ends before its devices do has as many as CPU and memory allow: what cannot start does not
 // exist for a person.
 func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
-	n, ok := needOf(size)
+	n, ok := requirementsOf(size)
 	if !ok || n.uncountable {
 		return inventory.Fit{}
 	}
@@ -32,10 +32,10 @@ func Fit(s inventory.Snapshot, size catalog.Size) inventory.Fit {
 	return fit
 }
 
-// Marked are the nodes that could take one of a size now if an administrator had not marked them, or all of their
+// WithoutQuarantined are the nodes that could take one of a size now if an administrator had not marked them, or all of their
 // cards, as bad; where a size is on marked nodes only, those as well that are full.
-func Marked(s inventory.Snapshot, size catalog.Size) []string {
-	n, ok := needOf(size)
+func WithoutQuarantined(s inventory.Snapshot, size catalog.Size) []string {
+	n, ok := requirementsOf(size)
 	if !ok || n.uncountable || s.Cluster != "" && !size.OfferedOn(s.Cluster) {
 		return nil
 	}
@@ -43,14 +43,14 @@ func Marked(s inventory.Snapshot, size catalog.Size) []string {
 	others := 0
 	for i := range s.Nodes {
 		node := s.Nodes[i]
-		if !node.Bad {
+		if !node.Quarantined {
 			total, _ := fitNode(&node, n, size.Placement)
 			others += total
 			continue
 		}
-		node.Bad, node.Resources = false, slices.Clone(node.Resources)
+		node.Quarantined, node.Resources = false, slices.Clone(node.Resources)
 		for j := range node.Resources {
-			node.Resources[j].Bad = 0
+			node.Resources[j].Quarantined = 0
 		}
 		switch total, free := fitNode(&node, n, size.Placement); {
 		case free > 0:
@@ -65,7 +65,7 @@ func Marked(s inventory.Snapshot, size catalog.Size) []string {
 	return open
 }
 
-func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free int) {
+func fitNode(node *inventory.Node, n requirements, place catalog.Placement) (total, free int) {
 	if !node.Usable() || !chooses(place, node.Labels) || !tolerates(place.Tolerations, node.Taints) {
 		return 0, 0
 	}
@@ -87,7 +87,7 @@ func fitNode(node *inventory.Node, n need, place catalog.Placement) (total, free
 
 // Freed is what a workload of a size gives back of its node's CPU and memory; nothing where the size cannot be read.
 func Freed(size catalog.Size) inventory.Freed {
-	n, ok := needOf(size)
+	n, ok := requirementsOf(size)
 	if !ok {
 		return inventory.Freed{}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
-// need is what one workload of a size takes.
-type need struct {
+// requirements is what one workload of a size takes.
+type requirements struct {
 	resources map[string]int64 // extended resources, each above 0; none for CPU only
 	milliCPU  int64
 	bytes     int64
@@ -21,12 +21,12 @@ type need struct {
 	any         []string // of an uncountable one: patterns of what a node must advertise one of; none: anything
 }
 
-// needOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing that nodes
+// requirementsOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing that nodes
 // advertise, or its claim names a class or has an expression that is not known here.
-func needOf(size catalog.Size) (need, bool) {
+func requirementsOf(size catalog.Size) (requirements, bool) {
 	cpu, err := resource.ParseQuantity(size.CPU)
 	memory, err2 := resource.ParseQuantity(size.Memory)
-	n := need{milliCPU: cpu.MilliValue(), bytes: memory.Value(), resources: map[string]int64{}}
+	n := requirements{milliCPU: cpu.MilliValue(), bytes: memory.Value(), resources: map[string]int64{}}
 	if err != nil || err2 != nil || n.milliCPU <= 0 || n.bytes <= 0 {
 		return n, false
 	}
@@ -38,7 +38,7 @@ func needOf(size catalog.Size) (need, bool) {
 	return n, ok && (size.CPUOnly() || n.claim != nil || len(n.resources) > 0)
 }
 
-func (n *need) takes(a catalog.Accelerator, devices int64) (ok bool) {
+func (n *requirements) takes(a catalog.Accelerator, devices int64) (ok bool) {
 	if a.Resource != "" {
 		n.resources[a.Resource] = devices
 	}
@@ -57,7 +57,7 @@ func (n *need) takes(a catalog.Accelerator, devices int64) (ok bool) {
 }
 
 // advertised reports whether the node has all that is counted, or something of an uncountable system.
-func (n need) advertised(node *inventory.Node) bool {
+func (n requirements) advertised(node *inventory.Node) bool {
 	for name := range n.resources {
 		if find(node, name).Present() <= 0 {
 			return false

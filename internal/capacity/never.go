@@ -71,7 +71,7 @@ func resourceOf(size catalog.Size) string {
 // whyNever follows the size from gate to gate and names the last at which nodes were turned back; zero when some node
 // comes through. Readiness and cordons pass, so they are no reason here.
 func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
-	n, ok := needOf(size)
+	n, ok := requirementsOf(size)
 	if !ok {
 		return i18n.Text{} // nothing can be told of it
 	}
@@ -82,7 +82,7 @@ func whyNever(s *inventory.Snapshot, size catalog.Size) i18n.Text {
 		}
 		nodes = append(nodes, &s.Nodes[i])
 	}
-	for _, gate := range gates {
+	for _, gate := range predicates {
 		passed := slices.DeleteFunc(slices.Clone(nodes),
 			func(node *inventory.Node) bool { return !gate.passes(node, n, size) })
 		if len(passed) == 0 {
@@ -99,33 +99,39 @@ func changing(n *inventory.Node) bool {
 	return state == "pending" || state == "rebooting"
 }
 
-// gates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of
+// predicates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of
 // it.
-var gates = []struct {
-	passes func(*inventory.Node, need, catalog.Size) bool
-	reason func([]*inventory.Node, need, catalog.Size) i18n.Text
+var predicates = []struct {
+	passes func(*inventory.Node, requirements, catalog.Size) bool
+	reason func([]*inventory.Node, requirements, catalog.Size) i18n.Text
 }{
-	{hasAll, func(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
+	{hasAll, func(nodes []*inventory.Node, n requirements, _ catalog.Size) i18n.Text {
 		return i18n.T("capacity.no_resource", "Resource", missing(nodes, n))
 	}},
-	{func(node *inventory.Node, _ need, s catalog.Size) bool { return chooses(s.Placement, node.Labels) }, wrongLabels},
-	{func(node *inventory.Node, _ need, s catalog.Size) bool {
+	{func(node *inventory.Node, _ requirements, s catalog.Size) bool {
+		return chooses(s.Placement, node.Labels)
+	}, wrongLabels},
+	{func(node *inventory.Node, _ requirements, s catalog.Size) bool {
 		return tolerates(s.Placement.Tolerations, lasting(node.Taints))
-	}, unborne},
-	{func(node *inventory.Node, n need, _ catalog.Size) bool { return enough(node, n) }, tooFew},
-	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.CPU.Allocatable >= n.milliCPU },
-		func([]*inventory.Node, need, catalog.Size) i18n.Text {
+	}, untolerated},
+	{func(node *inventory.Node, n requirements, _ catalog.Size) bool { return enough(node, n) }, tooFew},
+	{func(node *inventory.Node, n requirements, _ catalog.Size) bool {
+		return node.CPU.Allocatable >= n.milliCPU
+	},
+		func([]*inventory.Node, requirements, catalog.Size) i18n.Text {
 			return i18n.T("capacity.little_cpu")
 		}},
-	{func(node *inventory.Node, n need, _ catalog.Size) bool { return node.Memory.Allocatable >= n.bytes },
-		func([]*inventory.Node, need, catalog.Size) i18n.Text {
+	{func(node *inventory.Node, n requirements, _ catalog.Size) bool {
+		return node.Memory.Allocatable >= n.bytes
+	},
+		func([]*inventory.Node, requirements, catalog.Size) i18n.Text {
 			return i18n.T("capacity.little_memory")
 		}},
-	{allocates, func([]*inventory.Node, need, catalog.Size) i18n.Text { return i18n.T("capacity.no_device") }},
+	{allocates, func([]*inventory.Node, requirements, catalog.Size) i18n.Text { return i18n.T("capacity.no_device") }},
 }
 
 // allocates: the node's devices meet the claim at least once when nobody holds them.
-func allocates(node *inventory.Node, n need, _ catalog.Size) bool {
+func allocates(node *inventory.Node, n requirements, _ catalog.Size) bool {
 	if n.claim == nil {
 		return true
 	}
@@ -133,10 +139,10 @@ func allocates(node *inventory.Node, n need, _ catalog.Size) bool {
 	return ok && a.count(true, 1) > 0
 }
 
-func hasAll(node *inventory.Node, n need, _ catalog.Size) bool { return n.advertised(node) }
+func hasAll(node *inventory.Node, n requirements, _ catalog.Size) bool { return n.advertised(node) }
 
 // missing is the resource that no node has; where each is somewhere, all of them: no node has them together.
-func missing(nodes []*inventory.Node, n need) string {
+func missing(nodes []*inventory.Node, n requirements) string {
 	names := slices.Sorted(maps.Keys(n.resources))
 	if len(names) == 0 {
 		return strings.Join(n.any, ", ")
@@ -150,7 +156,7 @@ func missing(nodes []*inventory.Node, n need) string {
 }
 
 // wrongLabels names the first label of the node that is nearest to being chosen.
-func wrongLabels(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
+func wrongLabels(nodes []*inventory.Node, _ requirements, s catalog.Size) i18n.Text {
 	nearest := slices.MinFunc(nodes, func(a, b *inventory.Node) int {
 		return len(differing(a.Labels, s.Placement)) - len(differing(b.Labels, s.Placement))
 	})
@@ -179,10 +185,10 @@ func differing(labels map[string]string, p catalog.Placement) []difference {
 	return list
 }
 
-func unborne(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
+func untolerated(nodes []*inventory.Node, _ requirements, s catalog.Size) i18n.Text {
 	for _, node := range nodes {
 		for _, t := range lasting(node.Taints) {
-			if !borne(t, s.Placement.Tolerations) {
+			if !tolerated(t, s.Placement.Tolerations) {
 				return i18n.T("capacity.taint", "Taint", strings.TrimSuffix(t.Key+"="+t.Value, "=")+":"+t.Effect)
 			}
 		}
@@ -190,7 +196,7 @@ func unborne(nodes []*inventory.Node, _ need, s catalog.Size) i18n.Text {
 	return i18n.Text{}
 }
 
-func enough(node *inventory.Node, n need) bool {
+func enough(node *inventory.Node, n requirements) bool {
 	for name, count := range n.resources {
 		if find(node, name).Present() < count {
 			return false
@@ -199,7 +205,7 @@ func enough(node *inventory.Node, n need) bool {
 	return true
 }
 
-func tooFew(nodes []*inventory.Node, n need, _ catalog.Size) i18n.Text {
+func tooFew(nodes []*inventory.Node, n requirements, _ catalog.Size) i18n.Text {
 	for _, name := range slices.Sorted(maps.Keys(n.resources)) {
 		most := int64(0)
 		for _, node := range nodes {

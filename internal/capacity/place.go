@@ -66,10 +66,10 @@ func compareNumbers(label string, bounds []string) (order int, ok bool) {
 
 // tolerates: each taint must be borne by some toleration.
 func tolerates(tolerations []catalog.Toleration, taints []inventory.Taint) bool {
-	return !slices.ContainsFunc(taints, func(t inventory.Taint) bool { return !borne(t, tolerations) })
+	return !slices.ContainsFunc(taints, func(t inventory.Taint) bool { return !tolerated(t, tolerations) })
 }
 
-func borne(taint inventory.Taint, tolerations []catalog.Toleration) bool {
+func tolerated(taint inventory.Taint, tolerations []catalog.Toleration) bool {
 	for _, t := range tolerations {
 		if t.Key == taint.Key && (t.Effect == "" || t.Effect == taint.Effect) &&
 			(t.Operator != "Equal" || t.Value == taint.Value) {

@@ -48,7 +48,7 @@ func unitOf(n *inventory.Node, r inventory.Resource) (unit, bool) {
 		return unit{}, false
 	}
 	if n.System == inventory.HAMi && r.Name == "nvidia.com/gpu" {
-		u, ok := byHand(n, r)
+		u, ok := manual(n, r)
 		u.resource = r.Name
 		return u, ok
 	}
@@ -69,30 +69,30 @@ var kinds = []struct {
 	prefix string
 	read   func(*inventory.Node, inventory.Resource) (unit, bool)
 }{
-	{"nvidia.com/gpumem", companion},
-	{"nvidia.com/gpucores", companion},
-	{"nvidia.com/priority", companion},
+	{"nvidia.com/gpumem", auxiliary},
+	{"nvidia.com/gpucores", auxiliary},
+	{"nvidia.com/priority", auxiliary},
 	{"nvidia.com/mig-", migUnit},
 	{"nvidia.com/gpu", nvidiaUnit},
-	{"nvidia.com/", companion}, // mediated and passed-through devices of KubeVirt: NVIDIA_A10-12Q, GA102GL_A10
+	{"nvidia.com/", auxiliary}, // mediated and passed-through devices of KubeVirt: NVIDIA_A10-12Q, GA102GL_A10
 	{"amd.com/gpu", amdUnit},
 	{"habana.ai/gaudi", gaudiUnit},
-	{"gpu.intel.com/xe_monitoring", companion},
-	{"gpu.intel.com/i915_monitoring", companion},
+	{"gpu.intel.com/xe_monitoring", auxiliary},
+	{"gpu.intel.com/i915_monitoring", auxiliary},
 	{"gpu.intel.com/xe", intelUnit},
 	{"gpu.intel.com/i915", intelUnit},
-	{"volcano.sh/vgpu-number", byHand},
-	{"tencent.com/vcuda-core", byHand},
-	{"aliyun.com/gpu-mem", byHand},
-	{"virtaitech.com/gpu", byHand},
-	{"bitfusion.io/gpu-amount", byHand},
+	{"volcano.sh/vgpu-number", manual},
+	{"tencent.com/vcuda-core", manual},
+	{"aliyun.com/gpu-mem", manual},
+	{"virtaitech.com/gpu", manual},
+	{"bitfusion.io/gpu-amount", manual},
 }
 
-func companion(*inventory.Node, inventory.Resource) (unit, bool) { return unit{}, false }
+func auxiliary(*inventory.Node, inventory.Resource) (unit, bool) { return unit{}, false }
 
-// byHand is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact
+// manual is for systems that cut a card as a person asks: how large a share to offer is the site's choice, not a fact
 // of the node.
-func byHand(n *inventory.Node, _ inventory.Resource) (unit, bool) {
+func manual(n *inventory.Node, _ inventory.Resource) (unit, bool) {
 	return unit{model: display(n.Model), problem: i18n.T("capacity.by_hand")}, true
 }
 

@@ -12,7 +12,7 @@ import (
 // Where several things are in the way it names the one that somebody can do most about: processors beside free devices,
 // then nodes that are closed, then waiting.
 func Why(s inventory.Snapshot, size catalog.Size) i18n.Text {
-	n, ok := needOf(size)
+	n, ok := requirementsOf(size)
 	switch {
 	case !ok:
 		return i18n.T("capacity.not_known")
@@ -46,7 +46,7 @@ func Why(s inventory.Snapshot, size catalog.Size) i18n.Text {
 // tally counts workloads that a size has devices for, by what keeps them.
 type tally struct{ now, noCPU, noMemory, closed, total int64 }
 
-func (t *tally) add(node *inventory.Node, n need, place catalog.Placement) {
+func (t *tally) add(node *inventory.Node, n requirements, place catalog.Placement) {
 	if !chooses(place, node.Labels) || !tolerates(place.Tolerations, lasting(node.Taints)) {
 		return
 	}
@@ -72,7 +72,7 @@ func (t *tally) add(node *inventory.Node, n need, place catalog.Placement) {
 
 // devices says for how many workloads a node has devices, and for how many now; more than anyone asks for where none
 // are needed.
-func devices(node *inventory.Node, n need) (all, now int64, ok bool) {
+func devices(node *inventory.Node, n requirements) (all, now int64, ok bool) {
 	all, now = math.MaxInt32, math.MaxInt32
 	for name, count := range n.resources {
 		r := find(node, name)

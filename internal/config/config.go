@@ -88,9 +88,9 @@ type Config struct {
 	// months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// LicenseEvery is how often license servers are asked, and what vGPUs say of their licenses is looked at; default 1m,
+	// LicensePollInterval is how often license servers are asked, and what vGPUs say of their licenses is looked at; default 1m,
 	// at least 1s. A vendor's service may limit calls.
-	LicenseEvery catalog.Duration `json:"licenseEvery,omitempty"`
+	LicensePollInterval catalog.Duration `json:"licensePollInterval,omitempty"`
 }
 
 // OIDC is the sign-in provider.
@@ -115,9 +115,9 @@ type OIDC struct {
 	// how old groups may be before they are read again; default 10m
 	Refresh catalog.Duration `json:"refresh,omitempty"`
 	// how old they may be while the provider does not answer; default 1h
-	Grace catalog.Duration `json:"grace,omitempty"`
+	StaleGroupsTTL catalog.Duration `json:"staleGroupsTTL,omitempty"`
 	// how much longer than the provider's token a session may last without a refresh token; default none
-	Overtime catalog.Duration `json:"overtime,omitempty"`
+	MaxSessionWithoutRefresh catalog.Duration `json:"maxSessionWithoutRefresh,omitempty"`
 }
 
 // Session says how long a sign-in lasts.
@@ -170,7 +170,7 @@ type Cluster struct {
 	// how Prometheus is asked; nothing for a plain one
 	Metrics Metrics `json:"metrics,omitzero"`
 	// how the gateway reaches pods: direct (default), socks5://host:port, apiserver
-	Dial         string `json:"dial,omitempty"`
+	PodAccess    string `json:"podAccess,omitempty"`
 	OpenShift    bool   `json:"openShift,omitempty"`
 	StorageClass string `json:"storageClass,omitempty"`
 	// classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany, volumeGiB: 500, teamGiB: 2000}];
@@ -329,8 +329,8 @@ func (c *Config) defaults() {
 	if c.OIDC.Refresh == 0 {
 		c.OIDC.Refresh = catalog.Duration(10 * time.Minute)
 	}
-	if c.OIDC.Grace == 0 {
-		c.OIDC.Grace = max(catalog.Duration(time.Hour), c.OIDC.Refresh)
+	if c.OIDC.StaleGroupsTTL == 0 {
+		c.OIDC.StaleGroupsTTL = max(catalog.Duration(time.Hour), c.OIDC.Refresh)
 	}
 	c.Tokens = c.Tokens.withDefaults(c.OIDC.Refresh)
 	if c.Session.Idle == 0 {
@@ -355,7 +355,7 @@ func (c *Config) defaults() {
 		c.Rules = policy.Defaults()
 	}
 	for i := range c.Clusters {
-		setDefault(&c.Clusters[i].Dial, "direct")
+		setDefault(&c.Clusters[i].PodAccess, "direct")
 		setDefault(&c.Clusters[i].GatewayNamespace, "gpu-portal")
 	}
 }
@@ -432,8 +432,8 @@ func (c Config) problems() []error {
 	all = append(all, c.Health.problems()...)
 	all = append(all, warningProblems("lease.warnings", c.Lease.Warnings)...)
 	all = append(all, warningProblems("storage.warnings", c.Storage.Warnings)...)
-	if c.Storage.Keep < 0 {
-		add("storage.keep: must not be below zero")
+	if c.Storage.Retention < 0 {
+		add("storage.retention: must not be below zero")
 	}
 	if c.Storage.Grace < 0 {
 		add("storage.grace: must not be below zero")
@@ -468,8 +468,8 @@ func (o OIDC) renewalProblems() []error {
 			all = append(all, fmt.Errorf("oidc.%s: %q is none of auto, always, never", choice.name, choice.value))
 		}
 	}
-	if o.Grace < o.Refresh {
-		all = append(all, errors.New("oidc.grace: must not be shorter than oidc.refresh"))
+	if o.StaleGroupsTTL < o.Refresh {
+		all = append(all, errors.New("oidc.staleGroupsTTL: must not be shorter than oidc.refresh"))
 	}
 	return all
 }
@@ -534,8 +534,8 @@ func (c Config) poolProblems() []error {
 			all = append(all, fmt.Errorf("licensePools[%d].server: there is no license server %q", i, p.Server))
 		}
 	}
-	if every := c.LicenseEvery.Std(); every != 0 && every < time.Second {
-		all = append(all, fmt.Errorf("licenseEvery: %s is less than a second", every))
+	if every := c.LicensePollInterval.Std(); every != 0 && every < time.Second {
+		all = append(all, fmt.Errorf("licensePollInterval: %s is less than a second", every))
 	}
 	servers := map[string]bool{}
 	for i, s := range c.LicenseServers {
@@ -578,8 +578,8 @@ func (c Config) clusterProblems() []error {
 			all = append(all, fmt.Errorf("clusters[%d].name: %q is used twice", i, k.Name))
 		}
 		seen[k.Name] = true
-		if k.Dial != "direct" && k.Dial != "apiserver" && !strings.HasPrefix(k.Dial, "socks5://") {
-			all = append(all, fmt.Errorf("clusters[%d].dial: %q is none of direct, apiserver, socks5://host:port", i, k.Dial))
+		if k.PodAccess != "direct" && k.PodAccess != "apiserver" && !strings.HasPrefix(k.PodAccess, "socks5://") {
+			all = append(all, fmt.Errorf("clusters[%d].podAccess: %q is none of direct, apiserver, socks5://host:port", i, k.PodAccess))
 		}
 		if err := k.Access.Check(); err != nil {
 			all = append(all, fmt.Errorf("clusters[%d].access.%w", i, err))

@@ -41,11 +41,11 @@ func TestLittleIsEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.URL != "http://localhost:8080" || c.AppsDomain != "localhost" || c.Session.Idle.Std() != 12*time.Hour ||
-		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.Grace.Std() != time.Hour ||
+		c.OIDC.Refresh.Std() != 10*time.Minute || c.OIDC.StaleGroupsTTL.Std() != time.Hour ||
 		c.Tokens.Limits() != (identity.TokenLimits{Lifetime: 90 * 24 * time.Hour, StandingAge: 24 * time.Hour}) || !c.Has(RoleGateway) {
 		t.Errorf("want the defaults, got %+v", c)
 	}
-	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.For != 0 || len(k.Warnings) != 2 {
+	if k := c.Storage.Keeping(); len(c.Lease.Announced()) != 3 || k.Period != 0 || len(k.Warnings) != 2 {
 		t.Errorf("want the usual announcements, and storage kept for ever, got %v %+v", c.Lease.Announced(), k)
 	}
 	if w := c.Warnings(); len(w) > 0 {
@@ -65,15 +65,15 @@ database: mysql://x
 roles: [web, gatway]
 trustedProxies: [10.0.0.1]
 session: {idle: -1h}
-health: {recent: 1m}
+health: {recentErrorWindow: 1m}
 lease: {warnings: [1h, 0s]}
-storage: {keep: 30 days, warnings: [0s]}
-oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, grace: 1h}
+storage: {retention: 30 days, warnings: [0s]}
+oidc: {clientId: x, clientSecret: a, clientSecretFile: b, offlineAccess: sometimes, refresh: 2h, staleGroupsTTL: 1h}
 tokens: {maxStandingAge: 1h}
 platform: {admins: [x], admin: [""]}
 licensePools: [{name: a, seats: -1}, {name: a, rules: [{device: vgpu, unit: month, source: x}]}, {seats: 1, series: [D]}]
-licenseEvery: 10ms
-clusters: [{name: Main}, {name: b, dial: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
+licensePollInterval: 10ms
+clusters: [{name: Main}, {name: b, podAccess: ssh}, {name: b, kubeConfig: x, agents: {port: 70000}}]
 tenants:
 - {name: vision, quota: {cpu: -1}, groups: {developers: [v]}}
 - {name: vision}
@@ -85,12 +85,12 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
 		"metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
-		"trustedProxies: ", "session: ", "health.recent: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
-		"oidc.offlineAccess: ", "oidc.grace: ", "tokens.maxStandingAge: ",
+		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
+		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",
 		"platform.admins: unknown role", "platform.admin: a group has no name",
-		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licenseEvery: ",
+		"licensePools[0].seats: ", "licensePools[1].name: ", "licensePools[2].name: ", "licensePollInterval: ",
 		"licensePools[1].rules[0].unit: ", "licensePools[2].series[0]: ",
-		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].dial: ", "clusters[2].name: ",
+		"lease.warnings[1]: ", "configuration: storage: ", "clusters[0].name: ", "clusters[1].podAccess: ", "clusters[2].name: ",
 		"clusters[2].agents.port: ",
 		"tenants[0].quota.cpu: ", "tenants[0].groups.developers: unknown role", "tenants[1].name: ", "tenants[2].namespace: ",
 		"tenants[3].namespace: ", `rule 1 "r"`,

@@ -11,20 +11,20 @@ import (
 // Health says what counts as the state of a card now.
 type Health struct {
 	// for how long an error is news; older ones are shown as old and call for nothing. From 10m to 30d; default 24h
-	Recent catalog.Duration `json:"recent,omitempty"`
+	RecentErrorWindow catalog.Duration `json:"recentErrorWindow,omitempty"`
 }
 
 // News is for how long an error is.
 func (h Health) News() time.Duration {
-	if h.Recent == 0 {
+	if h.RecentErrorWindow == 0 {
 		return gpumetrics.UsualRecent
 	}
-	return h.Recent.Std()
+	return h.RecentErrorWindow.Std()
 }
 
 func (h Health) problems() []error {
 	if n := h.News(); n < 10*time.Minute || n > 30*24*time.Hour {
-		return []error{errors.New("health.recent: must be from 10m to 30d; default " +
+		return []error{errors.New("health.recentErrorWindow: must be from 10m to 30d; default " +
 			catalog.Duration(gpumetrics.UsualRecent).String())}
 	}
 	return nil

@@ -16,7 +16,7 @@ type Lease struct {
 
 // Storage is what becomes of the storage of workloads that stand still or have ended.
 type Storage struct {
-	Keep catalog.Duration `json:"keep,omitempty"` // how long it is kept unused; default for ever
+	Retention catalog.Duration `json:"retention,omitempty"` // how long it is kept unused; default for ever
 	// how long before it is reclaimed its owner is told; default 7d, 1d
 	Warnings []catalog.Duration `json:"warnings,omitempty"`
 	// how long a team's volume that an owner has deleted can be taken back; default 7d
@@ -27,8 +27,8 @@ type Storage struct {
 func (l Lease) Announced() workload.Warnings { return warnings(l.Warnings, workload.LeaseWarnings()) }
 
 // Keeping is how long unused storage is kept.
-func (s Storage) Keeping() workload.Keeping {
-	return workload.Keeping{For: s.Keep.Std(), Warnings: warnings(s.Warnings, workload.StorageWarnings())}
+func (s Storage) Keeping() workload.Retention {
+	return workload.Retention{Period: s.Retention.Std(), Warnings: warnings(s.Warnings, workload.StorageWarnings())}
 }
 
 func warnings(set []catalog.Duration, usual workload.Warnings) workload.Warnings {

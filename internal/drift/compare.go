@@ -15,13 +15,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Thing is what a difference is about.
-type Thing string
+// ResourceKind is what a difference is about.
+type ResourceKind string
 
 // The things.
 const (
-	Workload Thing = "workload"
-	Storage  Thing = "storage"
+	Workload ResourceKind = "workload"
+	Storage  ResourceKind = "storage"
 )
 
 // Kind says on which side something is.
@@ -52,27 +52,27 @@ type Object struct {
 
 // Seen is what a cluster has of a workload, or a claim of storage, by the owner records.
 type Seen struct {
-	Thing      Thing         `json:"thing"`
-	Key        string        `json:"key"` // id of the workload, or name of the storage
-	Tenant     string        `json:"tenant"`
-	Namespace  string        `json:"namespace"`
-	Name       string        `json:"name"`
-	Kind       string        `json:"kind,omitempty"` // of what makes the pods; "" where only the rest is left
-	Objects    []Object      `json:"objects"`
-	Generation int64         `json:"generation,omitempty"`
-	Running    bool          `json:"running,omitempty"` // it has a replica
-	Leaving    bool          `json:"leaving,omitempty"` // it is being deleted
-	Size       string        `json:"size,omitempty"`
-	Lease      time.Duration `json:"lease,omitempty"`
-	Holds      []Amount      `json:"holds,omitempty"` // what one pod asks for
-	Node       string        `json:"node,omitempty"`
-	Placed     time.Time     `json:"placed,omitzero"` // when its pod got a node
-	Since      time.Time     `json:"since"`           // creation of the oldest object
-	GiB        int           `json:"gib,omitempty"`
-	Class      string        `json:"class,omitempty"`
-	Access     string        `json:"access,omitempty"`
-	Spec       *kube.Spec    `json:"spec,omitempty"`      // nil where it is not on the object
-	OwnerName  string        `json:"ownerName,omitempty"` // of the person in Spec, where the database knows them
+	ResourceKind ResourceKind  `json:"thing"`
+	Key          string        `json:"key"` // id of the workload, or name of the storage
+	Tenant       string        `json:"tenant"`
+	Namespace    string        `json:"namespace"`
+	Name         string        `json:"name"`
+	Kind         string        `json:"kind,omitempty"` // of what makes the pods; "" where only the rest is left
+	Objects      []Object      `json:"objects"`
+	Generation   int64         `json:"generation,omitempty"`
+	Running      bool          `json:"running,omitempty"` // it has a replica
+	Leaving      bool          `json:"leaving,omitempty"` // it is being deleted
+	Size         string        `json:"size,omitempty"`
+	Lease        time.Duration `json:"lease,omitempty"`
+	Holds        []Amount      `json:"holds,omitempty"` // what one pod asks for
+	Node         string        `json:"node,omitempty"`
+	Placed       time.Time     `json:"placed,omitzero"` // when its pod got a node
+	Since        time.Time     `json:"since"`           // creation of the oldest object
+	GiB          int           `json:"gib,omitempty"`
+	Class        string        `json:"class,omitempty"`
+	Access       string        `json:"access,omitempty"`
+	Spec         *kube.Spec    `json:"spec,omitempty"`      // nil where it is not on the object
+	OwnerName    string        `json:"ownerName,omitempty"` // of the person in Spec, where the database knows them
 }
 
 // Row is what the database has, as far as it is compared and shown.
@@ -116,16 +116,16 @@ func Decisions() []Decision { return []Decision{Adopt, Release, Apply} }
 
 // Difference is one workload or storage on which database and cluster do not agree.
 type Difference struct {
-	ID      string
-	Cluster string
-	Thing   Thing
-	Key     string
-	Kind    Kind
-	Fields  []Field
-	Seen    *Seen // nil for DatabaseOnly
-	Row     *Row  // nil for ClusterOnly
-	Version string
-	FoundAt time.Time
+	ID           string
+	Cluster      string
+	ResourceKind ResourceKind
+	Key          string
+	Kind         Kind
+	Fields       []Field
+	Seen         *Seen // nil for DatabaseOnly
+	Row          *Row  // nil for ClusterOnly
+	Version      string
+	FoundAt      time.Time
 
 	Decision  Decision // "" while nobody has decided
 	By        identity.PersonID
@@ -136,15 +136,15 @@ type Difference struct {
 // Open reports whether somebody still has to decide.
 func (d Difference) Open() bool { return d.Decision == "" }
 
-// Party is whose it is: by the row where there is one, else by the owner record.
-type Party struct{ Tenant, Namespace, Name, OwnerName string }
+// Owner is whose it is: by the row where there is one, else by the owner record.
+type Owner struct{ Tenant, Namespace, Name, OwnerName string }
 
-// Party says whose it is. OwnerName is "" where it is not known.
-func (d Difference) Party() Party {
+// Owner says whose it is. OwnerName is "" where it is not known.
+func (d Difference) Owner() Owner {
 	if d.Row != nil {
-		return Party{d.Row.Tenant, d.Row.Namespace, d.Row.Name, d.Row.OwnerName}
+		return Owner{d.Row.Tenant, d.Row.Namespace, d.Row.Name, d.Row.OwnerName}
 	}
-	return Party{d.Seen.Tenant, d.Seen.Namespace, d.Seen.Name, d.Seen.OwnerName}
+	return Owner{d.Seen.Tenant, d.Seen.Namespace, d.Seen.Name, d.Seen.OwnerName}
 }
 
 // Rows is the database's side: what lives in the cluster, and every row that an object of the cluster names.
@@ -160,15 +160,15 @@ func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference
 	add := func(d Difference, ok bool) {
 		if ok {
 			d.Cluster, d.FoundAt = cluster, now
-			d.ID, d.Version = idOf(cluster, d.Thing, d.Key), versionOf(d)
+			d.ID, d.Version = idOf(cluster, d.ResourceKind, d.Key), versionOf(d)
 			list = append(list, d)
 		}
 	}
 	found, with := map[string]bool{}, storageOfUnknown(seen, rows)
 	for _, s := range seen {
-		found[string(s.Thing)+s.Key] = true
+		found[string(s.ResourceKind)+s.Key] = true
 		switch {
-		case s.Thing == Workload:
+		case s.ResourceKind == Workload:
 			add(compareWorkload(cluster, s, rows))
 		case !with[s.Key]:
 			add(compareStorage(cluster, s, rows))
@@ -178,17 +178,17 @@ func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference
 		if !found[string(Workload)+string(id)] && w.Cluster == cluster && w.State != workload.Ended &&
 			w.Desired != workload.WantDeleted {
 			row := rowOf(w)
-			add(Difference{Thing: Workload, Key: string(id), Kind: DatabaseOnly, Row: &row}, true)
+			add(Difference{ResourceKind: Workload, Key: string(id), Kind: DatabaseOnly, Row: &row}, true)
 		}
 	}
 	for name, v := range rows.Volumes {
 		if !found[string(Storage)+name] && v.Cluster == cluster && !v.Deleted && !lives(rows, v.Workload) && !v.OfTeam() {
 			row := rowOfVolume(v)
-			add(Difference{Thing: Storage, Key: name, Kind: DatabaseOnly, Row: &row}, true)
+			add(Difference{ResourceKind: Storage, Key: name, Kind: DatabaseOnly, Row: &row}, true)
 		}
 	}
 	slices.SortFunc(list, func(a, b Difference) int {
-		return cmp.Or(strings.Compare(string(b.Thing), string(a.Thing)), strings.Compare(a.Party().Name, b.Party().Name),
+		return cmp.Or(strings.Compare(string(b.ResourceKind), string(a.ResourceKind)), strings.Compare(a.Owner().Name, b.Owner().Name),
 			strings.Compare(a.ID, b.ID))
 	})
 	return list
@@ -198,7 +198,7 @@ func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference
 func storageOfUnknown(seen []Seen, rows Rows) map[string]bool {
 	with := map[string]bool{}
 	for _, s := range seen {
-		if _, known := rows.Workloads[workload.ID(s.Key)]; s.Thing == Workload && !known && s.Spec != nil {
+		if _, known := rows.Workloads[workload.ID(s.Key)]; s.ResourceKind == Workload && !known && s.Spec != nil {
 			if _, kept := rows.Volumes[s.Spec.Volume]; !kept {
 				with[s.Spec.Volume] = true
 			}
@@ -215,7 +215,7 @@ func lives(rows Rows, id workload.ID) bool {
 
 func compareWorkload(cluster string, s Seen, rows Rows) (Difference, bool) {
 	w, known := rows.Workloads[workload.ID(s.Key)]
-	d := Difference{Thing: Workload, Key: s.Key, Kind: ClusterOnly, Seen: &s}
+	d := Difference{ResourceKind: Workload, Key: s.Key, Kind: ClusterOnly, Seen: &s}
 	if !known {
 		return d, true
 	}
@@ -255,7 +255,7 @@ func desiredOf(r Row) workload.Desired {
 	return r.Desired
 }
 
-// desired is the wish that the objects are the outcome of.
+// desired is the spec that the objects are the outcome of.
 func (s Seen) desired() workload.Desired {
 	switch {
 	case s.Leaving:
@@ -268,7 +268,7 @@ func (s Seen) desired() workload.Desired {
 
 func compareStorage(cluster string, s Seen, rows Rows) (Difference, bool) {
 	v, known := rows.Volumes[s.Key]
-	d := Difference{Thing: Storage, Key: s.Key, Kind: ClusterOnly, Seen: &s}
+	d := Difference{ResourceKind: Storage, Key: s.Key, Kind: ClusterOnly, Seen: &s}
 	if !known {
 		return d, !s.Leaving
 	}
@@ -316,7 +316,7 @@ func rowOfVolume(v workload.Volume) Row {
 }
 
 // idOf is safe in a path, whatever somebody wrote into an annotation.
-func idOf(cluster string, t Thing, key string) string {
+func idOf(cluster string, t ResourceKind, key string) string {
 	sum := sha256.Sum256([]byte(cluster + "\x00" + string(t) + "\x00" + key))
 	return "d-" + hex.EncodeToString(sum[:8])
 }

@@ -43,7 +43,7 @@ func row(id string) workload.Workload {
 
 // made is what the cluster has of a row that was carried out.
 func made(w workload.Workload) drift.Seen {
-	return drift.Seen{Thing: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace, Name: w.Name,
+	return drift.Seen{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace, Name: w.Name,
 		Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: w.Name, UID: "u"}}, Generation: w.Generation,
 		Running: w.Desired == workload.WantRunning, Size: w.Size.Name, Lease: w.Lease.Until.Sub(w.Lease.From),
 		Holds: []drift.Amount{
@@ -62,7 +62,7 @@ func rows(list ...workload.Workload) drift.Rows {
 }
 
 func claim(name string, gib int) drift.Seen {
-	return drift.Seen{Thing: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision", Name: name, GiB: gib,
+	return drift.Seen{ResourceKind: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision", Name: name, GiB: gib,
 		Since: now, Spec: &kube.Spec{Owner: "p-dana"}}
 }
 
@@ -90,10 +90,10 @@ func TestCompare(t *testing.T) {
 		"deleted, and gone already": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Desired = workload.WantDeleted })},
 		},
-		"a later wish in the cluster": {rows: []workload.Workload{row("a")},
+		"a later spec in the cluster": {rows: []workload.Workload{row("a")},
 			seen: []drift.Seen{seen(made(row("a")), func(s *drift.Seen) { s.Generation, s.Running = 2, false })},
 			want: []string{"workload a different [desired generation]"}},
-		"a later wish in the database": {
+		"a later spec in the database": {
 			rows: []workload.Workload{with(row("a"), func(w *workload.Workload) { w.Generation = 3 })},
 			seen: []drift.Seen{made(row("a"))},
 			want: []string{"workload a different [generation]"},
@@ -155,7 +155,7 @@ func TestCompare(t *testing.T) {
 				for _, f := range d.Fields {
 					names = append(names, f.Name)
 				}
-				got = append(got, fmt.Sprint(d.Thing, " ", d.Key, " ", d.Kind, " ", names))
+				got = append(got, fmt.Sprint(d.ResourceKind, " ", d.Key, " ", d.Kind, " ", names))
 			}
 			if !cmp.Equal(c.want, got) {
 				t.Errorf("(-want +got)\n%s", cmp.Diff(c.want, got))
@@ -176,7 +176,7 @@ func TestDecisionsSettleEverything(t *testing.T) {
 			if r.IntN(4) > 0 {
 				database[string(w.ID)] = w
 			}
-			if r.IntN(3) == 0 { // later wishes that the backup does not have
+			if r.IntN(3) == 0 { // later specs that the backup does not have
 				w.Generation += r.Int64N(3)
 				w.Desired = []workload.Desired{workload.WantRunning, workload.WantStopped}[r.IntN(2)]
 			}
@@ -225,7 +225,7 @@ func TestDecisionsSettleEverything(t *testing.T) {
 			database[d.Key] = *out.Workload
 		}
 		for _, d := range compare() {
-			// a row that had the later wish keeps its number: it is written to the objects as it is
+			// a row that had the later spec keeps its number: it is written to the objects as it is
 			if d.Kind != drift.Different || !slices.Equal([]string{"generation"}, namesOf(d)) {
 				t.Fatalf("seed %d: still different after everything was adopted: %+v", seed, d)
 			}

@@ -32,7 +32,7 @@ func (d Difference) Can(decision Decision) bool {
 		return true
 	}
 	s := d.Seen
-	if d.Thing == Storage {
+	if d.ResourceKind == Storage {
 		return !s.Leaving && (d.Row != nil || s.Spec != nil && s.Spec.Owner != "" || ofTeam(*s))
 	}
 	moved := d.Row != nil && (d.Row.Tenant != s.Tenant || d.Row.Cluster != d.Cluster)
@@ -49,7 +49,7 @@ func (d Difference) Unknown() []string {
 	if d.Kind != ClusterOnly || !d.Can(Adopt) {
 		return nil
 	}
-	if d.Thing == Storage {
+	if d.ResourceKind == Storage {
 		if d.Seen.Spec == nil || d.Seen.Spec.Owner == "" {
 			return []string{"owner", "storage"}
 		}
@@ -72,7 +72,7 @@ func Decide(d Difference, decision Decision, w *workload.Workload, v *workload.V
 	switch {
 	case !d.Can(decision):
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("drift.not_possible"))
-	case d.Thing == Storage:
+	case d.ResourceKind == Storage:
 		return decideStorage(d, decision, v, now), nil
 	case decision == Apply && w != nil:
 		next := *w

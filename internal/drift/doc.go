@@ -14,6 +14,6 @@
 //
 // What a mark covers: the controller writes it before the first write that a change of the database leads to, so
 // whatever the cluster carries is at or before its mark. What was never carried out in the cluster (a request that waits for an
-// approver, a price) is covered some seconds later (reconcile.Rhythm.Mark); losing such a change within those seconds
+// approver, a price) is covered some seconds later (reconcile.Intervals.Mark); losing such a change within those seconds
 // is not noticed.
 package drift

@@ -138,7 +138,7 @@ func (r Report) Of(cluster string) []Difference {
 
 // Report lists holds and differences; for admins and auditors.
 func (s *Service) Report(ctx context.Context, a identity.Actor) (Report, error) {
-	if !identity.Can(a, identity.ReadDifferences, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadDifferences, identity.Resource{}) {
 		return Report{}, fault.New(fault.NotFound, i18n.T("store.not_found"))
 	}
 	var r Report
@@ -171,7 +171,7 @@ func (s *Service) name(ctx context.Context, d *Difference) error {
 }
 
 func permit(a identity.Actor) error {
-	if identity.Can(a, identity.DecideDifferences, identity.Thing{}) {
+	if identity.Can(a, identity.DecideDifferences, identity.Resource{}) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, i18n.T("drift.admins_only"))
@@ -300,7 +300,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, a identity.Actor, d Differe
 // rowsOf reads the row that a difference is about. One that has changed since the difference was found is a Conflict.
 func rowsOf(ctx context.Context, tx Tx, d Difference) (w *workload.Workload, v *workload.Volume, err error) {
 	var version int64
-	if d.Thing == Workload {
+	if d.ResourceKind == Workload {
 		found, err := tx.Workload(ctx, workload.ID(d.Key))
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return nil, nil, err
@@ -375,9 +375,9 @@ var kinds = map[Decision]audit.Kind{Adopt: audit.DifferenceAdopted, Release: aud
 	Apply: audit.DifferenceApplied}
 
 func decided(d Difference, a identity.Actor, now time.Time) audit.Event {
-	e, p := audit.By(a, kinds[d.Decision], now), d.Party()
+	e, p := audit.By(a, kinds[d.Decision], now), d.Owner()
 	e.Tenant = p.Tenant
-	if d.Thing == Workload {
+	if d.ResourceKind == Workload {
 		e.Workload = d.Key
 	} else {
 		e.Volume = d.Key

@@ -17,7 +17,7 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 	case found.found():
 	case c.Status.Phase == corev1.ClaimPending || c.Status.Phase == "":
 		// the API server has it, and nobody has looked at it yet
-		found = find("", "explain.disk_first")
+		found = check("", "explain.disk_first")
 	case c.Status.Phase == corev1.ClaimBound && has.Value() < wanted:
 		found = growTrouble(f)
 	}
@@ -29,22 +29,22 @@ func Claim(c *corev1.PersistentVolumeClaim, events []*corev1.Event, wanted int64
 func growTrouble(f Facts) finding {
 	switch f.Claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
 	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
-		return find(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
-			corev1.PersistentVolumeClaimNodeResizeError), "explain.grow_never").forGood()
+		return check(f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
+			corev1.PersistentVolumeClaimNodeResizeError), "explain.grow_never").terminal()
 	}
 	if said := f.claimSays(corev1.PersistentVolumeClaimControllerResizeError,
 		corev1.PersistentVolumeClaimNodeResizeError); said != "" {
-		return find(said, "explain.grow_failed")
+		return check(said, "explain.grow_failed")
 	}
 	if e := event(f.ClaimEvents, "VolumeResizeFailed", "VolumeResizeSuccessful", "FileSystemResizeSuccessful",
 		"Resizing"); e != nil && e.Reason == "VolumeResizeFailed" {
 		if containsAny(e.Message, "ResourceExhausted", "not enough free", "no space left", "insufficient") {
-			return find(e.Message, "explain.grow_full")
+			return check(e.Message, "explain.grow_full")
 		}
-		return find(e.Message, "explain.grow_failed")
+		return check(e.Message, "explain.grow_failed")
 	}
 	if said := f.claimSays(corev1.PersistentVolumeClaimFileSystemResizePending); said != "" {
-		return find(said, "explain.grow_pod")
+		return check(said, "explain.grow_pod")
 	}
 	return finding{}
 }

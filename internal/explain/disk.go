@@ -10,9 +10,9 @@ func diskTrouble(f Facts) finding {
 	case f.Claim == nil || !f.wantsToRun():
 		return finding{}
 	case f.Claim.DeletionTimestamp != nil:
-		return find("", "explain.disk_deleting").forGood()
+		return check("", "explain.disk_deleting").terminal()
 	case f.Claim.Status.Phase == corev1.ClaimLost:
-		return find("", "explain.disk_lost").forGood()
+		return check("", "explain.disk_lost").terminal()
 	case f.Claim.Status.Phase == corev1.ClaimBound:
 		return finding{}
 	}
@@ -28,13 +28,13 @@ func diskTrouble(f Facts) finding {
 		case containsAny(text, "exceeded quota:"):
 			return quota(f, text)
 		case containsAny(text, "no storage class is set", "storageclass.storage.k8s.io"):
-			return find(text, "explain.disk_no_class").forGood()
+			return check(text, "explain.disk_no_class").terminal()
 		case containsAny(text, "ResourceExhausted", "not enough free", "no space left", "insufficient"):
-			return find(text, "explain.storage_full")
+			return check(text, "explain.storage_full")
 		}
-		return find(text, "explain.disk_failed")
+		return check(text, "explain.disk_failed")
 	case "ExternalProvisioning", "Provisioning":
-		return find(text, "explain.disk_making")
+		return check(text, "explain.disk_making")
 	}
 	return finding{}
 }

@@ -17,14 +17,14 @@ func podEnding(f Facts) finding {
 	late := f.Now.Sub(f.Pod.DeletionTimestamp.Time) > patience
 	switch {
 	case late || f.NodeLost:
-		return find("", "explain.stopping_stuck")
+		return check("", "explain.stopping_stuck")
 	case !f.wantsToRun():
-		return find("", "explain.stopping")
+		return check("", "explain.stopping")
 	}
 	if found := disrupted(f); found.found() {
 		return found
 	}
-	return find("", "explain.replacing")
+	return check("", "explain.replacing")
 }
 
 // disruptions are the reasons of the condition DisruptionTarget: somebody else ended the pod.
@@ -42,7 +42,7 @@ func disrupted(f Facts) finding {
 	if c == nil || c.Status != corev1.ConditionTrue || disruptions[c.Reason] == "" {
 		return finding{}
 	}
-	return find(c.Message, disruptions[c.Reason])
+	return check(c.Message, disruptions[c.Reason])
 }
 
 var lowOn = regexp.MustCompile(`low on resource: ([a-z-]{1,40})`)
@@ -55,7 +55,7 @@ func podEnded(f Facts) finding {
 	p := f.Pod.Status
 	switch p.Phase {
 	case corev1.PodSucceeded:
-		return find(p.Message, "explain.ended_itself")
+		return check(p.Message, "explain.ended_itself")
 	case corev1.PodFailed:
 	default:
 		return finding{}
@@ -70,19 +70,19 @@ func podEnded(f Facts) finding {
 	case p.Reason == "UnexpectedAdmissionError":
 		return notAdmitted(f, p.Message)
 	case strings.HasPrefix(p.Reason, "OutOf"):
-		return find(p.Message, "explain.lost_race")
+		return check(p.Message, "explain.lost_race")
 	case p.Reason == "NodeLost", p.Reason == "Shutdown", p.Reason == "Terminated", p.Reason == "NodeShutdown",
 		p.Reason == "NodeAffinity":
-		return find(p.Message, "explain.node_gone")
+		return check(p.Message, "explain.node_gone")
 	case p.Reason == "DeadlineExceeded":
-		return find(p.Message, "explain.deadline")
+		return check(p.Message, "explain.deadline")
 	}
 	for _, c := range p.ContainerStatuses {
 		if c.State.Terminated != nil {
 			return ended(f, c.State.Terminated)
 		}
 	}
-	return find(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
+	return check(strings.TrimSpace(p.Reason+": "+p.Message), "explain.cluster_says")
 }
 
 // admissions are the causes behind UnexpectedAdmissionError. Sources: pkg/kubelet/cm/devicemanager of Kubernetes 1.36;
@@ -101,9 +101,9 @@ var admissions = []row{
 func notAdmitted(f Facts, text string) finding {
 	r, ok := match(admissions, text)
 	if !ok {
-		return find(text, "explain.node_refused")
+		return check(text, "explain.node_refused")
 	}
-	found := find(text, r.id, "Size", f.size())
+	found := check(text, r.id, "Size", f.size())
 	found.failed = r.failed
 	return found
 }
@@ -111,21 +111,21 @@ func notAdmitted(f Facts, text string) finding {
 // evicted by the kubelet: it used more disk than it may, or the node ran short of something.
 func evicted(text string) finding {
 	if containsAny(text, "ephemeral local storage", "local ephemeral storage", "Usage of EmptyDir") {
-		return find(text, "explain.too_much_disk")
+		return check(text, "explain.too_much_disk")
 	}
 	if m := lowOn.FindStringSubmatch(text); m != nil {
-		return find(text, "explain.evicted", "Resource", name(m[1]))
+		return check(text, "explain.evicted", "Resource", name(m[1]))
 	}
-	return find(text, "explain.node_short")
+	return check(text, "explain.node_short")
 }
 
-// nodeTrouble: the pod runs, as far as anyone can tell, on a node that does not answer.
-func nodeTrouble(f Facts) finding {
+// nodeProblem: the pod runs, as far as anyone can tell, on a node that does not answer.
+func nodeProblem(f Facts) finding {
 	if f.Pod == nil || f.Pod.Spec.NodeName == "" {
 		return finding{}
 	}
 	if f.NodeLost || f.Pod.Status.Reason == "NodeLost" {
-		return find(f.Pod.Status.Message, "explain.node_lost")
+		return check(f.Pod.Status.Message, "explain.node_lost")
 	}
 	return finding{}
 }

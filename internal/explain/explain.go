@@ -14,9 +14,9 @@ import (
 // Facts is what is known of one workload at one moment. Everything but Workload and Now may be absent.
 type Facts struct {
 	Now         time.Time
-	Workload    workload.Workload // the wish: size, generation, what is desired
-	Generation  int64             // of the wish that the objects in the cluster carry; 0 while there are none
-	WishedAt    time.Time         // when the present wish was made; the workload's creation where zero
+	Workload    workload.Workload // the spec: size, generation, what is desired
+	Generation  int64             // of the spec that the objects in the cluster carry; 0 while there are none
+	RequestedAt time.Time         // when the present spec was made; the workload's creation where zero
 	AppliedAt   time.Time         // when the objects were first there
 	ApplyError  *ApplyError       // of the last attempt to write the objects; nil when it worked
 	Namespace   corev1.NamespacePhase
@@ -28,7 +28,7 @@ type Facts struct {
 	NodeLost    bool // the pod's node does not answer
 	Fit         inventory.Fit
 	Nowhere     bool     // no node has what the size needs, as far as nodes tell
-	Marked      []string // nodes with room for it that an administrator has marked as bad
+	Quarantined []string // nodes with room for it that an administrator has marked as bad
 }
 
 // ApplyError is what the API server, or the controller itself, had against an object.
@@ -54,19 +54,19 @@ type finding struct {
 
 func (f finding) found() bool { return !f.reason.IsZero() }
 
-// find is a finding with a message and the cluster's words.
-func find(detail, id string, pairs ...any) finding {
+// check is a finding with a message and the cluster's words.
+func check(detail, id string, pairs ...any) finding {
 	return finding{reason: i18n.T(id, pairs...), detail: detail}
 }
 
-// forGood marks a finding that waiting does not mend.
-func (f finding) forGood() finding {
+// terminal marks a finding that waiting does not mend.
+func (f finding) terminal() finding {
 	f.failed = true
 	return f
 }
 
-// looks are asked in this order: a cause hides all that come after it.
-var looks = []func(Facts) finding{
+// rules are asked in this order: a cause hides all that come after it.
+var rules = []func(Facts) finding{
 	refusedByAPI,   // the objects themselves could not be written
 	spaceEnding,    // the namespace is being deleted
 	podEnding,      // a pod that is being stopped says nothing of the next
@@ -74,18 +74,18 @@ var looks = []func(Facts) finding{
 	diskTrouble,    // the storage is not there
 	placeTrouble,   // no node was found
 	podEnded,       // the pod is over
-	nodeTrouble,    // the node does not answer
+	nodeProblem,    // the node does not answer
 	containerWaits, // image, volume, device, start
 	notReady,       // started, does not answer yet
 	deviceIll,
-	nothingYet,
+	pending,
 }
 
 // Explain finds the first cause that explains why the workload is where it is.
 func Explain(f Facts) Explanation {
 	f.OwnerEvents, f.PodEvents, f.ClaimEvents = f.relevant()
 	e := Explanation{Steps: steps(f)}
-	for _, look := range looks {
+	for _, look := range rules {
 		if found := look(f); found.found() {
 			e.Reason, e.Detail, e.Failed = found.reason, clip(found.detail), found.failed
 			return e
@@ -94,10 +94,10 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// wishedAt is when the present wish was made.
-func (f Facts) wishedAt() time.Time {
-	if !f.WishedAt.IsZero() {
-		return f.WishedAt
+// requestedAt is when the present spec was made.
+func (f Facts) requestedAt() time.Time {
+	if !f.RequestedAt.IsZero() {
+		return f.RequestedAt
 	}
 	return f.Workload.CreatedAt
 }
@@ -105,9 +105,9 @@ func (f Facts) wishedAt() time.Time {
 // slack bears that the clocks of portal and cluster differ a little.
 const slack = 5 * time.Second
 
-// relevant sorts out events of earlier wishes and of earlier pods of the same name, and puts the newest first.
+// relevant sorts out events of earlier specs and of earlier pods of the same name, and puts the newest first.
 func (f Facts) relevant() (owner, pod, claim []*corev1.Event) {
-	since := f.wishedAt().Add(-slack)
+	since := f.requestedAt().Add(-slack)
 	owner = newestFirst(f.OwnerEvents, func(e *corev1.Event) bool { return !at(e).Before(since) })
 	pod = newestFirst(f.PodEvents, func(e *corev1.Event) bool {
 		return f.Pod != nil && (e.InvolvedObject.UID == "" || f.Pod.UID == "" || e.InvolvedObject.UID == f.Pod.UID)
@@ -131,18 +131,18 @@ func (f Facts) wantsToRun() bool { return f.Workload.Desired == workload.WantRun
 // pause after which a moment is no longer one.
 const patience = time.Minute
 
-// nothingYet is what is left when nobody has complained.
-func nothingYet(f Facts) finding {
+// pending is what is left when nobody has complained.
+func pending(f Facts) finding {
 	switch {
 	case f.Pod != nil && !f.wantsToRun():
-		return find("", "explain.stopping")
+		return check("", "explain.stopping")
 	case f.Pod != nil || !f.wantsToRun():
 		return finding{}
 	case f.Generation >= f.Workload.Generation && !f.AppliedAt.IsZero() &&
-		f.Now.Sub(latest(f.AppliedAt, f.wishedAt())) > patience:
-		return find("", "explain.no_pod")
+		f.Now.Sub(latest(f.AppliedAt, f.requestedAt())) > patience:
+		return check("", "explain.no_pod")
 	}
-	return find("", "explain.creating")
+	return check("", "explain.creating")
 }
 
 func latest(a, b time.Time) time.Time {

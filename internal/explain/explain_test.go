@@ -21,7 +21,7 @@ var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 // change is one step from a workload that has just been applied to the scene of a case.
 type change func(*Facts)
 
-// scene is a notebook on a slice, wished ten minutes ago, applied a second later, with no pod.
+// scene is a notebook on a slice, requested ten minutes ago, applied a second later, with no pod.
 func scene(changes ...change) Facts {
 	f := Facts{
 		Now: now, Generation: 1, AppliedAt: now.Add(-10*time.Minute + time.Second), Namespace: corev1.NamespaceActive,
@@ -161,10 +161,10 @@ var cases = map[string]struct {
 	want  want
 }{
 	// 10.1, before anything
-	"just wished": {scene(fact(func(f *Facts) { f.Generation, f.AppliedAt = 0, time.Time{} })),
+	"just requested": {scene(fact(func(f *Facts) { f.Generation, f.AppliedAt = 0, time.Time{} })),
 		want{id: "explain.creating"}},
 	"applied, no pod for a long time": {scene(), want{id: "explain.no_pod"}},
-	"applied a moment ago": {scene(fact(func(f *Facts) { f.AppliedAt = now; f.WishedAt = now })),
+	"applied a moment ago": {scene(fact(func(f *Facts) { f.AppliedAt = now; f.RequestedAt = now })),
 		want{id: "explain.creating"}},
 	"stopped, nothing there": {scene(fact(func(f *Facts) { f.Workload.Desired = workload.WantStopped })),
 		want{}},
@@ -245,7 +245,7 @@ var cases = map[string]struct {
 			denied(
 				`Pod "x" is invalid: spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: "500m": must be an integer`)), want{id: "explain.size_wrong", failed: true}},
 	"unknown refusal": {scene(denied(`the stars are wrong`)), want{id: "explain.cluster_says"}},
-	"refusal of an earlier wish": {scene(owner("FailedCreate", "exceeded quota: x", 30*time.Minute)),
+	"refusal of an earlier spec": {scene(owner("FailedCreate", "exceeded quota: x", 30*time.Minute)),
 		want{id: "explain.no_pod"}},
 	"refusal that is over": {scene(denied("exceeded quota: x"), owner("SuccessfulCreate", "create Pod nb-4711-0 in "+
 		"StatefulSet nb-4711 successful", time.Second)), want{id: "explain.no_pod"}},
@@ -262,14 +262,14 @@ var cases = map[string]struct {
 	"all in use": {scene(unplaced("0/12 nodes are available: 3 Insufficient nvidia.com/mig-1g.10gb, 4 node(s) had " +
 		"untolerated taint(s), 5 node(s) didn't match Pod's node affinity/selector." + preempt)),
 		want{id: "explain.in_use", args: map[string]any{"Count": 56, "Size": "MIG slice 10 GB"}}},
-	"room on a marked node only": {scene(fact(func(f *Facts) { f.Marked = []string{"h100-mig-01"} }),
+	"room on a marked node only": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
 		unplaced("0/12 nodes are available: 3 Insufficient nvidia.com/mig-1g.10gb, 9 node(s) didn't match Pod's node "+
 			"affinity/selector."+preempt)),
 		want{id: "explain.marked", args: map[string]any{"Count": 1, "Size": "MIG slice 10 GB", "Nodes": "h100-mig-01"}}},
-	"five marked nodes": {scene(fit(0, 0), fact(func(f *Facts) { f.Marked = []string{"a", "b", "c", "d", "e"} }),
+	"five marked nodes": {scene(fit(0, 0), fact(func(f *Facts) { f.Quarantined = []string{"a", "b", "c", "d", "e"} }),
 		unplaced("0/5 nodes are available: 5 node(s) didn't match Pod's node affinity/selector.")),
 		want{id: "explain.marked", args: map[string]any{"Count": 5, "Nodes": "a, b, c"}}},
-	"marked, and it does not go around": {scene(fact(func(f *Facts) { f.Marked = []string{"h100-mig-01"} }),
+	"marked, and it does not go around": {scene(fact(func(f *Facts) { f.Quarantined = []string{"h100-mig-01"} }),
 		unplaced("0/12 nodes are available: 12 Insufficient nvidia.com/mig-1g.10gb.")), want{id: "explain.in_use"}},
 	"the size does not exist": {scene(fit(0, 0), unplaced("0/12 nodes are available: 12 Insufficient "+
 		"nvidia.com/mig-1g.10gb."+preempt)), want{id: "explain.absent"}},
@@ -725,13 +725,13 @@ func TestSteps(t *testing.T) {
 		facts Facts
 		want  []workload.Step
 	}{
-		"wished": {scene(fact(func(f *Facts) { f.AppliedAt, f.Generation = zero, 0 })), step(ago(10*time.Minute), zero, zero,
+		"requested": {scene(fact(func(f *Facts) { f.AppliedAt, f.Generation = zero, 0 })), step(ago(10*time.Minute), zero, zero,
 			zero, zero)},
 		"applied": {scene(), step(ago(10*time.Minute), ago(10*time.Minute-time.Second), zero, zero, zero)},
-		"resumed": {scene(fact(func(f *Facts) { f.WishedAt = ago(time.Minute) })), step(ago(time.Minute), ago(time.Minute),
+		"resumed": {scene(fact(func(f *Facts) { f.RequestedAt = ago(time.Minute) })), step(ago(time.Minute), ago(time.Minute),
 			zero, zero, zero)},
-		"resumed, objects are of the wish before": {
-			scene(fact(func(f *Facts) { f.WishedAt, f.Workload.Generation = ago(time.Minute), 2 })),
+		"resumed, objects are of the spec before": {
+			scene(fact(func(f *Facts) { f.RequestedAt, f.Workload.Generation = ago(time.Minute), 2 })),
 			step(ago(time.Minute), zero, zero, zero, zero)},
 		"waiting for a place": {scene(unplaced("0/1 nodes are available: 1 Insufficient cpu.")),
 			step(ago(10*time.Minute), ago(9*time.Minute), zero, zero, zero)},
@@ -742,7 +742,7 @@ func TestSteps(t *testing.T) {
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{running(true, 0)}
 		})),
 			step(ago(10*time.Minute), ago(9*time.Minute), ago(8*time.Minute), ago(time.Minute), ago(8*time.Minute))},
-		"the pod before still ends": {scene(pod(placed, dying(0)), fact(func(f *Facts) { f.WishedAt = ago(time.Second) })),
+		"the pod before still ends": {scene(pod(placed, dying(0)), fact(func(f *Facts) { f.RequestedAt = ago(time.Second) })),
 			step(ago(time.Second), ago(time.Second), zero, zero, zero)},
 	}
 	for name, c := range cases {

@@ -30,31 +30,31 @@ func placeTrouble(f Facts) finding {
 	}
 	scheduled := condition(f.Pod, corev1.PodScheduled)
 	if scheduled != nil && scheduled.Reason == corev1.PodReasonSchedulingGated {
-		return find(scheduled.Message, "explain.queued")
+		return check(scheduled.Message, "explain.queued")
 	}
 	if e := event(f.PodEvents, "FailedResourceClaimCreation"); e != nil {
 		if found := refusal(f, e.Message); found.found() {
 			return found
 		}
-		return find(e.Message, "explain.cluster_says")
+		return check(e.Message, "explain.cluster_says")
 	}
 	said := f.schedulerSays(scheduled)
 	others := f.otherSchedulers()
 	if said == "" && len(others) == 0 {
 		if f.age() > patience {
-			return find("", "explain.scheduler_silent", "Scheduler", name(schedulerOf(f.Pod)))
+			return check("", "explain.scheduler_silent", "Scheduler", name(schedulerOf(f.Pod)))
 		}
-		return find("", "explain.searching", "Size", f.size())
+		return check("", "explain.searching", "Size", f.size())
 	}
 	found := noPlace(f, said)
 	if said == "" {
-		found = find(nodeList.ReplaceAllString(others[0].Message, ""), "explain.cluster_says")
+		found = check(nodeList.ReplaceAllString(others[0].Message, ""), "explain.cluster_says")
 	}
 	if other := bySchedulers(f, others); other.found() {
 		found = other
 	}
 	if Hushed(f.Pod, f.Now) > 0 && found.reason.ID != "explain.node_coming" {
-		return find(found.detail, "explain.searching", "Size", f.size())
+		return check(found.detail, "explain.searching", "Size", f.size())
 	}
 	return found
 }
@@ -130,20 +130,20 @@ func noPlace(f Facts, said string) finding {
 	s, ok := ParseSchedule(said)
 	if !ok {
 		if r, known := match(kai, said); known {
-			return find(said, r.id, "Size", f.size())
+			return check(said, r.id, "Size", f.size())
 		}
-		return find(said, "explain.cluster_says")
+		return check(said, "explain.cluster_says")
 	}
 	if s.Nodes == 0 {
-		return find(said, "explain.no_nodes")
+		return check(said, "explain.no_nodes")
 	}
 	if strings.Contains(s.Preempt, "terminating pod on the nominated node") {
-		return find(said, "explain.making_room", "Size", f.size())
+		return check(said, "explain.making_room", "Size", f.size())
 	}
 	if found := byRows(f, clauses, s, said); found.found() {
 		return found
 	}
-	if found := onlyMarked(f, s, said); found.found() {
+	if found := onlyQuarantined(f, s, said); found.found() {
 		return found
 	}
 	if found := shortOf(f, s, said); found.found() {
@@ -159,7 +159,7 @@ func noPlace(f Facts, said string) finding {
 func byRows(f Facts, rows []row, s Schedule, said string) finding {
 	for _, r := range rows {
 		if s.has(r.fragments...) {
-			found := find(said, r.id, "Size", f.size())
+			found := check(said, r.id, "Size", f.size())
 			found.failed = r.failed
 			return found
 		}
@@ -167,13 +167,13 @@ func byRows(f Facts, rows []row, s Schedule, said string) finding {
 	return finding{}
 }
 
-// onlyMarked: there would be room on nodes that the pod goes around because an administrator has marked them.
-func onlyMarked(f Facts, s Schedule, said string) finding {
-	if len(f.Marked) == 0 || !s.has("node affinity/selector") {
+// onlyQuarantined: there would be room on nodes that the pod goes around because an administrator has marked them.
+func onlyQuarantined(f Facts, s Schedule, said string) finding {
+	if len(f.Quarantined) == 0 || !s.has("node affinity/selector") {
 		return finding{}
 	}
-	names := strings.Join(f.Marked[:min(len(f.Marked), mostNamed)], ", ")
-	return find(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Marked))
+	names := strings.Join(f.Quarantined[:min(len(f.Quarantined), mostNamed)], ", ")
+	return check(said, "explain.marked", "Size", f.size(), "Nodes", names, "Count", len(f.Quarantined))
 }
 
 // mostNamed nodes stand in a sentence.
@@ -186,26 +186,26 @@ func shortOf(f Facts, s Schedule, said string) finding {
 	switch {
 	case s.has("enough resources: GPU memory"):
 		if absent {
-			return find(said, "explain.absent", "Size", f.size())
+			return check(said, "explain.absent", "Size", f.size())
 		}
-		return find(said, "explain.card_memory", "Size", f.size())
+		return check(said, "explain.card_memory", "Size", f.size())
 	case f.resource() != "" && (s.lacks(f.resource()) || s.has("cannot allocate all claims", "enough resources: GPUs",
 		"enough of mig profile")):
 		switch {
 		case absent:
-			return find(said, "explain.absent", "Size", f.size())
+			return check(said, "explain.absent", "Size", f.size())
 		case f.Fit.Known:
-			return find(said, "explain.in_use", "Size", f.size(), "Count", f.Fit.Total)
+			return check(said, "explain.in_use", "Size", f.size(), "Count", f.Fit.Total)
 		}
-		return find(said, "explain.in_use_unknown", "Size", f.size())
+		return check(said, "explain.in_use_unknown", "Size", f.size())
 	case s.lacks("cpu", "memory", "ephemeral-storage", "pods") || s.has("Too many pods", "enough resources: CPU cores",
 		"enough resources: memory", "max pod number exceeded"):
 		if f.resource() == "" {
-			return find(said, "explain.nodes_full")
+			return check(said, "explain.nodes_full")
 		}
-		return find(said, "explain.node_full", "Size", f.size())
+		return check(said, "explain.node_full", "Size", f.size())
 	case s.has("Insufficient "):
-		return find(said, "explain.other_in_use", "Resource", name(s.lacking()[0]))
+		return check(said, "explain.other_in_use", "Resource", name(s.lacking()[0]))
 	}
 	return finding{}
 }
@@ -215,17 +215,17 @@ func shortOf(f Facts, s Schedule, said string) finding {
 func wrongNodes(f Facts, s Schedule, said string) finding {
 	switch {
 	case s.has("were unschedulable"):
-		return find(said, "explain.nodes_drained", "Size", f.size())
+		return check(said, "explain.nodes_drained", "Size", f.size())
 	case s.has("unknown conditions", "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-		return find(said, "explain.nodes_down", "Size", f.size())
+		return check(said, "explain.nodes_down", "Size", f.size())
 	case s.has("didn't match Pod's node affinity/selector", "didn't match scheduler-enforced node affinity",
 		"didn't match the requested node name"),
 		f.Fit.Known && f.Fit.Total == 0 && s.has("taint"):
-		return find(said, "explain.absent", "Size", f.size())
+		return check(said, "explain.absent", "Size", f.size())
 	case s.has("untolerated taint", "had taints that the pod didn't tolerate"):
-		return find(said, "explain.nodes_reserved", "Size", f.size())
+		return check(said, "explain.nodes_reserved", "Size", f.size())
 	}
-	return find(said, "explain.cluster_says")
+	return check(said, "explain.cluster_says")
 }
 
 // otherSchedulers are the events of autoscalers and of schedulers that are not Kubernetes' own, the newest first.
@@ -298,12 +298,12 @@ func byScheduler(f Facts, e *corev1.Event) finding {
 		if f.Now.Sub(at(e)) > growing {
 			return finding{}
 		}
-		return find(text, "explain.node_coming", "Size", f.size())
+		return check(text, "explain.node_coming", "Size", f.size())
 	case "BindingFailed":
 		if f.age() > nodeLock {
-			return find(text, "explain.bind_slow")
+			return check(text, "explain.bind_slow")
 		}
-		return find(text, "explain.searching", "Size", f.size())
+		return check(text, "explain.searching", "Size", f.size())
 	case "FilteringFailed":
 		text, rows = nodeList.ReplaceAllString(text, ""), hami
 	}
@@ -311,7 +311,7 @@ func byScheduler(f Facts, e *corev1.Event) finding {
 	if !ok {
 		return finding{}
 	}
-	found := find(text, r.id, "Size", f.size())
+	found := check(text, r.id, "Size", f.size())
 	found.failed = r.failed
 	return found
 }

@@ -11,7 +11,7 @@ import (
 // steps says how far the start has come. A step that has not been reached has no time; one that the cluster tells no
 // time of has that of the step before.
 func steps(f Facts) []workload.Step {
-	times := []time.Time{f.wishedAt().UTC(), f.created(), {}, {}, {}}
+	times := []time.Time{f.requestedAt().UTC(), f.created(), {}, {}, {}}
 	if p := f.Pod; p != nil && p.DeletionTimestamp == nil {
 		times[1] = p.CreationTimestamp.UTC()
 		if p.Spec.NodeName != "" {
@@ -29,12 +29,12 @@ func steps(f Facts) []workload.Step {
 	return list
 }
 
-// created is when the objects of this wish were there; those of an earlier wish do not count.
+// created is when the objects of this spec were there; those of an earlier spec do not count.
 func (f Facts) created() time.Time {
 	if f.AppliedAt.IsZero() || f.Generation < f.Workload.Generation {
 		return time.Time{}
 	}
-	return latest(f.AppliedAt, f.wishedAt()).UTC()
+	return latest(f.AppliedAt, f.requestedAt()).UTC()
 }
 
 // imageThere is when the image was pulled, or the container first ran.

@@ -3,7 +3,7 @@
 //
 // The path of data: what was seen of earlier starts (Spread), of a line and of the leases before it (Line), and of an
 // approver's pace becomes an Estimate in pure functions (estimate.go). Service is the shell that reads those facts, for
-// a workload that is on its way, a request that waits, and a wish that is not sent yet. Start is the record of one
+// a workload that is on its way, a request that waits, and a spec that is not sent yet. Start is the record of one
 // start (start.go): the controller writes down what was estimated when it was told to run and when it got its place,
 // and what came of it. The starts that are over are what later estimates rest on.
 //

@@ -58,7 +58,7 @@ func TestEstimates(t *testing.T) {
 		got  forecast.Estimate
 		want forecast.Estimate
 	}{
-		"a start that was just wished": {forecast.Begin(forecast.Starts, usual, noon, noon),
+		"a start that was just requested": {forecast.Begin(forecast.Starts, usual, noon, noon),
 			forecast.Estimate{At: noon, From: in(12), Until: in(40), Basis: forecast.Starts, Count: 5, Usual: 12 * time.Second,
 				Most: 40 * time.Second}},
 		"one under way for longer than half of them": {forecast.Begin(forecast.Starts, usual, in(-20), noon),

@@ -28,7 +28,7 @@ type Held struct {
 func (h Held) givesBack() bool { return !h.Queued && !h.Until.IsZero() }
 
 // ahead are those that wait for the same size on a cluster and were told to run before a workload, the first in line
-// first. A wish that is not among them stands at the end.
+// first. A spec that is not among them stands at the end.
 func ahead(all []Held, id workload.ID, cluster, size string) []Held {
 	var line []Held
 	for _, h := range all {

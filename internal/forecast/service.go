@@ -154,9 +154,9 @@ func (s *Service) wait(ctx context.Context, l Line, size string, took []Took, no
 	return Wait(l, placed(took), now), err
 }
 
-// ForPreview is when a wish would be ready if it were sent now; the zero Estimate for one that cannot be sent.
+// ForPreview is when a spec would be ready if it were sent now; the zero Estimate for one that cannot be sent.
 func (s *Service) ForPreview(ctx context.Context, p request.Preview) (Estimate, error) {
-	now, w := s.o.Now(), p.Wish
+	now, w := s.o.Now(), p.Spec
 	if len(p.Fields) > 0 && !p.NeedsReason() || !p.Refused.IsZero() || w.Size.Name == "" || w.Image.Name == "" ||
 		p.Verdict.Outcome == "" {
 		return Estimate{}, nil
@@ -186,7 +186,7 @@ func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, 
 		return Estimate{}, nil
 	}
 	if !r.WaitsForSeat() {
-		return s.approval(ctx, r.Wish, r.CreatedAt, now)
+		return s.approval(ctx, r.Spec, r.CreatedAt, now)
 	}
 	line, err := s.o.Store.SeatLine(ctx)
 	if err != nil {
@@ -201,11 +201,11 @@ func (s *Service) ForRequest(ctx context.Context, r request.Request) (Estimate, 
 			break
 		}
 	}
-	return s.seats(ctx, r.Wish, pool, at, 1, now)
+	return s.seats(ctx, r.Spec, pool, at, 1, now)
 }
 
-// approval is the estimate for a wish that people have to decide.
-func (s *Service) approval(ctx context.Context, w request.Wish, asked, now time.Time) (Estimate, error) {
+// approval is the estimate for a spec that people have to decide.
+func (s *Service) approval(ctx context.Context, w request.Spec, asked, now time.Time) (Estimate, error) {
 	waited, err := s.decided.get(w.Tenant, now, remembered, func() (Spread, error) {
 		list, err := s.o.Store.DecidedIn(ctx, w.Tenant, now.AddDate(0, 0, -Days))
 		return SpreadOf(list), err
@@ -218,7 +218,7 @@ func (s *Service) approval(ctx context.Context, w request.Wish, asked, now time.
 }
 
 // seats is the estimate for one that waits for license seats, each taking as many as those before it.
-func (s *Service) seats(ctx context.Context, w request.Wish, pool string, at, each int,
+func (s *Service) seats(ctx context.Context, w request.Spec, pool string, at, each int,
 	now time.Time) (Estimate, error) {
 	all, err := s.all(ctx)
 	if err != nil {

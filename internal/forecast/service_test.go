@@ -285,9 +285,9 @@ func played(held []forecast.Held) time.Time {
 }
 
 func TestForRequestsAndPreviews(t *testing.T) {
-	wish := request.Wish{Kind: catalog.Notebook, Tenant: "vision", Cluster: "west", Size: small(),
+	spec := request.Spec{Kind: catalog.Notebook, Tenant: "vision", Cluster: "west", Size: small(),
 		Image: catalog.Image{Name: "torch"}}
-	asks := request.Request{ID: "r-2", Kind: request.StartKind, State: request.Pending, Wish: wish, CreatedAt: in(-60)}
+	asks := request.Request{ID: "r-2", Kind: request.StartKind, State: request.Pending, Spec: spec, CreatedAt: in(-60)}
 	w := newWorld()
 	w.decided = []time.Duration{time.Minute, time.Minute, 2 * time.Minute, 3 * time.Minute, 30 * time.Minute}
 	for i := range w.held {
@@ -315,20 +315,20 @@ func TestForRequestsAndPreviews(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
-	p := request.Preview{Wish: wish, Verdict: policy.Verdict{Outcome: policy.Allow}}
+	p := request.Preview{Spec: spec, Verdict: policy.Verdict{Outcome: policy.Allow}}
 	got, err := w.service().ForPreview(t.Context(), p)
 	if want := (forecast.Estimate{At: noon, From: in(606), Until: in(620), Basis: forecast.Leases, Count: 1, Place: 1,
 		Lease: in(600)}); got != want || err != nil {
-		t.Errorf("a wish that would wait: want %+v, got %+v %v", want, got, err)
+		t.Errorf("a spec that would wait: want %+v, got %+v %v", want, got, err)
 	}
 	p.Verdict.Outcome = policy.Approve
 	approve.From, approve.Until = in(120+12), in(30*60+40)
 	if got, err := w.service().ForPreview(t.Context(), p); got != approve || err != nil {
-		t.Errorf("a wish that people decide: want %+v, got %+v %v", approve, got, err)
+		t.Errorf("a spec that people decide: want %+v, got %+v %v", approve, got, err)
 	}
 	p.Verdict.Outcome, p.Refused = policy.Refuse, i18n.Literal("no")
 	if got, err := w.service().ForPreview(t.Context(), p); got.Awaited() || err != nil {
-		t.Errorf("a wish that is refused: got %+v %v", got, err)
+		t.Errorf("a spec that is refused: got %+v %v", got, err)
 	}
 	w.down = errors.New("away")
 	if _, err := w.service().ForWorkload(t.Context(), queued("w-9", small())); !errors.Is(err, w.down) {

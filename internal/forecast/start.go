@@ -7,7 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Start is one start of a workload: what was estimated, and what came of it. A wish to run is one start, told apart by
+// Start is one start of a workload: what was estimated, and what came of it. A spec to run is one start, told apart by
 // its generation.
 type Start struct {
 	Workload   workload.ID
@@ -30,7 +30,7 @@ type Took struct {
 	Waited bool // then the whole says nothing of the next one
 }
 
-// whole are the times from the wish on, of those that found a place at once.
+// whole are the times from the spec on, of those that found a place at once.
 func whole(list []Took) Spread {
 	var all []time.Duration
 	for _, t := range list {
@@ -53,7 +53,7 @@ func placed(list []Took) Spread {
 // Open reports whether it is still under way.
 func (s Start) Open() bool { return s.Ready.IsZero() }
 
-// Same reports whether a start is that of a workload's present wish.
+// Same reports whether a start is that of a workload's present spec.
 func (s Start) Same(w workload.Workload) bool {
 	return s.Workload == w.ID && s.Generation == w.Generation
 }

@@ -88,7 +88,7 @@ func (g *Gateway) Authorize(ctx context.Context, a identity.Actor, portalSession
 	if err != nil {
 		return "", err
 	}
-	if !identity.Can(a, identity.OpenWorkload, w.Thing()) || w.State == workload.Ended {
+	if !identity.Can(a, identity.OpenWorkload, w.Resource()) || w.State == workload.Ended {
 		return "", notFoundFault()
 	}
 	code := identity.NewCredential().Secret

@@ -90,11 +90,13 @@ type silentSite struct{ report gpumetrics.Report }
 func (s silentSite) Report() gpumetrics.Report { return s.report }
 func (silentSite) Fleet() *gpumetrics.Fleet    { return nil }
 
-func (silentSite) SaveMark(context.Context, health.Mark, ...audit.Event) error    { return nil }
-func (silentSite) DeleteMark(context.Context, health.Place, ...audit.Event) error { return nil }
+func (silentSite) SaveQuarantine(context.Context, health.Quarantine, ...audit.Event) error {
+	return nil
+}
+func (silentSite) DeleteQuarantine(context.Context, health.Place, ...audit.Event) error { return nil }
 
-func (silentSite) Marks(context.Context) ([]health.Mark, error)        { return nil, nil }
-func (silentSite) Living(context.Context) ([]workload.Workload, error) { return nil, nil }
+func (silentSite) Quarantines(context.Context) ([]health.Quarantine, error) { return nil, nil }
+func (silentSite) Living(context.Context) ([]workload.Workload, error)      { return nil, nil }
 func (silentSite) Snapshot(context.Context, string) (inventory.Snapshot, bool) {
 	return inventory.Snapshot{}, false
 }

@@ -30,12 +30,12 @@ func (r Report) Old(at time.Time) bool { return r.now.Sub(at) > r.Recent }
 
 // NodeHealth is one node with its cards.
 type NodeHealth struct {
-	Name    string
-	Model   string
-	Gone    bool  // it, or a marked card that was on it, is not in the inventory any more
-	Mark    *Mark // nil: none
-	Cards   []CardHealth
-	Holders []Holder
+	Name       string
+	Model      string
+	Gone       bool        // it, or a marked card that was on it, is not in the inventory any more
+	Quarantine *Quarantine // nil: none
+	Cards      []CardHealth
+	Holders    []Holder
 }
 
 // CardHealth is one card, as far as anybody speaks of it.
@@ -43,7 +43,7 @@ type CardHealth struct {
 	UUID, Model string
 	Gone        bool // marked, and nobody names it any more
 	Lost        bool // the driver has lost it
-	Mark        *Mark
+	Quarantine  *Quarantine
 	DCGM        *gpumetrics.Card      // nil: DCGM does not name it
 	Agent       *inventory.CardErrors // nil: the node's agent says nothing of its errors
 	Troubles    []gpumetrics.Trouble
@@ -58,7 +58,7 @@ const (
 	Fine Level = iota
 	Noticed
 	Unknown
-	Marked
+	Quarantined
 	Warned
 	Broken
 )
@@ -76,8 +76,8 @@ func (c CardHealth) Level() Level {
 		worst = max(worst, [...]Level{Noticed, Warned, Broken}[min(t.Severity, gpumetrics.Danger)])
 	}
 	switch {
-	case c.Mark != nil:
-		return max(worst, Marked)
+	case c.Quarantine != nil:
+		return max(worst, Quarantined)
 	case !any && !c.spoken():
 		return Unknown
 	}
@@ -100,8 +100,8 @@ func (n NodeHealth) Level() Level {
 	if len(n.Cards) == 0 {
 		worst = Unknown
 	}
-	if n.Mark != nil {
-		worst = Marked
+	if n.Quarantine != nil {
+		worst = Quarantined
 	}
 	for _, c := range n.Cards {
 		worst = max(worst, c.Level())
@@ -114,7 +114,7 @@ func (s *Service) Report(ctx context.Context, a identity.Actor, cluster string) 
 	if err := identity.Known(a); err != nil {
 		return Report{}, err
 	}
-	if !identity.Can(a, identity.ReadMetrics, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadMetrics, identity.Resource{}) {
 		return Report{}, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	living, err := s.o.Store.Living(ctx)
@@ -138,7 +138,7 @@ type parts struct {
 	snapshot inventory.Snapshot
 	report   gpumetrics.Report
 	fleet    *gpumetrics.Fleet // nil: unknown
-	marks    []Mark
+	marks    []Quarantine
 	living   []workload.Workload
 }
 
@@ -173,7 +173,7 @@ func (p parts) join() Report {
 			continue
 		}
 		if m.Kind == Node {
-			node(m.Name).Mark = m
+			node(m.Name).Quarantine = m
 			continue
 		}
 		h := whereIs(nodes, m.Name)
@@ -181,7 +181,7 @@ func (p parts) join() Report {
 			h = node(m.Node)
 			h.card(m.Name).Gone = true
 		}
-		h.card(m.Name).Mark = m
+		h.card(m.Name).Quarantine = m
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		h := nodes[name]
@@ -298,9 +298,9 @@ func agentTroubles(c CardHealth, e inventory.CardErrors, now time.Time, recent t
 
 // Concern is what somebody should know of what is under their workload.
 type Concern struct {
-	Mark     *Mark // of its node or card; nil: none
-	Perhaps  bool  // the mark is of a card of its node, and nobody says which card it holds
-	Troubles []gpumetrics.Trouble
+	Quarantine *Quarantine // of its node or card; nil: none
+	Perhaps    bool        // the mark is of a card of its node, and nobody says which card it holds
+	Troubles   []gpumetrics.Trouble
 }
 
 // Under says what is the matter with the node and cards that a workload is on: marks, and what happened on its cards
@@ -318,7 +318,7 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 	}
 	for _, m := range p.marks {
 		if m.Cluster == w.Cluster && m.Kind == Node && m.Name == w.Observed.Node {
-			c.Mark = &m
+			c.Quarantine = &m
 		}
 	}
 	if w.Size.CPUOnly() {
@@ -330,8 +330,8 @@ func (s *Service) Under(ctx context.Context, w workload.Workload) Concern {
 		for _, card := range n.Cards {
 			switch on := mine[card.UUID]; {
 			case n.Name != w.Observed.Node:
-			case card.Mark != nil && c.Mark == nil && (on || !known):
-				c.Mark, c.Perhaps = card.Mark, !on
+			case card.Quarantine != nil && c.Quarantine == nil && (on || !known):
+				c.Quarantine, c.Perhaps = card.Quarantine, !on
 			case on:
 				for _, t := range card.Troubles {
 					if t.Severity == gpumetrics.Danger {

@@ -26,7 +26,7 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 	w.memory.snapshot.Nodes[1].Resources = []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 2, Allocatable: 2}}
 	w.dcgm.report.Health = append(w.dcgm.report.Health, ill("GPU-1", "node-1"))
 	for _, p := range []Place{{"main", Card, "GPU-9"}, {"main", Node, "node-1"}} {
-		if _, err := w.Mark(t.Context(), pat, p, "look at it"); err != nil {
+		if _, err := w.Quarantine(t.Context(), pat, p, "look at it"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,11 +53,11 @@ func TestReportJoinsAllWhoSpeak(t *testing.T) {
 		}
 	}
 	first := r.Nodes[0]
-	if first.Mark == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 ||
+	if first.Quarantine == nil || len(first.Holders) != 4 || len(first.Cards[0].Holders) != 1 ||
 		first.Cards[0].Holders[0].Name != "nb-a" {
 		t.Errorf("the node: %+v", first)
 	}
-	if gone := r.Nodes[1]; !gone.Gone || !gone.Cards[0].Gone || gone.Cards[0].Mark == nil {
+	if gone := r.Nodes[1]; !gone.Gone || !gone.Cards[0].Gone || gone.Cards[0].Quarantine == nil {
 		t.Errorf("a card that is gone: %+v", gone)
 	}
 }
@@ -97,7 +97,7 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 	gpu := catalog.Size{Technology: catalog.Full}
 	mark := func(p Place) func(*world) {
 		return func(w *world) {
-			if _, err := w.Mark(t.Context(), pat, p, "x"); err != nil {
+			if _, err := w.Quarantine(t.Context(), pat, p, "x"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,11 +125,11 @@ func TestWhatIsUnderAWorkload(t *testing.T) {
 		w := newWorld()
 		c.change(w)
 		got := w.Under(t.Context(), on("node-1", c.name, gpu))
-		if (got.Mark != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Troubles) != c.troubles {
+		if (got.Quarantine != nil) != c.marked || got.Perhaps != c.perhaps || len(got.Troubles) != c.troubles {
 			t.Errorf("%s: got %+v", sentence, got)
 		}
 	}
-	if w := newWorld(); w.Under(t.Context(), on("", "nb-z", gpu)).Mark != nil {
+	if w := newWorld(); w.Under(t.Context(), on("", "nb-z", gpu)).Quarantine != nil {
 		t.Error("what is on no node has nothing under it")
 	}
 }

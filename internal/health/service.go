@@ -20,12 +20,12 @@ import (
 
 // Store keeps marks, and knows what runs. Faults: Unavailable when the database is away.
 type Store interface {
-	Marks(ctx context.Context) ([]Mark, error)
-	// SaveMark keeps a mark, in place of one with another note, and writes the events; where there is one with the same
+	Quarantines(ctx context.Context) ([]Quarantine, error)
+	// SaveQuarantine keeps a mark, in place of one with another note, and writes the events; where there is one with the same
 	// note it does nothing.
-	SaveMark(ctx context.Context, m Mark, events ...audit.Event) error
-	// DeleteMark takes a mark away and writes the events; where there is none it does nothing.
-	DeleteMark(ctx context.Context, p Place, events ...audit.Event) error
+	SaveQuarantine(ctx context.Context, m Quarantine, events ...audit.Event) error
+	// DeleteQuarantine takes a mark away and writes the events; where there is none it does nothing.
+	DeleteQuarantine(ctx context.Context, p Place, events ...audit.Event) error
 	Living(ctx context.Context) ([]workload.Workload, error)
 	Snapshot(ctx context.Context, cluster string) (s inventory.Snapshot, ok bool)
 }
@@ -50,7 +50,7 @@ type Options struct {
 type Service struct {
 	o       Options
 	refresh sync.Mutex
-	known   atomic.Pointer[[]Mark]
+	known   atomic.Pointer[[]Quarantine]
 }
 
 // New begins without any mark; Refresh takes up those that there are.
@@ -65,7 +65,7 @@ func New(o Options) *Service {
 		o.Changed = func() {}
 	}
 	s := &Service{o: o}
-	s.known.Store(&[]Mark{})
+	s.known.Store(&[]Quarantine{})
 	return s
 }
 
@@ -73,7 +73,7 @@ func New(o Options) *Service {
 func (s *Service) Refresh(ctx context.Context) error {
 	s.refresh.Lock()
 	defer s.refresh.Unlock()
-	list, err := s.o.Store.Marks(ctx)
+	list, err := s.o.Store.Quarantines(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 }
 
 // Bad is what is marked in a cluster, for the inventory and for new pods.
-func (s *Service) Bad(cluster string) inventory.Marks {
-	m := inventory.Marks{Nodes: map[string]bool{}, Cards: map[string]string{}}
+func (s *Service) Bad(cluster string) inventory.Quarantine {
+	m := inventory.Quarantine{Nodes: map[string]bool{}, Cards: map[string]string{}}
 	for _, mark := range *s.known.Load() {
 		switch {
 		case mark.Cluster != cluster:
@@ -117,25 +117,25 @@ func (s *Service) Bad(cluster string) inventory.Marks {
 }
 
 // List gives all marks, also of what is gone; for those who may know how the cards are.
-func (s *Service) List(ctx context.Context, a identity.Actor) ([]Mark, error) {
+func (s *Service) List(ctx context.Context, a identity.Actor) ([]Quarantine, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	if !identity.Can(a, identity.ReadMetrics, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadMetrics, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	return s.o.Store.Marks(ctx)
+	return s.o.Store.Quarantines(ctx)
 }
 
-// Mark calls a node or a card bad, and tells those who hold something there. The same once more changes nothing;
+// Quarantine calls a node or a card bad, and tells those who hold something there. The same once more changes nothing;
 // another note is told again. Invalid with the field, NotFound for what nobody has ever seen.
-func (s *Service) Mark(ctx context.Context, a identity.Actor, p Place, note string) (Mark, error) {
+func (s *Service) Quarantine(ctx context.Context, a identity.Actor, p Place, note string) (Quarantine, error) {
 	if err := permit(a); err != nil {
-		return Mark{}, err
+		return Quarantine{}, err
 	}
 	note, err := check(p, note)
 	if err != nil {
-		return Mark{}, err
+		return Quarantine{}, err
 	}
 	old, was, err := s.current(ctx, p)
 	if err != nil || was && old.Note == note {
@@ -144,23 +144,23 @@ func (s *Service) Mark(ctx context.Context, a identity.Actor, p Place, note stri
 	node, seen := s.locate(ctx, p)
 	if !seen {
 		if node = old.Node; !was {
-			return Mark{}, fault.New(fault.NotFound, i18n.T("health.no_place"))
+			return Quarantine{}, fault.New(fault.NotFound, i18n.T("health.no_place"))
 		}
 	}
-	m := Mark{Place: p, Node: node, Note: note, By: a.Person.ID, ByName: a.Person.Name, At: s.o.Now()}
+	m := Quarantine{Place: p, Node: node, Note: note, By: a.Person.ID, ByName: a.Person.Name, At: s.o.Now()}
 	holders, err := s.holders(ctx, m)
 	if err != nil {
-		return Mark{}, err
+		return Quarantine{}, err
 	}
-	if err := s.o.Store.SaveMark(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
+	if err := s.o.Store.SaveQuarantine(ctx, m, tell(event(a, audit.HardwareMarked, m, old.Note, note, m.At), m,
 		holders)...); err != nil {
-		return Mark{}, err
+		return Quarantine{}, err
 	}
 	return m, s.Refresh(ctx)
 }
 
-// Unmark takes a mark back; where there is none there is nothing to do.
-func (s *Service) Unmark(ctx context.Context, a identity.Actor, p Place) error {
+// Release takes a mark back; where there is none there is nothing to do.
+func (s *Service) Release(ctx context.Context, a identity.Actor, p Place) error {
 	if err := permit(a); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Service) Unmark(ctx context.Context, a identity.Actor, p Place) error {
 	if err != nil || !was {
 		return err
 	}
-	if err := s.o.Store.DeleteMark(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "", s.o.Now())); err != nil {
+	if err := s.o.Store.DeleteQuarantine(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "", s.o.Now())); err != nil {
 		return err
 	}
 	return s.Refresh(ctx)
@@ -178,21 +178,21 @@ func permit(a identity.Actor) error {
 	if err := identity.Known(a); err != nil {
 		return err
 	}
-	if !identity.Can(a, identity.MarkHardware, identity.Thing{}) {
+	if !identity.Can(a, identity.QuarantineHardware, identity.Resource{}) {
 		return fault.New(fault.Forbidden, i18n.T("health.admins_only"))
 	}
 	return nil
 }
 
 // current is the mark that the database has now.
-func (s *Service) current(ctx context.Context, p Place) (m Mark, was bool, err error) {
-	list, err := s.o.Store.Marks(ctx)
+func (s *Service) current(ctx context.Context, p Place) (m Quarantine, was bool, err error) {
+	list, err := s.o.Store.Quarantines(ctx)
 	if err != nil {
-		return Mark{}, false, err
+		return Quarantine{}, false, err
 	}
-	i := slices.IndexFunc(list, func(m Mark) bool { return m.Place == p })
+	i := slices.IndexFunc(list, func(m Quarantine) bool { return m.Place == p })
 	if i < 0 {
-		return Mark{Place: p}, false, nil
+		return Quarantine{Place: p}, false, nil
 	}
 	return list[i], true, nil
 }
@@ -239,12 +239,12 @@ func (s *Service) Holders(ctx context.Context, a identity.Actor, p Place) ([]Hol
 		}
 		node = old.Node
 	}
-	return s.holders(ctx, Mark{Place: p, Node: node})
+	return s.holders(ctx, Quarantine{Place: p, Node: node})
 }
 
 // holders are the workloads that hold something of a place. Of a card those are told that are known to be on it; where
 // nobody says who is, all on its node: one of them is.
-func (s *Service) holders(ctx context.Context, m Mark) ([]Holder, error) {
+func (s *Service) holders(ctx context.Context, m Quarantine) ([]Holder, error) {
 	living, err := s.o.Store.Living(ctx)
 	if err != nil {
 		return nil, err

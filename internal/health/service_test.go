@@ -23,22 +23,24 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // memory is a Store in memory.
 type memory struct {
-	marks    []Mark
+	marks    []Quarantine
 	events   []audit.Event
 	living   []workload.Workload
 	snapshot inventory.Snapshot
 }
 
-func (m *memory) Marks(context.Context) ([]Mark, error) { return slices.Clone(m.marks), nil }
+func (m *memory) Quarantines(context.Context) ([]Quarantine, error) {
+	return slices.Clone(m.marks), nil
+}
 
-func (m *memory) SaveMark(_ context.Context, k Mark, events ...audit.Event) error {
-	m.marks = append(slices.DeleteFunc(m.marks, func(o Mark) bool { return o.Place == k.Place }), k)
+func (m *memory) SaveQuarantine(_ context.Context, k Quarantine, events ...audit.Event) error {
+	m.marks = append(slices.DeleteFunc(m.marks, func(o Quarantine) bool { return o.Place == k.Place }), k)
 	m.events = append(m.events, events...)
 	return nil
 }
 
-func (m *memory) DeleteMark(_ context.Context, p Place, events ...audit.Event) error {
-	m.marks = slices.DeleteFunc(m.marks, func(o Mark) bool { return o.Place == p })
+func (m *memory) DeleteQuarantine(_ context.Context, p Place, events ...audit.Event) error {
+	m.marks = slices.DeleteFunc(m.marks, func(o Quarantine) bool { return o.Place == p })
 	m.events = append(m.events, events...)
 	return nil
 }
@@ -117,7 +119,7 @@ func TestWhoIsTold(t *testing.T) {
 		"a card that only DCGM knows": {Place{"main", Card, "GPU-9"}, []string{"hardware.marked health.marked_detail"}},
 	} {
 		w := newWorld()
-		m, err := w.Mark(t.Context(), pat, c.place, "  XID 79 again ")
+		m, err := w.Quarantine(t.Context(), pat, c.place, "  XID 79 again ")
 		if err != nil {
 			t.Fatalf("%s: %v", sentence, err)
 		}
@@ -134,7 +136,7 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 	w, place := newWorld(), Place{"main", Card, "GPU-2"}
 	mark := func(note string) {
 		t.Helper()
-		if _, err := w.Mark(t.Context(), pat, place, note); err != nil {
+		if _, err := w.Quarantine(t.Context(), pat, place, note); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +155,7 @@ func TestMarkingTwiceAndTakingBack(t *testing.T) {
 		t.Errorf("for the inventory: %+v", got)
 	}
 	for range 2 {
-		if err := w.Unmark(t.Context(), pat, place); err != nil {
+		if err := w.Release(t.Context(), pat, place); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +193,7 @@ func TestWhatCannotBeMarked(t *testing.T) {
 		"a node by its letter": {pat, Place{"main", Card, "node-1"}, "x", fault.NotFound},
 	} {
 		w := newWorld()
-		if _, err := w.Mark(t.Context(), c.actor, c.place, c.note); !fault.Is(err, c.want) {
+		if _, err := w.Quarantine(t.Context(), c.actor, c.place, c.note); !fault.Is(err, c.want) {
 			t.Errorf("%s: want %s, got %v", sentence, c.want, err)
 		}
 		if len(w.memory.marks)+len(w.memory.events) > 0 {
@@ -199,7 +201,7 @@ func TestWhatCannotBeMarked(t *testing.T) {
 		}
 	}
 	w := newWorld()
-	if err := w.Unmark(t.Context(), auditor, place); !fault.Is(err, fault.Forbidden) {
+	if err := w.Release(t.Context(), auditor, place); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an auditor takes back: %v", err)
 	}
 	if _, err := w.List(t.Context(), dana); !fault.Is(err, fault.NotFound) {

@@ -12,30 +12,30 @@ type Action string
 
 // The actions of the portal.
 const (
-	ReadCatalog     Action = "catalog.read"
-	ReadInventory   Action = "inventory.read"
-	ReadTenant      Action = "tenant.read"
-	SubmitRequest   Action = "request.submit"
-	ReadRequest     Action = "request.read"
-	DecideRequest   Action = "request.decide"
-	WithdrawRequest Action = "request.withdraw"
-	EditRequest     Action = "request.edit"
-	ReadWorkload    Action = "workload.read"
-	ChangeWorkload  Action = "workload.change" // stop, start, extend, share, delete
-	OpenWorkload    Action = "workload.open"
-	ReadVolume      Action = "volume.read"
-	DeleteVolume    Action = "volume.delete"
-	KeepVolume      Action = "volume.keep"
-	ReadLicenses    Action = "license.read"
-	ChangeLicenses  Action = "license.change"
-	ReadBought      Action = "license.bought" // which licenses were bought, and who entered them
-	ReadAccount     Action = "account.read"   // sign-ins, tokens, and what somebody holds
-	ManageTokens    Action = "token.manage"   // end sign-ins and tokens, make tokens of one's own
-	ManageStandIns  Action = "standin.manage" // let others decide in one's place
-	ReadAudit       Action = "audit.read"
-	ReadMetrics     Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
-	MarkHardware    Action = "hardware.mark"     // call a node or a card bad, and take that back
-	ReadHolders     Action = "inventory.holders" // names of people on other teams' GPUs
+	ReadCatalog        Action = "catalog.read"
+	ReadInventory      Action = "inventory.read"
+	ReadTenant         Action = "tenant.read"
+	SubmitRequest      Action = "request.submit"
+	ReadRequest        Action = "request.read"
+	DecideRequest      Action = "request.decide"
+	WithdrawRequest    Action = "request.withdraw"
+	EditRequest        Action = "request.edit"
+	ReadWorkload       Action = "workload.read"
+	ChangeWorkload     Action = "workload.change" // stop, start, extend, share, delete
+	OpenWorkload       Action = "workload.open"
+	ReadVolume         Action = "volume.read"
+	DeleteVolume       Action = "volume.delete"
+	KeepVolume         Action = "volume.keep"
+	ReadLicenses       Action = "license.read"
+	ChangeLicenses     Action = "license.change"
+	ReadBought         Action = "license.bought"    // which licenses were bought, and who entered them
+	ReadAccount        Action = "account.read"      // sign-ins, tokens, and what somebody holds
+	ManageTokens       Action = "token.manage"      // end sign-ins and tokens, make tokens of one's own
+	ManageDelegations  Action = "delegation.manage" // let others decide in one's place
+	ReadAudit          Action = "audit.read"
+	ReadMetrics        Action = "metrics.read"      // how well the metrics are, and what is the matter with cards
+	QuarantineHardware Action = "hardware.mark"     // call a node or a card bad, and take that back
+	ReadHolders        Action = "inventory.holders" // names of people on other teams' GPUs
 	// what somebody, or a team, held and what it cost; without either: of everybody
 	ReadUsage      Action = "usage.read"
 	ReadOffer      Action = "offer.read" // the catalog as it is written, its history, and what the nodes say to it
@@ -49,7 +49,7 @@ const (
 	ChangeAssets   Action = "team.assets"    // the team's own images
 	ReadPeople     Action = "people.read"
 	ManagePeople   Action = "people.manage" // disable, enable, hand over what somebody holds
-	ActAs          Action = "people.act_as" // see the portal as somebody else
+	Impersonate    Action = "people.act_as" // see the portal as somebody else
 	ReadBudget     Action = "budget.read"
 	ChangeBudget   Action = "budget.change"
 	ReadPrices     Action = "price.read"
@@ -62,8 +62,8 @@ const (
 	DecideDifferences Action = "difference.decide"
 )
 
-// Thing is what an action is about. Empty fields do not matter to the action.
-type Thing struct {
+// Resource is what an action is about. Empty fields do not matter to the action.
+type Resource struct {
 	Tenant string
 	Owner  PersonID
 	Shared bool // shared with the tenant's members
@@ -72,95 +72,95 @@ type Thing struct {
 	Asked []string
 }
 
-type rule func(a Actor, t Thing) bool
+type rule func(a Actor, t Resource) bool
 
-func signedIn(a Actor, _ Thing) bool { return !a.IsZero() }
-func member(a Actor, t Thing) bool   { return a.Member(t.Tenant) }
-func starter(a Actor, t Thing) bool {
+func signedIn(a Actor, _ Resource) bool { return !a.IsZero() }
+func member(a Actor, t Resource) bool   { return a.Member(t.Tenant) }
+func starter(a Actor, t Resource) bool {
 	return a.In(t.Tenant, Developer) || a.In(t.Tenant, Owner)
 }
-func self(a Actor, t Thing) bool       { return t.Owner != "" && a.Person.ID == t.Owner }
-func owner(a Actor, t Thing) bool      { return a.In(t.Tenant, Owner) }
-func admin(a Actor, _ Thing) bool      { return a.Is(Admin) }
-func seesAll(a Actor, _ Thing) bool    { return a.SeesAll() }
-func system(a Actor, _ Thing) bool     { return a.Via == ViaSystem }
-func sharedWith(a Actor, t Thing) bool { return t.Shared && a.Member(t.Tenant) }
-func approver(a Actor, t Thing) bool {
+func self(a Actor, t Resource) bool       { return t.Owner != "" && a.Person.ID == t.Owner }
+func owner(a Actor, t Resource) bool      { return a.In(t.Tenant, Owner) }
+func admin(a Actor, _ Resource) bool      { return a.Is(Admin) }
+func seesAll(a Actor, _ Resource) bool    { return a.SeesAll() }
+func system(a Actor, _ Resource) bool     { return a.Via == ViaSystem }
+func sharedWith(a Actor, t Resource) bool { return t.Shared && a.Member(t.Tenant) }
+func approver(a Actor, t Resource) bool {
 	return a.Is(Approver) || a.Is(Admin) || a.In(t.Tenant, Approver)
 }
 
 // asked is who may speak on a request: one of those it names, or somebody who stands in for one, but not for the owner
 // of the thing.
-func asked(a Actor, t Thing) bool {
+func asked(a Actor, t Resource) bool {
 	if len(t.Asked) == 0 {
-		return Party{Role: Approver}.IncludesFor(a, t.Tenant, t.Owner)
+		return Approvers{Role: Approver}.IncludesFor(a, t.Tenant, t.Owner)
 	}
-	if meet(a.KeysFor(t.Owner), t.Asked) {
+	if intersects(a.PrincipalsFor(t.Owner), t.Asked) {
 		return true
 	}
-	return slices.ContainsFunc(a.StandsFor, func(p Actor) bool {
-		return !p.Person.Disabled && !self(p, t) && meet(p.KeysFor(t.Owner), t.Asked)
+	return slices.ContainsFunc(a.Delegators, func(p Actor) bool {
+		return !p.Person.Disabled && !self(p, t) && intersects(p.PrincipalsFor(t.Owner), t.Asked)
 	})
 }
-func notOwn(r rule) rule { return func(a Actor, t Thing) bool { return !self(a, t) && r(a, t) } }
+func notOwn(r rule) rule { return func(a Actor, t Resource) bool { return !self(a, t) && r(a, t) } }
 
 // table is the one place where rights are decided: any rule of an action that says yes is enough.
 var table = map[Action][]rule{
-	ReadCatalog:       {signedIn},
-	ReadInventory:     {signedIn},
-	ReadTenant:        {member, seesAll},
-	SubmitRequest:     {starter},
-	ReadRequest:       {self, member, approver, asked, seesAll},
-	DecideRequest:     {notOwn(asked)},
-	WithdrawRequest:   {self, owner},
-	EditRequest:       {self},
-	ReadWorkload:      {self, member, seesAll},
-	ChangeWorkload:    {self, owner, admin, system},
-	OpenWorkload:      {self, sharedWith},
-	ReadVolume:        {self, member, seesAll},
-	DeleteVolume:      {self, owner},
-	KeepVolume:        {self, owner},
-	ReadLicenses:      {signedIn},
-	ChangeLicenses:    {admin},
-	ReadBought:        {seesAll},
-	ReadAccount:       {self, seesAll},
-	ManageTokens:      {self, admin},
-	ManageStandIns:    {self},
-	ReadAudit:         {seesAll},
-	ReadMetrics:       {seesAll},
-	MarkHardware:      {admin},
-	ReadDifferences:   {seesAll},
-	DecideDifferences: {admin},
-	ReadHolders:       {seesAll},
-	ReadUsage:         {self, member, seesAll},
-	ReadOffer:         {seesAll},
-	ChangeOffer:       {admin},
-	ReadRules:         {seesAll},
-	ChangeRules:       {admin},
-	ReadTenants:       {seesAll},
-	ChangeTenants:     {admin},
-	ReadMembers:       {member, seesAll},
-	ChangeMembers:     {owner, admin},
-	ChangeAssets:      {owner, admin},
-	ReadPeople:        {seesAll},
-	ManagePeople:      {admin},
-	ActAs:             {admin},
-	ReadBudget:        {member, approver, seesAll},
-	ChangeBudget:      {admin},
-	ReadPrices:        {seesAll},
-	ChangePrices:      {admin},
-	ChangeNotices:     {self, owner},
-	ReadDeliveries:    {seesAll},
-	RetryDelivery:     {admin},
+	ReadCatalog:        {signedIn},
+	ReadInventory:      {signedIn},
+	ReadTenant:         {member, seesAll},
+	SubmitRequest:      {starter},
+	ReadRequest:        {self, member, approver, asked, seesAll},
+	DecideRequest:      {notOwn(asked)},
+	WithdrawRequest:    {self, owner},
+	EditRequest:        {self},
+	ReadWorkload:       {self, member, seesAll},
+	ChangeWorkload:     {self, owner, admin, system},
+	OpenWorkload:       {self, sharedWith},
+	ReadVolume:         {self, member, seesAll},
+	DeleteVolume:       {self, owner},
+	KeepVolume:         {self, owner},
+	ReadLicenses:       {signedIn},
+	ChangeLicenses:     {admin},
+	ReadBought:         {seesAll},
+	ReadAccount:        {self, seesAll},
+	ManageTokens:       {self, admin},
+	ManageDelegations:  {self},
+	ReadAudit:          {seesAll},
+	ReadMetrics:        {seesAll},
+	QuarantineHardware: {admin},
+	ReadDifferences:    {seesAll},
+	DecideDifferences:  {admin},
+	ReadHolders:        {seesAll},
+	ReadUsage:          {self, member, seesAll},
+	ReadOffer:          {seesAll},
+	ChangeOffer:        {admin},
+	ReadRules:          {seesAll},
+	ChangeRules:        {admin},
+	ReadTenants:        {seesAll},
+	ChangeTenants:      {admin},
+	ReadMembers:        {member, seesAll},
+	ChangeMembers:      {owner, admin},
+	ChangeAssets:       {owner, admin},
+	ReadPeople:         {seesAll},
+	ManagePeople:       {admin},
+	Impersonate:        {admin},
+	ReadBudget:         {member, approver, seesAll},
+	ChangeBudget:       {admin},
+	ReadPrices:         {seesAll},
+	ChangePrices:       {admin},
+	ChangeNotices:      {self, owner},
+	ReadDeliveries:     {seesAll},
+	RetryDelivery:      {admin},
 }
 
-// notBehind is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens, and what
+// notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens, and what
 // runs in their notebooks.
-var notBehind = []Action{ReadAccount, ManageTokens, OpenWorkload, ChangeMembers, ActAs}
+var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ChangeMembers, Impersonate}
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.
-func Can(a Actor, action Action, t Thing) bool {
-	if a.Person.Disabled || a.IsZero() || a.Behind != nil && slices.Contains(notBehind, action) {
+func Can(a Actor, action Action, t Resource) bool {
+	if a.Person.Disabled || a.IsZero() || a.Impersonator != nil && slices.Contains(notImpersonating, action) {
 		return false
 	}
 	return slices.ContainsFunc(table[action], func(r rule) bool { return r(a, t) })

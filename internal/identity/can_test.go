@@ -13,7 +13,7 @@ func TestNobodyMayDoAnything(t *testing.T) {
 		Tenants: map[string][]Role{"vision": {Developer, Owner, Approver}}}
 	for _, a := range []Actor{{}, {Global: []Role{Admin}}, out} {
 		for _, action := range Actions() {
-			for _, thing := range []Thing{{}, {Tenant: "vision"}, {Tenant: "vision", Owner: a.Person.ID, Shared: true}} {
+			for _, thing := range []Resource{{}, {Tenant: "vision"}, {Tenant: "vision", Owner: a.Person.ID, Shared: true}} {
 				if Can(a, action, thing) {
 					t.Errorf("%+v may %s %+v", a, action, thing)
 				}
@@ -23,7 +23,7 @@ func TestNobodyMayDoAnything(t *testing.T) {
 			t.Errorf("%+v is known: %v", a, err)
 		}
 	}
-	if Can(Actor{Person: Person{ID: "p-2"}, Global: []Role{Admin}}, "no.such", Thing{}) {
+	if Can(Actor{Person: Person{ID: "p-2"}, Global: []Role{Admin}}, "no.such", Resource{}) {
 		t.Error("an action without a rule was allowed")
 	}
 }
@@ -32,10 +32,10 @@ func TestNobodyMayDoAnything(t *testing.T) {
 func TestNobodyDecidesTheirOwn(t *testing.T) {
 	a := Actor{Person: Person{ID: "p-1"}, Global: []Role{Approver, Admin},
 		Tenants: map[string][]Role{"vision": {Owner, Approver}}}
-	if Can(a, DecideRequest, Thing{Tenant: "vision", Owner: "p-1"}) {
+	if Can(a, DecideRequest, Resource{Tenant: "vision", Owner: "p-1"}) {
 		t.Error("one's own request was decided")
 	}
-	if !Can(a, DecideRequest, Thing{Tenant: "vision", Owner: "p-2"}) {
+	if !Can(a, DecideRequest, Resource{Tenant: "vision", Owner: "p-2"}) {
 		t.Error("another's request was not")
 	}
 }

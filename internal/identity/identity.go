@@ -76,7 +76,7 @@ type Actor struct {
 	Person  Person
 	Global  []Role            // platform-wide roles: Approver, Admin, Auditor
 	Tenants map[string][]Role // roles by tenant name
-	// Granted is who gave a role that comes by hand alone, by its RoleKey: the granter first, then who had granted the
+	// Granted is who gave a role that comes by hand alone, by its RolePrincipal: the granter first, then who had granted the
 	// granter the role by which they could. What the sign-in provider's groups give has no entry.
 	Granted map[string][]PersonID
 	Via     Via
@@ -84,12 +84,12 @@ type Actor struct {
 	Address string // where the call came from, for the audit
 	// Credential is what the person called the token that the call came with, for the audit; "" for a session.
 	Credential string
-	// StandsFor are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
-	StandsFor []Actor
-	// Behind is the administrator who sees the portal as Person, read only, until BehindUntil; nil for those who are
+	// Delegators are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
+	Delegators []Actor
+	// Impersonator is the administrator who sees the portal as Person, read only, until ImpersonationUntil; nil for those who are
 	// themselves.
-	Behind      *Person
-	BehindUntil time.Time
+	Impersonator       *Person
+	ImpersonationUntil time.Time
 }
 
 // System is the portal acting by its own rules, such as at the end of a lease.

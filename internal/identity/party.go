@@ -6,9 +6,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Party is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
+// Approvers is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
 // everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
-type Party struct {
+type Approvers struct {
 	Role  Role   `json:"role,omitempty"`
 	Scope Scope  `json:"scope,omitempty"` // of the role approver only
 	Group string `json:"group,omitempty"`
@@ -21,8 +21,8 @@ type Scope string
 // empty scope counts both.
 const PlatformScope Scope = "platform"
 
-// Word is what people read.
-func (p Party) Word() i18n.Text {
+// Label is what people read.
+func (p Approvers) Label() i18n.Text {
 	switch {
 	case p.Group != "":
 		return i18n.T("role.group", "Group", p.Group)
@@ -32,45 +32,47 @@ func (p Party) Word() i18n.Text {
 	return i18n.T("role." + string(p.Role))
 }
 
-// Keys are what open the party in a tenant: whoever holds one of them belongs to it. Administrators are approvers
+// Principals are what open the party in a tenant: whoever holds one of them belongs to it. Administrators are approvers
 // everywhere.
-func (p Party) Keys(tenant string) []string {
+func (p Approvers) Principals(tenant string) []string {
 	if p.Group != "" {
 		return []string{"group:" + p.Group}
 	}
-	keys := []string{roleKey(p.Role)}
+	keys := []string{rolePrincipal(p.Role)}
 	if p.Scope != PlatformScope {
-		keys = append(keys, RoleKey(p.Role, tenant))
+		keys = append(keys, RolePrincipal(p.Role, tenant))
 	}
 	if p.Role == Approver {
-		keys = append(keys, roleKey(Admin))
+		keys = append(keys, rolePrincipal(Admin))
 	}
 	return keys
 }
 
-func roleKey(r Role) string { return "role:" + string(r) }
+func rolePrincipal(r Role) string { return "role:" + string(r) }
 
-// RoleKey is what somebody with a role in a tenant holds.
-func RoleKey(r Role, tenant string) string { return roleKey(r) + "@" + tenant }
+// RolePrincipal is what somebody with a role in a tenant holds.
+func RolePrincipal(r Role, tenant string) string { return rolePrincipal(r) + "@" + tenant }
 
 // Includes reports whether somebody belongs to the party, in this tenant.
-func (p Party) Includes(a Actor, tenant string) bool { return meet(p.Keys(tenant), a.Keys()) }
-
-// IncludesFor is Includes for a request of somebody, see Actor.KeysFor.
-func (p Party) IncludesFor(a Actor, tenant string, asker PersonID) bool {
-	return meet(p.Keys(tenant), a.KeysFor(asker))
+func (p Approvers) Includes(a Actor, tenant string) bool {
+	return intersects(p.Principals(tenant), a.Principals())
 }
 
-// Keys are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell
+// IncludesFor is Includes for a request of somebody, see Actor.KeysFor.
+func (p Approvers) IncludesFor(a Actor, tenant string, asker PersonID) bool {
+	return intersects(p.Principals(tenant), a.PrincipalsFor(asker))
+}
+
+// Principals are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell
 // the other.
-func (a Actor) Keys() []string {
+func (a Actor) Principals() []string {
 	var keys []string
 	for _, r := range a.Global {
-		keys = append(keys, roleKey(r))
+		keys = append(keys, rolePrincipal(r))
 	}
 	for _, t := range a.TenantNames() {
 		for _, r := range a.Tenants[t] {
-			keys = append(keys, RoleKey(r, t))
+			keys = append(keys, RolePrincipal(r, t))
 		}
 	}
 	for _, g := range a.Person.Groups {
@@ -79,21 +81,21 @@ func (a Actor) Keys() []string {
 	return keys
 }
 
-// KeysFor are the keys that count for a request of the asker. The two-person rule is about the whole chain: asker, those
+// PrincipalsFor are the keys that count for a request of the asker. The two-person rule is about the whole chain: asker, those
 // who granted the approver's role, and approver are different people. So a role by hand does not count where the asker
 // or its holder is among those who granted it.
-func (a Actor) KeysFor(asker PersonID) []string {
-	return slices.DeleteFunc(a.Keys(), func(k string) bool {
+func (a Actor) PrincipalsFor(asker PersonID) []string {
+	return slices.DeleteFunc(a.Principals(), func(k string) bool {
 		chain := a.Granted[k]
 		return slices.Contains(chain, a.Person.ID) || asker != "" && slices.Contains(chain, asker)
 	})
 }
 
-// KeysOf are the keys of several parties, each once.
-func KeysOf(parties []Party, tenant string) []string {
+// PrincipalsOf are the keys of several parties, each once.
+func PrincipalsOf(parties []Approvers, tenant string) []string {
 	var keys []string
 	for _, p := range parties {
-		for _, k := range p.Keys(tenant) {
+		for _, k := range p.Principals(tenant) {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
@@ -102,7 +104,7 @@ func KeysOf(parties []Party, tenant string) []string {
 	return keys
 }
 
-// meet reports whether two lists have something in common.
-func meet(a, b []string) bool {
+// intersects reports whether two lists have something in common.
+func intersects(a, b []string) bool {
 	return slices.ContainsFunc(a, func(k string) bool { return slices.Contains(b, k) })
 }

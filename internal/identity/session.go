@@ -29,10 +29,10 @@ type Session struct {
 	RefreshToken string
 	GroupsAt     time.Time // when the provider last told the groups
 	AskedAt      time.Time // when it was last asked for them without an answer so far
-	// ActingAs is the person as whom an administrator sees the portal with this session, until ActingUntil; "" for the
+	// Impersonates is the person as whom an administrator sees the portal with this session, until ImpersonationUntil; "" for the
 	// session's own.
-	ActingAs    PersonID
-	ActingUntil time.Time
+	Impersonates       PersonID
+	ImpersonationUntil time.Time
 	// Roles is RolesHash of the person when the session was used last. When it changes the session gets another secret;
 	// FormerHash is of the one before, which counts for calls that were under way at RenewedAt.
 	Roles      string

@@ -93,7 +93,7 @@ func SeenOf(w workload.Workload, works []gpumetrics.Work, from, until time.Time,
 // Mark is what is known of one workload's idle time.
 type Mark struct {
 	Workload   workload.ID
-	Generation int64     // of the wish that it belongs to: whatever is started anew begins anew
+	Generation int64     // of the spec that it belongs to: whatever is started anew begins anew
 	Below      int       // the threshold that Since stands on
 	Since      time.Time // from when on it was idle without a gap; zero for not
 	Until      time.Time // up to when that is known; the cluster's, kept once for all

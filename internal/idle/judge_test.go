@@ -212,7 +212,7 @@ func history(r *rand.Rand) []moment {
 }
 
 // TestNothingIsStoppedOnDoubt holds the judge against whoever reads all of the past afresh each time: what is stopped
-// was idle without a gap for all of the time under one wish and one threshold, nobody needed it, its owner was told in
+// was idle without a gap for all of the time under one spec and one threshold, nobody needed it, its owner was told in
 // that time, and had as long as they were told.
 func TestNothingIsStoppedOnDoubt(t *testing.T) {
 	warnings, stops := 0, 0
@@ -225,7 +225,7 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 			w.Generation = now.gen
 			if now.look != nil {
 				if m = Fold(m, w, now.s, *now.look); m.KeptUntil.IsZero() {
-					kept = time.Time{} // what somebody said of a former wish is over
+					kept = time.Time{} // what somebody said of a former spec is over
 				}
 			}
 			if now.needs {

@@ -94,9 +94,9 @@ func permit(a identity.Actor, action identity.Action) error {
 		return err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadRules, identity.Thing{}):
+	case !identity.Can(a, identity.ReadRules, identity.Resource{}):
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, action, identity.Thing{}):
+	case !identity.Can(a, action, identity.Resource{}):
 		return fault.New(fault.Forbidden, i18n.T("idle.admins_only"))
 	}
 	return nil

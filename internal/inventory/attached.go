@@ -83,7 +83,7 @@ func (b *Builder) withTrouble(list []Attached, key poolKey, view *poolView, pool
 	if len(gone) > 0 {
 		odd = append(odd, i18n.T("inventory.device_gone", "Count", len(gone), "Driver", clip(key.driver)))
 	}
-	list[0].Odd = odd
+	list[0].Warnings = odd
 	return list
 }
 

@@ -14,16 +14,16 @@ import (
 // events come, the snapshot is that of Build over what is there in the end. The objects it is given are kept and never
 // changed. It is not safe for concurrent use.
 type Builder struct {
-	cluster  string
-	ours     func(*corev1.Pod) string
-	keep     []string
-	nodes    map[string]*nodeState
-	pods     map[string]*podState
-	dra      draState
-	names    []string // of the nodes that exist, in order; nil when one came or went
-	attached map[poolKey][]Attached
-	marks    Marks
-	loose    map[poolKey]bool // pools that may have devices of no single node and have to be looked at anew
+	cluster    string
+	ours       func(*corev1.Pod) string
+	keep       []string
+	nodes      map[string]*nodeState
+	pods       map[string]*podState
+	dra        draState
+	names      []string // of the nodes that exist, in order; nil when one came or went
+	attached   map[poolKey][]Attached
+	quarantine Quarantine
+	loose      map[poolKey]bool // pools that may have devices of no single node and have to be looked at anew
 }
 
 // nodeState outlives its node while pods are bound to it: events of different kinds come in any order.
@@ -245,7 +245,7 @@ func (b *Builder) Snapshot(now time.Time) Snapshot {
 		if !state.fresh {
 			state.built, state.fresh = buildNode(state.node, state.pods, b.devicesOf(name), b.keep), true
 			state.built.Cards.Each = tidy(state.cards)
-			state.built = marked(state.built, b.marks)
+			state.built = marked(state.built, b.quarantine)
 		}
 		s.Nodes[i] = state.built
 	}

@@ -275,11 +275,11 @@ func TestTroubleOfAttachedPools(t *testing.T) {
 	got := Build("main", now, Seen{Slices: []*resourcev1.ResourceSlice{far},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "nowhere", []string{"gpu-1"})}}, ours).Attached
 	want := []Attached{
-		{Driver: "gpu.nvidia.com", Pool: "far", Odd: []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver",
+		{Driver: "gpu.nvidia.com", Pool: "far", Warnings: []i18n.Text{i18n.T("inventory.pool_incomplete", "Driver",
 			"gpu.nvidia.com", "Found", 1, "Expected", 2)}},
 		{Driver: "gpu.nvidia.com", Pool: "nowhere",
-			Odd:     []i18n.Text{i18n.T("inventory.device_gone", "Count", 1, "Driver", "gpu.nvidia.com")},
-			Devices: Devices{{Driver: "gpu.nvidia.com", Pool: "nowhere", Name: "gpu-1", Gone: true, Claim: "gpu-vision/c"}}},
+			Warnings: []i18n.Text{i18n.T("inventory.device_gone", "Count", 1, "Driver", "gpu.nvidia.com")},
+			Devices:  Devices{{Driver: "gpu.nvidia.com", Pool: "nowhere", Name: "gpu-1", Gone: true, Claim: "gpu-vision/c"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -359,7 +359,7 @@ func TestDevicesOfANodeAreBounded(t *testing.T) {
 		t.Errorf("%d devices with %d held", len(got.Devices), held)
 	}
 	if diff := cmp.Diff([]i18n.Text{i18n.T("inventory.too_many_devices", "Shown", "512", "More", 768)},
-		got.Odd); diff != "" {
+		got.Warnings); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -385,7 +385,7 @@ func TestDevicesAreWrittenShort(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	ignore := func(s Snapshot) Snapshot { s.Nodes[0].Odd = nil; return s } // numbers in arguments come back as floats
+	ignore := func(s Snapshot) Snapshot { s.Nodes[0].Warnings = nil; return s } // numbers in arguments come back as floats
 	if diff := cmp.Diff(ignore(want), ignore(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -410,7 +410,7 @@ func TestExtendedResourceServedByAClaim(t *testing.T) {
 	got := Build("main", now, Seen{Nodes: []*corev1.Node{draNode("n1")}, Pods: []*corev1.Pod{p},
 		Slices: []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0))},
 		Claims: []*resourcev1.ResourceClaim{claim("c", "n1", []string{"gpu-0"}, "a")}}, ours).Nodes[0]
-	if len(got.Resources) != 0 || got.Odd != nil || len(got.Devices[0].Holders) != 1 {
+	if len(got.Resources) != 0 || got.Warnings != nil || len(got.Devices[0].Holders) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -68,7 +68,7 @@ func TestDevstackNodes(t *testing.T) {
 			continue
 		}
 		seen[pool] = true
-		for _, odd := range n.Odd {
+		for _, odd := range n.Warnings {
 			t.Errorf("%s: %s", n.Name, words.Say(odd))
 		}
 		if n.Cards.Known != (want.cards >= 0) || n.Cards.Known && n.Cards.Count != want.cards {

@@ -19,7 +19,7 @@ func four(change ...func(*corev1.Node)) Seen {
 		Pods: []*corev1.Pod{pod("a", list(gpu, "1"))}}
 }
 
-func marksBuilt(seen Seen, cards []PhysicalCard, m Marks) *Builder {
+func marksBuilt(seen Seen, cards []PhysicalCard, m Quarantine) *Builder {
 	b := NewBuilder("main", ours)
 	for _, n := range seen.Nodes {
 		b.SetNode(n)
@@ -31,7 +31,7 @@ func marksBuilt(seen Seen, cards []PhysicalCard, m Marks) *Builder {
 		b.SetSlice(s)
 	}
 	b.SetCards(map[string][]PhysicalCard{"n1": cards})
-	b.SetMarks(m)
+	b.SetQuarantine(m)
 	return b
 }
 
@@ -43,8 +43,8 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		Slices: []Placement{{Profile: "1g.10gb", Size: 1}}}}
 	sliced := Seen{Nodes: []*corev1.Node{mixedNode(resourcesOf(slice, "3", "cpu", "64", "memory", "256Gi"))}}
 	ill := func(n *corev1.Node) { n.Status.Allocatable[gpu] = *q(3) }
-	on := func(cards ...string) Marks {
-		m := Marks{Cards: map[string]string{}}
+	on := func(cards ...string) Quarantine {
+		m := Quarantine{Cards: map[string]string{}}
 		for _, c := range cards {
 			m.Cards[c] = "n1"
 		}
@@ -53,23 +53,23 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		seen   Seen
 		cards  []PhysicalCard
-		marks  Marks
+		marks  Quarantine
 		bad    bool
 		free   int64
 		broken int64
 		odd    string // "": nothing is said
 	}{
-		"nothing is marked": {four(), each, Marks{}, false, 3, 0, ""},
-		"the node": {four(), nil, Marks{Nodes: map[string]bool{"n1": true}}, true, 0, 3,
+		"nothing is marked": {four(), each, Quarantine{}, false, 3, 0, ""},
+		"the node": {four(), nil, Quarantine{Nodes: map[string]bool{"n1": true}}, true, 0, 3,
 			"inventory.marked_node"},
-		"another node": {four(), nil, Marks{Nodes: map[string]bool{"n2": true}}, false, 3,
+		"another node": {four(), nil, Quarantine{Nodes: map[string]bool{"n2": true}}, false, 3,
 			0, ""},
 		"one card that the agent sees":    {four(), each, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
 		"one card where nobody names any": {four(), nil, on("GPU-b"), false, 2, 1, "inventory.marked_cards"},
 		"a card that was taken out":       {four(), each, on("GPU-x"), false, 3, 0, ""},
-		"a card that came from another node": {four(), each, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false,
+		"a card that came from another node": {four(), each, Quarantine{Cards: map[string]string{"GPU-b": "n2"}}, false,
 			2, 1, "inventory.marked_cards"},
-		"a card elsewhere": {four(), nil, Marks{Cards: map[string]string{"GPU-b": "n2"}}, false, 3, 0, ""},
+		"a card elsewhere": {four(), nil, Quarantine{Cards: map[string]string{"GPU-b": "n2"}}, false, 3, 0, ""},
 		"the one that the device plugin has taken away": {four(ill), each, on("GPU-b"), false, 2, 1,
 			"inventory.marked_cards"},
 		"all cards": {four(), each, on("GPU-a", "GPU-b", "GPU-c", "GPU-d"), true, 0, 3,
@@ -81,12 +81,12 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 		checkTotals(t, s)
 		total := Totals(s)[0]
 		n := s.Nodes[0]
-		if n.Bad != c.bad || n.Usable() == c.bad || total.Free != c.free || total.Broken != c.broken {
-			t.Errorf("%s: want bad %t, free %d, broken %d; got bad %t, %+v", sentence, c.bad, c.free, c.broken, n.Bad, total)
+		if n.Quarantined != c.bad || n.Usable() == c.bad || total.Free != c.free || total.Broken != c.broken {
+			t.Errorf("%s: want bad %t, free %d, broken %d; got bad %t, %+v", sentence, c.bad, c.free, c.broken, n.Quarantined, total)
 		}
-		said := slices.ContainsFunc(n.Odd, func(o i18n.Text) bool { return o.ID == c.odd })
+		said := slices.ContainsFunc(n.Warnings, func(o i18n.Text) bool { return o.ID == c.odd })
 		if c.odd != "" && !said {
-			t.Errorf("%s: want it said, got %v", sentence, n.Odd)
+			t.Errorf("%s: want it said, got %v", sentence, n.Warnings)
 		}
 		stock := Stock(s)[0] // of the cut cards not everything is offered, so that the rest is no unit's
 		if total.Unit == Card && stock.Cards != stock.Ours+stock.Others+stock.Free+stock.Broken {
@@ -102,15 +102,15 @@ func TestMarkedCardsAreBroken(t *testing.T) {
 func TestMarksAreTakenBack(t *testing.T) {
 	seen := four()
 	seen.Slices = []*resourcev1.ResourceSlice{draSlice("n1", 1, 1, card(0), card(1))}
-	b := marksBuilt(seen, nil, Marks{})
+	b := marksBuilt(seen, nil, Quarantine{})
 	clean := b.Snapshot(now)
 	uuid := clean.Nodes[0].Devices[0].CardOf()
-	b.SetMarks(Marks{Cards: map[string]string{uuid: "n1"}})
+	b.SetQuarantine(Quarantine{Cards: map[string]string{uuid: "n1"}})
 	marked := b.Snapshot(now).Nodes[0]
-	if !marked.Devices[0].Tainted || marked.Devices[1].Tainted || len(marked.BadCards) != 1 {
+	if !marked.Devices[0].Tainted || marked.Devices[1].Tainted || len(marked.QuarantinedCards) != 1 {
 		t.Errorf("want the first device closed and no other, got %+v", marked.Devices)
 	}
-	b.SetMarks(Marks{})
+	b.SetQuarantine(Quarantine{})
 	if diff := cmp.Diff(clean, b.Snapshot(now)); diff != "" {
 		t.Errorf("after it was taken back (-before +after):\n%s", diff)
 	}

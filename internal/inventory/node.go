@@ -49,7 +49,7 @@ func buildNode(n *corev1.Node, pods map[string]*podState, found devicesOfNode, k
 	if node.ownScheduler() {
 		withholdAll(&node)
 	}
-	node.Odd = oddities(n, node, found)
+	node.Warnings = warnings(n, node, found)
 	if len(node.Resources)+len(node.Devices) > 0 || node.Model != "" {
 		node.Addresses, node.Exporters = addresses(n), exporters(pods)
 	}

@@ -64,7 +64,7 @@ func TestAnotherSchedulersPods(t *testing.T) {
 				t.Errorf("%s: want %d of %s free, got %d", sentence, want, r.Name, r.Free())
 			}
 		}
-		if diff := cmp.Diff(c.odd, n.Odd); diff != "" {
+		if diff := cmp.Diff(c.odd, n.Warnings); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", sentence, diff)
 		}
 		if got := Isolation(n, slice); got != c.level {

@@ -25,21 +25,21 @@ type Node struct {
 	Taints    []Taint           `json:"taints"`
 	Resources []Resource        `json:"resources"`
 	// who hands out shares of the cards, where it is not the vendor's device plugin
-	System    System            `json:"system,omitempty"`
-	Cards     Cards             `json:"cards"`               // the physical ones
-	Devices   Devices           `json:"devices,omitempty"`   // published by DRA drivers as ResourceSlices
-	Counters  []CounterSet      `json:"counters,omitempty"`  // what partitions of one card share
-	CPU       Amount            `json:"cpu"`                 // milli CPUs
-	Memory    Amount            `json:"memory"`              // bytes
-	HugePages map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
-	Bad       bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
-	BadCards  []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
+	System           System            `json:"system,omitempty"`
+	Cards            Cards             `json:"cards"`               // the physical ones
+	Devices          Devices           `json:"devices,omitempty"`   // published by DRA drivers as ResourceSlices
+	Counters         []CounterSet      `json:"counters,omitempty"`  // what partitions of one card share
+	CPU              Amount            `json:"cpu"`                 // milli CPUs
+	Memory           Amount            `json:"memory"`              // bytes
+	HugePages        map[string]Amount `json:"hugePages,omitempty"` // bytes, by resource: "hugepages-2Mi"; nil on nodes without
+	Quarantined      bool              `json:"bad,omitempty"`       // an administrator marked it as bad, or all of its cards
+	QuarantinedCards []string          `json:"badCards,omitempty"`  // UUIDs of those that are marked
 	// host names and addresses, by which scrape targets may be called; only of nodes with accelerators
 	Addresses []string   `json:"addresses,omitempty"`
 	Exporters []Exporter `json:"exporters,omitempty"` // pods that export metrics of its cards
 	// pods to which another scheduler gave parts of cards that none of the node's resources shows
-	Outside []Holder    `json:"outside,omitempty"`
-	Odd     []i18n.Text `json:"odd"`
+	Outside  []Holder    `json:"outside,omitempty"`
+	Warnings []i18n.Text `json:"odd"`
 }
 
 // Exporter is a pod that exports metrics of cards: where series name only it, they are of its node.
@@ -72,7 +72,7 @@ type Resource struct {
 	Allocatable int64    `json:"allocatable"`
 	Holders     []Holder `json:"holders"`
 	NotForPods  bool     `json:"notForPods,omitempty"` // a device for virtual machines (KubeVirt): shown, never offered
-	Bad         int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
+	Quarantined int64    `json:"bad,omitempty"`        // how many lie on cards that are marked as bad
 	// of a former MIG layout: the kubelet still counts it, nothing of it exists
 	LeftOver bool `json:"leftOver,omitempty"`
 	// allocatable, but not to be given out: the card behind it is offered in another cut as well, or another scheduler
@@ -94,7 +94,7 @@ func (r Resource) there() int64 { return max(r.Present(), r.Allocatable) }
 // Usable is how many there are to give out. A device plugin may have taken a bad card away itself: it is not counted
 // twice.
 func (r Resource) Usable() int64 {
-	return max(0, min(r.Allocatable-r.Withheld, r.there()-r.Bad))
+	return max(0, min(r.Allocatable-r.Withheld, r.there()-r.Quarantined))
 }
 
 // Free is how many could be given out now; 0 when holders exceed what is usable.
@@ -137,7 +137,7 @@ type Attached struct {
 	Nodes    []string     `json:"nodes,omitempty"` // that reach them, when not all do
 	Devices  Devices      `json:"devices,omitempty"`
 	Counters []CounterSet `json:"counters,omitempty"`
-	Odd      []i18n.Text  `json:"odd,omitempty"`
+	Warnings []i18n.Text  `json:"odd,omitempty"`
 }
 
 // Attribute is one typed value; exactly one field is set.

@@ -51,14 +51,14 @@ func Totals(s Snapshot) []Total {
 	t := tallies{cluster: s.Cluster, all: map[totalKey]*Total{}, unknown: map[totalKey]bool{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		usable, odd := n.Usable(), len(n.Odd) > 0
+		usable, odd := n.Usable(), len(n.Warnings) > 0
 		for _, r := range n.Resources {
 			t.resource(n, r, usable, odd)
 		}
 		t.devices(n.Devices, n.Counters, usable, odd)
 	}
 	for _, a := range s.Attached {
-		t.devices(a.Devices, a.Counters, true, len(a.Odd) > 0)
+		t.devices(a.Devices, a.Counters, true, len(a.Warnings) > 0)
 	}
 	list := make([]Total, 0, len(t.all))
 	for key, total := range t.all {

@@ -16,7 +16,7 @@ func TestNodesWithoutALicenseAreAvoided(t *testing.T) {
 	a := affinity(vgpu, []string{"vm-1", "vm-2"}, Avoid{})
 	if a == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil ||
 		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) != 1 {
-		t.Fatalf("want one wish and no condition, got %+v", a)
+		t.Fatalf("want one spec and no condition, got %+v", a)
 	}
 	r := a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].Preference.MatchExpressions[0]
 	if r.Key != "kubernetes.io/hostname" || r.Operator != "NotIn" || len(r.Values) != 2 {
@@ -28,7 +28,7 @@ func TestNodesWithoutALicenseAreAvoided(t *testing.T) {
 	}
 }
 
-// Bad nodes are no wish but a condition, beside what the size itself asks of nodes, and what is made from it can be
+// Bad nodes are no spec but a condition, beside what the size itself asks of nodes, and what is made from it can be
 // read back.
 func TestBadNodesAreNotTaken(t *testing.T) {
 	in := input("h100", "jupyterlab")

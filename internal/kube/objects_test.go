@@ -150,7 +150,7 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 		}
 		pod := podOf(t, objects)
 		if owner := OwnerOf(pod.Annotations); owner.Workload != in.Workload.ID || owner.Generation != 0 {
-			t.Errorf("pod: %+v; a generation there would restart it with each wish", owner)
+			t.Errorf("pod: %+v; a generation there would restart it with each spec", owner)
 		}
 		for key, value := range PodSelector(in.Workload) {
 			if pod.Labels[key] != value {
@@ -236,8 +236,8 @@ func TestObjectsAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// A wish that changes nothing in the pod must not replace it: the template may not depend on the generation.
-func TestTemplateDoesNotDependOnTheWish(t *testing.T) {
+// A spec that changes nothing in the pod must not replace it: the template may not depend on the generation.
+func TestTemplateDoesNotDependOnTheSpec(t *testing.T) {
 	in := input("mig-1g.10gb", "jupyterlab")
 	first, _ := Objects(in)
 	in.Workload.Generation, in.Workload.Desired, in.Workload.Shared = 7, workload.WantStopped, true
@@ -515,7 +515,7 @@ func TestClaimTemplateName(t *testing.T) {
 		t.Errorf("name %q", name)
 	}
 	same := map[string]func(*workload.Workload){
-		"another wish": func(w *workload.Workload) { w.Generation, w.Desired = 9, workload.WantStopped },
+		"another spec": func(w *workload.Workload) { w.Generation, w.Desired = 9, workload.WantStopped },
 		"more memory":  func(w *workload.Workload) { w.Size.Memory = "1Ti" },
 	}
 	for what, change := range same {

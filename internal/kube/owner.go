@@ -20,7 +20,7 @@ const (
 	TenantKey   = LabelPrefix + "tenant"   // name of the tenant
 	// id of the workload; absent on the tenant's own objects and on storage, which outlives workloads
 	WorkloadKey = LabelPrefix + "workload"
-	// of the wish that was applied; annotation of objects, never of pods, which a new wish alone must not replace
+	// of the spec that was applied; annotation of objects, never of pods, which a new spec alone must not replace
 	GenerationKey = LabelPrefix + "generation"
 	VolumeKey     = LabelPrefix + "volume"  // name of the storage, on its claim
 	SizeKey       = LabelPrefix + "size"    // label of pods: name of the size
@@ -52,7 +52,7 @@ func OwnerOf(annotations map[string]string) Owner {
 }
 
 // Owned reports whether an object with these annotations may be written or deleted for the workload: it was made for it
-// by the same tenant's wish, or it is the storage that the workload uses.
+// by the same tenant's spec, or it is the storage that the workload uses.
 func Owned(annotations map[string]string, w workload.Workload) bool {
 	o := OwnerOf(annotations)
 	if o.Tenant == "" || o.Tenant != w.Tenant {

@@ -30,7 +30,7 @@ const (
 // all pods of a namespace have one group already.
 const sharedGroup int64 = 100
 
-// template is the pod of a workload. Its annotations carry no generation: a wish that changes nothing in the pod must
+// template is the pod of a workload. Its annotations carry no generation: a spec that changes nothing in the pod must
 // not replace it.
 func (r renderer) template() corev1.PodTemplateSpec {
 	w := r.Workload

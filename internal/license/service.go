@@ -267,7 +267,7 @@ func (s *Service) Bought(a identity.Actor) ([]Bought, error) {
 	if err := identity.Known(a); err != nil {
 		return nil, err
 	}
-	if !identity.Can(a, identity.ReadBought, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadBought, identity.Resource{}) {
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	var list []Bought
@@ -424,7 +424,7 @@ func permit(a identity.Actor) error {
 	if err := identity.Known(a); err != nil {
 		return err
 	}
-	if !identity.Can(a, identity.ChangeLicenses, identity.Thing{}) {
+	if !identity.Can(a, identity.ChangeLicenses, identity.Resource{}) {
 		return fault.New(fault.Forbidden, i18n.T("licenses.admins_only"))
 	}
 	return nil

@@ -16,16 +16,16 @@ import (
 
 // Facts are what a notice is composed of, beside the event.
 type Facts struct {
-	Request   *request.Request // of the event, if it names one
-	Workload  *workload.Workload
-	Volume    *workload.Volume
-	People    []identity.Actor // everybody who may hear of it, with their roles and those for whom they stand in
-	Wishes    map[identity.PersonID]Preferences
-	Addresses []Address
-	Mail      bool   // there is a mail server
-	Language  string // of those who did not choose
-	URL       string // of the portal
-	Now       time.Time
+	Request     *request.Request // of the event, if it names one
+	Workload    *workload.Workload
+	Volume      *workload.Volume
+	People      []identity.Actor // everybody who may hear of it, with their roles and those for whom they stand in
+	Preferences map[identity.PersonID]Preferences
+	Addresses   []Address
+	Mail        bool   // there is a mail server
+	Language    string // of those who did not choose
+	URL         string // of the portal
+	Now         time.Time
 }
 
 // topic is what becomes of an event: the kind of notice, which words, and who hears of it.
@@ -42,8 +42,8 @@ var topics = map[audit.Kind][]topic{
 	audit.RequestEdited:       {{Waiting, "waiting", decides}},
 	audit.RequestConsented:    {{Waiting, "waiting", decides}},
 	audit.RequestEscalated:    {{Waiting, "waiting", reached}},
-	audit.RequestHanded:       {{Waiting, "handed", named(audit.HandedTo)}},
-	audit.RequestTakenBack:    {{Waiting, "handed.back", named(audit.HandedTo)}},
+	audit.RequestReassigned:   {{Waiting, "reassigned", named(audit.ReassignedTo)}},
+	audit.RequestTakenBack:    {{Waiting, "reclaimed", named(audit.ReassignedTo)}},
 	audit.RequestApproved:     {{Decided, "decided.approved", goesOn}},
 	audit.RequestAutoApproved: {{Decided, "decided.approved", waited}},
 	audit.RequestRejected:     {{Decided, "decided.rejected", asks}},
@@ -71,8 +71,8 @@ var topics = map[audit.Kind][]topic{
 	audit.VolumeEnding:        {{Storage, "storage.going", leads}},
 	audit.VolumeRestored:      {{Storage, "storage.back", leads}},
 	audit.VolumeNotGrown:      {{Storage, "storage.not_grown", leads}},
-	audit.StandInCreated:      {{Waiting, "standin.created", named(audit.StandIn)}},
-	audit.StandInEnded:        {{Waiting, "standin.ended", named(audit.StandIn)}},
+	audit.DelegationCreated:   {{Waiting, "delegation.created", named(audit.Delegate)}},
+	audit.DelegationEnded:     {{Waiting, "delegation.ended", named(audit.Delegate)}},
 	audit.TokenExpiring:       {{Token, "token", named(audit.TokenHolder)}},
 }
 
@@ -178,14 +178,14 @@ func Compose(e audit.Event, f Facts, w *Words) ([]Delivery, error) {
 			if a.Person.Disabled || a.Person.ID == e.Actor || !t.concern(e, f, a) {
 				continue
 			}
-			wishes := f.Wishes[a.Person.ID]
-			for _, channel := range wishes.By(t.kind) {
+			preferences := f.Preferences[a.Person.ID]
+			for _, channel := range preferences.By(t.kind) {
 				d := Delivery{Event: e.Seq, Kind: t.kind, Recipient: string(a.Person.ID), Person: a.Person.ID, Name: a.Person.Name,
 					Channel: channel}
 				if !f.reach(&d, a.Person) {
 					continue
 				}
-				if err := f.word(&d, t, e, wishes.Language, w); err != nil {
+				if err := f.word(&d, t, e, preferences.Language, w); err != nil {
 					return nil, err
 				}
 				list = append(list, d)
@@ -239,13 +239,13 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		path = "/workloads/" + string(f.Workload.ID)
 	}
 	if r := f.Request; r != nil && (t.kind == Waiting || t.kind == Decided) {
-		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Wish.Name, r.Wish.Size.Title, r.AskerName,
-			r.Wish.Reason, r.Wish.Tenant
+		args.Name, args.Size, args.Asker, args.Reason, args.Tenant = r.Spec.Name, r.Spec.Size.Title, r.AskerName,
+			r.Spec.Reason, r.Spec.Tenant
 		path = "/requests/" + string(r.ID)
 		if t.kind == Waiting {
 			path = "/approvals/" + string(r.ID)
 		}
-		if given, ok := r.HandedTo(d.Person); ok && e.Kind == audit.RequestHanded {
+		if given, ok := r.ReassignedTo(d.Person); ok && e.Kind == audit.RequestReassigned {
 			args.Note = given.Reason
 		}
 	}
@@ -255,7 +255,7 @@ func (f Facts) word(d *Delivery, t topic, e audit.Event, language string, w *Wor
 		path = "/account"
 	case Waiting:
 		if f.Request == nil {
-			path = "/approvals/stand-ins"
+			path = "/approvals/delegations"
 		}
 	case Storage:
 		path = "/storage"

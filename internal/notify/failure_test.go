@@ -161,9 +161,9 @@ func TestWhatAReceiverAnswers(t *testing.T) {
 			w := newWorld(t)
 			w.enters(notify.Webhook, receiver.URL)
 			w.enters(notify.Chat, "mattermost://"+strings.TrimPrefix(receiver.URL, "http://")+"/thetoken?disabletls=yes")
-			wishes := notify.Preferences{Language: "en",
+			preferences := notify.Preferences{Language: "en",
 				Channels: map[notify.Kind][]notify.Channel{notify.Decided: {notify.Webhook, notify.Chat}}}
-			if err := w.Choose(t.Context(), w.actor("dana"), wishes); err != nil {
+			if err := w.Choose(t.Context(), w.actor("dana"), preferences); err != nil {
 				t.Fatal(err)
 			}
 			w.rejected("r-1", "")

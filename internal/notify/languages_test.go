@@ -69,7 +69,7 @@ func filled(id, words string) i18n.Text {
 }
 
 // reasons are all the sentences that a workload may have when somebody is told of it: what the controller finds, and
-// what a wish writes.
+// what a request writes.
 func reasons(t *testing.T) (list []i18n.Text) {
 	t.Helper()
 	all := english(t)
@@ -140,7 +140,7 @@ func notes() map[audit.Kind][]i18n.Text {
 	}
 	m := map[audit.Kind][]i18n.Text{
 		audit.RequestSubmitted: nil, audit.RequestEdited: nil, audit.RequestConsented: nil, audit.RequestEscalated: nil,
-		audit.RequestHanded: nil, audit.RequestTakenBack: nil,
+		audit.RequestReassigned: nil, audit.RequestTakenBack: nil,
 		audit.RequestAutoApproved: nil,
 		audit.RequestApproved: {typed, i18n.T("request.granted_less", "Asked", "№1", "For", "2d", "Size", "№2", "Lease",
 			"8h", "Note", "№9")},
@@ -168,9 +168,9 @@ func notes() map[audit.Kind][]i18n.Text {
 		audit.VolumeNotGrown: {i18n.T("volume.refused_class", "GiB", 20, "Class", "№6"), i18n.T("volume.refused_quota"),
 			i18n.T("volume.refused", "GiB", 20)},
 		audit.VolumeReclaimed: nil, audit.VolumeDeleted: nil, audit.VolumeRestored: nil,
-		audit.StandInCreated: {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
-		audit.StandInEnded:   {i18n.T("standin.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
-		audit.TokenExpiring:  {i18n.T("accounts.audit_expiring", "Name", "№4", "At", machineTime)},
+		audit.DelegationCreated: {i18n.T("delegation.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
+		audit.DelegationEnded:   {i18n.T("delegation.audit", "Name", "№3", "From", machineTime, "Until", machineTime)},
+		audit.TokenExpiring:     {i18n.T("accounts.audit_expiring", "Name", "№4", "At", machineTime)},
 	}
 	for _, technology := range []catalog.Technology{catalog.Full, catalog.Passthrough, catalog.MIG, catalog.VGPU,
 		catalog.TimeSlicing, catalog.MPS, catalog.DRA, catalog.CPUOnly} {
@@ -196,18 +196,18 @@ func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, n
 		every[k] = []notify.Channel{notify.Mail}
 	}
 	f := notify.Facts{People: []identity.Actor{dana},
-		Wishes: map[identity.PersonID]notify.Preferences{"p-dana": {Language: lang, Channels: every}}, Mail: true,
+		Preferences: map[identity.PersonID]notify.Preferences{"p-dana": {Language: lang, Channels: every}}, Mail: true,
 		Language: lang, URL: "https://gpu.example.org", Now: noon,
 		Addresses: []notify.Address{{ID: "na-1", Channel: notify.Webhook, Tenant: "№11", Kinds: notify.Kinds()}},
 		Volume:    &workload.Volume{Name: "№12", Owner: "p-dana"}}
 	size := catalog.Size{Name: "h100", Title: "№13"}
 	for _, state := range []request.State{request.Pending, request.Approved} {
 		f.Request = &request.Request{ID: "r-1", Asker: "p-dana", AskerName: "№14", State: state,
-			ExpiresAt: noon.Add(time.Hour), Wish: request.Wish{Tenant: "№11", Name: "№15", Size: size, Reason: "№16"}}
+			ExpiresAt: noon.Add(time.Hour), Spec: request.Spec{Tenant: "№11", Name: "№15", Size: size, Reason: "№16"}}
 		if state == request.Pending { // nobody decides their own
 			f.Request.Asker = "p-adam"
-			f.Request.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
-				Then: []identity.Party{{Role: identity.Owner}}}}
+			f.Request.Decision.Steps = []policy.Step{{From: []identity.Approvers{{Role: identity.Approver}},
+				Then: []identity.Approvers{{Role: identity.Owner}}}}
 		}
 		for _, reason := range reasons {
 			f.Workload = &workload.Workload{ID: "w-1", Name: "№17", Owner: "p-dana", Tenant: "№11", Size: size, Reason: reason,
@@ -215,7 +215,7 @@ func composed(t *testing.T, lang string, kind audit.Kind, words *notify.Words, n
 			for _, note := range notes {
 				e := audit.By(identity.System(), kind, noon)
 				e.Tenant, e.Request, e.Workload, e.Volume, e.Detail = "№11", "r-1", "w-1", "№12", note
-				for _, field := range []string{audit.HandedTo, audit.StandIn, audit.TokenHolder} {
+				for _, field := range []string{audit.ReassignedTo, audit.Delegate, audit.TokenHolder} {
 					e.Changes = append(e.Changes, audit.Change{Field: field, New: "p-dana"})
 				}
 				got, err := notify.Compose(e, f, words)

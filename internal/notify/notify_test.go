@@ -47,8 +47,8 @@ func TestEveryNoticeInEveryLanguage(t *testing.T) {
 		"budget": notify.Budget, "statement": notify.Statement, "license": notify.License, "broken": notify.Broken,
 		"drift": notify.Drift, "drift.spoofed": notify.Drift,
 		"storage": notify.Storage, "storage.reclaimed": notify.Storage, "storage.deleted": notify.Storage,
-		"handed": notify.Waiting, "handed.back": notify.Waiting, "standin.created": notify.Waiting,
-		"standin.ended": notify.Waiting, "token": notify.Token, "test": notify.Test}
+		"reassigned": notify.Waiting, "reclaimed": notify.Waiting, "delegation.created": notify.Waiting,
+		"delegation.ended": notify.Waiting, "token": notify.Token, "test": notify.Test}
 	covered := map[notify.Kind]bool{}
 	var out strings.Builder
 	for _, lang := range notify.Languages() {
@@ -114,12 +114,12 @@ func TestWhoHearsOfWhat(t *testing.T) {
 			"p-dana decided"},
 		"a step escalates": {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-late" },
 			"p-otto waiting"},
-		"given to another approver": {"pat", audit.RequestHanded, func(e *audit.Event) {
+		"given to another approver": {"pat", audit.RequestReassigned, func(e *audit.Event) {
 			e.Request, e.Changes = "r-open",
-				audit.Changed(audit.HandedTo, "", "p-ada")
+				audit.Changed(audit.ReassignedTo, "", "p-ada")
 		}, "p-ada waiting"},
 		"taken back from them": {"pat", audit.RequestTakenBack, func(e *audit.Event) {
-			e.Request, e.Changes = "r-open", audit.Changed(audit.HandedTo, "p-ada", "")
+			e.Request, e.Changes = "r-open", audit.Changed(audit.ReassignedTo, "p-ada", "")
 		}, "p-ada waiting"},
 		"decided when it escalates": {"", audit.RequestEscalated, func(e *audit.Event) { e.Request = "r-done" }, ""},
 		"one waits for a seat": {"p-alex", audit.RequestQueued, func(e *audit.Event) { e.Request = "r-done" },
@@ -140,8 +140,8 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"somebody changed an object of a workload": {"", audit.ObjectRepaired, about, "p-dana drift, p-pat drift"},
 		"a rule of a team's network":               {"", audit.ObjectRepaired, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
 		"a pod that pretends":                      {"", audit.ObjectSpoofed, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
-		"a stand-in is named": {"otto", audit.StandInCreated, func(e *audit.Event) {
-			e.Changes = []audit.Change{{Field: audit.StandIn, New: "p-ada"}}
+		"a delegate is named": {"otto", audit.DelegationCreated, func(e *audit.Event) {
+			e.Changes = []audit.Change{{Field: audit.Delegate, New: "p-ada"}}
 		}, "p-ada waiting"},
 		"signing in":   {"dana", audit.SignedIn, func(*audit.Event) {}, ""},
 		"what is gone": {"", audit.LeaseWarned, func(e *audit.Event) { e.Workload = "w-gone" }, ""},
@@ -406,8 +406,8 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestStandInsHear: who decides in somebody's place is told of what waits for them.
-func TestStandInsHear(t *testing.T) {
+// TestDelegationsHear: who decides in somebody's place is told of what waits for them.
+func TestDelegationsHear(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.opts.StandsFor = func(_ context.Context, id identity.PersonID) ([]identity.Actor, error) {

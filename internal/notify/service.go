@@ -45,7 +45,7 @@ type Store interface {
 
 	Preferences(ctx context.Context) (map[identity.PersonID]Preferences, error)
 	PreferencesOf(ctx context.Context, p identity.PersonID) (Preferences, error)
-	SavePreferences(ctx context.Context, p identity.PersonID, wishes Preferences) error
+	SavePreferences(ctx context.Context, p identity.PersonID, preferences Preferences) error
 	Addresses(ctx context.Context) ([]Address, error)
 	SaveAddress(ctx context.Context, a Address, event audit.Event) error
 	DeleteAddress(ctx context.Context, id string, event audit.Event) error
@@ -184,13 +184,13 @@ func (s *Service) facts(ctx context.Context) (*Facts, error) {
 	for _, p := range people {
 		a := s.o.Actor(p, identity.ViaSession)
 		if s.o.StandsFor != nil {
-			if a.StandsFor, err = s.o.StandsFor(ctx, p.ID); err != nil {
+			if a.Delegators, err = s.o.StandsFor(ctx, p.ID); err != nil {
 				return nil, err
 			}
 		}
 		f.People = append(f.People, a)
 	}
-	if f.Wishes, err = s.o.Store.Preferences(ctx); err != nil {
+	if f.Preferences, err = s.o.Store.Preferences(ctx); err != nil {
 		return nil, err
 	}
 	f.Addresses, err = s.o.Store.Addresses(ctx)
@@ -334,15 +334,15 @@ type Settings struct {
 
 // Settings gives what somebody chose. Faults: Unauthenticated.
 func (s *Service) Settings(ctx context.Context, a identity.Actor) (Settings, error) {
-	if err := permit(a, identity.Thing{Owner: a.Person.ID}); err != nil {
+	if err := permit(a, identity.Resource{Owner: a.Person.ID}); err != nil {
 		return Settings{}, err
 	}
-	wishes, err := s.o.Store.PreferencesOf(ctx, a.Person.ID)
+	preferences, err := s.o.Store.PreferencesOf(ctx, a.Person.ID)
 	if err != nil {
 		return Settings{}, err
 	}
-	out := Settings{Preferences: wishes, Chosen: wishes.Channels != nil}
-	out.Preferences.Language = cmp.Or(wishes.Language, s.o.Language)
+	out := Settings{Preferences: preferences, Chosen: preferences.Channels != nil}
+	out.Preferences.Language = cmp.Or(preferences.Language, s.o.Language)
 	all, err := s.o.Store.Addresses(ctx)
 	for _, address := range all {
 		if identity.Can(a, identity.ChangeNotices, thingOf(address)) {
@@ -352,14 +352,14 @@ func (s *Service) Settings(ctx context.Context, a identity.Actor) (Settings, err
 	return out, err
 }
 
-func thingOf(a Address) identity.Thing {
+func thingOf(a Address) identity.Resource {
 	if a.Tenant != "" {
-		return identity.Thing{Tenant: a.Tenant}
+		return identity.Resource{Tenant: a.Tenant}
 	}
-	return identity.Thing{Owner: a.Person}
+	return identity.Resource{Owner: a.Person}
 }
 
-func permit(a identity.Actor, t identity.Thing) error {
+func permit(a identity.Actor, t identity.Resource) error {
 	if err := identity.Known(a); err != nil {
 		return err
 	}
@@ -370,17 +370,17 @@ func permit(a identity.Actor, t identity.Thing) error {
 }
 
 // Choose keeps what somebody wants to hear of, and how. Faults: Unauthenticated, Invalid.
-func (s *Service) Choose(ctx context.Context, a identity.Actor, wishes Preferences) error {
-	if err := permit(a, identity.Thing{Owner: a.Person.ID}); err != nil {
+func (s *Service) Choose(ctx context.Context, a identity.Actor, preferences Preferences) error {
+	if err := permit(a, identity.Resource{Owner: a.Person.ID}); err != nil {
 		return err
 	}
-	if !slices.Contains(Languages(), wishes.Language) {
+	if !slices.Contains(Languages(), preferences.Language) {
 		return invalid("language", "notify.bad_language")
 	}
-	kept := Preferences{Language: wishes.Language, Channels: map[Kind][]Channel{}}
+	kept := Preferences{Language: preferences.Language, Channels: map[Kind][]Channel{}}
 	for _, kind := range Kinds() {
 		for _, channel := range Channels() {
-			if slices.Contains(wishes.Channels[kind], channel) {
+			if slices.Contains(preferences.Channels[kind], channel) {
 				kept.Channels[kind] = append(kept.Channels[kind], channel)
 			}
 		}
@@ -540,9 +540,9 @@ func (s *Service) Again(ctx context.Context, a identity.Actor, id string) error 
 		return err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadDeliveries, identity.Thing{}):
+	case !identity.Can(a, identity.ReadDeliveries, identity.Resource{}):
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, identity.RetryDelivery, identity.Thing{}):
+	case !identity.Can(a, identity.RetryDelivery, identity.Resource{}):
 		return fault.New(fault.Forbidden, i18n.T("notify.admins_only"))
 	}
 	e := audit.By(a, audit.DeliveryRetried, s.o.Now())
@@ -556,7 +556,7 @@ func (s *Service) History(ctx context.Context, a identity.Actor, state State,
 	if err := identity.Known(a); err != nil {
 		return nil, "", err
 	}
-	if !identity.Can(a, identity.ReadDeliveries, identity.Thing{}) {
+	if !identity.Can(a, identity.ReadDeliveries, identity.Resource{}) {
 		return nil, "", fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	return s.o.Store.Deliveries(ctx, state, cursor, 100)

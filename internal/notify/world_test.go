@@ -105,15 +105,15 @@ func (w *world) asked(id string, state request.State) request.Request {
 
 // late is one that nobody answered: from now on owners may as well.
 func (w *world) late(id string) {
-	w.asks(id, request.Pending, []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
-		Then: []identity.Party{{Role: identity.Owner}}}})
+	w.asks(id, request.Pending, []policy.Step{{From: []identity.Approvers{{Role: identity.Approver}},
+		Then: []identity.Approvers{{Role: identity.Owner}}}})
 }
 
 func (w *world) asks(id string, state request.State, steps []policy.Step) request.Request {
 	w.t.Helper()
 	r := request.Request{ID: request.ID(id), Kind: request.StartKind, Asker: "p-dana", AskerName: "Dana Develop",
 		State: state, CreatedAt: w.now, ExpiresAt: w.now.Add(time.Hour),
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id,
+		Spec: request.Spec{Kind: catalog.Notebook, Tenant: "vision", Name: "nb-" + id,
 			Size: catalog.Size{Name: "h100", Title: "H100"}, Reason: "for the paper"}, Decision: request.Decision{Steps: steps}}
 	err := w.store.DecideExclusively(context.Background(),
 		func(tx request.Tx) error { _, err := tx.SaveRequest(context.Background(), r); return err })

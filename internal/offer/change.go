@@ -32,7 +32,7 @@ const (
 
 // Change is one quick change of one entry.
 type Change struct {
-	Do        Verb
+	Verb      Verb
 	List      List
 	Name      string
 	Message   string // of a deprecation
@@ -57,7 +57,7 @@ var verbs = map[Verb]func(c Change, text string, now catalog.Catalog) (string, e
 
 // apply gives the changed text and the note that says what was done.
 func (c Change) apply(text string, pools []license.Pool) (string, i18n.Text, error) {
-	do, known := verbs[c.Do]
+	do, known := verbs[c.Verb]
 	if !known || !slices.Contains(Lists(), c.List) {
 		return "", i18n.Text{}, fault.New(fault.Invalid, i18n.T("offer.no_change"))
 	}
@@ -73,7 +73,7 @@ func (c Change) apply(text string, pools []license.Pool) (string, i18n.Text, err
 	if err != nil && !fault.Is(err, fault.Invalid) {
 		err = unreadable(err)
 	}
-	return out, i18n.T("offer.note."+string(c.Do), "Title", title), err
+	return out, i18n.T("offer.note."+string(c.Verb), "Title", title), err
 }
 
 func titleOf(c catalog.Catalog, list List, name string) (string, bool) {

@@ -54,8 +54,8 @@ func TestALicenseThatDoesNotFitAndIsThereIsTold(t *testing.T) {
 	if err := o.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	standing, err := o.Standing(auditor)
-	if err != nil || standing.Running.Version != 1 || len(standing.Problems) != 0 {
+	standing, err := o.Status(auditor)
+	if err != nil || standing.Active.Version != 1 || len(standing.Problems) != 0 {
 		t.Fatalf("want version 1 to run, got %+v %v", standing, err)
 	}
 	if m := o.Mismatches(); len(m) != 1 || m[0].Size.Name != "vgpu-12q" || m[0].Series != license.SeriesC ||

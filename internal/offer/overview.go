@@ -24,7 +24,7 @@ type ImageState struct {
 
 // Overview is what the catalog comes to now.
 type Overview struct {
-	Standing
+	Status
 	Sizes    []SizeState
 	Images   []ImageState
 	Findings []Finding
@@ -33,7 +33,7 @@ type Overview struct {
 
 // Overview gathers it.
 func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, error) {
-	standing, err := s.Standing(a)
+	standing, err := s.Status(a)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) Overview(ctx context.Context, a identity.Actor) (Overview, err
 	if err != nil {
 		return Overview{}, err
 	}
-	o := Overview{Standing: standing, Findings: s.findings(ctx), Gone: removals(standing.Catalog, uses)}
+	o := Overview{Status: standing, Findings: s.findings(ctx), Gone: removals(standing.Catalog, uses)}
 	sizes, images := map[string]int{}, map[string]int{}
 	for _, u := range uses {
 		sizes[u.Size.Name] += u.Count

@@ -50,17 +50,17 @@ func NewFirst(text string, pools ...license.Pool) (First, []catalog.Problem) {
 type Service struct {
 	o        Options
 	refresh  sync.Mutex
-	standing atomic.Pointer[Standing]
+	standing atomic.Pointer[Status]
 }
 
-// Standing is what counts now in this process.
-type Standing struct {
-	Running Revision        // the one that is used
-	Catalog catalog.Catalog // of Running
-	// for those who keep clusters in order: with what is hidden, and with what living workloads hold and Running has not
-	Held   catalog.Catalog
+// Status is what counts now in this process.
+type Status struct {
+	Active  Revision        // the one that is used
+	Catalog catalog.Catalog // of Active
+	// for those who keep clusters in order: with what is hidden, and with what living workloads hold and Active has not
+	InUse  catalog.Catalog
 	Newest Revision // the one that was saved last
-	// Problems are what is wrong with Newest; then Running is an older one.
+	// Problems are what is wrong with Newest; then Active is an older one.
 	Problems []catalog.Problem
 }
 
@@ -71,18 +71,18 @@ func New(o Options) *Service {
 	}
 	s := &Service{o: o}
 	first := Revision{Text: o.First.text}
-	s.standing.Store(&Standing{Running: first, Newest: first, Catalog: o.First.catalog, Held: held(o.First.catalog, nil)})
+	s.standing.Store(&Status{Active: first, Newest: first, Catalog: o.First.catalog, InUse: held(o.First.catalog, nil)})
 	return s
 }
 
 // Version is the one that counts now.
-func (s *Service) Version() int64 { return s.standing.Load().Running.Version }
+func (s *Service) Version() int64 { return s.standing.Load().Active.Version }
 
 // Catalog is what is on offer now.
 func (s *Service) Catalog() catalog.Catalog { return s.standing.Load().Catalog }
 
-// Held is what those who keep clusters in order go by.
-func (s *Service) Held() catalog.Catalog { return s.standing.Load().Held }
+// InUse is what those who keep clusters in order go by.
+func (s *Service) Held() catalog.Catalog { return s.standing.Load().InUse }
 
 // Refresh takes up the newest revision, if it is another one than before.
 func (s *Service) Refresh(ctx context.Context) error {
@@ -103,22 +103,22 @@ func (s *Service) Refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	now.Held = held(now.Catalog, uses)
+	now.InUse = held(now.Catalog, uses)
 	s.standing.Store(&now)
 	return nil
 }
 
 // read takes up a revision, or says why not: then the one that runs goes on, and after a start the newest that can be
 // read.
-func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Standing, error) {
-	now := Standing{Running: newest, Newest: newest}
+func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status, error) {
+	now := Status{Active: newest, Newest: newest}
 	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
 	s.o.Logger.Warn("the newest catalog cannot be used, an older one goes on", "version", newest.Version, "problem",
 		now.Problems[0].Error())
-	now.Running, now.Catalog = was.Running, was.Catalog
-	if was.Running.Version > 0 {
+	now.Active, now.Catalog = was.Active, was.Catalog
+	if was.Active.Version > 0 {
 		return now, nil
 	}
 	r, c, found, err := revision.Readable(ctx, newest.Version, s.o.Store.Catalog, func(r Revision) (catalog.Catalog, bool) {
@@ -126,7 +126,7 @@ func (s *Service) read(ctx context.Context, newest Revision, was Standing) (Stan
 		return c, len(problems) == 0
 	})
 	if found {
-		now.Running, now.Catalog = r, c
+		now.Active, now.Catalog = r, c
 	}
 	return now, err
 }
@@ -146,18 +146,18 @@ func permit(a identity.Actor, action identity.Action) error {
 		return err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadOffer, identity.Thing{}):
+	case !identity.Can(a, identity.ReadOffer, identity.Resource{}):
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, action, identity.Thing{}):
+	case !identity.Can(a, action, identity.Resource{}):
 		return fault.New(fault.Forbidden, i18n.T("offer.admins_only"))
 	}
 	return nil
 }
 
-// Standing is what counts, what was saved last, and what is wrong with that.
-func (s *Service) Standing(a identity.Actor) (Standing, error) {
+// Status is what counts, what was saved last, and what is wrong with that.
+func (s *Service) Status(a identity.Actor) (Status, error) {
 	if err := permit(a, identity.ReadOffer); err != nil {
-		return Standing{}, err
+		return Status{}, err
 	}
 	return *s.standing.Load(), nil
 }
@@ -415,7 +415,7 @@ func (s *Service) Accept(ctx context.Context, a identity.Actor, key string, base
 		return Revision{}, err
 	}
 	if f.Kind == capacity.NeverRuns {
-		return s.Change(ctx, a, Change{Do: Hide, List: Sizes, Name: f.Size}, base)
+		return s.Change(ctx, a, Change{Verb: Hide, List: Sizes, Name: f.Size}, base)
 	}
 	newest, err := s.newest(ctx)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestOfTwoWhoEditOneLearnsOfTheOther(t *testing.T) {
 	}
 	_, err = o.Save(t.Context(), admin, offer.Draft{Text: edited("minor: 55", "minor: 70"), Base: 1})
 	fails(t, err, fault.Conflict, "offer.conflict")
-	_, err = o.Change(t.Context(), admin, offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "cpu"}, 1)
+	_, err = o.Change(t.Context(), admin, offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "cpu"}, 1)
 	fails(t, err, fault.Conflict, "offer.conflict")
 }
 
@@ -225,25 +225,25 @@ func TestQuickChanges(t *testing.T) {
 		}
 	}
 	size := func(name string) catalog.Size { s, _ := o.Catalog().Size(name); return s }
-	must(offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "gpu-shared"})
+	must(offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "gpu-shared"})
 	if !size("gpu-shared").Hidden {
 		t.Error("hide: it is not hidden")
 	}
 	if held, _ := o.Held().Size("gpu-shared"); held.Hidden {
 		t.Error("what runs of a hidden size must go on: its quota stays")
 	}
-	must(offer.Change{Do: offer.Show, List: offer.Sizes, Name: "gpu-shared"})
-	must(offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+	must(offer.Change{Verb: offer.Show, List: offer.Sizes, Name: "gpu-shared"})
+	must(offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
 		Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"})
 	if diff := cmp.Diff(&catalog.Deprecation{Message: "The A40 go in May: take a slice.", Successor: "mig-1g.10gb"},
 		size("vgpu-12q").Deprecated); diff != "" {
 		t.Errorf("deprecate: -want +got:\n%s", diff)
 	}
-	must(offer.Change{Do: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
+	must(offer.Change{Verb: offer.Keep, List: offer.Sizes, Name: "vgpu-12q"})
 	if text := s.Revisions[3].Text; text != string(catalog.DefaultYAML()) {
 		t.Error("after all was taken back the text is as it was")
 	}
-	must(offer.Change{Do: offer.Hide, List: offer.Images, Name: o.Catalog().Images[0].Name})
+	must(offer.Change{Verb: offer.Hide, List: offer.Images, Name: o.Catalog().Images[0].Name})
 	order := func() (names []string) {
 		for _, s := range o.Catalog().Sizes {
 			names = append(names, s.Name)
@@ -251,11 +251,11 @@ func TestQuickChanges(t *testing.T) {
 		return names
 	}
 	was := order()
-	must(offer.Change{Do: offer.Up, List: offer.Sizes, Name: was[2]})
+	must(offer.Change{Verb: offer.Up, List: offer.Sizes, Name: was[2]})
 	if now := order(); now[1] != was[2] || now[2] != was[1] {
 		t.Errorf("up: want %s before %s, got %v", was[2], was[1], now)
 	}
-	must(offer.Change{Do: offer.Down, List: offer.Sizes, Name: was[2]})
+	must(offer.Change{Verb: offer.Down, List: offer.Sizes, Name: was[2]})
 	if diff := cmp.Diff(was, order()); diff != "" {
 		t.Errorf("down again: -want +got:\n%s", diff)
 	}
@@ -263,15 +263,15 @@ func TestQuickChanges(t *testing.T) {
 		change offer.Change
 		kind   fault.Kind
 	}{
-		"no such verb":              {offer.Change{Do: "burn", List: offer.Sizes, Name: "cpu"}, fault.Invalid},
-		"no such list":              {offer.Change{Do: offer.Hide, List: "technologies", Name: "cpu"}, fault.Invalid},
-		"no such entry":             {offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "none"}, fault.NotFound},
-		"a deprecation without why": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu"}, fault.Invalid},
-		"its own successor": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+		"no such verb":              {offer.Change{Verb: "burn", List: offer.Sizes, Name: "cpu"}, fault.Invalid},
+		"no such list":              {offer.Change{Verb: offer.Hide, List: "technologies", Name: "cpu"}, fault.Invalid},
+		"no such entry":             {offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "none"}, fault.NotFound},
+		"a deprecation without why": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu"}, fault.Invalid},
+		"its own successor": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
 			Successor: "cpu"}, fault.Invalid},
-		"an unknown successor": {offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
+		"an unknown successor": {offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "cpu", Message: "m",
 			Successor: "none"}, fault.Invalid},
-		"higher than the first": {offer.Change{Do: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
+		"higher than the first": {offer.Change{Verb: offer.Up, List: offer.Sizes, Name: was[0]}, fault.Invalid},
 	} {
 		if err := do(c.change); !fault.Is(err, c.kind) {
 			t.Errorf("%s: want %s, got %v", sentence, c.kind, err)
@@ -291,7 +291,7 @@ func TestEqualPlacesAreNumberedAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := o.Catalog().Sizes
-	if _, err := o.Change(t.Context(), admin, offer.Change{Do: offer.Down, List: offer.Sizes, Name: was[0].Name},
+	if _, err := o.Change(t.Context(), admin, offer.Change{Verb: offer.Down, List: offer.Sizes, Name: was[0].Name},
 		1); err != nil {
 		t.Fatal(err)
 	}
@@ -314,9 +314,9 @@ func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	standing, err := o.Standing(auditor)
-	if err != nil || standing.Running.Version != 1 || standing.Newest.Version != 2 || len(standing.Problems) == 0 {
-		t.Errorf("want version 1 to run and the problems of 2, got %d, %d, %v, %v", standing.Running.Version,
+	standing, err := o.Status(auditor)
+	if err != nil || standing.Active.Version != 1 || standing.Newest.Version != 2 || len(standing.Problems) == 0 {
+		t.Errorf("want version 1 to run and the problems of 2, got %d, %d, %v, %v", standing.Active.Version,
 			standing.Newest.Version, standing.Problems, err)
 	}
 	s.Revisions = append(s.Revisions, offer.Revision{Version: 3, Text: "no", At: noon})
@@ -329,7 +329,7 @@ func TestAnUnreadableRevisionChangesNothing(t *testing.T) {
 	if _, err := o.Revert(t.Context(), admin, 1, 3, false); err != nil {
 		t.Fatal(err)
 	}
-	if standing, _ := o.Standing(auditor); standing.Running.Version != 4 || standing.Problems != nil {
+	if standing, _ := o.Status(auditor); standing.Active.Version != 4 || standing.Problems != nil {
 		t.Errorf("going back cures it, got %+v", standing.Problems)
 	}
 }
@@ -403,7 +403,7 @@ func TestWhoMayWhat(t *testing.T) {
 				wants fault.Kind
 			}{err, wants}
 		}
-		_, err := o.Standing(c.actor)
+		_, err := o.Status(c.actor)
 		say("standing", c.read, err)
 		_, err = o.Overview(ctx, c.actor)
 		say("overview", c.read, err)
@@ -420,7 +420,7 @@ func TestWhoMayWhat(t *testing.T) {
 			say("save", c.write, err)
 			_, err = o.Revert(ctx, c.actor, 0, 0, true)
 			say("revert", c.write, err)
-			_, err = o.Change(ctx, c.actor, offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "cpu"}, 0)
+			_, err = o.Change(ctx, c.actor, offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "cpu"}, 0)
 			say("change", c.write, err)
 			_, err = o.Accept(ctx, c.actor, "x", 0)
 			say("accept", c.write, err)

@@ -204,14 +204,14 @@ func (p *parser) steps(n *yaml.Node, name string) []Step {
 }
 
 // parties reads a list of "approver", "role: approver, scope: platform" or "group: name".
-func (p *parser) parties(n *yaml.Node, name string) []identity.Party {
+func (p *parser) parties(n *yaml.Node, name string) []identity.Approvers {
 	if n.Kind != yaml.SequenceNode {
 		p.problem(n, name, "want a list such as [approver, {group: gpu-security}]")
 		return nil
 	}
-	var list []identity.Party
+	var list []identity.Approvers
 	for _, item := range n.Content {
-		var party identity.Party
+		var party identity.Approvers
 		if item.Kind == yaml.ScalarNode {
 			party.Role = identity.Role(item.Value)
 		} else {
@@ -264,7 +264,7 @@ func Write(rules []Rule) string {
 		Steps    []step `yaml:"steps,omitempty"`
 		Sentence string `yaml:"sentence,omitempty"`
 	}
-	parties := func(list []identity.Party) []any {
+	parties := func(list []identity.Approvers) []any {
 		var out []any
 		for _, p := range list {
 			switch {

@@ -13,9 +13,9 @@ import (
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	rules := append(Defaults(), Rule{Name: "big: \"ones\"", When: "request.gpus > 4.0\n&& request.tenant == 'vision'",
 		Outcome: Approve, Sentence: "Größe # eins",
-		Steps: []Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "gpu-security"},
+		Steps: []Step{{From: []identity.Approvers{{Role: identity.Owner}, {Group: "gpu-security"},
 			{Role: identity.Approver, Scope: identity.PlatformScope}}, All: true,
-			After: catalog.Duration(8 * 3600e9), Then: []identity.Party{{Role: identity.Admin}}}}})
+			After: catalog.Duration(8 * 3600e9), Then: []identity.Approvers{{Role: identity.Admin}}}}})
 	p, problems := Parse(Write(rules))
 	if problems != nil {
 		t.Fatal(problems)

@@ -96,7 +96,7 @@ type Policy struct {
 	env      *cel.Env
 	rules    []Rule
 	programs []cel.Program
-	parties  []identity.Party
+	parties  []identity.Approvers
 	why      i18n.Text // said instead of the usual sentence; zero for that
 }
 
@@ -118,7 +118,7 @@ func Unreadable() *Policy {
 func (p *Policy) Rules() []Rule { return p.rules }
 
 // Parties are everybody whose word some rule asks for, each once.
-func (p *Policy) Parties() []identity.Party { return p.parties }
+func (p *Policy) Parties() []identity.Approvers { return p.parties }
 
 // notToShare is the rule for what a share without isolation is wrong for: a service whose response times count, and
 // long work, which on a share is mostly training. It has a sentence of its own.

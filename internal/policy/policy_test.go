@@ -66,7 +66,7 @@ func TestCompileListsEveryProblem(t *testing.T) {
 		{Name: "nobody", When: `true`, Outcome: Approve, Steps: []Step{{}}},
 		{Name: "readers", When: `true`, Outcome: Approve, By: identity.Auditor},
 		{Name: "never", When: `true`, Outcome: Approve,
-			Steps: []Step{{From: []identity.Party{{Group: "x"}}, Then: []identity.Party{{Role: identity.Admin}}}}},
+			Steps: []Step{{From: []identity.Approvers{{Group: "x"}}, Then: []identity.Approvers{{Role: identity.Admin}}}}},
 		{Name: "asked-for-nothing", When: `true`, Outcome: Allow, Steps: OneOf(identity.Approver)},
 	})
 	if len(problems) != 8 {

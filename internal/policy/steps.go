@@ -13,25 +13,25 @@ import (
 // Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone
 // through in order.
 type Step struct {
-	From []identity.Party `json:"from"`
-	All  bool             `json:"all,omitempty"`
+	From []identity.Approvers `json:"from"`
+	All  bool                 `json:"all,omitempty"`
 	// After so long without the words that it needs, those in Then may speak as well, for any party of the step.
-	After catalog.Duration `json:"after,omitempty"`
-	Then  []identity.Party `json:"then,omitempty"`
+	After catalog.Duration     `json:"after,omitempty"`
+	Then  []identity.Approvers `json:"then,omitempty"`
 }
 
 // Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what
 // was said counts also when roles change later.
 type Consent struct {
-	Step    int               `json:"step"`
-	By      identity.PersonID `json:"by"`
-	ByName  string            `json:"byName"`
-	For     identity.PersonID `json:"for,omitempty"` // whom the person stood in for
-	ForName string            `json:"forName,omitempty"`
-	Parties []identity.Party  `json:"parties"`
-	Note    string            `json:"note,omitempty"`
-	Change  *Change           `json:"change,omitempty"` // "yes, but"
-	At      time.Time         `json:"at"`
+	Step    int                  `json:"step"`
+	By      identity.PersonID    `json:"by"`
+	ByName  string               `json:"byName"`
+	For     identity.PersonID    `json:"for,omitempty"` // whom the person stood in for
+	ForName string               `json:"forName,omitempty"`
+	Parties []identity.Approvers `json:"parties"`
+	Note    string               `json:"note,omitempty"`
+	Change  *Change              `json:"change,omitempty"` // "yes, but"
+	At      time.Time            `json:"at"`
 }
 
 // Change is what an approver granted less of than was asked.
@@ -42,7 +42,7 @@ type Change struct {
 
 // Open is the first step that still needs words, and the parties it needs them of. Without any left the step is
 // len(steps) and nothing is missing.
-func Open(steps []Step, consents []Consent) (step int, missing []identity.Party) {
+func Open(steps []Step, consents []Consent) (step int, missing []identity.Approvers) {
 	for i, s := range steps {
 		if missing := s.missing(in(i, consents)); len(missing) > 0 {
 			return i, missing
@@ -62,21 +62,21 @@ func in(step int, consents []Consent) []Consent {
 }
 
 // missing are the parties of which one more person brings the step further.
-func (s Step) missing(said []Consent) []identity.Party {
+func (s Step) missing(said []Consent) []identity.Approvers {
 	if !s.All {
 		if len(said) > 0 {
 			return nil
 		}
 		return s.From
 	}
-	spoken := make([][]identity.Party, len(said))
+	spoken := make([][]identity.Approvers, len(said))
 	for i, c := range said {
 		spoken[i] = c.Parties
 	}
 	have := s.covered(spoken)
-	var missing []identity.Party
+	var missing []identity.Approvers
 	for _, p := range s.From {
-		if s.covered(append(slices.Clone(spoken), []identity.Party{p})) > have {
+		if s.covered(append(slices.Clone(spoken), []identity.Approvers{p})) > have {
 			missing = append(missing, p)
 		}
 	}
@@ -86,7 +86,7 @@ func (s Step) missing(said []Consent) []identity.Party {
 // covered is how many parties of the step can be given a person of their own. Somebody who belongs to two parties
 // counts for the one that leaves the fewest open, in whatever order people spoke: else a word given early could make a
 // step impossible to finish. This is the largest matching between people and parties, by augmenting paths.
-func (s Step) covered(people [][]identity.Party) int {
+func (s Step) covered(people [][]identity.Approvers) int {
 	heldBy := make([]int, len(s.From)) // person and one, by party
 	var seat func(person int, tried []bool) bool
 	seat = func(person int, tried []bool) bool {
@@ -147,14 +147,14 @@ func Who(steps []Step) i18n.Text {
 }
 
 // WhoOf puts the parties of a step into words.
-func WhoOf(parties []identity.Party, all bool) i18n.Text {
+func WhoOf(parties []identity.Approvers, all bool) i18n.Text {
 	id := "policy.who_or"
 	if all {
 		id = "policy.who_and"
 	}
 	var who i18n.Text
 	for _, p := range parties {
-		who = join(id, who, p.Word())
+		who = join(id, who, p.Label())
 	}
 	return who
 }
@@ -180,5 +180,5 @@ func FirstRole(steps []Step) identity.Role {
 
 // OneOf is a single step that anybody of a role can take.
 func OneOf(r identity.Role) []Step {
-	return []Step{{From: []identity.Party{{Role: r}}}}
+	return []Step{{From: []identity.Approvers{{Role: r}}}}
 }

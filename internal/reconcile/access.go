@@ -47,7 +47,7 @@ func (l *loop) settleTenant(ctx context.Context, name string, objects []Object) 
 	if err := l.bind(ctx, n, bindings); err != nil {
 		return 0, err
 	}
-	later, err := l.writer.apply(ctx, Diff(Wish{Objects: rest}, l.existing(rest)))
+	later, err := l.writer.apply(ctx, Diff(DesiredObjects{Objects: rest}, l.existing(rest)))
 	return sooner(again, later), err
 }
 
@@ -72,7 +72,7 @@ func (l *loop) settleNamespace(ctx context.Context, tenant, name string, space [
 	if len(space) == 0 {
 		return false, 0, l.needNamespace(ctx, tenant, name)
 	}
-	steps := Diff(Wish{Objects: space}, l.existing(space))
+	steps := Diff(DesiredObjects{Objects: space}, l.existing(space))
 	if again, err = l.writer.apply(ctx, steps); err != nil {
 		return false, 0, err
 	}
@@ -107,7 +107,7 @@ func (l *loop) needNamespace(ctx context.Context, tenant, name string) error {
 // bind applies the RoleBindings where they are not as they should be, and waits until the API server goes by them: what
 // is written before would be refused.
 func (l *loop) bind(ctx context.Context, n *namespaceCache, bindings []Object) error {
-	steps := Diff(Wish{Objects: bindings}, l.existing(bindings))
+	steps := Diff(DesiredObjects{Objects: bindings}, l.existing(bindings))
 	if len(steps) == 0 {
 		return nil
 	}
@@ -180,25 +180,25 @@ func (l *loop) awaitNamespace(w workload.Workload) {
 }
 
 // unseenNow keeps what was last seen of a workload whose namespace we may not look into, with the reason.
-func (l *loop) unseenNow(w workload.Workload, err error) (seen, error) {
+func (l *loop) unseenNow(w workload.Workload, err error) (outcome, error) {
 	t := troubleOf(err)
 	if !t.lasting {
-		return seen{}, err
+		return outcome{}, err
 	}
 	obs := w.Observed
 	obs.Reason, obs.Detail = t.reason, t.detail
 	obs.Failed = w.Desired == workload.WantRunning && !obs.PodPresent
-	return seen{observation: obs, known: true, again: lastingRetry}, nil
+	return outcome{observation: obs, known: true, again: lastingRetry}, nil
 }
 
-// doubtRights looks after the rights in a namespace when the API server has refused something there.
-func (l *loop) doubtRights(w workload.Workload, t trouble) {
+// recheckRights looks after the rights in a namespace when the API server has refused something there.
+func (l *loop) recheckRights(w workload.Workload, t trouble) {
 	if t.status != metav1.StatusReasonForbidden {
 		return
 	}
 	if n := l.caches().within(w.Namespace); n != nil {
 		l.awaitNamespace(w)
-		n.check.ring()
+		n.check.fire()
 	}
 }
 
@@ -222,5 +222,5 @@ func (l *loop) namespaceTold(namespace string, state error) {
 	for id := range waiting {
 		l.queue.Add(id)
 	}
-	l.moved.ring()
+	l.dirty.fire()
 }

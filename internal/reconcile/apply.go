@@ -168,7 +168,7 @@ func (w *writer) create(ctx context.Context, c client, s Step) error {
 const updates = 5
 
 // update replaces what was seen, and nothing newer: between looking and writing a leader may have been asleep, while
-// another one carried out a later wish. A change that left the wish as it was, such as one of the status, does not
+// another one carried out a later spec. A change that left the spec as it was, such as one of the status, does not
 // count.
 func (w *writer) update(ctx context.Context, c client, s Step) error {
 	err := w.put(ctx, c, s, s.UID, s.Version)
@@ -189,7 +189,7 @@ func (w *writer) update(ctx context.Context, c client, s Step) error {
 	return err
 }
 
-// put is a forced apply: what is ours has one owner, the wish in the database.
+// put is a forced apply: what is ours has one owner, the spec in the database.
 func (w *writer) put(ctx context.Context, c client, s Step, uid, version string) error {
 	body, err := s.body(uid, version)
 	if err != nil {
@@ -261,7 +261,7 @@ type entry struct {
 // How long a write may take to come back through the watch, and the pause between repairs of one object: it doubles up
 // to the longest, and begins anew after an object stayed as it should for that long.
 const (
-	echo          = 10 * time.Second
+	ownWriteLag   = 10 * time.Second
 	firstRepair   = 2 * time.Second
 	longestRepair = 5 * time.Minute
 )
@@ -286,10 +286,10 @@ func (l *ledger) wait(s Step, now time.Time) time.Duration {
 	case s.Verb != Delete && e.hash != s.Hash:
 		return 0
 	}
-	return echo - past
+	return ownWriteLag - past
 }
 
-// made reports whether a state of an object is the one that was written here last: caches that lag behind do not make
+// ownedObjects reports whether a state of an object is the one that was written here last: caches that lag behind do not make
 // it somebody else's.
 func (l *ledger) made(k Key, hash string) bool {
 	l.mu.Lock()

@@ -13,21 +13,21 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// marks are what administrators have called bad.
-func (l *loop) marks() inventory.Marks {
-	if l.o.Marks == nil {
-		return inventory.Marks{}
+// quarantine are what administrators have called bad.
+func (l *loop) quarantine() inventory.Quarantine {
+	if l.o.Quarantine == nil {
+		return inventory.Quarantine{}
 	}
-	return l.o.Marks(l.name)
+	return l.o.Quarantine(l.name)
 }
 
-// bad is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked cards.
-func (l *loop) bad() kube.Avoid {
-	marks := l.marks()
+// quarantined is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked cards.
+func (l *loop) quarantined() kube.Avoid {
+	marks := l.quarantine()
 	nodes := maps.Clone(marks.Nodes)
 	if stock, known := l.snapshot(); known && len(marks.Cards) > 0 {
 		for _, n := range stock.Nodes {
-			if n.Bad && len(n.BadCards) > 0 {
+			if n.Quarantined && len(n.QuarantinedCards) > 0 {
 				if nodes == nil {
 					nodes = map[string]bool{}
 				}
@@ -44,13 +44,13 @@ func (l *loop) bad() kube.Avoid {
 func (l *loop) avoid(w workload.Workload) kube.Avoid {
 	m := l.gather(w)
 	if m.object == nil || w.Desired == workload.WantRunning && (m.stands() || m.waits()) {
-		return l.bad()
+		return l.quarantined()
 	}
 	return kube.AvoidOf(m.object.GetAnnotations())
 }
 
 // stands reports whether the object makes no pod now.
-func (m made) stands() bool {
+func (m ownedObjects) stands() bool {
 	switch o := m.object.(type) {
 	case *appsv1.StatefulSet:
 		return o.Spec.Replicas != nil && *o.Spec.Replicas == 0
@@ -61,7 +61,7 @@ func (m made) stands() bool {
 }
 
 // waits reports whether the scheduler has said of every pod that there is no place for it.
-func (m made) waits() bool {
+func (m ownedObjects) waits() bool {
 	return len(m.pods) > 0 && !slices.ContainsFunc(m.pods, func(p *corev1.Pod) bool {
 		scheduled := condition(p, corev1.PodScheduled)
 		return p.Spec.NodeName != "" || p.DeletionTimestamp != nil || scheduled == nil ||
@@ -69,11 +69,11 @@ func (m made) waits() bool {
 	})
 }
 
-// Remark tells that Marks says something else now: the inventory is taken anew, and workloads that wait for a place are
+// RefreshQuarantine tells that Quarantine says something else now: the inventory is taken anew, and workloads that wait for a place are
 // looked at.
-func (c *Controller) Remark(ctx context.Context) {
+func (c *Controller) RefreshQuarantine(ctx context.Context) {
 	for _, l := range c.all() {
-		l.moved.ring()
+		l.dirty.fire()
 	}
 	c.compare(ctx)
 }

@@ -19,10 +19,10 @@ import (
 // marker is what administrators say while a test goes on.
 type marker struct {
 	mu    sync.Mutex
-	marks inventory.Marks
+	marks inventory.Quarantine
 }
 
-func (m *marker) get(string) inventory.Marks {
+func (m *marker) get(string) inventory.Quarantine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.marks
@@ -31,7 +31,7 @@ func (m *marker) get(string) inventory.Marks {
 func (m *marker) nodes(names ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.marks = inventory.Marks{Nodes: map[string]bool{}}
+	m.marks = inventory.Quarantine{Nodes: map[string]bool{}}
 	for _, n := range names {
 		m.marks.Nodes[n] = true
 	}
@@ -76,7 +76,7 @@ func (c *fakeCluster) waiting(t *testing.T, name string) {
 func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
 	w, m := newWorld(t), &marker{}
 	w.store.Put(reconciletest.Notebook("nb-a", namespace, reconciletest.Slice, time.Now().UTC()))
-	c := w.run(func(o *reconcile.Options) { o.Marks = m.get })
+	c := w.run(func(o *reconcile.Options) { o.Quarantine = m.get })
 	goes := func(name string, want ...string) {
 		t.Helper()
 		within(t, 2*time.Minute, name+" goes around what is marked", func() bool {
@@ -90,7 +90,7 @@ func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
 	w.settled()
 
 	m.nodes("node-1")
-	c.Remark(t.Context())
+	c.RefreshQuarantine(t.Context())
 	w.store.Put(reconciletest.Notebook("nb-b", namespace, reconciletest.Slice, time.Now().UTC()))
 	goes("nb-b", "node-1")
 	w.settled()
@@ -98,29 +98,29 @@ func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
 
 	w.cluster.waiting(t, "nb-b")
 	m.nodes("node-1", "node-2")
-	c.Remark(t.Context())
+	c.RefreshQuarantine(t.Context())
 	goes("nb-b", "node-1", "node-2")
 	m.nodes()
-	c.Remark(t.Context())
+	c.RefreshQuarantine(t.Context())
 	goes("nb-b") // it still waited, so it may go there again
 
-	if err := w.store.Wish("w-nb-a", workload.Stop, time.Now()); err != nil {
+	if err := w.store.SetDesired("w-nb-a", workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	m.nodes("node-1")
-	c.Remark(t.Context())
+	c.RefreshQuarantine(t.Context())
 	w.cluster.unplay(t, "nb-a")
 	w.state("w-nb-a", workload.Stopped)
 	w.settled()
 	goes("nb-a")
-	if err := w.store.Wish("w-nb-a", workload.Start, time.Now()); err != nil {
+	if err := w.store.SetDesired("w-nb-a", workload.Start, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	goes("nb-a", "node-1") // when it starts again
 	w.cluster.play(t, "nb-a", "node-2", true)
 	w.state("w-nb-a", workload.Running)
 	m.nodes()
-	c.Remark(t.Context())
+	c.RefreshQuarantine(t.Context())
 	w.settled()
 	goes("nb-a", "node-1") // it runs: nothing is changed under it
 }

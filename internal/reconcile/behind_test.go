@@ -105,7 +105,7 @@ func TestBehindAnotherLeader(t *testing.T) {
 	}
 }
 
-// T-FENCE: a leader falls asleep before it writes a wish to stop; meanwhile another one carries out a later wish to
+// T-FENCE: a leader falls asleep before it writes a request to stop; meanwhile another one carries out a later spec to
 // run. The late write would stop what shall run.
 func TestLateWriteReplacesNothingNewer(t *testing.T) {
 	w := newWorld(t)
@@ -133,30 +133,30 @@ func TestLateWriteReplacesNothingNewer(t *testing.T) {
 		}
 		asleep = true
 		set.Annotations[kube.GenerationKey], set.Annotations[reconcile.HashAnnotation], set.ResourceVersion = "3",
-			"of the later wish", "of the other leader"
+			"of the later spec", "of the other leader"
 		if err := w.cluster.Tracker().Update(appsv1.SchemeGroupVersion.WithResource("statefulsets"), set,
 			namespace); err != nil {
 			return err
 		}
-		return w.store.Wish(nb.ID, workload.Start, time.Now())
+		return w.store.SetDesired(nb.ID, workload.Start, time.Now())
 	}
 	w.cluster.before.Store(&late)
-	if err := w.store.Wish(nb.ID, workload.Stop, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	var written []int64
-	within(t, 2*time.Minute, "the later wish is written by this one too", func() bool {
+	within(t, 2*time.Minute, "the later spec is written by this one too", func() bool {
 		select {
 		case e := <-sets.ResultChan():
 			o := e.Object.(*appsv1.StatefulSet)
 			written = append(written, generation(o.Annotations))
-			return generation(o.Annotations) == 3 && o.Annotations[reconcile.HashAnnotation] != "of the later wish"
+			return generation(o.Annotations) == 3 && o.Annotations[reconcile.HashAnnotation] != "of the later spec"
 		default:
 			return false
 		}
 	})
 	if slices.Contains(written, 2) {
-		t.Errorf("the late wish was written: generations %v", written)
+		t.Errorf("the late spec was written: generations %v", written)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestMadeAfterTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Delete, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.state(nb.ID, workload.Ended)

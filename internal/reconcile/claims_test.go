@@ -60,7 +60,7 @@ func TestClaimChanges(t *testing.T) {
 		t.Errorf("the pods claim by %q", got)
 	}
 
-	if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Delete, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.state(nb.ID, workload.Ended)

@@ -51,8 +51,8 @@ type Options struct {
 	Prober   Prober                           // nil: activity is not asked for
 	// Cards is what the node agents of a cluster say of the cards, by node; nil: there are none.
 	Cards func(cluster string) map[string][]inventory.PhysicalCard
-	// Marks is what administrators have called bad in a cluster; nil: nothing.
-	Marks func(cluster string) inventory.Marks
+	// Quarantine is what administrators have called bad in a cluster; nil: nothing.
+	Quarantine func(cluster string) inventory.Quarantine
 	// Forecasts estimate when what starts will be ready; nil: no starts are recorded.
 	Forecasts Forecasts
 	Fleet     Fleet             // nil: the hours of the cards are not counted
@@ -67,11 +67,11 @@ type Options struct {
 	Workers  int                   // how many workloads are written to one cluster at once; default 16
 	Metrics  prometheus.Registerer // nil: none
 	Traces   trace.Provider        // zero: none
-	Every    Rhythm                // how often; zero values are usual
+	Every    Intervals             // how often; zero values are usual
 }
 
-// Rhythm is how often things are done that nothing asks for.
-type Rhythm struct {
+// Intervals is how often things are done that nothing asks for.
+type Intervals struct {
 	Compare   time.Duration // every living workload is compared with the cluster; default 5 minutes
 	Confirm   time.Duration // an unchanged observation gets a new time; default 60 s
 	Probe     time.Duration // the API server is asked whether it is ready; default 5 s
@@ -82,7 +82,7 @@ type Rhythm struct {
 	Mark      time.Duration // the mark in a cluster is brought up to the database, see package drift; default 10 s
 }
 
-func (r Rhythm) orUsual() Rhythm {
+func (r Intervals) orDefault() Intervals {
 	for field, usual := range map[*time.Duration]time.Duration{
 		&r.Compare: 5 * time.Minute, &r.Confirm: time.Minute, &r.Probe: 5 * time.Second, &r.Activity: 15 * time.Second,
 		&r.Inventory: time.Minute, &r.Settle: 2 * time.Second, &r.Chores: time.Minute, &r.Mark: 10 * time.Second,
@@ -101,10 +101,10 @@ type Controller struct {
 	meter *meter
 	stats *stats
 
-	mu     sync.Mutex
-	loops  []*loop
-	homes  map[workload.ID]*loop
-	echoes map[workload.ID]int // rows of our own that the outbox has still to tell us
+	mu           sync.Mutex
+	loops        []*loop
+	homes        map[workload.ID]*loop
+	expectations map[workload.ID]int // rows of our own that the outbox has still to tell us
 }
 
 // New makes a controller; Run starts it.
@@ -121,7 +121,7 @@ func New(o Options) *Controller {
 	if o.Warnings == nil {
 		o.Warnings = workload.LeaseWarnings()
 	}
-	o.Every = o.Every.orUsual()
+	o.Every = o.Every.orDefault()
 	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.ware), stats: newStats(o.Metrics)}
 	c.reset()
 	return c
@@ -132,7 +132,7 @@ func (c *Controller) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.meter.forget()
-	c.loops, c.homes, c.echoes = nil, map[workload.ID]*loop{}, map[workload.ID]int{}
+	c.loops, c.homes, c.expectations = nil, map[workload.ID]*loop{}, map[workload.ID]int{}
 	for _, cluster := range c.o.Clusters {
 		c.loops = append(c.loops, newLoop(c, cluster))
 	}
@@ -185,7 +185,7 @@ func (c *Controller) Waiting() map[string]int {
 func (c *Controller) TakeStock(cluster string) {
 	for _, l := range c.all() {
 		if l.name == cluster {
-			l.moved.ring()
+			l.dirty.fire()
 		}
 	}
 }
@@ -209,62 +209,62 @@ func (c *Controller) follow(ctx context.Context) {
 			return
 		}
 		beat.Beat(ctx, databaseWithin)
-		c.heed(ctx, change)
+		c.handleChange(ctx, change)
 		if c.o.Changes.TakeLost() {
-			c.deaf()
+			c.resync()
 			c.compare(ctx)
 		}
 	}
 }
 
-func (c *Controller) heed(ctx context.Context, change live.Change) {
+func (c *Controller) handleChange(ctx context.Context, change live.Change) {
 	switch change.Topic {
 	case "workload":
-		if id := workload.ID(change.ID); !c.isEcho(id) {
+		if id := workload.ID(change.ID); !c.isExpected(id) {
 			c.wake(ctx, id)
 		}
 	case "difference":
 		for _, l := range c.all() {
-			l.drifted.ring()
+			l.drifted.fire()
 		}
 	case "volume":
 		for _, l := range c.all() {
-			l.chores.ring()
+			l.chores.fire()
 		}
 	}
 }
 
-// expectEcho is called before a save of our own, whose outbox row needs no pass, and gives what is to be called when
-// the save has failed. It does not matter which of several rows is passed over: a wish that was committed before the
+// expect is called before a save of our own, whose outbox row needs no pass, and gives what is to be called when
+// the save has failed. It does not matter which of several rows is passed over: a spec that was committed before the
 // save was read by it (else the save is a Conflict, and there is another pass), and one that was committed after it has
 // a row of its own after ours.
-func (c *Controller) expectEcho(id workload.ID) (failed func()) {
+func (c *Controller) expect(id workload.ID) (failed func()) {
 	if c.o.Changes == nil {
 		return func() {}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.echoes[id]++
-	return func() { c.isEcho(id) }
+	c.expectations[id]++
+	return func() { c.isExpected(id) }
 }
 
-func (c *Controller) isEcho(id workload.ID) bool {
+func (c *Controller) isExpected(id workload.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.echoes[id]
+	n := c.expectations[id]
 	if n > 1 {
-		c.echoes[id] = n - 1
+		c.expectations[id] = n - 1
 	} else {
-		delete(c.echoes, id)
+		delete(c.expectations, id)
 	}
 	return n > 0
 }
 
-// deaf forgets what rows are still to come: some were lost.
-func (c *Controller) deaf() {
+// resync forgets what rows are still to come: some were lost.
+func (c *Controller) resync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.echoes = map[workload.ID]int{}
+	c.expectations = map[workload.ID]int{}
 }
 
 // wake finds the cluster of a workload and puts it into that queue.
@@ -364,10 +364,10 @@ func bounded(ctx context.Context, fn func(context.Context) error) error {
 // jitter is d and up to a tenth more, so that replicas and restarts do not march in step.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d/10+1) }
 
-// bell rings without waiting; rings that nobody has heard yet are one.
-type bell chan struct{}
+// trigger rings without waiting; rings that nobody has heard yet are one.
+type trigger chan struct{}
 
-func (b bell) ring() {
+func (b trigger) fire() {
 	select {
 	case b <- struct{}{}:
 	default:

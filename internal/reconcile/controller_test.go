@@ -44,7 +44,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("observed %+v", got)
 	}
 
-	if err := w.store.Wish(nb.ID, workload.Stop, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	within(t, 2*time.Minute, "no replicas", func() bool {
@@ -55,14 +55,14 @@ func TestLife(t *testing.T) {
 	w.cluster.unplay(t, "nb-a")
 	w.state(nb.ID, workload.Stopped)
 
-	if err := w.store.Wish(nb.ID, workload.Start, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Start, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.state(nb.ID, workload.Queued)
 	w.cluster.play(t, "nb-a", "node-2", true)
 	w.state(nb.ID, workload.Running)
 
-	if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Delete, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.cluster.unplay(t, "nb-a")
@@ -133,7 +133,7 @@ func TestForeign(t *testing.T) {
 				got.Args["Name"] != "nb-a" {
 				t.Errorf("reason %+v", got)
 			}
-			if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
+			if err := w.store.SetDesired(nb.ID, workload.Delete, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 			w.state(nb.ID, workload.Ended)
@@ -284,7 +284,7 @@ func TestClusterAway(t *testing.T) {
 	seen := w.store.Get(nb.ID).Observed.At
 	other := notebook("nb-b")
 	w.store.Put(other)
-	if err := w.store.Wish(nb.ID, workload.Stop, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	w.cluster.unplay(t, "nb-a") // the caches hear of it, as if from a stale replica
@@ -298,7 +298,7 @@ func TestClusterAway(t *testing.T) {
 	}
 	w.cluster.setAway(false)
 	w.state(nb.ID, workload.Stopped)
-	within(t, 2*time.Minute, "what was wished meanwhile", func() bool {
+	within(t, 2*time.Minute, "what was requested meanwhile", func() bool {
 		return w.cluster.has(namespace, "Secret/nb-a", "Secret/nb-b", "Service/nb-a", "Service/nb-b", "StatefulSet/nb-a",
 			"StatefulSet/nb-b")
 	})
@@ -307,7 +307,7 @@ func TestClusterAway(t *testing.T) {
 	}
 }
 
-// Somebody changes the wish while a pass is under way: the pass loses, and the new wish is carried out.
+// Somebody changes the spec while a pass is under way: the pass loses, and the new spec is carried out.
 func TestConflict(t *testing.T) {
 	w := newWorld(t)
 	nb := notebook("nb-a")
@@ -316,7 +316,7 @@ func TestConflict(t *testing.T) {
 	w.store.BeforeWrite(func() error {
 		if !stopped {
 			stopped = true
-			return w.store.Wish(nb.ID, workload.Stop, time.Now())
+			return w.store.SetDesired(nb.ID, workload.Stop, time.Now())
 		}
 		return nil
 	})

@@ -121,9 +121,9 @@ func (s *stage) await(w workload.Workload, want workload.State) {
 	}
 }
 
-func (s *stage) wish(w workload.Workload, change workload.Change) {
+func (s *stage) want(w workload.Workload, change workload.Change) {
 	s.t.Helper()
-	if err := s.store.Wish(w.ID, change, time.Now()); err != nil {
+	if err := s.store.SetDesired(w.ID, change, time.Now()); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -142,21 +142,21 @@ func (s *stage) story() string {
 	for _, w := range []workload.Workload{a, b, c} {
 		s.await(w, workload.Running)
 	}
-	s.wish(a, workload.Stop)
-	s.wish(b, workload.Delete)
+	s.want(a, workload.Stop)
+	s.want(b, workload.Delete)
 	s.store.PutVolume(workload.Volume{Name: b.Volume, Tenant: b.Tenant, Cluster: b.Cluster, Namespace: b.Namespace,
 		Deleted: true})
 	s.await(a, workload.Stopped)
 	s.await(b, workload.Ended)
-	s.wish(a, workload.Start)
-	s.wish(c, workload.Stop)
+	s.want(a, workload.Start)
+	s.want(c, workload.Stop)
 	s.await(a, workload.Running)
 	s.await(c, workload.Stopped)
 	within(s.t, s.patience, "deleted storage is gone", func() bool { return !s.store.HasVolume(b.Volume) })
 	return s.picture(a, b, c)
 }
 
-// picture is the end state without what differs from run to run: times, versions, addresses.
+// snapshotDigest is the end state without what differs from run to run: times, versions, addresses.
 func (s *stage) picture(workloads ...workload.Workload) string {
 	var b strings.Builder
 	for _, w := range workloads {

@@ -79,9 +79,9 @@ func (r *real) state(id workload.ID, want workload.State) workload.Workload {
 	return r.store.Get(id)
 }
 
-func (r *real) wish(id workload.ID, change workload.Change) {
+func (r *real) want(id workload.ID, change workload.Change) {
 	r.t.Helper()
-	if err := r.store.Wish(id, change, time.Now()); err != nil {
+	if err := r.store.SetDesired(id, change, time.Now()); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -100,13 +100,13 @@ func TestDevstackLife(t *testing.T) {
 		if got.Observed.Node == "" || got.Observed.PodIP == "" || got.PlacedAt.IsZero() {
 			t.Errorf("%s runs without node, address or time: %+v", w.Name, got.Observed)
 		}
-		r.wish(w.ID, workload.Stop)
+		r.want(w.ID, workload.Stop)
 		r.state(w.ID, workload.Stopped)
-		r.wish(w.ID, workload.Start)
+		r.want(w.ID, workload.Start)
 		r.state(w.ID, workload.Running)
 	}
 	for _, w := range []workload.Workload{nb, ep} {
-		r.wish(w.ID, workload.Delete)
+		r.want(w.ID, workload.Delete)
 	}
 	for _, w := range []workload.Workload{nb, ep} {
 		r.state(w.ID, workload.Ended)
@@ -151,7 +151,7 @@ func TestDevstackClaim(t *testing.T) {
 		text, err := json.Marshal(snapshot)
 		return err == nil && strings.Contains(string(text), string(nb.ID))
 	})
-	r.wish(nb.ID, workload.Stop)
+	r.want(nb.ID, workload.Stop)
 	r.state(nb.ID, workload.Stopped)
 	within(t, 2*time.Minute, "the device is free", func() bool {
 		list, err := claims.List(ctx, all)
@@ -160,7 +160,7 @@ func TestDevstackClaim(t *testing.T) {
 	if _, err := templates.Get(ctx, kube.ClaimTemplateName(nb), metav1.GetOptions{}); err != nil {
 		t.Errorf("stopped is not deleted: %v", err)
 	}
-	r.wish(nb.ID, workload.Start)
+	r.want(nb.ID, workload.Start)
 	r.state(nb.ID, workload.Running)
 
 	// Another claim: the pod is replaced, the old template goes, and nothing else needs a hand.
@@ -180,7 +180,7 @@ func TestDevstackClaim(t *testing.T) {
 		return len(left.Items) == 1 && left.Items[0].Name == kube.ClaimTemplateName(other) && d[0].Request == "big" &&
 			r.store.Get(nb.ID).Observed.Generation == other.Generation && r.store.Get(nb.ID).State == workload.Running
 	})
-	r.wish(nb.ID, workload.Delete)
+	r.want(nb.ID, workload.Delete)
 	r.state(nb.ID, workload.Ended)
 	if left, err := templates.List(ctx, all); err != nil || len(left.Items) > 0 {
 		t.Errorf("%d templates are left, %v", len(left.Items), err)
@@ -332,7 +332,7 @@ func TestDevstackQuota(t *testing.T) {
 	within(t, 2*time.Minute, "the refusal is explained",
 		func() bool { return strings.Contains(r.store.Get(second.ID).Reason.ID, "quota") })
 	time.Sleep(15 * time.Second) // the pauses of Kubernetes have grown
-	r.wish(first.ID, workload.Stop)
+	r.want(first.ID, workload.Stop)
 	r.state(first.ID, workload.Stopped)
 	freed := time.Now()
 	r.state(second.ID, workload.Running)
@@ -354,7 +354,7 @@ func TestDevstackServerKilled(t *testing.T) {
 	}()
 	within(t, 2*time.Minute, "it is noticed", func() bool { return !r.controller.Status()[0].OK })
 	r.store.Put(b)
-	r.wish(a.ID, workload.Stop)
+	r.want(a.ID, workload.Stop)
 	time.Sleep(8 * time.Second)
 	if got := r.store.Get(a.ID); got.State != workload.Stopping || !got.Observed.PodPresent {
 		t.Errorf("concluded from silence: %s %+v", got.State, got.Observed)
@@ -365,12 +365,12 @@ func TestDevstackServerKilled(t *testing.T) {
 	r.Part(t, "start", "apiserver")
 	stopped = false
 	back := time.Now()
-	within(t, 2*time.Minute, "what was wished is written", func() bool {
+	within(t, 2*time.Minute, "what was requested is written", func() bool {
 		set, err := r.Client.AppsV1().StatefulSets(r.namespace).Get(t.Context(), "nb-a", metav1.GetOptions{})
 		_, other := r.Client.AppsV1().StatefulSets(r.namespace).Get(t.Context(), "nb-b", metav1.GetOptions{})
 		return err == nil && other == nil && *set.Spec.Replicas == 0
 	})
-	t.Logf("all wishes written %s after the API server was back", time.Since(back).Round(100*time.Millisecond))
+	t.Logf("all specs written %s after the API server was back", time.Since(back).Round(100*time.Millisecond))
 	within(t, 2*time.Minute, "the other controllers are back too", func() bool {
 		return r.store.Get(a.ID).State == workload.Stopped && r.store.Get(b.ID).State == workload.Running
 	})
@@ -431,7 +431,7 @@ func TestDevstackStolenLabels(t *testing.T) {
 	if got := r.store.Get(nb.ID).Observed.Pod; got != "nb-a-0" {
 		t.Errorf("pod %s was taken for ours", got)
 	}
-	r.wish(nb.ID, workload.Delete)
+	r.want(nb.ID, workload.Delete)
 	r.state(nb.ID, workload.Ended)
 	if _, err := r.Client.CoreV1().Pods(r.namespace).Get(t.Context(), "thief", metav1.GetOptions{}); err != nil {
 		t.Errorf("a pod that is not ours was deleted: %v", err)

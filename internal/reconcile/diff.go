@@ -24,28 +24,28 @@ type Step struct {
 	Edits   []Edit // what a repair takes back, as it was seen
 }
 
-// Wish is the objects of one workload or tenant as they should be.
-type Wish struct {
+// DesiredObjects is the objects of one workload or tenant as they should be.
+type DesiredObjects struct {
 	Objects []Object
 	Gone    bool     // they should not be there; kept kinds stay
-	Old     []Object // made for an earlier wish under another name; they go when the new ones are there
+	Old     []Object // ownedObjects for an earlier spec under another name; they go when the new ones are there
 }
 
 // Diff says what is to be done, in order. What is already right needs nothing; what is being deleted is waited for.
-func Diff(wish Wish, observed map[Key]Existing) []Step {
-	objects := slices.SortedStableFunc(slices.Values(wish.Objects),
+func Diff(desired DesiredObjects, observed map[Key]Existing) []Step {
+	objects := slices.SortedStableFunc(slices.Values(desired.Objects),
 		func(a, b Object) int { return rank(a.Kind) - rank(b.Kind) })
 	var steps []Step
-	if wish.Gone {
+	if desired.Gone {
 		slices.Reverse(objects)
-		return removeAll(slices.Concat(objects, wish.Old), observed)
+		return removeAll(slices.Concat(objects, desired.Old), observed)
 	}
 	for _, o := range objects {
 		if step, due := settle(o, observed); due {
 			steps = append(steps, step)
 		}
 	}
-	return append(steps, removeAll(wish.Old, observed)...)
+	return append(steps, removeAll(desired.Old, observed)...)
 }
 
 func removeAll(objects []Object, observed map[Key]Existing) []Step {
@@ -81,7 +81,7 @@ func settle(o Object, observed map[Key]Existing) (Step, bool) {
 	return o.repair(e)
 }
 
-// repair is the step against what others did to an object that carries the right wish. Of a claim only additions are
+// repair is the step against what others did to an object that carries the right spec. Of a claim only additions are
 // taken back: its spec cannot be changed, and its data outlives the workload that made it.
 func (o Object) repair(e Existing) (Step, bool) {
 	step := o.update(e)

@@ -78,16 +78,16 @@ func TestDiff(t *testing.T) {
 		found map[reconcile.Key]reconcile.Existing
 		want  string
 	}{
-		"a claim of an earlier wish goes when the new pod is asked for": {found: withOld(untouched), want: repairAll +
+		"a claim of an earlier spec goes when the new pod is asked for": {found: withOld(untouched), want: repairAll +
 			", delete ResourceClaimTemplate"},
-		"a claim of an earlier wish that is another's stays": {
+		"a claim of an earlier spec that is another's stays": {
 			found: withOld(only(old.Kind, func(e *reconcile.Existing) { e.Workload = "w-other" })), want: repairAll},
-		"deleted: a claim of an earlier wish goes too": {gone: true, found: withOld(untouched),
+		"deleted: a claim of an earlier spec goes too": {gone: true, found: withOld(untouched),
 			want: "delete StatefulSet, delete Service, delete Secret, delete ResourceClaimTemplate"},
 		"nothing is there: all is made, storage first, what makes pods last": {
 			want: "create PersistentVolumeClaim, create Secret, create Service, create StatefulSet"},
 		"storage that is there is left alone, the rest is repaired": {found: all(untouched), want: repairAll},
-		"another wish: the object is written": {found: all(only("Secret", func(e *reconcile.Existing) { e.Hash = "old" })),
+		"another spec: the object is written": {found: all(only("Secret", func(e *reconcile.Existing) { e.Hash = "old" })),
 			want: "update Secret, update Service repair, update StatefulSet repair"},
 		"what is being deleted is waited for": {found: all(func(_ string, e *reconcile.Existing) { e.Deleting = true }),
 			want: ""},
@@ -116,7 +116,7 @@ func TestDiff(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, s := range reconcile.Diff(reconcile.Wish{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone},
+			for _, s := range reconcile.Diff(reconcile.DesiredObjects{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone},
 				c.found) {
 				text := string(s.Verb) + " " + s.Kind
 				if s.Repair {
@@ -214,7 +214,7 @@ func TestLedger(t *testing.T) {
 	}{
 		"the same at once":                 {made, time.Second, true},
 		"the same after the echo":          {made, 11 * time.Second, false},
-		"another wish at once":             {other, 0, false},
+		"another spec at once":             {other, 0, false},
 		"a deletion at once":               {remove, 0, false},
 		"a repair at once":                 {repair, time.Second, true},
 		"a repair after the first pause":   {repair, 3 * time.Second, false},
@@ -276,7 +276,7 @@ func TestWorthSaving(t *testing.T) {
 		"the state":       {func(w *workload.Workload) { w.State = workload.Running }, true},
 		"the node":        {func(w *workload.Workload) { w.Observed.Node = "node-2" }, true},
 		"the warning":     {func(w *workload.Workload) { w.WarnedAt = now }, true},
-		"the wish itself": {func(w *workload.Workload) { w.Desired, w.Generation = workload.WantStopped, 2 }, true},
+		"the spec itself": {func(w *workload.Workload) { w.Desired, w.Generation = workload.WantStopped, 2 }, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

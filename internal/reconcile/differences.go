@@ -25,7 +25,7 @@ import (
 func (l *loop) acts() bool { return l.status.ok() && l.caches().synced() }
 
 // may reports whether something may be changed in the cluster, and its row by what is seen there.
-func (l *loop) may(t drift.Thing, key string) bool { return l.acts() && l.gate.may(t, key) }
+func (l *loop) may(t drift.ResourceKind, key string) bool { return l.acts() && l.gate.may(t, key) }
 
 // verify compares the marks in the cluster with the database before anything is done there. Without a mark the objects
 // themselves are the evidence.
@@ -36,7 +36,7 @@ func (l *loop) verify(ctx context.Context) error {
 	}
 	if slices.ContainsFunc(holds, func(h drift.Hold) bool { return h.Cluster == l.name }) {
 		l.gate.set(true)
-		l.drifted.ring()
+		l.drifted.fire()
 		return nil
 	}
 	marked := false
@@ -73,7 +73,7 @@ func (l *loop) verify(ctx context.Context) error {
 		return err
 	}
 	l.gate.set(false)
-	l.drifted.ring()
+	l.drifted.fire()
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Mark) err
 	e := audit.By(identity.System(), audit.ClusterHeld, now)
 	e.Detail = i18n.T("drift.cause."+string(cause), "Cluster", l.name)
 	err = l.o.Store.SaveHold(ctx, drift.Hold{Cluster: l.name, Since: now, Cause: cause, Mark: mark, Database: p}, e)
-	l.drifted.ring()
+	l.drifted.fire()
 	return err
 }
 
@@ -118,7 +118,7 @@ func (l *loop) watchDrift(ctx context.Context) {
 		beat.Beat(ctx, passWithin+jobs.Overrun)
 		if err := bounded(ctx, l.tellDrift); err != nil && ctx.Err() == nil {
 			l.log.Warn("compare the cluster with the database", "error", err)
-			time.AfterFunc(jitter(time.Second), l.drifted.ring)
+			time.AfterFunc(jitter(time.Second), l.drifted.fire)
 		}
 		if !jobs.Sleep(ctx, beat, driftPause) {
 			return
@@ -174,10 +174,10 @@ func (l *loop) takeUpDecisions(ctx context.Context) error {
 		return err
 	}
 	for _, d := range l.gate.decide(known) {
-		if d.Thing == drift.Workload {
+		if d.ResourceKind == drift.Workload {
 			l.queue.Add(workload.ID(d.Key))
 		} else {
-			l.chores.ring()
+			l.chores.fire()
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
 	l.log.Info("work in the cluster goes on")
 	l.tenants.doubt()
 	l.home.compare(ctx)
-	l.chores.ring()
+	l.chores.fire()
 	return nil, nil
 }
 
@@ -259,7 +259,7 @@ func (l *loop) removeUnknown(ctx context.Context, d drift.Difference) error {
 		}
 		is := Object{Key: Key{Kind: o.Kind, Namespace: d.Seen.Namespace, Name: o.Name},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: d.Seen.Tenant}}
-		if d.Thing == drift.Workload {
+		if d.ResourceKind == drift.Workload {
 			is.Workload = workload.ID(d.Key)
 		} else {
 			is.Volume = d.Key
@@ -324,7 +324,7 @@ func (l *loop) rowsFor(ctx context.Context, living []workload.Workload, seen []d
 }
 
 func (l *loop) lookUp(ctx context.Context, s drift.Seen, rows drift.Rows) error {
-	if s.Thing == drift.Storage {
+	if s.ResourceKind == drift.Storage {
 		if _, known := rows.Volumes[s.Key]; known {
 			return nil
 		}
@@ -354,10 +354,10 @@ func unlessNotFound(err error) error {
 // seenObjects gathers by owner record what the cluster has of workloads and storage.
 func (l *loop) seenObjects() []drift.Seen {
 	found := map[string]*drift.Seen{}
-	of := func(t drift.Thing, key string, o metav1.Object) *drift.Seen {
+	of := func(t drift.ResourceKind, key string, o metav1.Object) *drift.Seen {
 		name := thingKey(t, key)
 		if found[name] == nil {
-			found[name] = &drift.Seen{Thing: t, Key: key, Tenant: kube.OwnerOf(o.GetAnnotations()).Tenant,
+			found[name] = &drift.Seen{ResourceKind: t, Key: key, Tenant: kube.OwnerOf(o.GetAnnotations()).Tenant,
 				Namespace: o.GetNamespace(), Name: o.GetName(), Since: o.GetCreationTimestamp().UTC()}
 		}
 		return found[name]
@@ -382,7 +382,7 @@ func (l *loop) seenObjects() []drift.Seen {
 		list = append(list, *s)
 	}
 	slices.SortFunc(list, func(a, b drift.Seen) int {
-		return strings.Compare(thingKey(a.Thing, a.Key), thingKey(b.Thing, b.Key))
+		return strings.Compare(thingKey(a.ResourceKind, a.Key), thingKey(b.ResourceKind, b.Key))
 	})
 	return list
 }

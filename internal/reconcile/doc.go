@@ -3,10 +3,10 @@
 //
 // The path of data, for one workload (loop.go):
 //
-//	Store.Workload         the wish, read afresh each time
+//	Store.Workload         the spec, read afresh each time
 //	tenants.go             the tenant's namespace and rules, before anything is put into it
 //	wanted.go              kube.Objects, with a hash on each object (object.go)
-//	diff.go                Diff(wish, what the caches hold) -> steps; owned.go finds what others have changed
+//	diff.go                Diff(spec, what the caches hold) -> steps; owned.go finds what others have changed
 //	apply.go               server-side apply, deletion by UID and version; nothing foreign is touched
 //	observe.go, explain.go from the caches to one Observation
 //	workload.Advance, EndLease, usage.Meter, Store.SaveObserved
@@ -28,7 +28,7 @@
 //
 // Beside the workloads: inventory.go saves snapshots, activity.go asks notebooks what they do, volumes.go removes
 // deleted storage, quota.go wakes what the quota had refused, status.go says whether a cluster answers. While it does
-// not, nothing is concluded from the caches: observations keep their time, meters stay as they are, and wishes wait.
+// not, nothing is concluded from the caches: observations keep their time, meters stay as they are, and specs wait.
 //
 // Claims for devices take an API that not every cluster serves (kinds.go, cluster.go): where it is absent everything
 // else goes on, and a workload that needs it says so. A changed claim is an object of another name, for Kubernetes does

@@ -72,9 +72,9 @@ func (m *edits) took(id workload.ID, list []workload.ForeignEdit) {
 }
 
 // show notes what may stay.
-func (m *edits) show(id workload.ID, wish Wish, found map[Key]Existing, pods []workload.ForeignEdit) {
+func (m *edits) show(id workload.ID, desired DesiredObjects, found map[Key]Existing, pods []workload.ForeignEdit) {
 	list := pods
-	for _, o := range wish.Objects {
+	for _, o := range desired.Objects {
 		e, exists := found[o.Key]
 		if !exists || e.Deleting || !o.mayTouch(e) {
 			continue

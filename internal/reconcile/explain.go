@@ -11,7 +11,7 @@ import (
 
 // explain puts reason and steps into an observation. What the controller itself refused comes first: nothing else can
 // follow from it.
-func (l *loop) explain(obs *workload.Observation, w workload.Workload, m made, t trouble) {
+func (l *loop) explain(obs *workload.Observation, w workload.Workload, m ownedObjects, t trouble) {
 	e := explain.Explain(l.facts(*obs, w, m, t))
 	obs.Reason, obs.Detail, obs.Failed = e.Reason, e.Detail, e.Failed
 	if w.Desired == workload.WantRunning {
@@ -27,7 +27,7 @@ func (l *loop) explain(obs *workload.Observation, w workload.Workload, m made, t
 }
 
 // facts is everything that the caches hold of a workload.
-func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t trouble) explain.Facts {
+func (l *loop) facts(obs workload.Observation, w workload.Workload, m ownedObjects, t trouble) explain.Facts {
 	f := explain.Facts{Now: l.o.Now(), Workload: w, Pod: m.pod()}
 	switch {
 	case !t.any():
@@ -35,7 +35,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t tr
 	case m.object != nil:
 		f.Generation = kube.OwnerOf(m.object.GetAnnotations()).Generation
 	}
-	f.WishedAt, f.AppliedAt = wished(w, f)
+	f.RequestedAt, f.AppliedAt = rendered(w, f)
 	if t.any() && !t.own {
 		f.ApplyError = &explain.ApplyError{Reason: t.status, Message: t.detail}
 	}
@@ -54,7 +54,7 @@ func (l *loop) facts(obs workload.Observation, w workload.Workload, m made, t tr
 		f.Claim, f.ClaimEvents = claim, l.eventsAbout(w.Namespace, string(claim.UID))
 	}
 	if snapshot, known := l.snapshot(); known && obs.Node == "" && w.Desired == workload.WantRunning {
-		f.Fit, f.Marked = capacity.Fit(snapshot, w.Size), capacity.Marked(snapshot, w.Size)
+		f.Fit, f.Quarantined = capacity.Fit(snapshot, w.Size), capacity.WithoutQuarantined(snapshot, w.Size)
 		f.Nowhere = capacity.Nowhere(snapshot, w.Size)
 	}
 	return f

@@ -82,7 +82,7 @@ func (r *replica) holds(cause drift.Cause, want ...string) []drift.Difference {
 		list, _ = r.db.Differences(context.Background())
 		got = nil
 		for _, d := range list {
-			got = append(got, d.Party().Name+" "+string(d.Kind))
+			got = append(got, d.Owner().Name+" "+string(d.Kind))
 		}
 		slices.Sort(got)
 		return slices.Equal(want, got)
@@ -133,7 +133,7 @@ func TestFailoverThatLostTransactions(t *testing.T) {
 	within(t, 2*time.Minute, "what it does not know is shown", func() bool {
 		list, _ := again.db.Differences(context.Background())
 		return slices.ContainsFunc(list, func(d drift.Difference) bool {
-			return d.Kind == drift.ClusterOnly && d.Party().Name == "r-e"
+			return d.Kind == drift.ClusterOnly && d.Owner().Name == "r-e"
 		})
 	})
 	if got := cluster.objects(namespace); !cmp.Equal(objects, got) {

@@ -252,7 +252,7 @@ func TestSpoofedObjects(t *testing.T) {
 	if is := w.store.Get(nb.ID).Observed; is.Pod != "nb-a-0" || is.PodIP != "10.64.0.9" {
 		t.Errorf("another pod is taken for ours: %+v", is)
 	}
-	if err := w.store.Wish(nb.ID, workload.Delete, time.Now()); err != nil {
+	if err := w.store.SetDesired(nb.ID, workload.Delete, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	within(t, 2*time.Minute, "ours goes", func() bool { return w.cluster.has(namespace, "Service/door") })

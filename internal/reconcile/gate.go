@@ -16,10 +16,10 @@ type gate struct {
 	released map[string]bool
 }
 
-func thingKey(t drift.Thing, key string) string { return string(t) + " " + key }
+func thingKey(t drift.ResourceKind, key string) string { return string(t) + " " + key }
 
 // may reports whether a workload or storage may be looked after.
-func (g *gate) may(t drift.Thing, key string) bool {
+func (g *gate) may(t drift.ResourceKind, key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	name := thingKey(t, key)
@@ -65,7 +65,7 @@ func (g *gate) decide(list []drift.Difference) (fresh []drift.Difference) {
 		g.decided = map[string]bool{}
 	}
 	for _, d := range list {
-		name := thingKey(d.Thing, d.Key)
+		name := thingKey(d.ResourceKind, d.Key)
 		switch {
 		case d.Decision == drift.Release:
 			g.released[name] = true

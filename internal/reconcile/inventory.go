@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// picture is what was saved last: enough to know whether the next one says anything new.
-type picture struct {
+// snapshotDigest is what was saved last: enough to know whether the next one says anything new.
+type snapshotDigest struct {
 	sum  [sha256.Size]byte
 	size int // of the JSON, in bytes
 }
@@ -26,7 +26,7 @@ const bytesPerSecond = 1 << 20
 // still so. Changes are gathered for a while, and for longer where building takes long or the snapshot is large: a
 // tenth of one core is enough for this.
 func (l *loop) takeStock(ctx context.Context) {
-	var last picture
+	var last snapshotDigest
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/inventory", snapshotWithin)
 	defer beat.End()
 	for {
@@ -48,7 +48,7 @@ func (l *loop) takeStock(ctx context.Context) {
 
 // awaitChange waits for a change and a little longer, or until the snapshot needs a new time.
 func (l *loop) awaitChange(ctx context.Context, beat *jobs.Loop) bool {
-	switch _, why := jobs.Await(ctx, beat, l.moved, l.o.Every.Inventory); why {
+	switch _, why := jobs.Await(ctx, beat, l.dirty, l.o.Every.Inventory); why {
 	case jobs.Rung:
 		return jobs.Sleep(ctx, beat, min(l.o.Every.Settle, 200*time.Millisecond))
 	case jobs.Elapsed:
@@ -57,13 +57,13 @@ func (l *loop) awaitChange(ctx context.Context, beat *jobs.Loop) bool {
 	return false
 }
 
-func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
+func (l *loop) saveSnapshot(ctx context.Context, last snapshotDigest) snapshotDigest {
 	now, c := l.o.Now(), l.caches()
 	if !c.complete() {
-		l.moved.ring() // look again soon
+		l.dirty.fire() // look again soon
 		return last
 	}
-	snapshot := c.stock.take(now, l.selected(), l.cards(), l.marks())
+	snapshot := c.stock.take(now, l.selected(), l.cards(), l.quarantine())
 	unstamped := snapshot
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)
@@ -71,7 +71,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 		l.log.Error("write the inventory", "error", err)
 		return last
 	}
-	taken := picture{sum: sha256.Sum256(text), size: len(text)}
+	taken := snapshotDigest{sum: sha256.Sum256(text), size: len(text)}
 	if before, known := l.snapshot(); known && taken == last && now.Sub(before.TakenAt) < l.o.Every.Inventory {
 		return last
 	}
@@ -79,7 +79,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last picture) picture {
 		if ctx.Err() == nil {
 			l.log.Error("save the inventory", "error", err)
 		}
-		return picture{}
+		return snapshotDigest{}
 	}
 	l.mu.Lock()
 	l.stock = &snapshot

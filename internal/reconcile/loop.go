@@ -36,7 +36,7 @@ type loop struct {
 	log     *slog.Logger
 	queue   workqueue.TypedRateLimitingInterface[workload.ID]
 	current atomic.Pointer[caches]
-	renew   bell // the caches are to be filled anew
+	renew   trigger // the caches are to be filled anew
 	writer  *writer
 	status  *status
 	tenants *tenants
@@ -44,16 +44,16 @@ type loop struct {
 	patrol  *patrol
 	gate    gate
 	marker  *marker
-	drifted bell          // the cluster is to be compared with the database
+	drifted trigger       // the cluster is to be compared with the database
 	slots   chan struct{} // how many workloads are written to the cluster at once
-	moved   bell          // nodes or pods changed
-	chores  bell          // volumes are to be looked at
+	dirty   trigger       // nodes or pods changed
+	chores  trigger       // volumes are to be looked at
 
 	mu       sync.Mutex
 	running  map[workload.ID]workload.Workload  // what is asked for its activity
 	activity map[workload.ID]*workload.Activity // what it said last
 	refused  map[workload.ID]nudge              // pods that the quota refused
-	answered map[workload.ID]int64              // the wish by which it answered first
+	answered map[workload.ID]int64              // the spec by which it answered first
 	starts   map[workload.ID]forecast.Start     // as far as they were written
 	stock    *inventory.Snapshot                // the last one that was saved
 	unseen   map[string]map[workload.ID]bool    // who waits until a namespace can be seen
@@ -62,8 +62,8 @@ type loop struct {
 func newLoop(c *Controller, cluster Cluster) *loop {
 	l := &loop{o: c.o, meter: c.meter, stats: c.stats, home: c, name: cluster.Name, cluster: cluster,
 		log:   c.o.Logger.With("cluster", cluster.Name),
-		slots: make(chan struct{}, c.o.Workers), moved: make(bell, 1), chores: make(bell, 1), renew: make(bell, 1),
-		drifted: make(bell, 1),
+		slots: make(chan struct{}, c.o.Workers), dirty: make(trigger, 1), chores: make(trigger, 1), renew: make(trigger, 1),
+		drifted: make(trigger, 1),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(newBackoff(),
 			workqueue.TypedRateLimitingQueueConfig[workload.ID]{}),
 		running: map[workload.ID]workload.Workload{}, activity: map[workload.ID]*workload.Activity{},
@@ -82,7 +82,7 @@ func newLoop(c *Controller, cluster Cluster) *loop {
 func (l *loop) prepare() error {
 	site := l.o.KubeSite(l.name)
 	c, err := newCaches(l.cluster.Client, cachesOptions{stock: newStock(l.name, l.holder), access: site.Access,
-		mine: func(o kube.Owner) bool { return o.Instance == site.Instance }, changed: l.seen, moved: l.moved.ring,
+		mine: func(o kube.Owner) bool { return o.Instance == site.Instance }, changed: l.seen, moved: l.dirty.fire,
 		told: l.namespaceTold})
 	if err == nil {
 		l.current.Store(c)
@@ -174,13 +174,13 @@ func (l *loop) pass(ctx context.Context, id workload.ID) (time.Duration, error) 
 	return l.reconcile(ctx, id)
 }
 
-// reconcile brings one workload and its cluster together: read the wish, carry it out, observe, advance, save what is
+// reconcile brings one workload and its cluster together: read the spec, carry it out, observe, advance, save what is
 // new.
 func (l *loop) reconcile(ctx context.Context, id workload.ID) (again time.Duration, err error) {
 	w, err := l.o.Store.Workload(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		l.drop(id)
-		l.drifted.ring() // an object names it
+		l.drifted.fire() // an object names it
 		return 0, nil
 	}
 	if err != nil {
@@ -273,7 +273,7 @@ func (l *loop) save(ctx context.Context, before, after workload.Workload, events
 	if len(events) == 0 && change == nil && start == nil && !worthSaving(before, after, l.o.Every.Confirm) {
 		return nil
 	}
-	failed := l.home.expectEcho(after.ID)
+	failed := l.home.expect(after.ID)
 	err := l.o.Store.SaveObserved(ctx, after, events, change, starts...)
 	l.meter.saved(after, change, err)
 	l.startSaved(start, err)
@@ -302,8 +302,8 @@ func (l *loop) soonest(w workload.Workload, again time.Duration, now time.Time) 
 	return least
 }
 
-// seen is what carrying a wish out has shown.
-type seen struct {
+// outcome is what applying the desired objects has shown.
+type outcome struct {
 	observation workload.Observation
 	known       bool          // false: the cluster could not be asked, and what was known before stays
 	again       time.Duration // when to look again; 0 for nothing special
@@ -311,11 +311,11 @@ type seen struct {
 
 // carryOut makes the cluster what the workload wants and says what it is now. Nothing is concluded while the cluster
 // does not answer, or is held. The error asks for another try.
-func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) {
+func (l *loop) carryOut(ctx context.Context, w workload.Workload) (outcome, error) {
 	if !l.may(drift.Workload, string(w.ID)) {
-		return seen{}, nil
+		return outcome{}, nil
 	}
-	var s seen
+	var s outcome
 	err := l.prepareTenant(ctx, w)
 	if err == nil {
 		err = l.visible(w)
@@ -325,21 +325,21 @@ func (l *loop) carryOut(ctx context.Context, w workload.Workload) (seen, error) 
 	}
 	t := troubleOf(err)
 	if t.away {
-		return seen{}, err
+		return outcome{}, err
 	}
 	if unseen := l.visible(w); unseen != nil {
 		return l.unseenNow(w, errors.Join(err, unseen))
 	}
-	l.doubtRights(w, t)
+	l.recheckRights(w, t)
 	m := l.gather(w)
 	if s.observation, s.known = l.observe(ctx, w, m, t); !s.known {
 		return s, errors.Join(err, errCannotTell)
 	}
 	if unseen := l.visible(w); unseen != nil { // the namespace went while it was looked at
-		return seen{}, unseen
+		return outcome{}, unseen
 	}
-	if late := l.borneOut(ctx, w, s.observation, m); late != nil {
-		return seen{}, errors.Join(err, late)
+	if late := l.confirm(ctx, w, s.observation, m); late != nil {
+		return outcome{}, errors.Join(err, late)
 	}
 	s.again = sooner(s.again, l.nudgeRefused(ctx, w, m))
 	s.again = sooner(s.again, explain.Hushed(m.pod(), l.o.Now()))
@@ -378,17 +378,17 @@ var errCannotTell = errors.New("the cluster did not say what is there")
 
 // settleObjects applies the difference. The time it returns is when a write that was held back is due.
 func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Duration, error) {
-	wish, err := l.wanted(w)
+	desired, err := l.wanted(w)
 	if err != nil {
 		return 0, err
 	}
-	if wish, err = l.served(w, wish); err != nil {
+	if desired, err = l.served(w, desired); err != nil {
 		return 0, err
 	}
-	wish.Old = l.replaced(w, wish)
-	found := l.existing(slices.Concat(wish.Objects, wish.Old))
-	l.edits.show(w.ID, wish, found, l.podEdits(w))
-	steps := Diff(wish, found)
+	desired.Old = l.replaced(w, desired)
+	found := l.existing(slices.Concat(desired.Objects, desired.Old))
+	l.edits.show(w.ID, desired, found, l.podEdits(w))
+	steps := Diff(desired, found)
 	if len(steps) == 0 {
 		return 0, nil
 	}
@@ -407,7 +407,7 @@ func (l *loop) settleObjects(ctx context.Context, w workload.Workload) (time.Dur
 	return l.writer.apply(ctx, steps)
 }
 
-// stillWanted reads the row again before anything is changed or deleted: a leader that was asleep may hold an old wish.
+// stillWanted reads the row again before anything is changed or deleted: a leader that was asleep may hold an old spec.
 // What it falls asleep over after that is for the version in each step.
 func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Step) error {
 	for _, s := range steps {
@@ -423,7 +423,7 @@ func (l *loop) stillWanted(ctx context.Context, w workload.Workload, steps []Ste
 	return nil
 }
 
-var errOutdated = errors.New("the wish has changed meanwhile")
+var errOutdated = errors.New("the spec has changed meanwhile")
 
 // first reports whether a workload answers for the first time since it was told to run: one that fell over and came
 // back has not been started anew.

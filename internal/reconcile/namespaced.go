@@ -24,7 +24,7 @@ import (
 type namespaceCache struct {
 	caches *caches
 	name   string
-	check  bell // the rights are to be looked at again
+	check  trigger // the rights are to be looked at again
 
 	mu      sync.Mutex
 	ctx     context.Context // of the reflectors; nil before they run
@@ -49,7 +49,7 @@ const (
 )
 
 func newNamespaceCache(c *caches, name string) *namespaceCache {
-	n := &namespaceCache{caches: c, name: name, check: make(bell, 1), pending: map[string]bool{},
+	n := &namespaceCache{caches: c, name: name, check: make(trigger, 1), pending: map[string]bool{},
 		refused: map[string]error{}, changed: make(chan struct{})}
 	for _, s := range c.sources() {
 		if behindAPI(s) == "" {
@@ -153,7 +153,7 @@ func (n *namespaceCache) change(how func()) {
 // bound is called after the rights were bound: they are looked for at once, and a refusal is not believed for a moment.
 func (n *namespaceCache) bound() {
 	n.change(func() { n.unbound, n.grace = false, time.Now().Add(authorizerLag) })
-	n.check.ring()
+	n.check.fire()
 }
 
 // run lists and watches until the context ends.

@@ -18,8 +18,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// made is what the cluster has of a workload.
-type made struct {
+// ownedObjects is what the cluster has of a workload.
+type ownedObjects struct {
 	object metav1.Object // the StatefulSet or Deployment; nil for none of ours
 	sets   []*appsv1.ReplicaSet
 	pods   []*corev1.Pod // newest first, those that are not being deleted before those that are
@@ -27,13 +27,13 @@ type made struct {
 
 // gather finds what is ours of a workload: the object of its name with its record, and by UID what that object has
 // made.
-func (l *loop) gather(w workload.Workload) made {
+func (l *loop) gather(w workload.Workload) ownedObjects {
 	o := l.runnerOf(w)
 	object, exists := l.caches().look(o.Key)
 	if !exists || !o.mayTouch(existing(object)) {
-		return made{}
+		return ownedObjects{}
 	}
-	m := made{object: object}
+	m := ownedObjects{object: object}
 	if o.Kind == "StatefulSet" {
 		m.pods = lookup[*corev1.Pod](l.caches().pods.GetIndexer(), byOwner, string(object.GetUID()))
 	} else {
@@ -65,7 +65,7 @@ func leavingRank(p *corev1.Pod) int {
 }
 
 // uids are those of what makes the pods.
-func (m made) uids() []string {
+func (m ownedObjects) uids() []string {
 	if m.object == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (m made) uids() []string {
 }
 
 // pod is the one that counts; nil for none.
-func (m made) pod() *corev1.Pod {
+func (m ownedObjects) pod() *corev1.Pod {
 	if len(m.pods) == 0 {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (m made) pod() *corev1.Pod {
 }
 
 // observe says what the cluster has of a workload, from the caches. It answers false when that cannot be told.
-func (l *loop) observe(ctx context.Context, w workload.Workload, m made, t trouble) (workload.Observation, bool) {
+func (l *loop) observe(ctx context.Context, w workload.Workload, m ownedObjects, t trouble) (workload.Observation, bool) {
 	obs := workload.Observation{At: l.o.Now().UTC().Truncate(time.Second), Generation: min(w.Observed.Generation,
 		w.Generation), PodPresent: len(m.pods) > 0}
 	if pod := m.pod(); pod != nil {
@@ -142,7 +142,7 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition
 
 // rolledOut reports whether Kubernetes has acted on what the object now says: its controller has seen it, and the pod,
 // if there is one, is made from it.
-func (m made) rolledOut() bool {
+func (m ownedObjects) rolledOut() bool {
 	switch o := m.object.(type) {
 	case *appsv1.StatefulSet:
 		if o.DeletionTimestamp != nil || o.Status.ObservedGeneration < o.Generation {
@@ -167,7 +167,7 @@ func (l *loop) gone(ctx context.Context, w workload.Workload) (bool, error) {
 		return l.noPods(ctx, w)
 	}
 	goes := leaving(w, l.o.KubeSite(l.name).Instance)
-	for _, o := range slices.Concat(goes, l.replaced(w, Wish{Objects: goes})) {
+	for _, o := range slices.Concat(goes, l.replaced(w, DesiredObjects{Objects: goes})) {
 		found, err := kinds[rank(o.Kind)].clients(l.cluster.Client, o.Namespace).get(ctx, o.Name)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -188,25 +188,25 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 		return false, err
 	}
 	for _, p := range pods.Items {
-		if owner := metav1.GetControllerOf(&p); owner != nil && madeBy(owner, w.Name) {
+		if owner := metav1.GetControllerOf(&p); owner != nil && ownedBy(owner, w.Name) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// madeBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy
+// ownedBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy
 // of our label.
-func madeBy(owner *metav1.OwnerReference, name string) bool {
+func ownedBy(owner *metav1.OwnerReference, name string) bool {
 	if owner.Kind == "ReplicaSet" {
 		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"
 	}
 	return owner.Kind == "StatefulSet" && owner.Name == name
 }
 
-// wished is when the present wish was made and when its objects were first there; both are kept from one observation to
+// rendered is when the present spec was made and when its objects were first there; both are kept from one observation to
 // the next.
-func wished(w workload.Workload, f explain.Facts) (decided, created time.Time) {
+func rendered(w workload.Workload, f explain.Facts) (decided, created time.Time) {
 	for _, s := range w.Observed.Steps {
 		switch s.Name {
 		case workload.StepDecided:

@@ -32,7 +32,7 @@ type nudge struct {
 }
 
 // nudgeRefused wakes the owner of a pod that could exist now. The time is when to look again.
-func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m made) time.Duration {
+func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObjects) time.Duration {
 	if w.Desired != workload.WantRunning || m.object == nil || len(m.pods) > 0 || !l.refusedByQuota(w, m) {
 		l.mu.Lock()
 		delete(l.refused, w.ID)
@@ -77,7 +77,7 @@ func (l *loop) touch(ctx context.Context, w workload.Workload, object metav1.Obj
 
 // refusedByQuota: the newest refusal of a pod names a quota. A denied pod never exists, so only the event on its owner
 // tells.
-func (l *loop) refusedByQuota(w workload.Workload, m made) bool {
+func (l *loop) refusedByQuota(w workload.Workload, m ownedObjects) bool {
 	var newest *corev1.Event
 	for _, e := range l.eventsAbout(w.Namespace, m.uids()...) {
 		if e.Reason == "FailedCreate" && (newest == nil || lastSeen(e).After(lastSeen(newest))) {

@@ -64,7 +64,7 @@ func (w *writer) say(ctx context.Context, r Repair) error {
 	return w.tell(ctx, r)
 }
 
-// same reports with an error that an object is not the one that was seen, or carries another wish by now.
+// same reports with an error that an object is not the one that was seen, or carries another spec by now.
 func (s Step) same(found metav1.Object) error {
 	switch e := existing(found); {
 	case !s.mayTouch(e):
@@ -179,7 +179,7 @@ func (l *ledger) keeps(k Key, uid string) map[string]bool {
 	return nil
 }
 
-// existing is what the caches have of objects, with what others did to those that carry the right wish.
+// existing is what the caches have of objects, with what others did to those that carry the right spec.
 func (l *loop) existing(objects []Object) map[Key]Existing {
 	found := l.caches().existing(objects)
 	for _, o := range objects {
@@ -192,13 +192,13 @@ func (l *loop) existing(objects []Object) map[Key]Existing {
 	return found
 }
 
-// compared is what a comparison of one version of an object with one wish has shown.
+// compared is what a comparison of one version of an object with one spec has shown.
 type compared struct {
 	uid, version, hash string
 	edits              []Edit
 }
 
-// drift compares an object with the wish once for each version of it.
+// drift compares an object with the spec once for each version of it.
 func (l *ledger) drift(o Object, e Existing) []Edit {
 	l.mu.Lock()
 	known := l.drifts[o.Key]

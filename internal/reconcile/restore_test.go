@@ -34,7 +34,7 @@ func (w *world) differences() []string {
 	list, _ := w.store.Differences(context.Background())
 	names := []string{}
 	for _, d := range list {
-		names = append(names, strings.TrimSpace(d.Party().Name+" "+string(d.Kind)+" "+string(d.Decision)))
+		names = append(names, strings.TrimSpace(d.Owner().Name+" "+string(d.Kind)+" "+string(d.Decision)))
 	}
 	slices.Sort(names)
 	return names
@@ -59,7 +59,7 @@ func (w *world) decide(name string, decision drift.Decision) {
 	w.t.Helper()
 	list, _ := w.store.Differences(context.Background())
 	for _, d := range list {
-		if d.Party().Name == name {
+		if d.Owner().Name == name {
 			s := drift.New(drift.Options{Store: w.store, Now: time.Now})
 			if _, err := s.Decide(w.t.Context(), administrator, d.ID, decision, d.Version); err != nil {
 				w.t.Fatalf("%s %s: %v", decision, name, err)
@@ -99,8 +99,8 @@ func restored(t *testing.T) *world {
 	w.settled()
 	backup := w.store.Backup()
 	w.running("r-c")
-	for id, wish := range map[workload.ID]workload.Change{a.ID: workload.Delete, d.ID: workload.Stop} {
-		if err := w.store.Wish(id, wish, time.Now()); err != nil {
+	for id, desired := range map[workload.ID]workload.Change{a.ID: workload.Delete, d.ID: workload.Stop} {
+		if err := w.store.SetDesired(id, desired, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -294,7 +294,7 @@ func TestMarkOfAnotherTimeline(t *testing.T) {
 	if err := w.cluster.Tracker().Update(namespaces, ns, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Wish("w-r-a", workload.Stop, time.Now()); err != nil {
+	if err := w.store.SetDesired("w-r-a", workload.Stop, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	within(t, 2*time.Minute, "it is held", func() bool { return len(w.held()) == 1 })

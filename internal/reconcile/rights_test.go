@@ -68,18 +68,18 @@ func (r *restricted) life(prefix string) {
 	}
 	for _, w := range all {
 		r.state(w.ID, workload.Running)
-		r.wish(w.ID, workload.Stop)
+		r.want(w.ID, workload.Stop)
 	}
 	for _, w := range all {
 		r.state(w.ID, workload.Stopped)
-		r.wish(w.ID, workload.Start)
+		r.want(w.ID, workload.Start)
 	}
 	for _, w := range all {
 		r.state(w.ID, workload.Running)
 	}
 	r.unlabel()
 	for _, w := range all {
-		r.wish(w.ID, workload.Delete)
+		r.want(w.ID, workload.Delete)
 	}
 	for _, w := range all {
 		r.state(w.ID, workload.Ended)

@@ -24,7 +24,7 @@ func (l *loop) seen(before, after any) {
 		l.lost(before)
 	}
 	if o, ok := obj.(metav1.Object); ok && l.gate.isHeld() && l.isOurs(o) {
-		l.drifted.ring()
+		l.drifted.fire()
 	}
 	switch o := obj.(type) {
 	case *corev1.Event:
@@ -34,7 +34,7 @@ func (l *loop) seen(before, after any) {
 	case *corev1.Pod:
 		l.wakeOwner(o, 2)
 		if l.spoofed(o) || after == nil && l.pretends(o) && l.holder(o) == "" {
-			l.patrol.bell.ring()
+			l.patrol.bell.fire()
 		}
 	case *appsv1.ReplicaSet:
 		l.wakeOwner(o, 2)
@@ -91,7 +91,7 @@ func (l *loop) wakeRecorded(o metav1.Object) {
 	r := kube.OwnerOf(o.GetAnnotations())
 	l.ringShared(r.Volume)
 	if r.Volume != "" {
-		l.drifted.ring()
+		l.drifted.fire()
 	}
 	switch {
 	case r.Instance == "":

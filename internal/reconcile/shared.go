@@ -189,6 +189,6 @@ func refusedForGood(err error) (words string, final bool) {
 // ringShared looks at teams' volumes soon: a claim of one has changed. Changes are gathered.
 func (l *loop) ringShared(volume string) {
 	if strings.Contains(volume, ".") { // see workload.ClaimOf
-		time.AfterFunc(gather, l.chores.ring)
+		time.AfterFunc(gather, l.chores.fire)
 	}
 }

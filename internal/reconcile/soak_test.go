@@ -53,7 +53,7 @@ func BenchmarkSoak(b *testing.B) {
 	}
 }
 
-// soak is a controller on PostgreSQL and a fake cluster, people who have wishes, and what goes wrong.
+// soak is a controller on PostgreSQL and a fake cluster, people who change their minds, and what goes wrong.
 type soak struct {
 	b       *testing.B
 	address string
@@ -207,11 +207,11 @@ func (s *soak) harm(ctx context.Context) {
 func (s *soak) live(w workload.Workload) {
 	s.create(w)
 	s.await(w.ID, workload.Running)
-	s.wish(w.ID, workload.WantStopped, workload.Stop)
+	s.want(w.ID, workload.WantStopped, workload.Stop)
 	s.await(w.ID, workload.Stopped)
-	s.wish(w.ID, workload.WantRunning, workload.Start)
+	s.want(w.ID, workload.WantRunning, workload.Start)
 	s.await(w.ID, workload.Running)
-	s.wish(w.ID, workload.WantDeleted, workload.Delete)
+	s.want(w.ID, workload.WantDeleted, workload.Delete)
 	s.await(w.ID, workload.Ended)
 }
 
@@ -246,7 +246,7 @@ func (s *soak) create(w workload.Workload) {
 	})
 }
 
-func (s *soak) wish(id workload.ID, want workload.Desired, change workload.Change) {
+func (s *soak) want(id workload.ID, want workload.Desired, change workload.Change) {
 	s.until(fmt.Sprint(want, " ", id), func(ctx context.Context) error {
 		return s.people.ChangeExclusively(ctx, func(tx workload.Tx) error {
 			w, err := tx.Workload(ctx, id)
@@ -277,7 +277,7 @@ func (s *soak) await(id workload.ID, want workload.State) {
 	s.b.Errorf("%s: want %s, got %s: %+v %+v", id, want, got.State, got.Reason, got.Observed)
 }
 
-// invariants: each wish is once in the record, and the meter has the two times that it ran, both closed.
+// invariants: each spec is once in the record, and the meter has the two times that it ran, both closed.
 func (s *soak) invariants(id workload.ID) {
 	s.b.Helper()
 	s.until("read", func(ctx context.Context) error {

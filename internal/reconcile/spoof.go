@@ -22,7 +22,7 @@ import (
 // an object of a known workload or tenant that it does not have. They are told and left alone. What belongs to a
 // workload that the database does not know is no spoof: the database may be the older one.
 type patrol struct {
-	bell bell
+	bell trigger
 
 	mu    sync.Mutex
 	since map[types.UID]time.Time // when a suspect was first seen
@@ -34,7 +34,7 @@ type patrol struct {
 const spoofGrace = 5 * time.Second
 
 func newPatrol() *patrol {
-	return &patrol{bell: make(bell, 1), since: map[types.UID]time.Time{}, told: map[types.UID]bool{}}
+	return &patrol{bell: make(trigger, 1), since: map[types.UID]time.Time{}, told: map[types.UID]bool{}}
 }
 
 // spoof is an object that pretends to be ours.
@@ -51,7 +51,7 @@ func (l *loop) patrolAlways(ctx context.Context) {
 		if l.status.ok() && l.caches().synced() {
 			beat.Beat(ctx, passWithin+jobs.Overrun)
 			if again := l.lookOnce(ctx); again > 0 {
-				time.AfterFunc(again, l.patrol.bell.ring)
+				time.AfterFunc(again, l.patrol.bell.fire)
 			}
 		}
 		switch _, why := jobs.Await(ctx, beat, l.patrol.bell, jitter(l.o.Every.Compare)); why {

@@ -74,7 +74,7 @@ func (l *loop) estimate(ctx context.Context, w workload.Workload, now time.Time)
 	return e
 }
 
-// startKnown is the record of the present wish's start, as it is remembered or kept.
+// startKnown is the record of the present spec's start, as it is remembered or kept.
 func (l *loop) startKnown(ctx context.Context, w workload.Workload) (s forecast.Start, known bool, err error) {
 	l.mu.Lock()
 	s, known = l.starts[w.ID]

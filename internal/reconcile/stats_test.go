@@ -31,16 +31,16 @@ func TestTimeToReadyCountsEachStartOnce(t *testing.T) {
 	up("node-1")
 	within(t, time.Minute, "the first start is counted once", func() bool { return starts(t, registry) == 1 })
 
-	wish := func(change workload.Change) {
+	desired := func(change workload.Change) {
 		t.Helper()
-		if err := w.store.Wish(nb.ID, change, time.Now()); err != nil {
+		if err := w.store.SetDesired(nb.ID, change, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wish(workload.Stop)
+	desired(workload.Stop)
 	w.cluster.unplay(t, "nb-a")
 	w.state(nb.ID, workload.Stopped)
-	wish(workload.Start)
+	desired(workload.Start)
 	w.state(nb.ID, workload.Queued)
 	up("node-2")
 	within(t, time.Minute, "the second start is counted", func() bool { return starts(t, registry) == 2 })

@@ -53,7 +53,7 @@ func (s *status) set(err error) (back bool) {
 	return !was && s.current.OK
 }
 
-// watch probes until the context ends. When the cluster comes back, everything is looked at: wishes have queued up. The
+// watch probes until the context ends. When the cluster comes back, everything is looked at: specs have queued up. The
 // client's own rate keeps the peak in bounds, and each workload waits its turn in the queue.
 func (s *status) watch(ctx context.Context, l *loop) {
 	beat := l.o.Watchdog.Begin(ctx, "cluster/"+l.name+"/probe", l.o.Every.Probe+jobs.Overrun)
@@ -80,8 +80,8 @@ func (s *status) watch(ctx context.Context, l *loop) {
 			l.log.Info("the cluster answers")
 			l.tenants.doubt()
 			l.home.compare(ctx)
-			l.moved.ring()
-			l.patrol.bell.ring()
+			l.dirty.fire()
+			l.patrol.bell.fire()
 		} else if was && err != nil {
 			l.log.Warn("the cluster does not answer", "error", err)
 		}
@@ -119,7 +119,7 @@ func (l *loop) probe(ctx context.Context) error {
 			return err
 		}
 		l.status.lost = false
-		l.renew.ring()
+		l.renew.fire()
 		return errListing
 	}
 	if err := l.caches().learn(ctx, l.o.Now()); err != nil {

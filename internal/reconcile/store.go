@@ -24,7 +24,7 @@ type Store interface {
 	// one. At most one start comes with it: the record is written anew, and a Conflict when it is ready already.
 	SaveObserved(ctx context.Context, w workload.Workload, events []audit.Event, meter *usage.Interval,
 		starts ...forecast.Start) error
-	// Start gives the record of the start that a wish led to.
+	// Start gives the record of the start that a spec led to.
 	Start(ctx context.Context, id workload.ID, generation int64) (forecast.Start, error)
 	// OpenIntervals gives the open meter interval of each workload that has one.
 	OpenIntervals(ctx context.Context) (map[workload.ID]usage.Interval, error)

@@ -75,7 +75,7 @@ func troubleOf(err error) trouble {
 	case errors.As(err, &busy):
 		return trouble{own: true, reason: i18n.T("reconcile.retrying"), detail: err.Error()}
 	}
-	return trouble{away: true} // the network, the database, or the wish has changed meanwhile
+	return trouble{away: true} // the network, the database, or the spec has changed meanwhile
 }
 
 func answered(err error, s metav1.Status) trouble {

@@ -41,7 +41,7 @@ func TestDevstackStaleWatch(t *testing.T) {
 	})
 	within(t, 2*time.Minute, "B has listed everything", func() bool { return b.Status()[0].OK })
 	g.hold()
-	a.wish(first.ID, workload.Delete)
+	a.want(first.ID, workload.Delete)
 	a.state(first.ID, workload.Ended)
 	second := a.notebook("nb-a")
 	second.ID += "-again"
@@ -65,7 +65,7 @@ func TestDevstackStaleWatch(t *testing.T) {
 	if err != nil || after.UID != set.UID || after.DeletionTimestamp != nil {
 		t.Errorf("the new object was deleted: %v", err)
 	}
-	a.wish(second.ID, workload.Stop)
+	a.want(second.ID, workload.Stop)
 	a.state(second.ID, workload.Stopped)
 	for id, want := range map[workload.ID]int{first.ID: 1, second.ID: 1} {
 		if m := a.store.Meter(id); len(m) != want || m[0].Until.IsZero() {
@@ -76,7 +76,7 @@ func TestDevstackStaleWatch(t *testing.T) {
 
 // T-VIEW-2: the watches are cut; meanwhile objects are made and deleted, etcd forgets its history, and the API server
 // has it in no cache any more. The watches are answered with 410, everything is listed anew, and the cluster becomes
-// what is wished.
+// what is requested.
 func TestDevstackMissedEvents(t *testing.T) {
 	r, g := newBehind(t)
 	kept, gone, late := r.notebook("nb-kept"), r.notebook("nb-gone"), r.notebook("nb-late")
@@ -89,7 +89,7 @@ func TestDevstackMissedEvents(t *testing.T) {
 	if err := r.Client.AppsV1().StatefulSets(r.namespace).Delete(ctx, kept.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	r.wish(gone.ID, workload.Delete)
+	r.want(gone.ID, workload.Delete)
 	r.store.Put(late)
 	within(t, 2*time.Minute, "the one is made and the other deleted", func() bool {
 		_, made := r.Client.AppsV1().StatefulSets(r.namespace).Get(ctx, late.Name, metav1.GetOptions{})
@@ -338,7 +338,7 @@ func TestDevstackSickServer(t *testing.T) {
 			g.sick(fault)
 			calls, _ := g.counted()
 			begun := time.Now()
-			r.wish(nb.ID, workload.Stop)
+			r.want(nb.ID, workload.Stop)
 			r.store.Put(r.notebook("nb-b"))
 			var most int
 			within(t, 2*time.Minute, "for a while", func() bool {

@@ -25,7 +25,7 @@ func (l *loop) tidy(ctx context.Context) {
 		}
 		beat.Beat(ctx, passWithin+jobs.Overrun)
 		if l.tidyOnce(ctx) {
-			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.ring)
+			time.AfterFunc(jitter(l.o.Every.Chores/12), l.chores.fire)
 		}
 	}
 }

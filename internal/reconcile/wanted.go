@@ -14,10 +14,10 @@ import (
 )
 
 // wanted is the objects of a workload as they should be, or those that should go when it is deleted.
-func (l *loop) wanted(w workload.Workload) (Wish, error) {
+func (l *loop) wanted(w workload.Workload) (DesiredObjects, error) {
 	site := l.o.KubeSite(l.name)
 	if w.Desired == workload.WantDeleted {
-		return Wish{Gone: true, Objects: leaving(w, site.Instance)}, nil
+		return DesiredObjects{Gone: true, Objects: leaving(w, site.Instance)}, nil
 	}
 	t, known := l.o.Site().Directory.ByName(w.Tenant)
 	if !known {
@@ -25,20 +25,20 @@ func (l *loop) wanted(w workload.Workload) (Wish, error) {
 	}
 	rendered, err := kube.Objects(kube.Input{Workload: w, Tenant: t, Site: site, Token: l.o.Token(w), Avoid: l.avoid(w)})
 	if err != nil {
-		return Wish{}, renderError{err}
+		return DesiredObjects{}, renderError{err}
 	}
 	objects, err := newObjects(rendered)
-	return Wish{Objects: objects}, err
+	return DesiredObjects{Objects: objects}, err
 }
 
 // replaced are the claim templates of a workload that it does not want any more: what one asks for cannot be changed,
 // so another claim has another name.
-func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
+func (l *loop) replaced(w workload.Workload, desired DesiredObjects) []Object {
 	var old []Object
 	for _, t := range lookup[metav1.Object](l.caches().ours["ResourceClaimTemplate"], byWorkload, string(w.ID)) {
 		o := Object{Key: Key{Kind: "ResourceClaimTemplate", Namespace: t.GetNamespace(), Name: t.GetName()},
 			Owner: kube.Owner{Instance: l.o.KubeSite(l.name).Instance, Tenant: w.Tenant, Workload: w.ID}}
-		wanted := slices.ContainsFunc(wish.Objects, func(has Object) bool { return has.Key == o.Key })
+		wanted := slices.ContainsFunc(desired.Objects, func(has Object) bool { return has.Key == o.Key })
 		if !wanted && o.mayTouch(existing(t)) {
 			old = append(old, o)
 		}
@@ -46,9 +46,9 @@ func (l *loop) replaced(w workload.Workload, wish Wish) []Object {
 	return old
 }
 
-// served takes from a wish what the cluster cannot hold. A workload that shall run needs it all the same; one that
+// served takes from a spec what the cluster cannot hold. A workload that shall run needs it all the same; one that
 // shall stop does not.
-func (l *loop) served(w workload.Workload, wish Wish) (Wish, error) {
+func (l *loop) served(w workload.Workload, desired DesiredObjects) (DesiredObjects, error) {
 	missing := func(o Object) bool {
 		if api := kinds[rank(o.Kind)].api; api == "" || !l.caches().serves(api) {
 			return api != ""
@@ -56,15 +56,15 @@ func (l *loop) served(w workload.Workload, wish Wish) (Wish, error) {
 		n := l.caches().within(o.Namespace)
 		return n != nil && !n.serves(o.Kind)
 	}
-	i := slices.IndexFunc(wish.Objects, missing)
+	i := slices.IndexFunc(desired.Objects, missing)
 	if i < 0 {
-		return wish, nil
+		return desired, nil
 	}
 	if w.Desired == workload.WantRunning {
-		return wish, unservedError{l.name, wish.Objects[i].Key}
+		return desired, unservedError{l.name, desired.Objects[i].Key}
 	}
-	wish.Objects = slices.DeleteFunc(slices.Clone(wish.Objects), missing)
-	return wish, nil
+	desired.Objects = slices.DeleteFunc(slices.Clone(desired.Objects), missing)
+	return desired, nil
 }
 
 // unservedError says that a workload needs a kind of object that its cluster does not have.

@@ -61,7 +61,7 @@ func asked(ctx context.Context, in interface {
 	case err != nil:
 		return Request{}, false, err
 	case r.Fingerprint != "" && r.Fingerprint != s.print:
-		f := fault.New(fault.Conflict, i18n.T("request.sent_already", "Name", r.Wish.Name))
+		f := fault.New(fault.Conflict, i18n.T("request.sent_already", "Name", r.Spec.Name))
 		f.See = "requests/" + string(r.ID)
 		return Request{}, false, f
 	}

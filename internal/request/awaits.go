@@ -15,6 +15,6 @@ func Reached(r Request, a identity.Actor, now time.Time) bool {
 
 // Awaits reports whether a request waits for somebody's word now.
 func Awaits(r Request, a identity.Actor, now time.Time) bool {
-	_, err := voice(r, a, now)
+	_, err := mayDecideAs(r, a, now)
 	return err == nil && open(r, now) == nil
 }

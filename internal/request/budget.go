@@ -18,15 +18,15 @@ import (
 // approver.
 const BudgetRule = "budget"
 
-// startClaim is what a wish would take of a budget: its size, its seats, and the storage that begins with it.
-func startClaim(w Wish, f Facts) budget.Claim {
+// startClaim is what a spec would take of a budget: its size, its seats, and the storage that begins with it.
+func startClaim(w Spec, f Facts) budget.Claim {
 	c := budget.Start(w.Tenant, w.Size, f.Now, w.Lease.Std())
 	c.Seats = f.seatsOf(w)
 	return c.WithStorage(w.newStorage())
 }
 
 // newStorage is how many GiB of storage a start makes; what is kept already is somebody's own claim.
-func (w Wish) newStorage() int64 {
+func (w Spec) newStorage() int64 {
 	if w.Volume != "" || w.Image.Home == "" {
 		return 0
 	}
@@ -34,16 +34,16 @@ func (w Wish) newStorage() int64 {
 }
 
 // seatsOf are the license seats that a start takes.
-func (f Facts) seatsOf(w Wish) usage.Seats {
+func (f Facts) seatsOf(w Spec) usage.Seats {
 	if f.Seats == nil {
 		return usage.Seats{}
 	}
 	return usage.Seats{Pool: f.Seats.Pool.Name, Count: int64(f.takes(w))}
 }
 
-// Beside is what a request costs beside its size: its seats for the lease, and for as long the storage that a start
+// Extras is what a request costs beside its size: its seats for the lease, and for as long the storage that a start
 // makes; what is kept already costs the same with it and without.
-func (f Facts) Beside(kind Kind, w Wish) usage.Ahead {
+func (f Facts) Extras(kind Kind, w Spec) usage.Ahead {
 	gib := int64(0)
 	if kind == StartKind {
 		gib = w.newStorage()
@@ -53,11 +53,11 @@ func (f Facts) Beside(kind Kind, w Wish) usage.Ahead {
 }
 
 // estimate is what a request costs for its lease, with all that is charged.
-func (f Facts) estimate(kind Kind, w Wish) usage.Money {
+func (f Facts) estimate(kind Kind, w Spec) usage.Money {
 	if kind == QuotaKind {
 		return usage.Money{Currency: w.Size.PricePerHour.Currency}
 	}
-	beside := f.Beside(kind, w)
+	beside := f.Extras(kind, w)
 	return w.Size.PricePerHour.For(w.Lease.Std()).Add(beside.Storage).Add(beside.Seats)
 }
 
@@ -68,7 +68,7 @@ func extendClaim(w workload.Workload, more catalog.Duration, now time.Time) budg
 }
 
 // grantedClaim is what a request takes as it would be granted.
-func grantedClaim(kind Kind, w Wish, f Facts) budget.Claim {
+func grantedClaim(kind Kind, w Spec, f Facts) budget.Claim {
 	if kind == ResumeKind {
 		return resumeClaim(*f.Extends)
 	}
@@ -100,10 +100,10 @@ func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budge
 		return budget.Ask{}, err
 	}
 	if r.State != Pending || r.Kind == QuotaKind ||
-		!identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: r.Wish.Tenant}) {
+		!identity.Can(a, identity.ReadBudget, identity.Resource{Tenant: r.Spec.Tenant}) {
 		return budget.Ask{}, nil
 	}
-	f := Facts{Now: s.Now(), Seats: s.seats(r.Wish.Size, nil)}
+	f := Facts{Now: s.Now(), Seats: s.seats(r.Spec.Size, nil)}
 	if r.Kind != StartKind {
 		w, err := s.Store.Workload(ctx, r.Workload)
 		if fault.Is(err, fault.NotFound) {
@@ -114,12 +114,12 @@ func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budge
 		}
 		f.Extends = &w
 	}
-	return s.would(ctx, s.Store, grantedClaim(r.Kind, r.Wish, f))
+	return s.would(ctx, s.Store, grantedClaim(r.Kind, r.Spec, f))
 }
 
 // ResumeTakes is what it would take if a stopped workload ran again.
 func (s *Service) ResumeTakes(ctx context.Context, a identity.Actor, w workload.Workload) (budget.Ask, error) {
-	if err := identity.Known(a); err != nil || !identity.Can(a, identity.ReadBudget, identity.Thing{Tenant: w.Tenant}) {
+	if err := identity.Known(a); err != nil || !identity.Can(a, identity.ReadBudget, identity.Resource{Tenant: w.Tenant}) {
 		return budget.Ask{}, err
 	}
 	return s.would(ctx, s.Store, resumeClaim(w))
@@ -168,10 +168,10 @@ func granting(r Request, f Facts) []fault.Field {
 		return nil
 	}
 	if r.Kind == StartKind && f.ImageRetired {
-		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Wish.Image.Title)}}
+		return []fault.Field{{Name: "image", Reason: i18n.T("request.image_retired", "Name", r.Spec.Image.Title)}}
 	}
 	if r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds() {
-		if fields := shortages(r.Wish, f); len(fields) > 0 {
+		if fields := shortages(r.Spec, f); len(fields) > 0 {
 			return fields
 		}
 	}

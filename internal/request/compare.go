@@ -39,10 +39,10 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 	if err := identity.Known(a); err != nil {
 		return c, err
 	}
-	if !identity.Can(a, identity.ChangeRules, identity.Thing{}) {
+	if !identity.Can(a, identity.ChangeRules, identity.Resource{}) {
 		return c, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-PastDays * 24 * time.Hour)}, func(r Request) {
+	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-HistoryDays * 24 * time.Hour)}, func(r Request) {
 		if r.Kind == QuotaKind || r.Kind == ResumeKind { // rules say nothing of those unless they are asked for
 			return
 		}
@@ -89,7 +89,7 @@ func (s *Service) each(ctx context.Context, f Filter, do func(Request)) (capped 
 
 // eachRefusal does the same with what was refused at once in the last days.
 func (s *Service) eachRefusal(ctx context.Context, do func(Request)) (capped bool, err error) {
-	since := s.Now().Add(-PastDays * 24 * time.Hour)
+	since := s.Now().Add(-HistoryDays * 24 * time.Hour)
 	return pages(do, func(cursor string) ([]Request, string, error) {
 		return s.Store.Refusals(ctx, since, cursor, comparedAtOnce)
 	})

@@ -40,17 +40,17 @@ func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name strin
 		return c, err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadTenants, identity.Thing{}):
+	case !identity.Can(a, identity.ReadTenants, identity.Resource{}):
 		return c, fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, identity.ChangeTenants, identity.Thing{}):
+	case !identity.Can(a, identity.ChangeTenants, identity.Resource{}):
 		return c, fault.New(fault.Forbidden, i18n.T("tenant.admins_only"))
 	}
 	if _, ok := s.Site().Directory.ByName(name); !ok {
 		return c, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
 	}
 	then := tenant.Tenant{Name: name, Quota: quota}
-	limit := func(r Request) int { return then.QuotaOf(r.Wish.Size.Name) }
-	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-PastDays * 24 * time.Hour), Tenants: []string{name}},
+	limit := func(r Request) int { return then.QuotaOf(r.Spec.Size.Name) }
+	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-HistoryDays * 24 * time.Hour), Tenants: []string{name}},
 		func(r Request) {
 			if r.Kind != StartKind {
 				return
@@ -67,7 +67,7 @@ func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name strin
 		return c, err
 	}
 	cappedToo, err := s.eachRefusal(ctx, func(r Request) {
-		if r.Kind != StartKind || r.Wish.Tenant != name {
+		if r.Kind != StartKind || r.Spec.Tenant != name {
 			return
 		}
 		c.Seen++
@@ -82,11 +82,11 @@ func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name strin
 	held := map[string][]Request{}
 	_, err = s.each(ctx, Filter{Holding: true, Tenants: []string{name}}, func(r Request) {
 		c.Running++
-		held[r.Wish.Size.Name] = append(held[r.Wish.Size.Name], r)
+		held[r.Spec.Size.Name] = append(held[r.Spec.Size.Name], r)
 	})
 	for _, list := range held {
 		if most := limit(list[0]); len(list) > most {
-			c.Over = append(c.Over, Over{Size: list[0].Wish.Size.Title, Holds: len(list), Limit: most,
+			c.Over = append(c.Over, Over{Size: list[0].Spec.Size.Title, Holds: len(list), Limit: most,
 				Started: list[:len(list)-most]})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // prepared is a draft with everything that is known of it before a transaction begins.
 type prepared struct {
 	draft  Draft
-	spec   Wish
+	spec   Spec
 	tenant tenant.Tenant
 	known  bool          // the actor can start something in the tenant
 	fields []fault.Field // what must be changed first
@@ -34,7 +34,7 @@ func (s *Service) prepare(ctx context.Context, a identity.Actor, d Draft) prepar
 // considered is what becomes of a draft: Submit writes the outcome, Preview shows it.
 type considered struct {
 	Outcome
-	spec    Wish
+	spec    Spec
 	facts   Facts
 	fields  []fault.Field // everything that must be changed first
 	refusal error         // why nothing comes of it; nil where a request does
@@ -83,7 +83,7 @@ func (s *Service) considerOnly(ctx context.Context, a identity.Actor, p prepared
 
 // complete looks up what a draft names: the workload in whose place it is wanted, kept storage, the team's volumes. It
 // makes up the name that was not given.
-func (s *Service) complete(ctx context.Context, in Reader, a identity.Actor, w *Wish,
+func (s *Service) complete(ctx context.Context, in Reader, a identity.Actor, w *Spec,
 	p prepared) (fields []fault.Field, err error) {
 	var wrong *fault.Field
 	if w.Replaces, wrong, err = replaced(ctx, in, a, p.draft); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) complete(ctx context.Context, in Reader, a identity.Actor, w *
 }
 
 // keptVolume checks that kept storage may be used: of this person, in this tenant, and not in use.
-func keptVolume(ctx context.Context, in Reader, w *Wish, a identity.Actor) (*fault.Field, error) {
+func keptVolume(ctx context.Context, in Reader, w *Spec, a identity.Actor) (*fault.Field, error) {
 	v, err := in.Volume(ctx, w.Volume)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
@@ -130,5 +130,5 @@ func (c considered) planned(a identity.Actor, complete bool) (w workload.Workloa
 		return *c.Workload, true
 	}
 	ok = complete && c.spec.Cluster != "" && c.spec.Size.Name != "" && c.spec.Image.Name != ""
-	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Wish: c.spec}, c.facts), ok
+	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts), ok
 }

@@ -43,7 +43,7 @@ func (r Request) Steps() []policy.Step {
 }
 
 // OpenStep is the step that a pending request stands at, and the parties whose word is missing there.
-func (r Request) OpenStep() (step int, missing []identity.Party) {
+func (r Request) OpenStep() (step int, missing []identity.Approvers) {
 	return policy.Open(r.steps(), r.Decision.Consents)
 }
 
@@ -57,7 +57,7 @@ func (r Request) since() time.Time {
 
 // Escalates says from when on others may speak as well in the open step, and who; a zero time where nobody else ever
 // may.
-func (r Request) Escalates() (at time.Time, then []identity.Party) {
+func (r Request) Escalates() (at time.Time, then []identity.Approvers) {
 	step, _ := r.OpenStep()
 	if r.State != Pending || step == len(r.steps()) || len(r.steps()[step].Then) == 0 {
 		return time.Time{}, nil
@@ -80,14 +80,14 @@ func (r Request) Asks() []Ask {
 	}
 	step, missing := r.OpenStep()
 	var asks []Ask
-	for _, k := range identity.KeysOf(missing, r.Wish.Tenant) {
+	for _, k := range identity.PrincipalsOf(missing, r.Spec.Tenant) {
 		asks = append(asks, Ask{Key: k, From: r.CreatedAt})
 	}
 	if step == len(r.steps()) {
 		return asks
 	}
 	s := r.steps()[step]
-	for _, k := range identity.KeysOf(s.Then, r.Wish.Tenant) {
+	for _, k := range identity.PrincipalsOf(s.Then, r.Spec.Tenant) {
 		if !slices.ContainsFunc(asks, func(a Ask) bool { return a.Key == k }) {
 			asks = append(asks, Ask{Key: k, From: r.since().Add(s.After.Std())})
 		}
@@ -95,11 +95,11 @@ func (r Request) Asks() []Ask {
 	return asks
 }
 
-// Spoken are those who cannot speak on a request now: the asker, everybody who spoke, everybody for whom somebody
+// Deciders are those who cannot speak on a request now: the asker, everybody who spoke, everybody for whom somebody
 // spoke, and who gave their part in the open step away.
-func (r Request) Spoken() []identity.PersonID {
+func (r Request) Deciders() []identity.PersonID {
 	people := []identity.PersonID{r.Asker}
-	for _, h := range r.Handed() {
+	for _, h := range r.Reassigned() {
 		people = append(people, h.From)
 	}
 	for _, c := range r.Decision.Consents {
@@ -122,60 +122,60 @@ func (r Request) asked(now time.Time) []string {
 	return keys
 }
 
-// Thing is what rights are asked about: everybody in any step may read the request.
-func (r Request) Thing() identity.Thing {
-	thing := identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker}
+// Resource is what rights are asked about: everybody in any step may read the request.
+func (r Request) Resource() identity.Resource {
+	thing := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker}
 	for _, s := range r.Steps() {
-		thing.Asked = append(thing.Asked, identity.KeysOf(slices.Concat(s.From, s.Then), r.Wish.Tenant)...)
+		thing.Asked = append(thing.Asked, identity.PrincipalsOf(slices.Concat(s.From, s.Then), r.Spec.Tenant)...)
 	}
 	return thing
 }
 
-// voice is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why
+// mayDecideAs is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why
 // there is none.
-func voice(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
-	spoken := r.Spoken()
-	given, away := r.HandedBy(a.Person.ID)
+func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
+	spoken := r.Deciders()
+	given, away := r.ReassignedBy(a.Person.ID)
 	switch {
 	case r.Decision.Seat != nil:
 		return a, fault.New(fault.Conflict, i18n.T("request.waits_for_seat", "Pool", r.Decision.Seat.Title))
 	case a.Person.ID == r.Asker:
 		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
 	case away:
-		return a, fault.New(fault.Conflict, i18n.T("request.handed_away", "Name", given.ToName))
+		return a, fault.New(fault.Conflict, i18n.T("request.reassigned_away", "Name", given.ToName))
 	case slices.Contains(spoken, a.Person.ID):
 		return a, fault.New(fault.Conflict, i18n.T("request.spoken"))
 	}
-	thing := identity.Thing{Tenant: r.Wish.Tenant, Owner: r.Asker, Asked: r.asked(now)}
-	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
-		v.StandsFor = nil
+	thing := identity.Resource{Tenant: r.Spec.Tenant, Owner: r.Asker, Asked: r.asked(now)}
+	for _, v := range append([]identity.Actor{a}, a.Delegators...) {
+		v.Delegators = nil
 		if !slices.Contains(spoken, v.Person.ID) && identity.Can(v, identity.DecideRequest, thing) {
 			return v, nil
 		}
 	}
 	// Of a request that is decided no step is open any more.
-	if step, _ := r.OpenStep(); step < len(r.steps()) && includes(r.steps()[step], a, r.Wish.Tenant) &&
+	if step, _ := r.OpenStep(); step < len(r.steps()) && includes(r.steps()[step], a, r.Spec.Tenant) &&
 		!includesFor(r.steps()[step], a, r) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.granted_by_asker", "Asker", r.AskerName))
 	}
-	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Wish.Tenant) }) {
+	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Spec.Tenant) }) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.not_now", "By", r.Waits()))
 	}
 	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
 }
 
-// speaker is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may
+// decidesAs is voice for an answer. While nothing but a seat is missing, nobody is asked any more; everybody who may
 // decide may still say no, also who said yes before.
-func speaker(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
+func decidesAs(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Actor, error) {
 	if !r.WaitsForSeat() || verb != RejectVerb {
-		return voice(r, a, now)
+		return mayDecideAs(r, a, now)
 	}
 	if a.Person.ID == r.Asker {
 		return a, fault.New(fault.Forbidden, i18n.T("request.own"))
 	}
-	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
-		v.StandsFor = nil
-		if identity.Can(v, identity.DecideRequest, r.Thing()) {
+	for _, v := range append([]identity.Actor{a}, a.Delegators...) {
+		v.Delegators = nil
+		if identity.Can(v, identity.DecideRequest, r.Resource()) {
 			return v, nil
 		}
 	}
@@ -183,13 +183,13 @@ func speaker(r Request, verb Verb, a identity.Actor, now time.Time) (identity.Ac
 }
 
 func includes(s policy.Step, a identity.Actor, tenant string) bool {
-	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool { return p.Includes(a, tenant) })
+	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Approvers) bool { return p.Includes(a, tenant) })
 }
 
 // includesFor is includes by what counts for this request, see identity.Actor.KeysFor.
 func includesFor(s policy.Step, a identity.Actor, r Request) bool {
-	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Party) bool {
-		return p.IncludesFor(a, r.Wish.Tenant, r.Asker)
+	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Approvers) bool {
+		return p.IncludesFor(a, r.Spec.Tenant, r.Asker)
 	})
 }
 
@@ -202,17 +202,17 @@ func (r Request) Waits() i18n.Text {
 // partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has
 // escalated by now. Before that time one who may speak for a party of their own, such as an administrator for
 // approvers, counts for that alone.
-func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Party {
+func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Approvers {
 	step, _ := r.OpenStep()
-	s, tenant := r.steps()[step], r.Wish.Tenant
-	var own []identity.Party
+	s, tenant := r.steps()[step], r.Spec.Tenant
+	var own []identity.Approvers
 	for _, p := range s.From {
 		if p.IncludesFor(v, tenant, r.Asker) {
 			own = append(own, p)
 		}
 	}
 	at, then := r.Escalates()
-	if !now.Before(at) && slices.ContainsFunc(then, func(p identity.Party) bool {
+	if !now.Before(at) && slices.ContainsFunc(then, func(p identity.Approvers) bool {
 		return p.IncludesFor(v, tenant, r.Asker)
 	}) {
 		return s.From
@@ -222,10 +222,10 @@ func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Party {
 
 // Answer is what a person says to a request.
 type Answer struct {
-	Verb Verb
-	Note string
-	Less Narrowed // grants less than was asked
-	Seen int64    // version of the request that the person saw
+	Verb    Verb
+	Note    string
+	Reduced Reduction // grants less than was asked
+	Seen    int64     // version of the request that the person saw
 }
 
 // Decide records a person's answer to a pending request. One no ends it; a yes brings it a step further, and the last
@@ -234,7 +234,7 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
 	}
-	v, err := speaker(r, answer.Verb, a, f.Now)
+	v, err := decidesAs(r, answer.Verb, a, f.Now)
 	if err == nil {
 		err = unchanged(r, answer.Seen)
 	}
@@ -242,14 +242,14 @@ func Decide(r Request, answer Answer, a identity.Actor, f Facts) (Outcome, error
 		return Outcome{}, err
 	}
 	if answer.Verb == RejectVerb {
-		return reject(r, answer, a, v, f.Now).spokenFor(a, v), nil
+		return reject(r, answer, a, v, f.Now).onBehalf(a, v), nil
 	}
 	out, err := consent(r, answer, a, v, f)
-	return out.spokenFor(a, v), err
+	return out.onBehalf(a, v), err
 }
 
-// spokenFor writes into what an approver did in whose place it was; what the portal did after that is its own.
-func (o Outcome) spokenFor(a, v identity.Actor) Outcome {
+// onBehalf writes into what an approver did in whose place it was; what the portal did after that is its own.
+func (o Outcome) onBehalf(a, v identity.Actor) Outcome {
 	for i, e := range o.Events {
 		if e.Actor == a.Person.ID {
 			o.Events[i] = e.For(v.Person)
@@ -261,12 +261,12 @@ func (o Outcome) spokenFor(a, v identity.Actor) Outcome {
 func reject(r Request, answer Answer, a, v identity.Actor, now time.Time) Outcome {
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
 	r.State, r.DecidedAt, r.Decision.Seat = Rejected, now, nil
-	r.Decision.Sentence = spoke("request.rejected_by", a, v)
+	r.Decision.Sentence = decided("request.rejected_by", a, v)
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestRejected, now, i18n.Literal(answer.Note))}}
 }
 
-// spoke names who said it, and for whom.
-func spoke(id string, a, v identity.Actor) i18n.Text {
+// decided names who said it, and for whom.
+func decided(id string, a, v identity.Actor) i18n.Text {
 	if v.Person.ID == a.Person.ID {
 		return i18n.T(id, "Name", a.Person.Name)
 	}
@@ -274,8 +274,8 @@ func spoke(id string, a, v identity.Actor) i18n.Text {
 }
 
 func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, error) {
-	asked := r.Wish
-	r, change, err := narrow(r, answer.Less, f)
+	asked := r.Spec
+	r, change, err := reduce(r, answer.Reduced, f)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -287,7 +287,7 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	}
 	r.Decision.Steps = r.steps()
 	r.Decision.Consents = append(slices.Clone(r.Decision.Consents), said)
-	detail := granted(asked, r.Wish, change, answer.Note)
+	detail := granted(asked, r.Spec, change, answer.Note)
 	next, left := r.OpenStep()
 	if len(left) > 0 {
 		if next != step {
@@ -300,7 +300,7 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 		return Outcome{}, &fault.Error{Kind: fault.Conflict, Sentence: fields[0].Reason, Fields: fields}
 	}
 	r.Decision.By, r.Decision.ByName, r.Decision.Note = a.Person.ID, a.Person.Name, answer.Note
-	r.Decision.Sentence = spoke("request.approved_by", a, v)
+	r.Decision.Sentence = decided("request.approved_by", a, v)
 	if f.waitsForSeat(r) {
 		return approvedInLine(r, a, f, detail), nil
 	}
@@ -324,7 +324,7 @@ func approvedInLine(r Request, a identity.Actor, f Facts, detail i18n.Text) Outc
 }
 
 // granted is what the record says of a yes: the note, and what was changed.
-func granted(asked, now Wish, change *policy.Change, note string) i18n.Text {
+func granted(asked, now Spec, change *policy.Change, note string) i18n.Text {
 	if change == nil {
 		return i18n.Literal(note)
 	}

@@ -44,11 +44,11 @@ type Offering struct {
 	Limits   Limits
 }
 
-// Check turns a draft into a wish. Every problem is listed with its field and what can be changed; the wish is as
+// Check turns a draft into a spec. Every problem is listed with its field and what can be changed; the spec is as
 // complete as it can be, so that a summary can be shown while people are still typing.
-func Check(d Draft, o Offering) (Wish, []fault.Field) {
+func Check(d Draft, o Offering) (Spec, []fault.Field) {
 	c := checker{offering: o}
-	w := Wish{Tenant: d.Tenant, Kind: d.Kind, Volume: strings.TrimSpace(d.Volume)}
+	w := Spec{Tenant: d.Tenant, Kind: d.Kind, Volume: strings.TrimSpace(d.Volume)}
 	if d.Kind != catalog.Notebook && d.Kind != catalog.Endpoint {
 		c.problem("kind", i18n.T("request.kind_unknown"))
 	}
@@ -182,7 +182,7 @@ func (c *checker) reason(text string) string {
 // maxMounts is how many of the team's volumes one workload can have.
 const maxMounts = 10
 
-// mounts are the volumes by name; what they are is looked up where the wish is granted.
+// mounts are the volumes by name; what they are is looked up where the spec is granted.
 func (c *checker) mounts(names []string) []workload.Mount {
 	var mounts []workload.Mount
 	for _, name := range names {

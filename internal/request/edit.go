@@ -23,17 +23,17 @@ type Edited struct {
 	Seen   int64 // version of the request that the asker saw; 0 for any
 }
 
-// Edit puts another wish into an undecided request. It is decided anew: the rules are asked again, and what others said
-// to the wish of before counts no more.
-func Edit(r Request, w Wish, a identity.Actor, f Facts) (Outcome, error) {
+// Edit puts another spec into an undecided request. It is decided anew: the rules are asked again, and what others said
+// to the spec of before counts no more.
+func Edit(r Request, w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	if err := open(r, f.Now); err != nil {
 		return Outcome{}, err
 	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		return Outcome{}, fault.InvalidFields(fields)
 	}
-	r.Decision.Seat = nil // a new wish stands at the end of the line
-	r.Wish, r.Estimate, r.ExpiresAt = w, f.estimate(StartKind, w), f.Now.Add(TTL)
+	r.Decision.Seat = nil // a new spec stands at the end of the line
+	r.Spec, r.Estimate, r.ExpiresAt = w, f.estimate(StartKind, w), f.Now.Add(TTL)
 	out, err := conclude(r, PolicyFacts(StartKind, w, a, f, w.Lease.Std()), a, f)
 	if len(out.Events) > 0 {
 		out.Events[0].Kind = audit.RequestEdited
@@ -50,11 +50,11 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 	if err != nil {
 		return Request{}, err
 	}
-	t, err := s.working(seen.Wish.Tenant)
+	t, err := s.working(seen.Spec.Tenant)
 	if err != nil {
 		return Request{}, err
 	}
-	w, err := s.edited(seen.Wish, e, Offering{Catalog: s.Site().CatalogFor(t.Name, s.Now()), Tenant: t,
+	w, err := s.edited(seen.Spec, e, Offering{Catalog: s.Site().CatalogFor(t.Name, s.Now()), Tenant: t,
 		Clusters: s.Site().Clusters, Limits: s.Site().Limits})
 	if err != nil {
 		return Request{}, err
@@ -82,11 +82,11 @@ func (s *Service) Edit(ctx context.Context, a identity.Actor, id ID, e Edited) (
 		r, err = s.save(ctx, tx, out)
 		return err
 	})
-	return r, s.refused(ctx, a, Draft{Tenant: seen.Wish.Tenant}, err)
+	return r, s.refused(ctx, a, Draft{Tenant: seen.Spec.Tenant}, err)
 }
 
-// edited is the wish with what was typed.
-func (s *Service) edited(w Wish, e Edited, o Offering) (Wish, error) {
+// edited is the spec with what was typed.
+func (s *Service) edited(w Spec, e Edited, o Offering) (Spec, error) {
 	c := checker{offering: o}
 	if e.Size != "" {
 		w.Size = c.size(e.Size)
@@ -112,7 +112,7 @@ func (s *Service) Choices(a identity.Actor, r Request) []catalog.Size {
 	}
 	var list []catalog.Size
 	for _, size := range s.Site().Catalog.Sizes {
-		if size.Name == r.Wish.Size.Name || size.OfferedTo(r.Wish.Tenant) &&
+		if size.Name == r.Spec.Size.Name || size.OfferedTo(r.Spec.Tenant) &&
 			slices.ContainsFunc(s.Site().Clusters, size.OfferedOn) {
 			list = append(list, size)
 		}
@@ -123,7 +123,7 @@ func (s *Service) Choices(a identity.Actor, r Request) []catalog.Size {
 // MayEdit says whether the actor can change a request now, and else why not.
 func (s *Service) MayEdit(a identity.Actor, r Request) error {
 	switch {
-	case !identity.Can(a, identity.EditRequest, r.Thing()):
+	case !identity.Can(a, identity.EditRequest, r.Resource()):
 		return fault.New(fault.Forbidden, i18n.T("request.edit_own"))
 	case r.Kind != StartKind:
 		return fault.New(fault.Conflict, i18n.T("request.edit_extension"))
@@ -140,14 +140,14 @@ func unchanged(r Request, seen int64) error {
 	return nil
 }
 
-// narrowed reads what an approver typed.
-func (s *Service) narrowed(r Request, size, lease string) (Narrowed, error) {
-	var n Narrowed
-	c := checker{offering: Offering{Catalog: s.Site().CatalogFor(r.Wish.Tenant, s.Now()), Clusters: s.Site().Clusters,
+// reduction reads what an approver typed.
+func (s *Service) reduction(r Request, size, lease string) (Reduction, error) {
+	var n Reduction
+	c := checker{offering: Offering{Catalog: s.Site().CatalogFor(r.Spec.Tenant, s.Now()), Clusters: s.Site().Clusters,
 		Limits: s.Site().Limits}}
-	c.offering.Tenant.Name = r.Wish.Tenant
-	if size != "" && size != r.Wish.Size.Name {
-		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Wish.Cluster) {
+	c.offering.Tenant.Name = r.Spec.Tenant
+	if size != "" && size != r.Spec.Size.Name {
+		if n.Size = c.size(size); n.Size.Name != "" && !n.Size.OfferedOn(r.Spec.Cluster) {
 			c.problem("size", i18n.T("request.size_nowhere", "Size", n.Size.Title))
 		}
 	}

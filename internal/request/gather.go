@@ -17,8 +17,8 @@ import (
 type Reader interface {
 	Request(ctx context.Context, id ID) (Request, error)
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
-	// Past is what somebody was granted since a time.
-	Past(ctx context.Context, asker identity.PersonID, since time.Time) (Past, error)
+	// AskerHistory is what somebody was granted since a time.
+	AskerHistory(ctx context.Context, asker identity.PersonID, since time.Time) (AskerHistory, error)
 	Workload(ctx context.Context, id workload.ID) (workload.Workload, error)
 	Volume(ctx context.Context, name string) (workload.Volume, error)
 	// Holdings counts what a tenant holds, and the seats that all others hold; "" for seats alone.
@@ -35,7 +35,7 @@ type Reader interface {
 // subject is what a decision is about.
 type subject struct {
 	kind   Kind
-	spec   Wish // as it would be granted
+	spec   Spec // as it would be granted
 	tenant tenant.Tenant
 	asker  identity.PersonID // whose use so far the rules see; "" where they saw it when it was asked
 	owner  identity.PersonID // who would hold it; the asker where empty
@@ -49,7 +49,7 @@ func (q subject) claim(f Facts) budget.Claim { return grantedClaim(q.kind, q.spe
 
 // before are the facts that need no transaction: ids, and what is as old as the snapshot of the cluster or as the
 // configuration in any case.
-func (s *Service) before(ctx context.Context, t tenant.Tenant, spec Wish) Facts {
+func (s *Service) before(ctx context.Context, t tenant.Tenant, spec Spec) Facts {
 	site := s.Site()
 	return Facts{
 		Now: s.Now(), ID: ID(s.NewID("r-")), Workload: workload.ID(s.NewID("w-")), Suffix: s.NewID("")[:4],
@@ -73,7 +73,7 @@ func (s *Service) gather(ctx context.Context, in Reader, f Facts, q subject) (Fa
 		return f, err
 	}
 	if q.asker != "" {
-		if f.Past, err = in.Past(ctx, q.asker, f.Now.Add(-PastDays*24*time.Hour)); err != nil {
+		if f.History, err = in.AskerHistory(ctx, q.asker, f.Now.Add(-HistoryDays*24*time.Hour)); err != nil {
 			return f, err
 		}
 	}
@@ -137,7 +137,7 @@ func (s *Service) exclusively(ctx context.Context, tenant string, fn func(Tx) er
 }
 
 // specOf is what is asked for about a workload that is there already.
-func specOf(w workload.Workload, lease catalog.Duration, reason string) Wish {
-	return Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+func specOf(w workload.Workload, lease catalog.Duration, reason string) Spec {
+	return Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 		Lease: lease, Reason: reason, Workload: w.ID}
 }

@@ -81,14 +81,14 @@ func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) 
 	return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
 }
 
-func (s *Service) checkQuota(a identity.Actor, d QuotaDraft) (Wish, tenant.Tenant, error) {
+func (s *Service) checkQuota(a identity.Actor, d QuotaDraft) (Spec, tenant.Tenant, error) {
 	site := s.Site()
 	t, ok := site.Directory.ByName(d.Tenant)
-	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
-		return Wish{}, t, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
+	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Resource{Tenant: d.Tenant}) {
+		return Spec{}, t, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
 	}
 	c := checker{offering: Offering{Catalog: site.Catalog, Tenant: t, Clusters: site.Clusters, Limits: site.Limits}}
-	w := Wish{Tenant: t.Name, Size: c.size(d.Size), Amount: d.Amount, Reason: c.reason(d.Reason)}
+	w := Spec{Tenant: t.Name, Size: c.size(d.Size), Amount: d.Amount, Reason: c.reason(d.Reason)}
 	w.Name = w.Size.Name + ": " + strconv.Itoa(w.Amount) // no workload is ever called that
 	if w.Reason == "" {
 		c.problem("reason", i18n.T("request.reason_needed"))
@@ -104,25 +104,25 @@ func (s *Service) checkQuota(a identity.Actor, d QuotaDraft) (Wish, tenant.Tenan
 
 // SubmitQuota puts an ask for more quota before those who decide it. It is never granted at once: a rule that allows a
 // start says nothing of how many there may be.
-func SubmitQuota(w Wish, a identity.Actor, f Facts) (Outcome, error) {
+func SubmitQuota(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	name, steps, err := quotaSteps(w, a, f)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r := Request{ID: f.ID, Kind: QuotaKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
+	r := Request{ID: f.ID, Kind: QuotaKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: w, State: Pending,
 		CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL)}
 	r.Decision = Decision{Rule: name, Sentence: i18n.T("policy.approve", "By", policy.Who(steps)), Steps: steps,
 		Needs: policy.FirstRole(steps), Since: f.Now}
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, quotaWords(w))}}, nil
 }
 
-func quotaWords(w Wish) i18n.Text {
+func quotaWords(w Spec) i18n.Text {
 	return i18n.T("request.quota_asked", "Size", w.Size.Title, "Amount", w.Amount)
 }
 
 // quotaSteps are administrators, unless a rule that speaks of more quota names others or refuses. Rules are usually
 // written about starts, and one that was must not give quota away.
-func quotaSteps(w Wish, a identity.Actor, f Facts) (rule string, steps []policy.Step, err error) {
+func quotaSteps(w Spec, a identity.Actor, f Facts) (rule string, steps []policy.Step, err error) {
 	v := f.Policy.Decide(PolicyFacts(QuotaKind, w, a, f, 0))
 	about := slices.ContainsFunc(f.Policy.Rules(), func(r policy.Rule) bool {
 		return r.Name == v.Rule && strings.Contains(r.When, string(QuotaKind))
@@ -139,14 +139,14 @@ func quotaSteps(w Wish, a identity.Actor, f Facts) (rule string, steps []policy.
 // grantQuota carries out an approval. Where the tenant may hold as many already, nothing is left to raise.
 func grantQuota(r Request, a identity.Actor, f Facts, approved audit.Event) Outcome {
 	out := Outcome{Request: r, Events: []audit.Event{approved}}
-	if f.Quota.Limit >= r.Wish.Amount {
+	if f.Quota.Limit >= r.Spec.Amount {
 		return out
 	}
-	out.Raise = &Raise{Tenant: r.Wish.Tenant, Size: r.Wish.Size.Name, To: r.Wish.Amount, By: a, Note: quotaWords(r.Wish),
+	out.Raise = &Raise{Tenant: r.Spec.Tenant, Size: r.Spec.Size.Name, To: r.Spec.Amount, By: a, Note: quotaWords(r.Spec),
 		At: f.Now}
-	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Wish.Size.Title, "Before",
-		f.Quota.Limit, "Amount", r.Wish.Amount))
-	raised.Changes = audit.Changed("quota."+r.Wish.Size.Name, f.Quota.Limit, r.Wish.Amount)
+	raised := event(r, a, audit.QuotaRaised, f.Now, i18n.T("request.quota_raised", "Size", r.Spec.Size.Title, "Before",
+		f.Quota.Limit, "Amount", r.Spec.Amount))
+	raised.Changes = audit.Changed("quota."+r.Spec.Size.Name, f.Quota.Limit, r.Spec.Amount)
 	out.Events = append(out.Events, raised)
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// mounted fills in what the team's volumes are that a wish names. One of another team is one that does not exist.
-func mounted(ctx context.Context, in Reader, w *Wish) (fields []fault.Field, err error) {
+// mounted fills in what the team's volumes are that a spec names. One of another team is one that does not exist.
+func mounted(ctx context.Context, in Reader, w *Spec) (fields []fault.Field, err error) {
 	var mounts []workload.Mount
 	for _, m := range w.Mounts {
 		v, err := in.Volume(ctx, workload.ClaimOf(w.Tenant, m.Name))
@@ -19,7 +19,7 @@ func mounted(ctx context.Context, in Reader, w *Wish) (fields []fault.Field, err
 			return nil, err
 		case err != nil || v.Deleted || !v.OfTeam() || v.Tenant != w.Tenant:
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_unknown", "Volume", clip(m.Name))})
-		case v.Going():
+		case v.PendingDeletion():
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_going", "Volume", clip(m.Name))})
 		case w.Cluster != "" && v.Cluster != w.Cluster:
 			fields = append(fields, fault.Field{Name: "mounts", Reason: i18n.T("request.mount_elsewhere", "Volume", m.Name,

@@ -20,13 +20,13 @@ import (
 
 // Offer is one size as a person of a tenant sees it now.
 type Offer struct {
-	Size    catalog.Size
-	Cluster string
-	Fit     inventory.Fit
-	Why     i18n.Text // why none could start now, or why that cannot be told; zero when some could
-	Ahead   int       // workloads of this size that are granted and wait for a place
-	Quota   Quota
-	Seats   *license.Seats
+	Size       catalog.Size
+	Cluster    string
+	Fit        inventory.Fit
+	Why        i18n.Text // why none could start now, or why that cannot be told; zero when some could
+	QueueAhead int       // workloads of this size that are granted and wait for a place
+	Quota      Quota
+	Seats      *license.Seats
 	// MoreSeats are those of the pool that a start takes beside those that are taken.
 	MoreSeats int
 	Place     int            // in the line for seats, where it would have to wait for one; 0 where it need not
@@ -36,7 +36,7 @@ type Offer struct {
 
 // StartsNow reports whether a request for the default lease would run at once.
 func (o Offer) StartsNow() bool {
-	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.Ahead
+	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.QueueAhead
 }
 
 // Offers lists the sizes that a tenant may see, in the order of the catalog; those that cannot be had now carry the
@@ -44,7 +44,7 @@ func (o Offer) StartsNow() bool {
 func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName string) ([]Offer, error) {
 	site := s.Site()
 	t, ok := site.Directory.ByName(tenantName)
-	if !ok || !identity.Can(a, identity.ReadTenant, identity.Thing{Tenant: tenantName}) {
+	if !ok || !identity.Can(a, identity.ReadTenant, identity.Resource{Tenant: tenantName}) {
 		return nil, fault.New(fault.NotFound, i18n.T("request.tenant_unknown", "Tenant", clip(tenantName)))
 	}
 	holdings, err := s.Store.Holdings(ctx, t.Name)
@@ -74,7 +74,7 @@ func (s *Service) Offers(ctx context.Context, a identity.Actor, tenantName strin
 			o := s.offer(site, a, t, &site.Catalog.Sizes[i], c, standing, fitted)
 			if l, waits := lines[place{o.Cluster, o.Size.Name}]; waits {
 				snapshot, _ := s.Snapshots.Snapshot(ctx, o.Cluster)
-				o.Ahead = l.ahead(snapshot)
+				o.QueueAhead = l.ahead(snapshot)
 			}
 			offers = append(offers, o)
 		}
@@ -86,7 +86,7 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 	standing budget.Standing, fitted func(string, *catalog.Size) room) Offer {
 	size := *known
 	c := checker{offering: Offering{Clusters: site.Clusters}}
-	w := Wish{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
+	w := Spec{Kind: catalog.Notebook, Tenant: t.Name, Size: size, Cluster: c.cluster("", size), Lease: size.DefaultLease}
 	r := fitted(w.Cluster, known)
 	if r.isolation != "" {
 		size.Isolation, w.Size.Isolation = r.isolation, r.isolation
@@ -112,30 +112,30 @@ func (s *Service) offer(site Site, a identity.Actor, t tenant.Tenant, known *cat
 
 // Preview is what would happen if the draft were sent now. Nothing is written.
 type Preview struct {
-	Wish    Wish
-	Fields  []fault.Field  // what must be changed first
-	Verdict policy.Verdict // meaningful without Fields
-	Price   usage.Money    // of the size, for the whole lease
-	Beside  usage.Ahead    // what is charged beside it
-	Until   time.Time
-	Fit     inventory.Fit
-	Why     i18n.Text // why none could start now; zero when some could
-	Ahead   int       // workloads of this size that are granted and wait for a place
-	Quota   Quota
-	Seats   *license.Seats
+	Spec       Spec
+	Fields     []fault.Field  // what must be changed first
+	Verdict    policy.Verdict // meaningful without Fields
+	Price      usage.Money    // of the size, for the whole lease
+	Extras     usage.Ahead    // what is charged beside it
+	Until      time.Time
+	Fit        inventory.Fit
+	Why        i18n.Text // why none could start now; zero when some could
+	QueueAhead int       // workloads of this size that are granted and wait for a place
+	Quota      Quota
+	Seats      *license.Seats
 	// MoreSeats are those of the pool that it takes beside those that are taken.
-	MoreSeats int
-	Place     int         // in the line for seats, where it would have to wait for one; 0 where it need not
-	Budget    budget.Ask  // what it takes of the team's budget
-	Refused   i18n.Text   // the rule's sentence when it refuses
-	Instead   Alternative // a size that would start now, when this one would not; zero for none
-	Manifest  string      // YAML of what would be created
+	MoreSeats    int
+	Place        int         // in the line for seats, where it would have to wait for one; 0 where it need not
+	Budget       budget.Ask  // what it takes of the team's budget
+	Refused      i18n.Text   // the rule's sentence when it refuses
+	Alternatives Alternative // a size that would start now, when this one would not; zero for none
+	Manifest     string      // YAML of what would be created
 }
 
 // StartsNow reports whether sending would start it at once.
 func (p Preview) StartsNow() bool {
 	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known &&
-		p.Fit.Free > p.Ahead
+		p.Fit.Free > p.QueueAhead
 }
 
 // Preview is Submit in a transaction that writes nothing: the same facts, problems and verdict, with the exact objects.
@@ -148,14 +148,14 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 	prepared.facts.Suffix = "xxxx" // drawn when it is sent
 	c, err := s.considerOnly(ctx, a, prepared)
 	if err != nil || !prepared.known {
-		return Preview{Wish: c.spec, Fields: c.fields}, err
+		return Preview{Spec: c.spec, Fields: c.fields}, err
 	}
 	f := c.facts
-	p := Preview{Wish: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
+	p := Preview{Spec: c.spec, Fields: c.fields, Fit: f.Fit, Quota: f.Quota, Seats: f.Seats,
 		MoreSeats: f.more(c.spec), Place: f.seatPlace(c.spec),
-		Budget: f.Budget, Price: c.spec.Size.PricePerHour.For(c.spec.Lease.Std()), Beside: f.Beside(StartKind, c.spec),
+		Budget: f.Budget, Price: c.spec.Size.PricePerHour.For(c.spec.Lease.Std()), Extras: f.Extras(StartKind, c.spec),
 		Until: f.Now.Add(c.spec.Lease.Std())}
-	if p.Why, p.Ahead, err = s.waiting(ctx, c.spec); err != nil {
+	if p.Why, p.QueueAhead, err = s.waiting(ctx, c.spec); err != nil {
 		return p, err
 	}
 	if c.spec.Size.Name == "" || c.spec.Image.Name == "" {
@@ -166,7 +166,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, d Draft) (Previ
 		p.Refused = p.Verdict.Sentence
 	}
 	if !p.StartsNow() {
-		p.Instead, _ = s.StartsInstead(ctx, a, prepared.tenant.Name, c.spec.Size)
+		p.Alternatives, _ = s.StartsInstead(ctx, a, prepared.tenant.Name, c.spec.Size)
 	}
 	if w, ok := c.planned(a, len(prepared.fields) == 0 && complete(c)); ok {
 		p.Manifest, err = s.Renderer.Manifest(w, prepared.tenant)
@@ -198,7 +198,7 @@ func fieldsOf(err error) []fault.Field {
 func (s *Service) Tenants(a identity.Actor) []tenant.Tenant {
 	var visible []tenant.Tenant
 	for _, t := range s.Site().Directory.Tenants {
-		if identity.Can(a, identity.ReadTenant, identity.Thing{Tenant: t.Name}) {
+		if identity.Can(a, identity.ReadTenant, identity.Resource{Tenant: t.Name}) {
 			visible = append(visible, t)
 		}
 	}

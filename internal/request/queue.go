@@ -77,8 +77,8 @@ func (l Line) ahead(s inventory.Snapshot) int {
 	return n
 }
 
-// waiting says why a wish would not start at once: what is in the way on the nodes, and who stands in front.
-func (s *Service) waiting(ctx context.Context, w Wish) (why i18n.Text, ahead int, err error) {
+// waiting says why a spec would not start at once: what is in the way on the nodes, and who stands in front.
+func (s *Service) waiting(ctx context.Context, w Spec) (why i18n.Text, ahead int, err error) {
 	lines, err := s.queue.read(ctx, s.Store, s.Now())
 	if err != nil || w.Size.Name == "" {
 		return why, 0, err

@@ -1,18 +1,223 @@
 package request
 
 import (
+	"context"
 	"slices"
+	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Reassign makes a pending request somebody else's. It is false, and nothing changes, for somebody who has spoken on it
-// or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by.
-func Reassign(r Request, to identity.Person) (Request, bool) {
-	given := slices.ContainsFunc(r.Decision.Handed, func(h HandOver) bool { return h.From == to.ID || h.To == to.ID })
-	if given || r.State != Pending || slices.Contains(r.Spoken(), to.ID) {
-		return r, false
+// Reassignment is one approver's part in a step, given to another one of the same step. It gives no right and takes none
+// from third persons: only who gave it away has no word in that step until they take it back. So it leads into no dead
+// end when the other one is away.
+type Reassignment struct {
+	Step     int               `json:"step"`
+	From     identity.PersonID `json:"from"`
+	FromName string            `json:"fromName"`
+	To       identity.PersonID `json:"to"`
+	ToName   string            `json:"toName"`
+	Reason   string            `json:"reason"`
+	At       time.Time         `json:"at"`
+}
+
+// Reassigned are the reassignments of the open step, oldest first.
+func (r Request) Reassigned() []Reassignment {
+	if len(r.Decision.Reassigned) == 0 || r.State != Pending {
+		return nil
 	}
-	r.Asker, r.AskerName, r.Key, r.Fingerprint = to.ID, to.Name, "", ""
-	return r, true
+	step, _ := r.OpenStep()
+	return slices.DeleteFunc(slices.Clone(r.Decision.Reassigned), func(h Reassignment) bool { return h.Step != step })
+}
+
+// ReassignedBy is what somebody gave away in the open step.
+func (r Request) ReassignedBy(id identity.PersonID) (Reassignment, bool) {
+	return findReassignment(r.Reassigned(), func(h Reassignment) bool { return h.From == id })
+}
+
+// ReassignedTo is what somebody was given in the open step, the newest of several.
+func (r Request) ReassignedTo(id identity.PersonID) (Reassignment, bool) {
+	list := r.Reassigned()
+	slices.Reverse(list)
+	return findReassignment(list, func(h Reassignment) bool { return h.To == id })
+}
+
+func findReassignment(list []Reassignment, is func(Reassignment) bool) (Reassignment, bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
+	}
+	return Reassignment{}, false
+}
+
+// without is the request as if somebody had given nothing away.
+func (r Request) without(id identity.PersonID) Request {
+	r.Decision.Reassigned = slices.DeleteFunc(slices.Clone(r.Decision.Reassigned), func(h Reassignment) bool { return h.From == id })
+	return r
+}
+
+// Reassign gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has as a
+// delegate they cannot pass on.
+func Reassign(r Request, to identity.Actor, reason string, seen int64, a identity.Actor, now time.Time) (Outcome, error) {
+	if err := mayReassign(r, a, now); err != nil {
+		return Outcome{}, err
+	}
+	if err := unchanged(r, seen); err != nil {
+		return Outcome{}, err
+	}
+	if why := cannotTake(r, to, a, now); !why.IsZero() {
+		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "person", Reason: why}})
+	}
+	step, _ := r.OpenStep()
+	r = r.without(to.Person.ID) // what they gave away comes back to them
+	r.Decision.Reassigned = append(r.Decision.Reassigned, Reassignment{Step: step, From: a.Person.ID, FromName: a.Person.Name,
+		To: to.Person.ID, ToName: to.Person.Name, Reason: reason, At: now})
+	e := event(r, a, audit.RequestReassigned, now, i18n.T("request.reassigned_to", "Name", to.Person.Name, "Reason", reason))
+	e.Changes = audit.Changed(audit.ReassignedTo, "", to.Person.ID)
+	return Outcome{Request: r, Events: []audit.Event{e}}, nil
+}
+
+func mayReassign(r Request, a identity.Actor, now time.Time) error {
+	if err := open(r, now); err != nil {
+		return err
+	}
+	a.Delegators = nil
+	_, err := mayDecideAs(r, a, now)
+	return err
+}
+
+// cannotTake says why somebody cannot be given it; zero for one who can: their word must count in this step, and where all
+// parties are needed for the same one.
+func cannotTake(r Request, to, a identity.Actor, now time.Time) i18n.Text {
+	to.Delegators, a.Delegators = nil, nil
+	switch {
+	case to.Person.ID == a.Person.ID:
+		return i18n.T("request.reassign_self")
+	case to.Person.ID == r.Asker:
+		return i18n.T("request.reassign_asker")
+	}
+	r = r.without(to.Person.ID)
+	step, _ := r.OpenStep()
+	own := r.partiesOf(a, now)
+	same := slices.ContainsFunc(r.partiesOf(to, now), func(p identity.Approvers) bool { return slices.Contains(own, p) })
+	if !Awaits(r, to, now) || r.steps()[step].All && !same {
+		return i18n.T("request.reassign_not_approver", "By", policy.WhoOf(own, false))
+	}
+	return i18n.Text{}
+}
+
+// Reclaim ends what somebody gave away. Who gave nothing away and may decide anyway has what they want: the same form
+// may come in twice.
+func Reclaim(r Request, a identity.Actor, now time.Time) (Outcome, error) {
+	if err := open(r, now); err != nil {
+		return Outcome{}, err
+	}
+	h, ok := r.ReassignedBy(a.Person.ID)
+	if !ok {
+		return Outcome{Request: r}, mayAnswer(ApproveVerb, a, r, now)
+	}
+	r = r.without(a.Person.ID)
+	if err := mayAnswer(ApproveVerb, a, r, now); err != nil {
+		return Outcome{}, err
+	}
+	e := event(r, a, audit.RequestTakenBack, now, i18n.T("request.taken_back_from", "Name", h.ToName))
+	e.Changes = audit.Changed(audit.ReassignedTo, h.To, "")
+	return Outcome{Request: r, Events: []audit.Event{e}}, nil
+}
+
+// People are those who may be given a request.
+type People interface {
+	// Everybody has ever signed in and is not shut out.
+	Everybody(ctx context.Context) ([]identity.Person, error)
+	// Person is NotFound for somebody unknown.
+	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
+}
+
+// mostAssignees is how many people are offered; who looks for another one types a part of the name.
+const mostAssignees = 50
+
+// MayReassign says whether the actor can give a request to somebody else now, and else why not.
+func (s *Service) MayReassign(a identity.Actor, r Request) error { return mayReassign(r, a, s.Now()) }
+
+// Assignees are the people to whom the actor can give a request.
+func (s *Service) Assignees(ctx context.Context, a identity.Actor, id ID) ([]identity.Person, error) {
+	r, err := s.Get(ctx, a, id)
+	if err == nil {
+		err = s.MayReassign(a, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	everybody, err := s.People.Everybody(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fit := slices.DeleteFunc(everybody, func(p identity.Person) bool {
+		why := cannotTake(r, s.Actor(p, identity.ViaSession), a, s.Now())
+		return !why.IsZero()
+	})
+	return fit[:min(len(fit), mostAssignees)], nil
+}
+
+// ReassignInput is a reassignment as it was typed.
+type ReassignInput struct {
+	To     identity.PersonID
+	Reason string
+	Seen   int64 // version of the request that the person saw; 0 for any
+}
+
+// Reassign gives a request that waits for the actor to another approver, who is told why.
+func (s *Service) Reassign(ctx context.Context, a identity.Actor, id ID, g ReassignInput) (Request, error) {
+	seen, err := s.Get(ctx, a, id)
+	if err == nil {
+		err = s.MayReassign(a, seen)
+	}
+	if err != nil {
+		return Request{}, err
+	}
+	c := checker{}
+	g.Reason = c.reason(g.Reason)
+	if g.Reason == "" {
+		c.problem("reason", i18n.T("request.reassign_reason"))
+	}
+	to, err := s.People.Person(ctx, g.To)
+	if fault.Is(err, fault.NotFound) || err == nil && to.Disabled {
+		c.problem("person", i18n.T("request.reassign_unknown"))
+	} else if err != nil {
+		return Request{}, err
+	}
+	if len(c.fields) > 0 {
+		return Request{}, fault.InvalidFields(c.fields)
+	}
+	return s.change(ctx, id, func(r Request) (Outcome, error) {
+		return Reassign(r, s.Actor(to, identity.ViaSession), g.Reason, g.Seen, a, s.Now())
+	})
+}
+
+// Reclaim undoes the actor's reassignment.
+func (s *Service) Reclaim(ctx context.Context, a identity.Actor, id ID) (Request, error) {
+	if _, err := s.Get(ctx, a, id); err != nil {
+		return Request{}, err
+	}
+	return s.change(ctx, id, func(r Request) (Outcome, error) { return Reclaim(r, a, s.Now()) })
+}
+
+// change applies what needs no facts to a request as it is in the transaction.
+func (s *Service) change(ctx context.Context, id ID, fn func(Request) (Outcome, error)) (r Request, err error) {
+	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
+		now, err := tx.Request(ctx, id)
+		if err != nil {
+			return err
+		}
+		out, err := fn(now)
+		if r = out.Request; err != nil || len(out.Events) == 0 {
+			return err
+		}
+		r, err = s.save(ctx, tx, out)
+		return err
+	})
+	return r, err
 }

@@ -31,13 +31,13 @@ func (s *Service) ReplacedBy(ctx context.Context, a identity.Actor, w workload.W
 		return workload.Workload{}, err
 	}
 	r, err := s.Store.Request(ctx, ID(w.Request))
-	if err == nil && r.Wish.Replaces == "" {
+	if err == nil && r.Spec.Replaces == "" {
 		err = fault.New(fault.NotFound, i18n.T("workload.not_found"))
 	}
 	if err != nil {
 		return workload.Workload{}, err
 	}
-	old, err := s.Store.Workload(ctx, r.Wish.Replaces)
+	old, err := s.Store.Workload(ctx, r.Spec.Replaces)
 	if err != nil {
 		return workload.Workload{}, err
 	}

@@ -52,7 +52,7 @@ type Draft struct {
 	Storage string // "10Gi"; "" or "0" for none
 	Volume  string // optional: kept storage to use instead of new
 	Reason  string
-	// idempotency key; the same key of the same person gives the same request, and with another wish a Conflict
+	// idempotency key; the same key of the same person gives the same request, and with another spec a Conflict
 	Key string
 	// Replaces is a workload in whose place this one is wanted, in another size for example. It goes on until somebody
 	// stops it.
@@ -60,8 +60,8 @@ type Draft struct {
 	Mounts   []string    `json:",omitempty"` // names of the team's volumes
 }
 
-// Wish is a checked draft: what would be granted.
-type Wish struct {
+// Spec is a checked draft: what would be granted.
+type Spec struct {
 	Kind       catalog.WorkloadKind `json:"kind"`
 	Tenant     string               `json:"tenant"`
 	Name       string               `json:"name"`
@@ -87,7 +87,7 @@ type Request struct {
 	Kind      Kind
 	Asker     identity.PersonID
 	AskerName string
-	Wish      Wish
+	Spec      Spec
 	State     State
 	Decision  Decision
 	Estimate  usage.Money // price of the whole lease
@@ -108,23 +108,23 @@ type Decision struct {
 	Rule     string    `json:"rule"`     // name of the rule
 	Sentence i18n.Text `json:"sentence"` // what it means for the asker
 	// first role whose approval is needed; requests of before had nothing else
-	Needs    identity.Role     `json:"needs,omitempty"`
-	Steps    []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
-	Consents []policy.Consent  `json:"consents,omitempty"`
-	Since    time.Time         `json:"since,omitzero"` // when the open step began
-	Handed   []HandOver        `json:"handed,omitempty"`
-	Seat     *SeatWait         `json:"seat,omitempty"`  // everything is decided, and a seat is missing
-	Facts    *policy.Facts     `json:"facts,omitempty"` // what the rules saw
-	By       identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
-	ByName   string            `json:"byName,omitempty"`
-	Note     string            `json:"note,omitempty"`
+	Needs      identity.Role     `json:"needs,omitempty"`
+	Steps      []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
+	Consents   []policy.Consent  `json:"consents,omitempty"`
+	Since      time.Time         `json:"since,omitzero"` // when the open step began
+	Reassigned []Reassignment    `json:"reassigned,omitempty"`
+	Seat       *SeatWait         `json:"seat,omitempty"`  // everything is decided, and a seat is missing
+	Facts      *policy.Facts     `json:"facts,omitempty"` // what the rules saw
+	By         identity.PersonID `json:"by,omitempty"`    // the person who decided; "" when a rule did
+	ByName     string            `json:"byName,omitempty"`
+	Note       string            `json:"note,omitempty"`
 }
 
 // TTL is how long a request waits for a decision.
 const TTL = 7 * 24 * time.Hour
 
-// moves is the table of allowed moves of a request.
-var moves = map[State][]State{
+// transitions is the table of allowed moves of a request.
+var transitions = map[State][]State{
 	Pending:   {Approved, Rejected, Withdrawn, Expired},
 	Approved:  {},
 	Rejected:  {},

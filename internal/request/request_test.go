@@ -254,7 +254,7 @@ func TestExtend(t *testing.T) {
 }
 
 func TestRightsOnRequests(t *testing.T) {
-	r := Request{Asker: "p-ada", Wish: Wish{Tenant: "vision"}, State: Pending}
+	r := Request{Asker: "p-ada", Spec: Spec{Tenant: "vision"}, State: Pending}
 	if err := mayAnswer(ApproveVerb, ada, r, now); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want nobody to approve their own, got %v", err)
 	}

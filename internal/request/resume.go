@@ -24,7 +24,7 @@ const ResumeKind Kind = "resume"
 func resumed(w workload.Workload, a identity.Actor, f Facts) Outcome {
 	r := Request{
 		ID: f.ID, Kind: ResumeKind, Asker: w.Owner, AskerName: w.OwnerName, State: Pending, Workload: w.ID, CreatedAt: f.Now,
-		Wish: Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+		Spec: Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 			Workload: w.ID,
 			Lease:    catalog.Duration(w.Lease.Left(f.Now).Truncate(time.Minute))},
 		Decision: Decision{Rule: string(ResumeKind)},
@@ -75,7 +75,7 @@ func (s *Service) needless(ctx context.Context, tx Tx, r Request, now time.Time)
 	return err
 }
 
-// Ahead counts who waits for seats of a pool, besides a workload's own resume.
+// QueueAhead counts who waits for seats of a pool, besides a workload's own resume.
 func (s *Service) Ahead(ctx context.Context, tx Tx, pool string, but workload.ID) (n int, err error) {
 	line, err := tx.SeatLine(ctx)
 	for _, w := range line {

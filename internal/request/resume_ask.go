@@ -14,7 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SubmitResume puts the wish to resume before an approver. What the budget has enough for goes on at once: it may have
+// SubmitResume puts the request to resume before an approver. What the budget has enough for goes on at once: it may have
 // got some between question and answer.
 func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts) (Outcome, error) {
 	f.Extends = &w
@@ -27,11 +27,11 @@ func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts)
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.start_after_lease"))
 	}
 	left := catalog.Duration(w.Lease.Left(f.Now).Round(time.Second))
-	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+	spec := Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 		Lease: left, Reason: reason, Workload: w.ID}
 	r := Request{
-		ID: f.ID, Kind: ResumeKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
-		Estimate: f.estimate(ResumeKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		ID: f.ID, Kind: ResumeKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: spec, State: Pending, Workload: w.ID,
+		Estimate: f.estimate(ResumeKind, spec), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 		Decision: Decision{Rule: BudgetRule, Sentence: i18n.T("budget.enough")},
 	}
 	if w.Lease.Until.Before(r.ExpiresAt) {
@@ -106,7 +106,7 @@ func (s *Service) Resume(ctx context.Context, a identity.Actor, id workload.ID, 
 		r, err = s.save(ctx, tx, out)
 		return err
 	})
-	return s.answered(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
+	return s.idempotent(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
 }
 
 // waitingResume is what somebody has asked for a workload and nobody has decided; the zero Request where there is none.

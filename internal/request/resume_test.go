@@ -86,7 +86,7 @@ func TestAResumeIsDecided(t *testing.T) {
 	if _, err := Decide(r, Answer{Verb: ApproveVerb}, dana, f); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want nobody to decide their own, got %v", err)
 	}
-	if _, err := Decide(r, Answer{Verb: ApproveVerb, Less: Narrowed{Lease: hours(1)}}, ada, f); !fault.Is(err,
+	if _, err := Decide(r, Answer{Verb: ApproveVerb, Reduced: Reduction{Lease: hours(1)}}, ada, f); !fault.Is(err,
 		fault.Invalid) {
 		t.Errorf("want no part of a lease granted, got %v", err)
 	}

@@ -35,12 +35,12 @@ func (r Request) WaitsForSeat() bool { return r.State == Pending && r.Decision.S
 
 // seatless reports whether a start has to wait for seats, or cannot be: too few are left, or others wait for them
 // already.
-func (f Facts) seatless(w Wish) bool {
+func (f Facts) seatless(w Spec) bool {
 	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) != license.Now
 }
 
 // takes is how many seats a start takes of the pool by itself; a workload that is resumed takes what it took before.
-func (f Facts) takes(w Wish) int {
+func (f Facts) takes(w Spec) int {
 	if f.Extends != nil {
 		return max(1, f.Extends.LicenseSeats)
 	}
@@ -48,7 +48,7 @@ func (f Facts) takes(w Wish) int {
 }
 
 // more is how many seats a start takes beside those that are taken: none where it shares the seat of what runs.
-func (f Facts) more(w Wish) int {
+func (f Facts) more(w Spec) int {
 	if f.Seats == nil {
 		return 0
 	}
@@ -63,17 +63,17 @@ func (f Facts) more(w Wish) int {
 // waitsForSeat reports whether a request that is granted has to stand in line first: a new start, or a resume of what
 // does not hold its seat any more.
 func (f Facts) waitsForSeat(r Request) bool {
-	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatless(r.Wish)
+	return (r.Kind == StartKind || r.Kind == ResumeKind && !f.Extends.Holds()) && f.seatless(r.Spec)
 }
 
 // seatRefused reports whether a start is turned down for want of seats: the pool has no line, or would never have that
 // many.
-func (f Facts) seatRefused(w Wish) bool {
+func (f Facts) seatRefused(w Spec) bool {
 	return f.Seats != nil && f.Seats.Turn(f.more(w), f.SeatLine) == license.Never
 }
 
 // seatPlace is the place in the line that a start would get; 0 where it need not wait.
-func (f Facts) seatPlace(w Wish) int {
+func (f Facts) seatPlace(w Spec) int {
 	if !f.seatless(w) || f.seatRefused(w) {
 		return 0
 	}
@@ -97,7 +97,7 @@ func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
 		return Outcome{}, false, false, nil
 	}
 	f.SeatLine = 0 // it is the first of those who could go
-	if f.seatless(r.Wish) {
+	if f.seatless(r.Spec) {
 		return Outcome{}, false, true, nil
 	}
 	if len(granting(r, f)) > 0 {
@@ -168,17 +168,17 @@ func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
 	if err != nil || !seen.WaitsForSeat() {
 		return false, err
 	}
-	t, err := s.working(seen.Wish.Tenant)
+	t, err := s.working(seen.Spec.Tenant)
 	if err != nil {
 		return false, err
 	}
-	before := s.before(ctx, t, seen.Wish)
+	before := s.before(ctx, t, seen.Spec)
 	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
 		r, err := tx.Request(ctx, id)
 		if err != nil {
 			return err
 		}
-		f, err := s.gather(ctx, tx, before, r.subject(Narrowed{}, t))
+		f, err := s.gather(ctx, tx, before, r.subject(Reduction{}, t))
 		if err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-func seated(mode license.WhenFull, seats, used, line int) (Wish, Facts) {
+func seated(mode license.WhenFull, seats, used, line int) (Spec, Facts) {
 	size := catalog.Size{Name: "vgpu", LicensePool: "vws"}
-	return Wish{Size: size, Cluster: "c"}, Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, SeatLine: line,
+	return Spec{Size: size, Cluster: "c"}, Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, SeatLine: line,
 		Seats: &license.Seats{Pool: license.Pool{Name: "vws", Title: "vWS", Seats: seats, WhenFull: mode}, Used: used}}
 }
 
@@ -54,7 +54,7 @@ func TestRulesSeeSeats(t *testing.T) {
 		Pool                        string
 		Taken, Left, Total, Waiting int64
 	}
-	seen := func(w Wish, f Facts) seats {
+	seen := func(w Spec, f Facts) seats {
 		p := PolicyFacts(StartKind, w, nobody, f, time.Hour)
 		return seats{p.SeatPool, p.SeatsTaken, p.SeatsLeft, p.SeatsTotal, p.SeatsWaiting}
 	}
@@ -114,7 +114,7 @@ func TestASeatThatIsShared(t *testing.T) {
 		held.Cluster, held.Node = "c", "vm"
 		seats := license.Count([]license.Pool{c.pool}, []license.Taking{held})[0]
 		f := Facts{Now: time.Unix(1000, 0), Quota: Quota{Limit: 9}, Seats: &seats, Owner: c.owner}
-		if got := f.seatRefused(Wish{Size: c.asked, Cluster: "c"}); got != c.refused || seats.Free() != 0 {
+		if got := f.seatRefused(Spec{Size: c.asked, Cluster: "c"}); got != c.refused || seats.Free() != 0 {
 			t.Errorf("%s: want refused %v, got %v with %d free", sentence, c.refused, got, seats.Free())
 		}
 	}

@@ -80,22 +80,22 @@ type Filter struct {
 // Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on
 // which Self has not spoken either.
 type Inbox struct {
-	Self   identity.PersonID
-	Voices []Voice
-	Now    time.Time
+	Self      identity.PersonID
+	Approvers []ApproverID
+	Now       time.Time
 }
 
-// Voice is a person whose word may be asked for: oneself, or one for whom one stands in.
-type Voice struct {
+// ApproverID is a person whose word may be asked for: oneself, or one for whom one stands in.
+type ApproverID struct {
 	Person identity.PersonID
 	Keys   []string
 	// Granted are those for whose requests a key does not count, because they granted it; see identity.Actor.KeysFor.
 	Granted map[string][]identity.PersonID
 }
 
-// VoiceOf is somebody with the keys that count for some requests at least.
-func VoiceOf(a identity.Actor) Voice {
-	v := Voice{Person: a.Person.ID, Keys: a.KeysFor(""), Granted: map[string][]identity.PersonID{}}
+// ApproverOf is somebody with the keys that count for some requests at least.
+func ApproverOf(a identity.Actor) ApproverID {
+	v := ApproverID{Person: a.Person.ID, Keys: a.PrincipalsFor(""), Granted: map[string][]identity.PersonID{}}
 	for _, k := range v.Keys {
 		if chain := a.Granted[k]; len(chain) > 0 {
 			v.Granted[k] = chain
@@ -106,12 +106,12 @@ func VoiceOf(a identity.Actor) Voice {
 
 // Holds reports whether a request is in the inbox; the store says the same in SQL.
 func (in Inbox) Holds(r Request) bool {
-	spoken := r.Spoken()
+	spoken := r.Deciders()
 	if r.State != Pending || slices.Contains(spoken, in.Self) {
 		return false
 	}
 	asked := r.asked(in.Now)
-	return slices.ContainsFunc(in.Voices, func(v Voice) bool {
+	return slices.ContainsFunc(in.Approvers, func(v ApproverID) bool {
 		return !slices.Contains(spoken, v.Person) &&
 			slices.ContainsFunc(v.Keys, func(k string) bool {
 				return slices.Contains(asked, k) && !slices.Contains(v.Granted[k], r.Asker)
@@ -122,9 +122,9 @@ func (in Inbox) Holds(r Request) bool {
 // inbox is what waits for the actor.
 func (s *Service) inbox(a identity.Actor) Inbox {
 	in := Inbox{Self: a.Person.ID, Now: s.Now()}
-	for _, v := range append([]identity.Actor{a}, a.StandsFor...) {
+	for _, v := range append([]identity.Actor{a}, a.Delegators...) {
 		if !v.Person.Disabled {
-			in.Voices = append(in.Voices, VoiceOf(v))
+			in.Approvers = append(in.Approvers, ApproverOf(v))
 		}
 	}
 	return in
@@ -174,7 +174,7 @@ func (s Site) retired(tenant string, asked catalog.Image) bool {
 }
 
 // avoid are the nodes that a start goes around where it can.
-func (s Site) avoid(w Wish) []string {
+func (s Site) avoid(w Spec) []string {
 	if w.Size.Technology != catalog.VGPU {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 	p := s.prepare(ctx, a, d)
 	if len(p.fields) > 0 { // nothing can be granted, so nobody has to wait for it
 		c, err := s.considerOnly(ctx, a, p)
-		return s.answered(ctx, a, d, c.Request, cmp.Or(err, c.refusal))
+		return s.idempotent(ctx, a, d, c.Request, cmp.Or(err, c.refusal))
 	}
 	var r Request
 	err := s.exclusively(ctx, p.tenant.Name, func(tx Tx) error {
@@ -242,11 +242,11 @@ func (s *Service) Submit(ctx context.Context, a identity.Actor, d Draft) (Reques
 		r, err = s.save(ctx, tx, c.Outcome)
 		return err
 	})
-	return s.answered(ctx, a, d, r, err)
+	return s.idempotent(ctx, a, d, r, err)
 }
 
-// answered is a request, or the refusal of one that is on record with what was looked at.
-func (s *Service) answered(ctx context.Context, a identity.Actor, d Draft, r Request, err error) (Request, error) {
+// idempotent is a request, or the refusal of one that is on record with what was looked at.
+func (s *Service) idempotent(ctx context.Context, a identity.Actor, d Draft, r Request, err error) (Request, error) {
 	if err == nil {
 		return r, nil
 	}
@@ -270,11 +270,11 @@ func (s *Service) answered(ctx context.Context, a identity.Actor, d Draft, r Req
 
 // check is everything that can be said of a draft without the store. Of a tenant in which the actor can start nothing
 // it says only that it is unknown; known is false then.
-func (s *Service) check(a identity.Actor, d Draft) (w Wish, t tenant.Tenant, fields []fault.Field, known bool) {
+func (s *Service) check(a identity.Actor, d Draft) (w Spec, t tenant.Tenant, fields []fault.Field, known bool) {
 	site := s.Site()
 	t, ok := site.Directory.ByName(d.Tenant)
-	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Thing{Tenant: d.Tenant}) {
-		return Wish{}, t, []fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant",
+	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Resource{Tenant: d.Tenant}) {
+		return Spec{}, t, []fault.Field{{Name: "tenant", Reason: i18n.T("request.tenant_unknown", "Tenant",
 			clip(d.Tenant))}}, false
 	}
 	w, fields = Check(d, Offering{Catalog: site.CatalogFor(t.Name, s.Now()), Tenant: t, Clusters: site.Clusters,
@@ -285,9 +285,9 @@ func (s *Service) check(a identity.Actor, d Draft) (w Wish, t tenant.Tenant, fie
 	return w, t, fields, true
 }
 
-// isolation is what rules and people are told of a wish's size, now and on its cluster. It is written down with the
+// isolation is what rules and people are told of a spec's size, now and on its cluster. It is written down with the
 // request: what was promised is what can be shown.
-func (s *Service) isolation(ctx context.Context, w Wish) catalog.Isolation {
+func (s *Service) isolation(ctx context.Context, w Spec) catalog.Isolation {
 	snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster)
 	if !ok {
 		return w.Size.Isolation
@@ -329,7 +329,7 @@ func (s *Service) save(ctx context.Context, tx Tx, out Outcome) (Request, error)
 func saveWorkload(ctx context.Context, tx Tx, w workload.Workload) error {
 	if w.Version == 0 {
 		for _, m := range w.Mounts { // it may have been deleted while somebody had to decide
-			if v, err := tx.Volume(ctx, m.Claim); fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.Going()) {
+			if v, err := tx.Volume(ctx, m.Claim); fault.Is(err, fault.NotFound) || err == nil && (v.Deleted || v.PendingDeletion()) {
 				return fault.New(fault.Conflict, i18n.T("request.mount_gone", "Volume", m.Name))
 			} else if err != nil {
 				return err
@@ -420,7 +420,7 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 	}
 	sent := sentExtension(id, more, reason, key)
 	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
-		return r, s.refused(ctx, a, Draft{Tenant: r.Wish.Tenant}, err)
+		return r, s.refused(ctx, a, Draft{Tenant: r.Spec.Tenant}, err)
 	}
 	seen, err := s.Store.Workload(ctx, id)
 	if err != nil {
@@ -460,21 +460,21 @@ func (s *Service) Extend(ctx context.Context, a identity.Actor, id workload.ID, 
 		r, err = s.save(ctx, tx, out)
 		return err
 	})
-	return s.answered(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
+	return s.idempotent(ctx, a, Draft{Tenant: seen.Tenant}, r, err)
 }
 
 // Approve grants a request in the version that the approver saw; it goes ahead when no more approvals are missing.
 func (s *Service) Approve(ctx context.Context, a identity.Actor, seen Request, note string) (Request, error) {
-	return s.Answer(ctx, a, seen.ID, Said{Verb: ApproveVerb, Note: note, Seen: seen.Version})
+	return s.Answer(ctx, a, seen.ID, DecisionInput{Verb: ApproveVerb, Note: note, Seen: seen.Version})
 }
 
 // Reject turns a request down in the version that the approver saw; the note says why.
 func (s *Service) Reject(ctx context.Context, a identity.Actor, seen Request, note string) (Request, error) {
-	return s.Answer(ctx, a, seen.ID, Said{Verb: RejectVerb, Note: note, Seen: seen.Version})
+	return s.Answer(ctx, a, seen.ID, DecisionInput{Verb: RejectVerb, Note: note, Seen: seen.Version})
 }
 
-// Said is an answer as it was typed. Size and Lease grant less than was asked; empty leaves them.
-type Said struct {
+// DecisionInput is an answer as it was typed. Size and Lease grant less than was asked; empty leaves them.
+type DecisionInput struct {
 	Verb  Verb
 	Note  string
 	Size  string
@@ -484,7 +484,7 @@ type Said struct {
 
 // Answer says yes, "yes, but", or no. It counts for the version that the person saw and no other: Invalid without one,
 // Conflict when the request has changed since.
-func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said) (Request, error) {
+func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said DecisionInput) (Request, error) {
 	answer := Answer{Verb: said.Verb, Note: said.Note, Seen: said.Seen}
 	c := checker{}
 	if answer.Note = c.reason(answer.Note); len(c.fields) > 0 {
@@ -500,20 +500,20 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 	if answer.Seen < 1 {
 		return Request{}, fault.InvalidFields([]fault.Field{{Name: "seen", Reason: i18n.T("request.seen_missing")}})
 	}
-	t, err := s.working(seen.Wish.Tenant)
+	t, err := s.working(seen.Spec.Tenant)
 	if err != nil && answer.Verb == ApproveVerb {
 		return Request{}, err
 	}
 	if answer.Verb == ApproveVerb {
-		if answer.Less, err = s.narrowed(seen, said.Size, said.Lease); err != nil {
+		if answer.Reduced, err = s.reduction(seen, said.Size, said.Lease); err != nil {
 			return Request{}, err
 		}
 	}
-	granted := seen.Wish
-	if answer.Less.Size.Name != "" {
-		granted.Size = answer.Less.Size
+	granted := seen.Spec
+	if answer.Reduced.Size.Name != "" {
+		granted.Size = answer.Reduced.Size
 		granted.Size.Isolation = s.isolation(ctx, granted)
-		answer.Less.Size = granted.Size
+		answer.Reduced.Size = granted.Size
 	}
 	before := s.before(ctx, t, granted)
 	var r Request
@@ -530,7 +530,7 @@ func (s *Service) Answer(ctx context.Context, a identity.Actor, id ID, said Said
 }
 
 // MayDecide says whether the actor's word counts on a request now, and else why not: it is decided, their own, they
-// spoke already, or it asks others.
+// decided already, or it asks others.
 func (s *Service) MayDecide(a identity.Actor, r Request) error {
 	return mayAnswer(ApproveVerb, a, r, s.Now())
 }
@@ -542,13 +542,13 @@ func (s *Service) MayReject(a identity.Actor, r Request) error {
 
 func mayAnswer(verb Verb, a identity.Actor, r Request, now time.Time) error {
 	if r.State == Pending {
-		_, err := speaker(r, verb, a, now)
+		_, err := decidesAs(r, verb, a, now)
 		return err
 	}
 	switch {
 	case a.Person.ID == r.Asker:
 		return fault.New(fault.Forbidden, i18n.T("request.own"))
-	case !identity.Can(a, identity.DecideRequest, r.Thing()):
+	case !identity.Can(a, identity.DecideRequest, r.Resource()):
 		return fault.New(fault.Forbidden, i18n.T("request.not_approver"))
 	}
 	return open(r, now)
@@ -573,7 +573,7 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 	if err != nil {
 		return Outcome{}, err
 	}
-	f, err := s.gather(ctx, tx, before, r.subject(answer.Less, t))
+	f, err := s.gather(ctx, tx, before, r.subject(answer.Reduced, t))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -585,8 +585,8 @@ func (s *Service) decideIn(ctx context.Context, tx Tx, id ID, answer Answer, a i
 }
 
 // subject is what a request is about as it would be granted, perhaps with less than was asked.
-func (r Request) subject(less Narrowed, t tenant.Tenant) subject {
-	q := subject{kind: r.Kind, spec: r.Wish, tenant: t, owner: r.Asker}
+func (r Request) subject(less Reduction, t tenant.Tenant) subject {
+	q := subject{kind: r.Kind, spec: r.Spec, tenant: t, owner: r.Asker}
 	if less.Size.Name != "" {
 		q.spec.Size = less.Size
 	}
@@ -605,7 +605,7 @@ func (s *Service) Withdraw(ctx context.Context, a identity.Actor, id ID) (Reques
 	if err != nil {
 		return Request{}, err
 	}
-	if !identity.Can(a, identity.WithdrawRequest, seen.Thing()) {
+	if !identity.Can(a, identity.WithdrawRequest, seen.Resource()) {
 		return Request{}, fault.New(fault.Forbidden, i18n.T("request.not_yours"))
 	}
 	var r Request
@@ -699,19 +699,19 @@ func (s *Service) Get(ctx context.Context, a identity.Actor, id ID) (Request, er
 	if err != nil {
 		return Request{}, err
 	}
-	if !identity.Can(a, identity.ReadRequest, r.Thing()) {
+	if !identity.Can(a, identity.ReadRequest, r.Resource()) {
 		return Request{}, fault.New(fault.NotFound, i18n.T("request.not_found"))
 	}
 	return r, nil
 }
 
-// PastOf is what the asker of a request was granted in the last days, for those who may read it.
-func (s *Service) PastOf(ctx context.Context, a identity.Actor, id ID) (Past, error) {
+// HistoryOf is what the asker of a request was granted in the last days, for those who may read it.
+func (s *Service) HistoryOf(ctx context.Context, a identity.Actor, id ID) (AskerHistory, error) {
 	r, err := s.Get(ctx, a, id)
 	if err != nil {
-		return Past{}, err
+		return AskerHistory{}, err
 	}
-	return s.Store.Past(ctx, r.Asker, s.Now().Add(-PastDays*24*time.Hour))
+	return s.Store.AskerHistory(ctx, r.Asker, s.Now().Add(-HistoryDays*24*time.Hour))
 }
 
 // Scope says whose requests a list shows.
@@ -760,13 +760,13 @@ func (s *Service) Decides(a identity.Actor) bool {
 	if identity.Known(a) != nil {
 		return false
 	}
-	own := a.Keys()
-	for _, stood := range a.StandsFor {
-		own = append(own, stood.Keys()...)
+	own := a.Principals()
+	for _, stood := range a.Delegators {
+		own = append(own, stood.Principals()...)
 	}
-	parties := append([]identity.Party{{Role: identity.Approver}}, s.Site().Policy.Parties()...)
+	parties := append([]identity.Approvers{{Role: identity.Approver}}, s.Site().Policy.Parties()...)
 	for _, t := range append(a.TenantNames(), "") {
-		for _, k := range identity.KeysOf(parties, t) {
+		for _, k := range identity.PrincipalsOf(parties, t) {
 			if slices.Contains(own, k) {
 				return true
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	parties = []identity.Party{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin},
+	parties = []identity.Approvers{{Role: identity.Approver}, {Role: identity.Owner}, {Role: identity.Admin},
 		{Group: "security"}, {Group: "finance"}}
 	odds = rand.New(rand.NewPCG(7, 11))
 )
@@ -52,7 +52,7 @@ func anySteps() []policy.Step {
 		odds.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 		steps[i] = policy.Step{From: from[:1+odds.IntN(3)], All: odds.IntN(2) == 0}
 		if odds.IntN(4) == 0 {
-			steps[i].After, steps[i].Then = hours(4), []identity.Party{{Role: identity.Admin}}
+			steps[i].After, steps[i].Then = hours(4), []identity.Approvers{{Role: identity.Admin}}
 		}
 	}
 	return steps
@@ -61,7 +61,7 @@ func anySteps() []policy.Step {
 func waiting(steps []policy.Step) Request {
 	return Request{ID: "r-1", Kind: StartKind, Asker: "p-dana", AskerName: "Dana", State: Pending, CreatedAt: now,
 		ExpiresAt: now.Add(TTL),
-		Wish: Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "nb", Size: slice, Image: lab, Cluster: "main",
+		Spec: Spec{Kind: catalog.Notebook, Tenant: "vision", Name: "nb", Size: slice, Image: lab, Cluster: "main",
 			Lease: hours(8)}, Decision: Decision{Steps: steps, Since: now}}
 }
 
@@ -120,7 +120,7 @@ func TestNobodyCountsTwiceNorForThemselves(t *testing.T) {
 			people[i] = anyone(i)
 		}
 		people[0].Person.ID = r.Asker
-		people[odds.IntN(5)].StandsFor = []identity.Actor{people[odds.IntN(5)], people[0]}
+		people[odds.IntN(5)].Delegators = []identity.Actor{people[odds.IntN(5)], people[0]}
 		for range 20 {
 			out, err := Decide(r, yes, people[odds.IntN(5)], f)
 			if err == nil {
@@ -220,8 +220,8 @@ func TestTighteningNeverApprovesMore(t *testing.T) {
 }
 
 func TestTwoSteps(t *testing.T) {
-	steps := []policy.Step{{From: []identity.Party{{Role: identity.Owner}}, After: hours(4),
-		Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{{Group: "security"}}}}
+	steps := []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}}, After: hours(4),
+		Then: []identity.Approvers{{Role: identity.Admin}}}, {From: []identity.Approvers{{Group: "security"}}}}
 	olga := identity.Actor{Person: identity.Person{ID: "p-olga", Name: "Olga", Groups: []string{"security"}},
 		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}}
 	sam := identity.Actor{Person: identity.Person{ID: "p-sam", Name: "Sam", Groups: []string{"security"}}}
@@ -262,7 +262,7 @@ func TestTwoSteps(t *testing.T) {
 
 // TestAWordGivenEarlyDoesNotBlock: somebody of both parties speaks first; the other seat is then open to either party.
 func TestAWordGivenEarlyDoesNotBlock(t *testing.T) {
-	r := waiting([]policy.Step{{From: []identity.Party{{Role: identity.Approver}, {Group: "security"}}, All: true}})
+	r := waiting([]policy.Step{{From: []identity.Approvers{{Role: identity.Approver}, {Group: "security"}}, All: true}})
 	f := facts(t)
 	both := ada
 	both.Person.Groups = []string{"security"}
@@ -280,7 +280,7 @@ func TestAWordGivenEarlyDoesNotBlock(t *testing.T) {
 
 func TestStandingIn(t *testing.T) {
 	r, f := waiting(policy.OneOf(identity.Approver)), facts(t)
-	bea := identity.Actor{Person: identity.Person{ID: "p-bea", Name: "Bea"}, StandsFor: []identity.Actor{ada}}
+	bea := identity.Actor{Person: identity.Person{ID: "p-bea", Name: "Bea"}, Delegators: []identity.Actor{ada}}
 	out, err := Decide(r, yes, bea, f)
 	if c := out.Request.Decision.Consents; err != nil || out.Request.State != Approved || c[0].By != "p-bea" ||
 		c[0].For != "p-ada" {
@@ -291,11 +291,11 @@ func TestStandingIn(t *testing.T) {
 	}
 	r.Asker = ada.Person.ID
 	if _, err := Decide(r, yes, bea, f); !fault.Is(err, fault.Forbidden) {
-		t.Errorf("nobody's stand-in approves for them, got %v", err)
+		t.Errorf("nobody's delegate approves for them, got %v", err)
 	}
 	r.Asker = "p-bea"
 	if _, err := Decide(r, yes, bea, f); !fault.Is(err, fault.Forbidden) {
-		t.Errorf("nor does one approve one's own as a stand-in, got %v", err)
+		t.Errorf("nor does one approve one's own as a delegate, got %v", err)
 	}
 }
 
@@ -303,8 +303,8 @@ func TestStandingIn(t *testing.T) {
 // other parties only when the step has escalated. It was otherwise: one yes of an administrator counted for finance as
 // well, hours before.
 func TestBeforeItEscalatesNobodyCountsForAll(t *testing.T) {
-	step := policy.Step{From: []identity.Party{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4),
-		Then: []identity.Party{{Role: identity.Admin}}}
+	step := policy.Step{From: []identity.Approvers{{Group: "finance"}, {Role: identity.Approver}}, All: true, After: hours(4),
+		Then: []identity.Approvers{{Role: identity.Admin}}}
 	for after, want := range map[time.Duration]State{time.Hour: Pending, 4 * time.Hour: Approved} {
 		r, f := waiting([]policy.Step{step}), facts(t)
 		f.Now = f.Now.Add(after)
@@ -325,17 +325,17 @@ func TestTwoPersonsOverTheWholeChain(t *testing.T) {
 	byHand := func(role identity.Role, chain ...identity.PersonID) identity.Actor {
 		return identity.Actor{Person: identity.Person{ID: "p-otto", Name: "Otto"},
 			Tenants: map[string][]identity.Role{"vision": {role}},
-			Granted: map[string][]identity.PersonID{identity.RoleKey(role, "vision"): chain}}
+			Granted: map[string][]identity.PersonID{identity.RolePrincipal(role, "vision"): chain}}
 	}
 	group := byHand(identity.Approver)
 	group.Granted = nil
-	standIn := identity.Actor{Person: identity.Person{ID: "p-bea"},
-		StandsFor: []identity.Actor{byHand(identity.Approver, "p-dana")}}
+	delegation := identity.Actor{Person: identity.Person{ID: "p-bea"},
+		Delegators: []identity.Actor{byHand(identity.Approver, "p-dana")}}
 	platform := byHand(identity.Approver, "p-dana")
 	platform.Global = []identity.Role{identity.Approver}
 	const byAsker = "request.granted_by_asker"
-	one, owners := policy.OneOf(identity.Approver), []policy.Step{{From: []identity.Party{{Role: identity.Owner}}}}
-	outside := []policy.Step{{From: []identity.Party{{Role: identity.Approver, Scope: identity.PlatformScope}}}}
+	one, owners := policy.OneOf(identity.Approver), []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}}}}
+	outside := []policy.Step{{From: []identity.Approvers{{Role: identity.Approver, Scope: identity.PlatformScope}}}}
 	for name, c := range map[string]struct {
 		who   identity.Actor
 		steps []policy.Step
@@ -348,15 +348,15 @@ func TestTwoPersonsOverTheWholeChain(t *testing.T) {
 		"by themself":                    {byHand(identity.Approver, "p-otto"), one, byAsker},
 		"an owner by the asker":          {byHand(identity.Owner, "p-dana"), owners, byAsker},
 		"a platform approver as well":    {platform, one, ""},
-		"who stands in for such a one":   {standIn, one, "request.not_approver"},
+		"who stands in for such a one":   {delegation, one, "request.not_approver"},
 		"a tenant approver, where the rule wants the platform's": {group, outside, "request.not_approver"},
 		"a platform approver, where the rule wants one":          {platform, outside, ""},
 	} {
 		r, f := waiting(c.steps), facts(t)
 		out, err := Decide(r, yes, c.who, f)
 		in := Inbox{Self: c.who.Person.ID, Now: now}
-		for _, v := range append([]identity.Actor{c.who}, c.who.StandsFor...) {
-			in.Voices = append(in.Voices, VoiceOf(v))
+		for _, v := range append([]identity.Actor{c.who}, c.who.Delegators...) {
+			in.Approvers = append(in.Approvers, ApproverOf(v))
 		}
 		switch {
 		case c.want == "" && (err != nil || out.Request.State != Approved):

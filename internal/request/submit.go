@@ -35,7 +35,7 @@ type Facts struct {
 	NameTaken    bool
 	ImageRetired bool               // the team's owners retired the image after it was asked for
 	Extends      *workload.Workload // the workload of an extension or a resume
-	Past         Past               // of the asker
+	History      AskerHistory       // of the asker
 	Budget       budget.Ask         // what this takes of the team's budget
 	Prices       usage.PriceList
 	Policy       *policy.Policy
@@ -47,14 +47,14 @@ type Quota struct {
 	Limit int
 }
 
-// Past is what somebody was granted in the last days.
-type Past struct {
+// AskerHistory is what somebody was granted in the last days.
+type AskerHistory struct {
 	Requests int
 	Minor    int64 // what they were estimated at, in the currency's minor unit
 }
 
-// PastDays is how far back the rules and the preview of a change see.
-const PastDays = 30
+// HistoryDays is how far back the rules and the preview of a change see.
+const HistoryDays = 30
 
 // Full reports whether nothing more can be granted.
 func (q Quota) Full() bool { return q.Used >= q.Limit }
@@ -79,29 +79,29 @@ type Outcome struct {
 	Events   []audit.Event
 }
 
-// Submit decides a checked wish. The error is Invalid with the field and what can be changed when it cannot be granted
+// Submit decides a checked spec. The error is Invalid with the field and what can be changed when it cannot be granted
 // at all. Where rules, quota, seats or budget refuse it, the outcome holds the request that did not come about, with
 // the facts that were looked at.
-func Submit(w Wish, a identity.Actor, f Facts) (Outcome, error) {
+func Submit(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
 	}
 	seen := PolicyFacts(StartKind, w, a, f, w.Lease.Std())
 	r := Request{
-		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: w, State: Pending,
+		ID: f.ID, Kind: StartKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: w, State: Pending,
 		Estimate: f.estimate(StartKind, w), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		if len(shortages(w, f)) > 0 || len(overBudget(f.Budget)) > 0 {
-			return turnedAway(r, seen), fault.InvalidFields(fields)
+			return rejectedAtSubmit(r, seen), fault.InvalidFields(fields)
 		}
 		return Outcome{}, fault.InvalidFields(fields)
 	}
 	return conclude(r, seen, a, f)
 }
 
-// turnedAway is a request that did not come about, with what was looked at: it has no state.
-func turnedAway(r Request, seen policy.Facts) Outcome {
+// rejectedAtSubmit is a request that did not come about, with what was looked at: it has no state.
+func rejectedAtSubmit(r Request, seen policy.Facts) Outcome {
 	r.State, r.Decision.Facts = "", &seen
 	return Outcome{Request: r}
 }
@@ -109,22 +109,22 @@ func turnedAway(r Request, seen policy.Facts) Outcome {
 // conclude puts a new request to the rules and applies what they say.
 func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome, error) {
 	if f.Budget.Stops() {
-		return turnedAway(r, seen), fault.InvalidFields(overBudget(f.Budget))
+		return rejectedAtSubmit(r, seen), fault.InvalidFields(overBudget(f.Budget))
 	}
 	v := f.verdict(seen)
 	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
-		return turnedAway(r, seen), fault.New(fault.Forbidden, v.Sentence)
+		return rejectedAtSubmit(r, seen), fault.New(fault.Forbidden, v.Sentence)
 	case policy.Approve:
-		if r.Wish.Reason == "" {
+		if r.Spec.Reason == "" {
 			return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "reason", Reason: i18n.T("request.reason_needed")}})
 		}
 		r.Decision.Steps, r.Decision.Needs, r.Decision.Since = v.Steps, policy.FirstRole(v.Steps), f.Now
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
 	}
 	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
-	if r.Kind == StartKind && f.seatless(r.Wish) {
+	if r.Kind == StartKind && f.seatless(r.Spec) {
 		out := queued(r, a, f)
 		out.Events = append([]audit.Event{submitted}, out.Events...)
 		return out, nil
@@ -139,14 +139,14 @@ func (f Facts) verdict(seen policy.Facts) policy.Verdict {
 	return budgeted(f.Policy.Decide(seen), f.Budget)
 }
 
-// SubmitExtension decides the wish to keep a workload for longer.
+// SubmitExtension decides the request to keep a workload for longer.
 func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, a identity.Actor,
 	f Facts) (Outcome, error) {
-	wish := Wish{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
+	spec := Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
 		Lease: more, Reason: reason, Workload: w.ID}
 	f.Extends = &w
 	whole := extendedUntil(w, more, f.Now).Sub(w.Lease.From)
-	wish.LeaseBefore = catalog.Duration((whole - more.Std()).Round(time.Minute))
+	spec.LeaseBefore = catalog.Duration((whole - more.Std()).Round(time.Minute))
 	if !w.CanExtend() {
 		return Outcome{}, fault.New(fault.Conflict, i18n.T("workload.gone"))
 	}
@@ -154,10 +154,10 @@ func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, 
 		return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "lease", Reason: i18n.T("request.extension_too_long",
 			"Most", w.Size.MaxLease.String())}})
 	}
-	seen := PolicyFacts(ExtendKind, wish, a, f, whole)
+	seen := PolicyFacts(ExtendKind, spec, a, f, whole)
 	r := Request{
-		ID: f.ID, Kind: ExtendKind, Asker: a.Person.ID, AskerName: a.Person.Name, Wish: wish, State: Pending, Workload: w.ID,
-		Estimate: f.estimate(ExtendKind, wish), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
+		ID: f.ID, Kind: ExtendKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: spec, State: Pending, Workload: w.ID,
+		Estimate: f.estimate(ExtendKind, spec), CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL),
 	}
 	return conclude(r, seen, a, f)
 }
@@ -227,7 +227,7 @@ func grant(r Request, a identity.Actor, f Facts) (Outcome, error) {
 	case QuotaKind:
 		return grantQuota(r, a, f, approved), nil
 	case ExtendKind:
-		until := extendedUntil(*f.Extends, r.Wish.Lease, f.Now)
+		until := extendedUntil(*f.Extends, r.Spec.Lease, f.Now)
 		w, events, err := workload.Extend(*f.Extends, until, identity.System(), f.Now)
 		return Outcome{Request: r, Workload: &w, Events: carriedOut(r, approved, events...)}, err
 	case ResumeKind:
@@ -265,14 +265,14 @@ func (r Request) asker() identity.Person { return identity.Person{ID: r.Asker, N
 
 func newWorkload(r Request, f Facts) workload.Workload {
 	w := workload.Workload{
-		ID: f.Workload, Name: r.Wish.Name, Kind: r.Wish.Kind, Tenant: r.Wish.Tenant, Owner: r.Asker, OwnerName: r.AskerName,
-		Size:  r.Wish.Size,
-		Image: r.Wish.Image, Cluster: r.Wish.Cluster, Namespace: f.Namespace, StorageGiB: r.Wish.StorageGiB,
-		Volume:  r.Wish.Volume,
+		ID: f.Workload, Name: r.Spec.Name, Kind: r.Spec.Kind, Tenant: r.Spec.Tenant, Owner: r.Asker, OwnerName: r.AskerName,
+		Size:  r.Spec.Size,
+		Image: r.Spec.Image, Cluster: r.Spec.Cluster, Namespace: f.Namespace, StorageGiB: r.Spec.StorageGiB,
+		Volume:  r.Spec.Volume,
 		Desired: workload.WantRunning, Generation: 1, State: workload.Queued, Reason: i18n.T("workload.being_created"),
-		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Wish.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
+		Lease: workload.Lease{From: f.Now, Until: f.Now.Add(r.Spec.Lease.Std())}, Request: string(r.ID), CreatedAt: f.Now,
 		UpdatedAt:  f.Now,
-		AvoidNodes: f.Avoid, Mounts: r.Wish.Mounts,
+		AvoidNodes: f.Avoid, Mounts: r.Spec.Mounts,
 	}
 	var pool license.Pool
 	if f.Seats != nil {
@@ -286,8 +286,8 @@ func newWorkload(r Request, f Facts) workload.Workload {
 	return w
 }
 
-// obstacles are the reasons why a wish cannot be granted now, each with what can be changed.
-func obstacles(w Wish, f Facts) []fault.Field {
+// obstacles are the reasons why a spec cannot be granted now, each with what can be changed.
+func obstacles(w Spec, f Facts) []fault.Field {
 	fields := append(shortages(w, f), overBudget(f.Budget)...)
 	if f.NameTaken {
 		fields = append(fields, fault.Field{Name: "name", Reason: i18n.T("request.name_taken", "Name", w.Name)})
@@ -298,7 +298,7 @@ func obstacles(w Wish, f Facts) []fault.Field {
 	return fields
 }
 
-func shortages(w Wish, f Facts) []fault.Field {
+func shortages(w Spec, f Facts) []fault.Field {
 	switch {
 	case f.Quota.Limit == 0:
 		return []fault.Field{{Name: "size", Reason: i18n.T("request.size_not_allowed", "Size", w.Size.Title)}}
@@ -312,8 +312,8 @@ func shortages(w Wish, f Facts) []fault.Field {
 	return nil
 }
 
-// PolicyFacts is what the rules see of a wish.
-func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
+// PolicyFacts is what the rules see of a spec.
+func PolicyFacts(kind Kind, w Spec, a identity.Actor, f Facts, whole time.Duration) policy.Facts {
 	all := w
 	all.Lease = catalog.Duration(whole)
 	facts := policy.Facts{
@@ -324,8 +324,8 @@ func PolicyFacts(kind Kind, w Wish, a identity.Actor, f Facts, whole time.Durati
 		Cost:      f.estimate(kind, all).Float(),
 		QuotaUsed: int64(f.Quota.Used), QuotaLimit: int64(f.Quota.Limit),
 		QuotaLeft: int64(max(0, f.Quota.Limit-f.Quota.Used)), Free: int64(f.Fit.Free),
-		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.Past.Requests),
-		PastCost: usage.Money{Minor: f.Past.Minor, Currency: w.Size.PricePerHour.Currency}.Float(),
+		Hour: int64(f.Now.UTC().Hour()), Weekday: int64(f.Now.UTC().Weekday()), PastRequests: int64(f.History.Requests),
+		PastCost: usage.Money{Minor: f.History.Minor, Currency: w.Size.PricePerHour.Currency}.Float(),
 	}
 	if !f.Fit.Known {
 		facts.Free = -1
@@ -364,7 +364,7 @@ func defaultName(kind catalog.WorkloadKind, p identity.Person, suffix string) st
 
 func event(r Request, a identity.Actor, kind audit.Kind, at time.Time, detail i18n.Text) audit.Event {
 	e := audit.By(a, kind, at)
-	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Wish.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule,
+	e.Tenant, e.Request, e.Workload, e.Rule, e.Detail = r.Spec.Tenant, string(r.ID), string(r.Workload), r.Decision.Rule,
 		detail
 	return e
 }

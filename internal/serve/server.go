@@ -47,8 +47,8 @@ type Store interface {
 	TouchSession(ctx context.Context, id string, now time.Time) error
 	// RenewSecret gives a session another secret; false when another call did.
 	RenewSecret(ctx context.Context, n identity.Session, hash, roles string, now time.Time) (bool, error)
-	ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
-	EndActing(ctx context.Context, id string, event audit.Event) error
+	Impersonate(ctx context.Context, id string, person identity.PersonID, until time.Time, event audit.Event) error
+	EndImpersonation(ctx context.Context, id string, event audit.Event) error
 	EndSession(ctx context.Context, id string) error
 	// LimitSessions ends those of a person beyond so many, the longest unused first.
 	LimitSessions(ctx context.Context, person identity.PersonID, keep int) error
@@ -97,13 +97,13 @@ type Options struct {
 	Renewals       Renewals // nil: groups count as told at the sign-in
 	Tokens         Tokens
 	Actor          func(p identity.Person, via identity.Via) identity.Actor
-	// StandsFor gives those for whom somebody decides requests now; nil: nobody does for anybody.
-	StandsFor func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
-	Pages     Pages
-	Bundle    *i18n.Bundle
-	Key       []byte // for the short-lived sign-in cookie
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// Delegators gives those for whom somebody decides requests now; nil: nobody does for anybody.
+	Delegators func(ctx context.Context, id identity.PersonID) ([]identity.Actor, error)
+	Pages      Pages
+	Bundle     *i18n.Bundle
+	Key        []byte // for the short-lived sign-in cookie
+	Now        func() time.Time
+	Logger     *slog.Logger
 	// Gateway handles every host that is a workload's; nil when this process plays no gateway.
 	Gateway    http.Handler
 	IsWorkload func(host string) bool
@@ -267,8 +267,8 @@ func (s *Server) ownRoutes() []Route {
 		{Method: http.MethodGet, Path: "/signin/callback", Public: true, Handler: s.signInCallback},
 		{Method: http.MethodPost, Path: "/signout", Public: true, Handler: s.signOut},
 		{Method: http.MethodPost, Path: BackChannelPath, Public: true, Handler: s.backChannelLogout},
-		{Method: http.MethodPost, Path: "/admin/people/:id/see", Action: identity.ActAs, Handler: s.actAs},
-		{Method: http.MethodPost, Path: actingEnd, Action: identity.ReadCatalog, Handler: s.endActing},
+		{Method: http.MethodPost, Path: "/admin/people/:id/see", Action: identity.Impersonate, Handler: s.impersonate},
+		{Method: http.MethodPost, Path: impersonationEndPath, Action: identity.ReadCatalog, Handler: s.endImpersonation},
 	}
 }
 

@@ -32,8 +32,8 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		a, err := s.actor(c)
-		if err == nil && s.opts.StandsFor != nil {
-			a.StandsFor, err = s.opts.StandsFor(c.Request().Context(), a.Person.ID)
+		if err == nil && s.opts.Delegators != nil {
+			a.Delegators, err = s.opts.Delegators(c.Request().Context(), a.Person.ID)
 		}
 		switch {
 		case err == nil:
@@ -103,9 +103,9 @@ func (s *Server) actor(c echo.Context) (identity.Actor, error) {
 	if err := s.renew(c, session, a); err != nil {
 		return identity.Actor{}, err
 	}
-	if session.ActingAs != "" {
+	if session.Impersonates != "" {
 		a.Address = s.Address(r)
-		return s.acting(r.Context(), session, a)
+		return s.impersonation(r.Context(), session, a)
 	}
 	return a, nil
 }

@@ -167,9 +167,9 @@ func (v view) Events(ctx context.Context, f audit.Filter) ([]audit.Event, string
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r eventRow) place { return place{list: eventList, at: r.Seq} })
+	rows, next := cut(rows, limit, func(r eventRow) cursorAt { return cursorAt{list: eventList, at: r.Seq} })
 	if next == "" && floor > 0 {
-		next = place{list: eventList, at: floor + 1}.String()
+		next = cursorAt{list: eventList, at: floor + 1}.String()
 	}
 	return each(rows, toEvent), next, nil
 }
@@ -210,11 +210,11 @@ func containing(words string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(words) + "%"
 }
 
-// acting are the kinds of event that an administrator writes on somebody's behalf.
-var acting = []audit.Kind{audit.ActingBegun, audit.ActingEnded}
+// impersonations are the kinds of event that an administrator writes on somebody's behalf.
+var impersonations = []audit.Kind{audit.ImpersonationBegun, audit.ImpersonationEnded}
 
 // concerning narrows to what somebody did, and what others did in their place. Those others are administrators who see
-// the portal as them, and stand-ins: each way is one that an index leads along, where looking for a name in whose place
+// the portal as them, and delegates: each way is one that an index leads along, where looking for a name in whose place
 // alone would read the whole record.
 func (v view) concerning(ctx context.Context, query *gorm.DB, who string) (*gorm.DB, error) {
 	ids, err := v.called(ctx, who)
@@ -222,14 +222,14 @@ func (v view) concerning(ctx context.Context, query *gorm.DB, who string) (*gorm
 		return nil, err
 	}
 	var others []string
-	if err := v.at(ctx).Raw("SELECT DISTINCT stand_in FROM stand_ins WHERE person IN ?",
+	if err := v.at(ctx).Raw("SELECT DISTINCT delegate FROM delegations WHERE person IN ?",
 		ids).Scan(&others).Error; err != nil {
 		return nil, failure(err)
 	}
 	if len(others) == 0 {
-		return query.Where("(actor IN ? OR kind IN ? AND behalf IN ?)", ids, acting, ids), nil
+		return query.Where("(actor IN ? OR kind IN ? AND behalf IN ?)", ids, impersonations, ids), nil
 	}
-	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, acting, ids, others,
+	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, impersonations, ids, others,
 		ids), nil
 }
 

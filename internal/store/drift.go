@@ -60,7 +60,7 @@ func (differenceRow) TableName() string { return "differences" }
 
 // difference is the part that nobody selects by.
 type difference struct {
-	Thing  drift.Thing
+	Thing  drift.ResourceKind
 	Key    string
 	Kind   drift.Kind
 	Fields []drift.Field
@@ -70,13 +70,13 @@ type difference struct {
 
 func fromDifference(d drift.Difference) differenceRow {
 	return differenceRow{ID: d.ID, Cluster: d.Cluster, Version: d.Version, FoundAt: momentOf(d.FoundAt),
-		Data:     doc(difference{d.Thing, d.Key, d.Kind, d.Fields, d.Seen, d.Row}),
+		Data:     doc(difference{d.ResourceKind, d.Key, d.Kind, d.Fields, d.Seen, d.Row}),
 		Decision: string(d.Decision), DecidedBy: string(d.By), DecidedName: d.ByName, DecidedAt: momentOf(d.DecidedAt)}
 }
 
 func toDifference(r differenceRow) drift.Difference {
 	is := r.Data.is
-	return drift.Difference{ID: r.ID, Cluster: r.Cluster, Thing: is.Thing, Key: is.Key, Kind: is.Kind, Fields: is.Fields,
+	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Thing, Key: is.Key, Kind: is.Kind, Fields: is.Fields,
 		Seen: is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
 		By: identity.PersonID(r.DecidedBy), ByName: r.DecidedName, DecidedAt: r.DecidedAt.time()}
 }
@@ -253,7 +253,7 @@ func (t *tx) CloseMeter(ctx context.Context, id workload.ID, at usage.Interval) 
 	return failure(t.closeInterval(ctx, id, at))
 }
 
-// loadHolds reads in which clusters nothing may be wished for; the caller is the only one that grants.
+// loadHolds reads in which clusters nothing may be granted; the caller is the only one that grants.
 func (t *tx) loadHolds(ctx context.Context) error {
 	rows, err := all[holdRow](t.at(ctx))
 	if err != nil {
@@ -268,7 +268,7 @@ func (t *tx) loadHolds(ctx context.Context) error {
 	return nil
 }
 
-// unheld refuses a wish for a cluster in which nothing is done: what is granted now would rest on a state of the past.
+// unheld refuses a spec for a cluster in which nothing is done: what is granted now would rest on a state of the past.
 func (t *tx) unheld(cluster string) error {
 	if !t.held[cluster] {
 		return nil
@@ -281,5 +281,5 @@ func (t *tx) mayAsk(r request.Request) error {
 	if r.Version > 0 && r.State != request.Approved {
 		return nil
 	}
-	return t.unheld(r.Wish.Cluster)
+	return t.unheld(r.Spec.Cluster)
 }

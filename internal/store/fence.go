@@ -11,14 +11,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// ErrDeposed is in the fault of a write that came too late: another process leads now, and what this one had read
+// ErrFenced is in the fault of a write that came too late: another process leads now, and what this one had read
 // counts no more.
-var ErrDeposed = errors.New("another process leads now")
+var ErrFenced = errors.New("another process leads now")
 
 type termKey struct{}
 
 // Fenced gives a context under which every write asks, in its own transaction, whether this process still leads as it
-// did when it took the lead last. One that comes late is a Conflict with ErrDeposed, and the lead is lost with it.
+// did when it took the lead last. One that comes late is a Conflict with ErrFenced, and the lead is lost with it.
 // Without a lead the context stays as it is.
 func (s *Store) Fenced(ctx context.Context) context.Context {
 	t := s.term.Load()
@@ -50,15 +50,15 @@ func (s *Store) guard(ctx context.Context, db *gorm.DB) error {
 	if now.Epoch == t.epoch {
 		return nil
 	}
-	if !t.isDeposed() {
+	if !t.isFenced() {
 		s.opts.Log.WarnContext(ctx, "a late write was refused: another process leads now", "epoch", t.epoch,
 			"now", now.Epoch)
 	}
-	t.depose()
+	t.fence()
 	if count := s.onLate.Load(); count != nil {
 		(*count)()
 	}
-	return fault.Wrap(fault.Conflict, ErrDeposed, i18n.T("store.deposed"))
+	return fault.Wrap(fault.Conflict, ErrFenced, i18n.T("store.deposed"))
 }
 
 // raiseFor bounds how long a new leader waits for writes of the former one that are under way.
@@ -103,8 +103,8 @@ func (s *Store) Renew(ctx context.Context) error {
 		s.opts.Log.WarnContext(ctx, "could not renew the lease", "error", err)
 		return failure(err)
 	case !mine:
-		t.depose()
-		return fault.Wrap(fault.Conflict, ErrDeposed, i18n.T("store.deposed"))
+		t.fence()
+		return fault.Wrap(fault.Conflict, ErrFenced, i18n.T("store.deposed"))
 	}
 	t.setRenewed(begun)
 	return nil

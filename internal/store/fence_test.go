@@ -13,7 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// A leader falls asleep between what it read and what it writes; another one takes the lead and finishes a wish of its
+// A leader falls asleep between what it read and what it writes; another one takes the lead and finishes a spec of its
 // own. What the first one then writes is refused though nobody has touched its row, and it steps back.
 func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the first one does not step back")
 	}
-	mine.OwnerName = "somebody's wish"
+	mine.OwnerName = "somebody's spec"
 	if err := first.SaveObserved(context.Background(), mine, nil, nil); err != nil {
 		t.Errorf("what is not a leader's to write goes on everywhere: %v", err)
 	}
@@ -110,7 +110,7 @@ func counting(s *store.Store) *atomic.Int64 {
 
 func refused(t *testing.T, s *store.Store, ctx context.Context, w workload.Workload) {
 	t.Helper()
-	if err := s.SaveObserved(ctx, w, nil, nil); !errors.Is(err, store.ErrDeposed) || !fault.Is(err, fault.Conflict) {
+	if err := s.SaveObserved(ctx, w, nil, nil); !errors.Is(err, store.ErrFenced) || !fault.Is(err, fault.Conflict) {
 		t.Errorf("want it refused as late, got %v", err)
 	}
 }

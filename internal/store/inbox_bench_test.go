@@ -18,7 +18,7 @@ func waiting(t testing.TB, s *store.Store, count int) {
 	err := s.DecideExclusively(context.Background(), func(tx request.Tx) error {
 		for i := range 3 * count {
 			r := storetest.Request(fmt.Sprintf("r-%05d", i))
-			r.Asker, r.Wish.Tenant, r.Key = ownerOf(i), fmt.Sprintf("team-%d", i%40), ""
+			r.Asker, r.Spec.Tenant, r.Key = ownerOf(i), fmt.Sprintf("team-%d", i%40), ""
 			r.CreatedAt = r.CreatedAt.Add(time.Duration(i) * time.Second)
 			r.Decision.Steps, r.Decision.Consents = nil, nil
 			if i%3 > 0 {
@@ -60,7 +60,7 @@ func BenchmarkInbox(b *testing.B) {
 					}
 					in := request.Inbox{Self: voices[0].Person.ID, Now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
 					for _, v := range voices {
-						in.Voices = append(in.Voices, request.Voice{Person: v.Person.ID, Keys: v.Keys()})
+						in.Approvers = append(in.Approvers, request.ApproverID{Person: v.Person.ID, Keys: v.Principals()})
 					}
 					b.ReportAllocs()
 					b.ResetTimer()
@@ -77,10 +77,10 @@ func BenchmarkInbox(b *testing.B) {
 						if _, _, err := s.Requests(ctx, request.Filter{Asker: items[0].Asker, Limit: 6}); err != nil {
 							b.Fatal(err)
 						}
-						if _, err := s.Past(ctx, items[0].Asker, in.Now.AddDate(0, 0, -30)); err != nil {
+						if _, err := s.AskerHistory(ctx, items[0].Asker, in.Now.AddDate(0, 0, -30)); err != nil {
 							b.Fatal(err)
 						}
-						if _, _, err := s.Requests(ctx, request.Filter{Size: items[0].Wish.Size.Name,
+						if _, _, err := s.Requests(ctx, request.Filter{Size: items[0].Spec.Size.Name,
 							States: []request.State{request.Approved, request.Rejected}, Limit: 20}); err != nil {
 							b.Fatal(err)
 						}

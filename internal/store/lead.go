@@ -53,7 +53,7 @@ func (p *postgresServer) lead(ctx context.Context, s *Store) (*term, error) {
 		switch {
 		case err != nil:
 			s.opts.Log.Warn("leadership is lost", "error", err)
-		case !t.isDeposed(): // else a loop may hang in a statement on this session
+		case !t.isFenced(): // else a loop may hang in a statement on this session
 			unlock(conn, t.epoch)
 		}
 	})
@@ -123,12 +123,12 @@ func (t *term) watch(stop <-chan struct{}, conn *sql.Conn, o Options) error {
 		select {
 		case <-stop:
 			return nil
-		case <-t.deposed:
+		case <-t.fenced:
 			return nil
 		case <-ticker.C:
 		}
 		if time.Since(t.lastRenewal()) > o.Lease {
-			t.depose()
+			t.fence()
 			return errNotRenewed
 		}
 		if time.Since(asked) < o.LeaderChecks {
@@ -161,19 +161,19 @@ func discard(conn *sql.Conn) {
 
 // term is one time in which this process leads.
 type term struct {
-	epoch   int64
-	once    sync.Once
-	deposed chan struct{} // closed when it leads no more by word of the database, or its lease is over
-	lost    chan struct{} // closed when nothing holds the lead any more
-	renew   func(ctx context.Context) (bool, error)
-	let     func() // lets go of the lead and returns when it is gone
+	epoch  int64
+	once   sync.Once
+	fenced chan struct{} // closed when it leads no more by word of the database, or its lease is over
+	lost   chan struct{} // closed when nothing holds the lead any more
+	renew  func(ctx context.Context) (bool, error)
+	let    func() // lets go of the lead and returns when it is gone
 
 	mu      sync.Mutex
 	renewed time.Time // when the last renewal that succeeded began, by the monotonic clock
 }
 
 func newTerm(epoch int64) *term {
-	return &term{epoch: epoch, deposed: make(chan struct{}), lost: make(chan struct{}), renewed: time.Now()}
+	return &term{epoch: epoch, fenced: make(chan struct{}), lost: make(chan struct{}), renewed: time.Now()}
 }
 
 // hold keeps the lead in a goroutine until it is lost or let go.
@@ -187,11 +187,11 @@ func (t *term) hold(keep func(stop <-chan struct{})) {
 	t.let = func() { once.Do(func() { close(stop) }); <-t.lost }
 }
 
-func (t *term) depose() { t.once.Do(func() { close(t.deposed) }) }
+func (t *term) fence() { t.once.Do(func() { close(t.fenced) }) }
 
-func (t *term) isDeposed() bool {
+func (t *term) isFenced() bool {
 	select {
-	case <-t.deposed:
+	case <-t.fenced:
 		return true
 	default:
 		return false

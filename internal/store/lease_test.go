@@ -53,7 +53,7 @@ func TestALeaderThatRenewsNothingIsReplaced(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the first one does not step back")
 	}
-	if err := first.Renew(context.Background()); !errors.Is(err, store.ErrDeposed) && err == nil {
+	if err := first.Renew(context.Background()); !errors.Is(err, store.ErrFenced) && err == nil {
 		t.Error("a lease that another one has was renewed")
 	}
 }
@@ -99,13 +99,13 @@ func leadAndWrite(address string) {
 	w := storetest.Workload("w-1")
 	fmt.Println("leads")
 	// The server has ended the transaction that stood still, so the first call after it can fail on its connection.
-	for err == nil || fault.Is(err, fault.Unavailable) && !errors.Is(err, store.ErrDeposed) {
+	for err == nil || fault.Is(err, fault.Unavailable) && !errors.Is(err, store.ErrFenced) {
 		_ = s.Renew(ctx)
 		if err = s.SaveObserved(fenced, w, nil, nil); err == nil {
 			w.Version++
 		}
 	}
-	fmt.Println(map[bool]string{true: "deposed", false: err.Error()}[errors.Is(err, store.ErrDeposed)])
+	fmt.Println(map[bool]string{true: "deposed", false: err.Error()}[errors.Is(err, store.ErrFenced)])
 }
 
 const frozenLease = 3 * time.Second

@@ -69,12 +69,12 @@ func toAddress(r addressRow) notify.Address {
 		Tenant: r.Tenant, Host: r.Host, Sealed: r.Sealed, Kinds: r.Kinds, CreatedAt: r.CreatedAt.time()}
 }
 
-type wishesRow struct {
-	Person string `gorm:"primaryKey"`
-	Wishes document[notify.Preferences]
+type preferencesRow struct {
+	Person      string `gorm:"primaryKey"`
+	Preferences document[notify.Preferences]
 }
 
-func (wishesRow) TableName() string { return "notice_preferences" }
+func (preferencesRow) TableName() string { return "notice_preferences" }
 
 // NotifyCursor is the number of the last event that was looked at for deliveries.
 func (v view) NotifyCursor(ctx context.Context) (int64, error) {
@@ -182,8 +182,8 @@ func (v view) Deliveries(ctx context.Context, state notify.State, cursor string,
 		return nil, "", err
 	}
 	rows, err := all[deliveryRow](query)
-	rows, next := cut(rows, limit, func(r deliveryRow) place {
-		return place{list: deliveryList, at: r.CreatedAt.Int64,
+	rows, next := cut(rows, limit, func(r deliveryRow) cursorAt {
+		return cursorAt{list: deliveryList, at: r.CreatedAt.Int64,
 			id: r.ID}
 	})
 	return each(rows, toDelivery), next, err
@@ -197,32 +197,32 @@ func (v view) DeliveriesOf(ctx context.Context, event int64) ([]notify.Delivery,
 
 // Preferences are those of everybody who chose.
 func (v view) Preferences(ctx context.Context) (map[identity.PersonID]notify.Preferences, error) {
-	rows, err := all[wishesRow](v.at(ctx))
-	wishes := map[identity.PersonID]notify.Preferences{}
+	rows, err := all[preferencesRow](v.at(ctx))
+	preferences := map[identity.PersonID]notify.Preferences{}
 	for _, r := range rows {
-		wishes[identity.PersonID(r.Person)] = r.Wishes.is
+		preferences[identity.PersonID(r.Person)] = r.Preferences.is
 	}
-	return wishes, err
+	return preferences, err
 }
 
 // PreferencesOf are one person's; the zero value of somebody who never chose.
 func (v view) PreferencesOf(ctx context.Context, p identity.PersonID) (notify.Preferences, error) {
-	rows, err := all[wishesRow](v.at(ctx).Where("person = ?", string(p)))
+	rows, err := all[preferencesRow](v.at(ctx).Where("person = ?", string(p)))
 	if err != nil || len(rows) == 0 {
 		return notify.Preferences{}, err
 	}
-	return rows[0].Wishes.is, nil
+	return rows[0].Preferences.is, nil
 }
 
 // SavePreferences keeps what somebody chose, in place of what they chose before.
-func (s *Store) SavePreferences(ctx context.Context, p identity.PersonID, wishes notify.Preferences) error {
-	row := wishesRow{Person: string(p), Wishes: doc(wishes)}
+func (s *Store) SavePreferences(ctx context.Context, p identity.PersonID, preferences notify.Preferences) error {
+	row := preferencesRow{Person: string(p), Preferences: doc(preferences)}
 	return s.write(ctx, func(t *tx) error {
 		if err := writable(&row); err != nil {
 			return err
 		}
-		return t.at(ctx).Exec("INSERT INTO notice_preferences (person, wishes) VALUES (?, ?) ON CONFLICT (person) DO "+
-			"UPDATE SET wishes = excluded.wishes", row.Person, row.Wishes).Error
+		return t.at(ctx).Exec("INSERT INTO notice_preferences (person, preferences) VALUES (?, ?) ON CONFLICT (person) DO "+
+			"UPDATE SET preferences = excluded.preferences", row.Person, row.Preferences).Error
 	})
 }
 

@@ -23,31 +23,31 @@ func pageSize(wanted int) int {
 	return min(wanted, largestOne)
 }
 
-// place is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the
+// cursorAt is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the
 // next page holds what is older; rows that arrive later stand before it and do not move it.
-type place struct {
+type cursorAt struct {
 	list string // one letter
 	at   int64  // microseconds, or the number of an event
 	id   string
 }
 
 // String is the cursor: opaque to callers, who must not build one.
-func (p place) String() string {
+func (p cursorAt) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.list + "." + strconv.FormatInt(p.at, 36) + "." + p.id))
 }
 
 // placeOf reads a cursor; one of another list is as bad as a broken one.
-func placeOf(list, cursor string) (place, error) {
+func placeOf(list, cursor string) (cursorAt, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	parts := strings.SplitN(string(raw), ".", 3)
 	if err != nil || len(parts) != 3 || parts[0] != list || !clean(parts[2]) {
-		return place{}, badCursor()
+		return cursorAt{}, badCursor()
 	}
 	at, err := strconv.ParseInt(parts[1], 36, 64)
 	if err != nil {
-		return place{}, badCursor()
+		return cursorAt{}, badCursor()
 	}
-	return place{list: list, at: at, id: parts[2]}, nil
+	return cursorAt{list: list, at: at, id: parts[2]}, nil
 }
 
 func badCursor() error {
@@ -80,7 +80,7 @@ func oldestFirst(query *gorm.DB, list, cursor string, limit int) (*gorm.DB, erro
 }
 
 // cut takes the extra row off and says where the next page begins: "" where there is none.
-func cut[Row any](rows []Row, limit int, at func(Row) place) ([]Row, string) {
+func cut[Row any](rows []Row, limit int, at func(Row) cursorAt) ([]Row, string) {
 	if len(rows) <= limit {
 		return rows, ""
 	}

@@ -15,7 +15,7 @@ const (
 	deliveryLife = notify.Kept         // how long administrators see what was sent
 	expiredLife  = 30 * 24 * time.Hour // how long people still see a token that has expired
 	startLife    = 180 * 24 * time.Hour
-	refusedLife  = (request.PastDays + 1) * 24 * time.Hour
+	refusedLife  = (request.HistoryDays + 1) * 24 * time.Hour
 )
 
 // PurgeOld deletes what has no more use: outbox rows after a day, sessions, codes and logout tokens at their end

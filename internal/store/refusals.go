@@ -17,7 +17,7 @@ type refusedRow struct {
 	Asker     string
 	AskerName string
 	Tenant    string
-	Wish      wishDocument
+	Spec      specDocument
 	Decision  document[request.Decision]
 	CreatedAt moment `gorm:"autoCreateTime:false"`
 }
@@ -26,14 +26,14 @@ func (refusedRow) TableName() string { return "refusals" }
 
 func toRefusal(row refusedRow) request.Request {
 	return request.Request{ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker),
-		AskerName: row.AskerName, Wish: row.Wish.is,
+		AskerName: row.AskerName, Spec: row.Spec.is,
 		Decision: row.Decision.is, CreatedAt: row.CreatedAt.time()}
 }
 
 // SaveRefusal keeps what was refused at once, with its events.
 func (s *Store) SaveRefusal(ctx context.Context, r request.Request, events ...audit.Event) error {
 	row := refusedRow{ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName,
-		Tenant: r.Wish.Tenant, Wish: wishDocument{r.Wish},
+		Tenant: r.Spec.Tenant, Spec: specDocument{r.Spec},
 		Decision: doc(r.Decision), CreatedAt: momentOf(r.CreatedAt)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
@@ -55,6 +55,6 @@ func (v view) Refusals(ctx context.Context, since time.Time, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r refusedRow) place { return place{refusalList, r.CreatedAt.Int64, r.ID} })
+	rows, next := cut(rows, limit, func(r refusedRow) cursorAt { return cursorAt{refusalList, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toRefusal), next, nil
 }

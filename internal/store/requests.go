@@ -30,7 +30,7 @@ type requestRow struct {
 	Name             string // of the workload that is asked for
 	Workload         string
 	State            string
-	Wish             wishDocument
+	Spec             specDocument
 	Decision         document[request.Decision]
 	EstimateMinor    int64
 	EstimateCurrency string
@@ -47,39 +47,39 @@ type requestRow struct {
 
 func (requestRow) TableName() string { return "requests" }
 
-// wishDocument is a wish as JSON. Its size and image are those of many others.
-type wishDocument struct{ is request.Wish }
+// specDocument is a spec as JSON. Its size and image are those of many others.
+type specDocument struct{ is request.Spec }
 
 // Value writes the JSON.
-func (d wishDocument) Value() (driver.Value, error) { return doc(d.is).Value() }
+func (d specDocument) Value() (driver.Value, error) { return doc(d.is).Value() }
 
 // Scan reads the JSON.
-func (d *wishDocument) Scan(from any) error {
+func (d *specDocument) Scan(from any) error {
 	var read document[struct {
-		request.Wish
+		request.Spec
 		Size  shared[catalog.Size]  `json:"size"`
 		Image shared[catalog.Image] `json:"image"`
 	}]
 	if err := read.Scan(from); err != nil {
 		return err
 	}
-	d.is = read.is.Wish
+	d.is = read.is.Spec
 	d.is.Size, d.is.Image = read.is.Size.is, read.is.Image.is
 	return nil
 }
 
 // GormDataType tells gorm that the column is text.
-func (wishDocument) GormDataType() string { return "text" }
+func (specDocument) GormDataType() string { return "text" }
 
 func fromRequest(r request.Request) requestRow {
 	row := requestRow{
-		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Wish.Tenant,
-		Name:     r.Wish.Name,
-		Workload: string(r.Workload), State: string(r.State), Wish: wishDocument{r.Wish}, Decision: doc(r.Decision),
+		ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName, Tenant: r.Spec.Tenant,
+		Name:     r.Spec.Name,
+		Workload: string(r.Workload), State: string(r.State), Spec: specDocument{r.Spec}, Decision: doc(r.Decision),
 		EstimateMinor:    r.Estimate.Minor,
 		EstimateCurrency: r.Estimate.Currency, IdempotencyKey: r.Key, CreatedAt: momentOf(r.CreatedAt),
 		ExpiresAt: momentOf(r.ExpiresAt),
-		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Wish.Size.Name,
+		DecidedAt: momentOf(r.DecidedAt), Version: r.Version, SizeName: r.Spec.Size.Name,
 		Fingerprint: r.Fingerprint,
 	}
 	if r.WaitsForSeat() {
@@ -91,7 +91,7 @@ func fromRequest(r request.Request) requestRow {
 func toRequest(row requestRow) request.Request {
 	return request.Request{
 		ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker), AskerName: row.AskerName,
-		Wish:  row.Wish.is,
+		Spec:  row.Spec.is,
 		State: request.State(row.State), Decision: row.Decision.is, Estimate: usage.Money{Minor: row.EstimateMinor,
 			Currency: row.EstimateCurrency},
 		Workload: workload.ID(row.Workload), Key: row.IdempotencyKey, CreatedAt: row.CreatedAt.time(),
@@ -121,7 +121,7 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 		order, list = oldestFirst, oldestRequestList
 	}
 	query, err := order(v.at(ctx), list, f.Cursor, limit)
-	if err != nil || none(f.Tenants) || (f.Inbox != nil && len(f.Inbox.Voices) == 0) {
+	if err != nil || none(f.Tenants) || (f.Inbox != nil && len(f.Inbox.Approvers) == 0) {
 		return nil, "", err
 	}
 	if f.Inbox != nil {
@@ -155,7 +155,7 @@ func (v view) Requests(ctx context.Context, f request.Filter) ([]request.Request
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r requestRow) place { return place{list, r.CreatedAt.Int64, r.ID} })
+	rows, next := cut(rows, limit, func(r requestRow) cursorAt { return cursorAt{list, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toRequest), next, nil
 }
 
@@ -165,9 +165,9 @@ const pending = "state = 'pending'"
 // inbox narrows a query to what waits for somebody's word: what request.Inbox.Holds says of one request.
 func inbox(query *gorm.DB, in request.Inbox) *gorm.DB {
 	const spoken = "NOT EXISTS (SELECT 1 FROM request_asks s WHERE s.request = requests.id AND s.asks = ?)"
-	conditions := make([]string, len(in.Voices))
+	conditions := make([]string, len(in.Approvers))
 	var values []any
-	for i, v := range in.Voices {
+	for i, v := range in.Approvers {
 		free, granted := keysOf(v)
 		keys := "a.asks IN ?"
 		values = append(values, momentOf(in.Now), free)
@@ -195,7 +195,7 @@ func holdable(keys []string) []string {
 }
 
 // keysOf are the keys of a voice that count for everybody's requests, and those that do not count for some people's.
-func keysOf(v request.Voice) (free, granted []string) {
+func keysOf(v request.ApproverID) (free, granted []string) {
 	for _, k := range holdable(v.Keys) {
 		if len(v.Granted[k]) > 0 {
 			granted = append(granted, k)
@@ -212,13 +212,13 @@ const spokenKey = "spoken:"
 // Waiting counts what an inbox holds. It asks only whose words are wanted: those rows go with the decision of their
 // request, so they say of themselves that it waits.
 func (v view) Waiting(ctx context.Context, in request.Inbox) (int, error) {
-	if len(in.Voices) == 0 {
+	if len(in.Approvers) == 0 {
 		return 0, nil
 	}
 	const spoken = "(SELECT request FROM request_asks WHERE asks = ?)"
-	parts := make([]string, len(in.Voices))
+	parts := make([]string, len(in.Approvers))
 	var values []any
-	for i, voice := range in.Voices {
+	for i, voice := range in.Approvers {
 		free, granted := keysOf(voice)
 		keys := "asks IN ?"
 		values = append(values, momentOf(in.Now), free)
@@ -253,9 +253,9 @@ func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 	}), failure(err)
 }
 
-// Past is what somebody was granted since a time, by when it was asked.
-func (v view) Past(ctx context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
-	var p request.Past
+// AskerHistory is what somebody was granted since a time, by when it was asked.
+func (v view) AskerHistory(ctx context.Context, asker identity.PersonID, since time.Time) (request.AskerHistory, error) {
+	var p request.AskerHistory
 	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
 		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",
 		string(asker), momentOf(since)).Scan(&p).Error
@@ -288,7 +288,7 @@ func asks(r request.Request) []askRow {
 		return nil
 	}
 	seen := map[identity.PersonID]bool{}
-	for _, p := range r.Spoken() {
+	for _, p := range r.Deciders() {
 		if !seen[p] {
 			rows = append(rows, askRow{string(r.ID), spokenKey + string(p), momentOf(r.CreatedAt)})
 		}

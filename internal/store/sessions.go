@@ -29,16 +29,16 @@ type sessionRow struct {
 	Parent     sql.NullString
 	Workload   string
 	// RefreshToken is sealed before it comes here.
-	RefreshToken string
-	GroupsAt     moment
-	AskedAt      moment
-	ActingAs     sql.NullString
-	ActingUntil  moment
-	Roles        string
-	FormerHash   string
-	RenewedAt    moment
-	Address      string
-	Agent        string
+	RefreshToken       string
+	GroupsAt           moment
+	AskedAt            moment
+	Impersonates       sql.NullString
+	ImpersonationUntil moment
+	Roles              string
+	FormerHash         string
+	RenewedAt          moment
+	Address            string
+	Agent              string
 	// ProviderSession is the sid of the provider's ID token.
 	ProviderSession string
 }
@@ -58,7 +58,7 @@ func toSession(row sessionRow) identity.Session {
 		SeenAt: row.SeenAt.time(),
 		EndsAt: row.EndsAt.time(), IDToken: row.IDToken, Parent: row.Parent.String, Workload: row.Workload,
 		RefreshToken: row.RefreshToken, GroupsAt: row.GroupsAt.time(), AskedAt: row.AskedAt.time(),
-		ActingAs: identity.PersonID(row.ActingAs.String), ActingUntil: row.ActingUntil.time(),
+		Impersonates: identity.PersonID(row.Impersonates.String), ImpersonationUntil: row.ImpersonationUntil.time(),
 		Roles: row.Roles, FormerHash: row.FormerHash, RenewedAt: row.RenewedAt.time(),
 		Address: row.Address, Agent: row.Agent,
 		ProviderSession: row.ProviderSession,
@@ -71,7 +71,7 @@ func (s *Store) CreateSession(ctx context.Context, n identity.Session) error {
 		SeenAt: momentOf(n.SeenAt),
 		EndsAt: momentOf(n.EndsAt), IDToken: n.IDToken, Parent: optional(n.Parent), Workload: n.Workload,
 		RefreshToken: n.RefreshToken, GroupsAt: momentOf(n.GroupsAt), AskedAt: momentOf(n.AskedAt),
-		ActingAs: optional(string(n.ActingAs)), ActingUntil: momentOf(n.ActingUntil),
+		Impersonates: optional(string(n.Impersonates)), ImpersonationUntil: momentOf(n.ImpersonationUntil),
 		Roles: n.Roles, FormerHash: n.FormerHash, RenewedAt: momentOf(n.RenewedAt),
 		Address: n.Address, Agent: n.Agent, ProviderSession: n.ProviderSession}
 	err := s.write(ctx, func(t *tx) error { return insert(t.at(ctx), &row) })
@@ -155,29 +155,29 @@ func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, kee
 	})
 }
 
-// ActAs notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when
+// Impersonate notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when
 // it does so already, or has ended.
-func (s *Store) ActAs(ctx context.Context, id string, person identity.PersonID, until time.Time,
+func (s *Store) Impersonate(ctx context.Context, id string, person identity.PersonID, until time.Time,
 	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = ?, acting_until = ? WHERE id = ? AND acting_as IS NULL",
+		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = ?, impersonation_until = ? WHERE id = ? AND impersonates IS NULL",
 			string(person), momentOf(until), id)
-		return t.acted(ctx, id, done, lostRace(), event)
+		return t.impersonated(ctx, id, done, lostRace(), event)
 	})
 }
 
-// EndActing gives a session back to its own person, with the event that says so. Nothing is written about one that is
+// EndImpersonation gives a session back to its own person, with the event that says so. Nothing is written about one that is
 // its own already.
-func (s *Store) EndActing(ctx context.Context, id string, event audit.Event) error {
+func (s *Store) EndImpersonation(ctx context.Context, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET acting_as = NULL, acting_until = NULL WHERE id = ? AND acting_as IS "+
+		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = NULL, impersonation_until = NULL WHERE id = ? AND impersonates IS "+
 			"NOT NULL", id)
-		return t.acted(ctx, id, done, nil, event)
+		return t.impersonated(ctx, id, done, nil, event)
 	})
 }
 
-// acted tells open pages of the session, which were drawn for another person.
-func (t *tx) acted(ctx context.Context, id string, done *gorm.DB, none error, event audit.Event) error {
+// impersonated tells open pages of the session, which were drawn for another person.
+func (t *tx) impersonated(ctx context.Context, id string, done *gorm.DB, none error, event audit.Event) error {
 	if done.Error != nil || done.RowsAffected == 0 {
 		return cmp.Or(done.Error, none)
 	}

@@ -20,21 +20,21 @@ type snapshotRow struct {
 
 func (snapshotRow) TableName() string { return "snapshots" }
 
-// pictures keeps the last snapshot of each cluster as a value: one of a thousand nodes takes milliseconds to decode,
+// snapshots keeps the last snapshot of each cluster as a value: one of a thousand nodes takes milliseconds to decode,
 // and every request asks for it.
-type pictures struct {
+type snapshotCache struct {
 	mu   sync.Mutex
 	last map[string]snapshotRow
 }
 
-func (p *pictures) get(cluster string) (snapshotRow, bool) {
+func (p *snapshotCache) get(cluster string) (snapshotRow, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	row, ok := p.last[cluster]
 	return row, ok
 }
 
-func (p *pictures) keep(row snapshotRow) {
+func (p *snapshotCache) keep(row snapshotRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last == nil {
@@ -75,7 +75,7 @@ func (s *Store) Snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 		s.opts.Log.WarnContext(ctx, "inventory could not be read, the last known one is used", "cluster", cluster, "error",
 			err)
 	}
-	known, ok := s.pictures.get(cluster)
+	known, ok := s.snapshots.get(cluster)
 	return known.Data.is, ok // it carries its age
 }
 
@@ -85,12 +85,12 @@ func (s *Store) snapshot(ctx context.Context, cluster string) (inventory.Snapsho
 	if err := s.at(ctx).Select("cluster", "revision").Where("cluster = ?", cluster).Take(&row).Error; err != nil {
 		return inventory.Snapshot{}, err
 	}
-	if known, ok := s.pictures.get(cluster); ok && known.Revision == row.Revision {
+	if known, ok := s.snapshots.get(cluster); ok && known.Revision == row.Revision {
 		return known.Data.is, nil
 	}
 	if err := s.at(ctx).Where("cluster = ?", cluster).Take(&row).Error; err != nil {
 		return inventory.Snapshot{}, err
 	}
-	s.pictures.keep(row)
+	s.snapshots.keep(row)
 	return row.Data.is, nil
 }

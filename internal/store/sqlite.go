@@ -154,7 +154,7 @@ func (f *sqliteFile) lead(ctx context.Context, s *Store) (*term, error) {
 	t.hold(func(stop <-chan struct{}) {
 		select {
 		case <-stop:
-		case <-t.deposed:
+		case <-t.fenced:
 		}
 	})
 	return t, nil

@@ -67,18 +67,18 @@ func (o Options) withDefaults() Options {
 
 // Store is the database. It is safe for use by many goroutines.
 type Store struct {
-	view     // reads outside a transaction
-	dialect  // what SQLite and PostgreSQL do differently
-	db       *gorm.DB
-	opts     Options
-	grants   turn // one grant of this process at a time
-	writes   turn // on SQLite also every other write
-	migrates sync.Mutex
-	onCommit atomic.Pointer[func()]
-	onEvents atomic.Pointer[func([]audit.Event)]
-	onLate   atomic.Pointer[func()]
-	term     atomic.Pointer[term] // nil while this process does not lead
-	pictures pictures
+	view      // reads outside a transaction
+	dialect   // what SQLite and PostgreSQL do differently
+	db        *gorm.DB
+	opts      Options
+	grants    turn // one grant of this process at a time
+	writes    turn // on SQLite also every other write
+	migrates  sync.Mutex
+	onCommit  atomic.Pointer[func()]
+	onEvents  atomic.Pointer[func([]audit.Event)]
+	onLate    atomic.Pointer[func()]
+	term      atomic.Pointer[term] // nil while this process does not lead
+	snapshots snapshotCache
 }
 
 // What the rooms ask for.

@@ -45,7 +45,7 @@ func fromVolume(v workload.Volume) volumeRow {
 		Workload: string(v.Workload), Deleted: v.Deleted, CreatedAt: momentOf(v.CreatedAt), UpdatedAt: momentOf(v.UpdatedAt),
 		Version:    v.Version,
 		UnusedFrom: momentOf(v.UnusedFrom), WarnedAt: momentOf(v.WarnedAt), WarnedFor: int64(v.WarnedFor / time.Second),
-		Share: doc(v.Share), GoesAt: momentOf(v.GoesAt), Refused: doc(v.Refused),
+		Share: doc(v.Share), GoesAt: momentOf(v.DeleteAfter), Refused: doc(v.Refused),
 	}
 }
 
@@ -57,7 +57,7 @@ func toVolume(row volumeRow) workload.Volume {
 		CreatedAt: row.CreatedAt.time(),
 		UpdatedAt: row.UpdatedAt.time(), Version: row.Version, UnusedFrom: row.UnusedFrom.time(),
 		WarnedAt:  row.WarnedAt.time(),
-		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, GoesAt: row.GoesAt.time(),
+		WarnedFor: time.Duration(row.WarnedFor) * time.Second, Share: row.Share.is, DeleteAfter: row.GoesAt.time(),
 		Refused: row.Refused.is,
 	}
 }

@@ -140,7 +140,7 @@ func (v view) Workloads(ctx context.Context, f workload.Filter) ([]workload.Work
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r workloadRow) place { return place{workloadList, r.CreatedAt.Int64, r.ID} })
+	rows, next := cut(rows, limit, func(r workloadRow) cursorAt { return cursorAt{workloadList, r.CreatedAt.Int64, r.ID} })
 	return each(rows, toWorkload), next, nil
 }
 

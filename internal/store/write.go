@@ -27,7 +27,7 @@ type tx struct {
 	changes []live.Change
 	trace   string          // kept with workloads that are saved; "" leaves theirs
 	span    *trace.Span     // hears of events that are committed; nil for none
-	held    map[string]bool // clusters in which nobody may wish for anything, see drift.go
+	held    map[string]bool // clusters in which nobody is granted anything, see drift.go
 }
 
 // DecideExclusively runs fn in one transaction that no other grant runs beside: what fn reads stays true until it is
@@ -37,9 +37,9 @@ func (s *Store) DecideExclusively(ctx context.Context, fn func(request.Tx) error
 	return s.exclusively(ctx, "decide", func(t *tx) error { return fn(t) })
 }
 
-// ChangeExclusively is DecideExclusively for wishes about workloads; both stand in one line.
+// ChangeExclusively is DecideExclusively for requests about workloads; both stand in one line.
 func (s *Store) ChangeExclusively(ctx context.Context, fn func(workload.Tx) error) error {
-	return s.exclusively(ctx, "wish", func(t *tx) error { return fn(t) })
+	return s.exclusively(ctx, "spec", func(t *tx) error { return fn(t) })
 }
 
 // exclusively waits in this process first, so that those who wait do not use up the connections. What it does is a part

@@ -135,7 +135,7 @@ func compose(first Directory, saved []Revision, members []Member) Directory {
 		if d.ByHand[m.Person] == nil {
 			d.ByHand[m.Person], d.Granted[m.Person] = map[string][]identity.Role{}, map[string][]identity.PersonID{}
 		}
-		d.Granted[m.Person][identity.RoleKey(m.Role, m.Tenant)] = m.Granted
+		d.Granted[m.Person][identity.RolePrincipal(m.Role, m.Tenant)] = m.Granted
 		d.ByHand[m.Person][m.Tenant] = append(d.ByHand[m.Person][m.Tenant], m.Role)
 	}
 	return d

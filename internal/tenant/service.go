@@ -164,7 +164,7 @@ func (s *Service) permit(a identity.Actor, name string, read, action identity.Ac
 	if err := identity.Known(a); err != nil {
 		return Entry{}, err
 	}
-	thing := identity.Thing{Tenant: name}
+	thing := identity.Resource{Tenant: name}
 	if !identity.Can(a, read, thing) {
 		return Entry{}, missing()
 	}
@@ -183,9 +183,9 @@ func (s *Service) permitAdmin(a identity.Actor, action identity.Action) error {
 		return err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadTenants, identity.Thing{}):
+	case !identity.Can(a, identity.ReadTenants, identity.Resource{}):
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, action, identity.Thing{}):
+	case !identity.Can(a, action, identity.Resource{}):
 		return fault.New(fault.Forbidden, i18n.T("tenant.admins_only"))
 	}
 	return nil
@@ -387,7 +387,7 @@ func barred(a identity.Actor, role identity.Role, team string, people []identity
 		return nil
 	}
 	var list []identity.Person
-	for _, id := range a.Granted[identity.RoleKey(role, team)] {
+	for _, id := range a.Granted[identity.RolePrincipal(role, team)] {
 		if i := slices.IndexFunc(people, func(p identity.Person) bool { return p.ID == id }); i >= 0 {
 			list = append(list, people[i])
 		}
@@ -456,7 +456,7 @@ func granters(a identity.Actor, team string) []identity.PersonID {
 	if a.Is(identity.Admin) {
 		return chain
 	}
-	return append(chain, a.Granted[identity.RoleKey(identity.Owner, team)]...)
+	return append(chain, a.Granted[identity.RolePrincipal(identity.Owner, team)]...)
 }
 
 // MayName is why the actor cannot give or take a team's role approver; nil for those who can.

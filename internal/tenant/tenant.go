@@ -67,7 +67,7 @@ type Directory struct {
 	Named    Roles    `json:"named,omitempty"` // rules for all teams, with a TeamHole
 	// ByHand are the roles that people have beside those of their groups, by person and team.
 	ByHand map[identity.PersonID]map[string][]identity.Role `json:"-"`
-	// Granted is who gave those roles, by person and identity.RoleKey; see identity.Actor.
+	// Granted is who gave those roles, by person and identity.RolePrincipal; see identity.Actor.
 	Granted    map[identity.PersonID]map[string][]identity.PersonID `json:"-"`
 	Namespaces NamespaceRule                                        `json:"-"`
 	// ImagesFrom are patterns of the repositories that owners may take images from, see ImagesFromProblem; none means that
@@ -96,7 +96,7 @@ func (d Directory) Actor(p identity.Person, via identity.Via) identity.Actor {
 		}
 		for _, role := range d.ByHand[p.ID][t.Name] {
 			if !slices.Contains(groups, role) {
-				key := identity.RoleKey(role, t.Name)
+				key := identity.RolePrincipal(role, t.Name)
 				a.Granted[key] = d.Granted[p.ID][key]
 			}
 		}

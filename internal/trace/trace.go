@@ -1,4 +1,4 @@
-// Package trace follows a wish through the portal: the call (serve), the decision (store), and, linked to it because it
+// Package trace follows a spec through the portal: the call (serve), the decision (store), and, linked to it because it
 // may come hours later, each pass of the controller with what it writes to the cluster (reconcile). Spans go out by
 // OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/) where an endpoint is set, and nowhere otherwise. Ids are
 // attributes of spans, never names of people.

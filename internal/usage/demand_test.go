@@ -18,7 +18,7 @@ func TestCountUnmet(t *testing.T) {
 	waited.Waited = 3 * time.Hour
 	got := CountUnmet([]Miss{
 		waited,
-		// one wish, three tries
+		// one request, three tries
 		miss(0, "ada", "h100", MissQuota), miss(20, "ada", "h100", MissSeats), miss(59, "ada", "h100", MissQuota),
 		miss(60, "ada", "h100", MissQuota), // an hour later: another
 		miss(10, "bob", "h100", MissQuota), // somebody else

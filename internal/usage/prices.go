@@ -175,9 +175,9 @@ func mayPrice(a identity.Actor, action identity.Action) error {
 		return err
 	}
 	switch {
-	case !identity.Can(a, identity.ReadPrices, identity.Thing{}):
+	case !identity.Can(a, identity.ReadPrices, identity.Resource{}):
 		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, action, identity.Thing{}):
+	case !identity.Can(a, action, identity.Resource{}):
 		return fault.New(fault.Forbidden, i18n.T("prices.admins_only"))
 	}
 	return nil

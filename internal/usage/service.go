@@ -36,7 +36,7 @@ func Scopes(a identity.Actor) []Scope {
 	if len(a.TenantNames()) > 0 {
 		list = append(list, Team)
 	}
-	if identity.Can(a, identity.ReadUsage, identity.Thing{}) {
+	if identity.Can(a, identity.ReadUsage, identity.Resource{}) {
 		list = append(list, All)
 	}
 	return list

@@ -29,7 +29,7 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 	var tokens []identity.Token
 	var sessions []identity.Session
 	// not through somebody else's eyes
-	if identity.Can(k.actor, identity.ReadAccount, identity.Thing{Owner: k.actor.Person.ID}) {
+	if identity.Can(k.actor, identity.ReadAccount, identity.Resource{Owner: k.actor.Person.ID}) {
 		var err error
 		if tokens, err = w.Accounts.Tokens(k.ctx, k.actor, accounts.Me); err != nil {
 			return view{}, err
@@ -74,7 +74,7 @@ func (w *Web) accountView(k call, form tokenForm, problems []fault.Field, secret
 		m.Empty = &ui.EmptyStateModel{Icon: "key", Title: say.S("account.no_tokens"),
 			Lines: []string{say.S("account.no_tokens_why")}, Level: 3, Test: "empty"}
 	}
-	if k.actor.Behind != nil {
+	if k.actor.Impersonator != nil {
 		m.Empty = notShown(say)
 	}
 	return view{title: m.Header.Title, nav: "/account", body: account.Page(m)}, nil
@@ -87,7 +87,7 @@ func ownSessions(k call, sessions []identity.Session) account.SessionsModel {
 	if len(sessions) == 0 {
 		m.Empty = noSessions(say)
 	}
-	if k.actor.Behind != nil {
+	if k.actor.Impersonator != nil {
 		m.Empty = notShown(say)
 	}
 	if len(sessions) > 1 {

@@ -121,8 +121,8 @@ func (w *Web) adviceItem(k call, a advice.Advice, back string) adviceview.ItemMo
 	if a.Size.Name != "" {
 		m.Notes = append(m.Notes, adviceNotes(say, a)...)
 	}
-	if identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Thing()) {
-		if a.Size.Name != "" && identity.Can(k.actor, identity.SubmitRequest, identity.Thing{Tenant: a.Workload.Tenant}) {
+	if identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Resource()) {
+		if a.Size.Name != "" && identity.Can(k.actor, identity.SubmitRequest, identity.Resource{Tenant: a.Workload.Tenant}) {
 			m.Actions = append(m.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("advice.take", "Size",
 				a.Size.Title), Href: takePath(say, a), Kind: ui.Primary, Test: "advice-take"}})
 		}
@@ -210,7 +210,7 @@ func takePath(say words, a advice.Advice) string {
 }
 
 func restoreAction(k call, a advice.Advice, back string) []ui.ActionModel {
-	if !identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Thing()) {
+	if !identity.Can(k.actor, identity.ChangeWorkload, a.Workload.Resource()) {
 		return nil
 	}
 	return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: advicePath + "/" + string(a.Workload.ID) + "/restore",
@@ -260,7 +260,7 @@ func (w *Web) replacesNotice(k call, s seen) (*ui.NoticeModel, error) {
 		n.Kind, n.Title, n.Body = ui.OK, say.S("advice.replaces_ready", "Name", old.Name), say.S("advice.replaces_ready_body",
 			"Price", say.moneyPerHour(old.Size.PricePerHour))
 		n.Actions = []ui.ActionModel{}
-		if identity.Can(k.actor, identity.ChangeWorkload, old.Thing()) {
+		if identity.Can(k.actor, identity.ChangeWorkload, old.Resource()) {
 			n.Actions = append(n.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: workloadPath(old.ID) + "/stop",
 				Button: ui.ButtonModel{Label: say.S("advice.stop_old", "Name", old.Name), Icon: "stop", Test: "stop-old"}}})
 		}

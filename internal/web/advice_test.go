@@ -71,7 +71,7 @@ func TestTheOldOneIsStoppedOnceTheNewOneIsReady(t *testing.T) {
 	b := w.Workload("digits-2", webtest.Anna, "mig-1g.10gb").Queued("", time.Minute)
 	w.Add(b)
 	w.Reqs[request.ID(b.Request)] = request.Request{ID: request.ID(b.Request), Kind: request.StartKind,
-		State: request.Approved, Asker: webtest.Anna.ID, Wish: request.Wish{Tenant: "vision", Replaces: "w-digits"}}
+		State: request.Approved, Asker: webtest.Anna.ID, Spec: request.Spec{Tenant: "vision", Replaces: "w-digits"}}
 	doc := read(t, w.Get(webtest.Anna, "/workloads/w-digits-2"), http.StatusOK)
 	wantSaid(t, doc, "replaces", "Starts in place of digits")
 	wantAbsent(t, doc, "stop-old")

@@ -64,8 +64,8 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	}
 	ticked := tickedIDs(k, items)
 	m := requests.InboxModel{Header: ui.HeaderModel{Title: k.words.S("requests.inbox"), Lead: inboxLead(k.words, waiting),
-		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("standin.title"), Href: standInsPath,
-			Kind: ui.Secondary, Icon: "team", Test: "stand-ins"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
+		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("delegation.title"), Href: delegationsPath,
+			Kind: ui.Secondary, Icon: "team", Test: "delegations"}}}}, Errors: formErrors(k.words, problemsOf(cause))}
 	m.List.More = ui.PaginationModel{Label: k.words.S("requests.pages"), NextURL: nextURL("/approvals", url.Values{},
 		next)}
 	for _, r := range items {
@@ -121,7 +121,7 @@ func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineMode
 		}
 		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
 		row.Row.Test = "seat-row"
-		row.Name.Detail = r.Wish.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
+		row.Name.Detail = r.Spec.Name + " · " + r.Decision.Seat.Title + " · " + row.Name.Detail
 		m.Rows = append(m.Rows, row)
 	}
 	if next != "" {
@@ -151,34 +151,34 @@ func inboxRow(k call, r request.Request, selected, ticked bool) requests.InboxRo
 	say := k.words
 	id := slug(string(r.ID)) + "-" + strconv.FormatInt(r.Version, 10)
 	what := inboxWhat(say, r)
-	if given, ok := r.HandedTo(k.actor.Person.ID); ok {
-		what += " · " + say.S("requests.handed_row", "From", given.FromName)
+	if given, ok := r.ReassignedTo(k.actor.Person.ID); ok {
+		what += " · " + say.S("requests.reassigned_row", "From", given.FromName)
 	}
 	return requests.InboxRowModel{
 		Row: ui.RowModel{ID: "inbox-" + id, Selected: selected, Test: "inbox-row"},
 		Tick: requests.TickModel{ID: "tick-" + id, Value: tickOf(r), Label: say.S("requests.tick", "Name", r.AskerName,
-			"Size", r.Wish.Size.Title), Checked: ticked},
-		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID), Detail: what},
+			"Size", r.Spec.Size.Title), Checked: ticked},
+		Name:  ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID), Detail: what},
 		Asked: say.ago(r.CreatedAt),
 	}
 }
 
 func inboxWhat(say words, r request.Request) string {
 	if r.Kind == request.QuotaKind {
-		return r.Wish.Size.Title + " · " + requestKind(say, r)
+		return r.Spec.Size.Title + " · " + requestKind(say, r)
 	}
-	return r.Wish.Size.Title + " · " + say.duration(r.Wish.Lease.Std()) + " · " + say.money(r.Estimate)
+	return r.Spec.Size.Title + " · " + say.duration(r.Spec.Lease.Std()) + " · " + say.money(r.Estimate)
 }
 
 func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Request, was typed,
 	problems []fault.Field) (requests.DetailModel, error) {
 	say := k.words
-	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Wish.Size.Title),
-		Lead: requestKind(say, r) + " · " + r.Wish.Tenant, Reason: r.Wish.Reason, Size: sizeModel(say, r.Wish.Size),
+	m := requests.DetailModel{Title: say.S("requests.asks", "Name", r.AskerName, "Size", r.Spec.Size.Title),
+		Lead: requestKind(say, r) + " · " + r.Spec.Tenant, Reason: r.Spec.Reason, Size: sizeModel(say, r.Spec.Size),
 		Items: detailItems(say, r)}
 	for _, other := range waiting {
-		if other.ID != r.ID && other.Wish.Size.Name == r.Wish.Size.Name {
-			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Wish.Tenant, "Duration",
+		if other.ID != r.ID && other.Spec.Size.Name == r.Spec.Size.Name {
+			m.Others = append(m.Others, say.S("requests.other", "Name", other.AskerName, "Team", other.Spec.Tenant, "Duration",
 				say.duration(say.now.Sub(other.CreatedAt))))
 		}
 	}
@@ -193,35 +193,35 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 			m.History = append(m.History, row)
 		}
 	}
-	granted, err := w.Requests.PastOf(k.ctx, k.actor, r.ID)
+	granted, err := w.Requests.HistoryOf(k.ctx, k.actor, r.ID)
 	if err != nil {
 		return m, err
 	}
 	m.Past = say.S("requests.past", "Count", granted.Requests, "Money",
-		say.money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.PastDays)
+		say.money(usage.Money{Minor: granted.Minor, Currency: r.Estimate.Currency}), "Days", request.HistoryDays)
 	if m.Similar, err = w.similar(k, r); err != nil {
 		return m, err
 	}
 	m.Steps = w.stepsModel(say, r)
 	m.Bars, err = w.takes(k, r)
 	m.Decide, m.Why = w.decideForm(k, r, was, problems)
-	m.Given, m.TakeBack = handedModels(k, r)
+	m.Given, m.Reclaim = reassignedModels(k, r)
 	return m, err
 }
 
 func detailItems(say words, r request.Request) []ui.DefModel {
-	wish := []ui.DefModel{
-		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std()), Test: "lease"},
+	spec := []ui.DefModel{
+		{Term: say.S("start.lease"), Value: say.duration(r.Spec.Lease.Std()), Test: "lease"},
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r),
-			About: strings.TrimSuffix(say.moneyPerHour(r.Wish.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
+			About: strings.TrimSuffix(say.moneyPerHour(r.Spec.Size.PricePerHour)+" · "+besidePrice(say, r), " · "),
 			Test:  "estimate"},
-		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
+		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
 	}
 	if r.Kind == request.QuotaKind {
-		wish = askedItems(say, r)
+		spec = askedItems(say, r)
 	}
 	return slices.Concat([]ui.DefModel{{Term: say.S("requests.col_asked"), Component: ui.Time(say.ago(r.CreatedAt))}},
-		wish, []ui.DefModel{
+		spec, []ui.DefModel{
 			{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
 			{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id")})}})
 }
@@ -229,7 +229,7 @@ func detailItems(say words, r request.Request) []ui.DefModel {
 // similar are the last requests for the same size that were decided, of all that the reader may see, but not those of
 // the same asker, who stand beside.
 func (w *Web) similar(k call, r request.Request) ([]requests.RowModel, error) {
-	list, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Size: r.Wish.Size.Name,
+	list, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeVisible, request.Filter{Size: r.Spec.Size.Name,
 		States: []request.State{request.Approved, request.Rejected}, Limit: similarLooked})
 	var rows []requests.RowModel
 	for _, s := range list {
@@ -260,9 +260,9 @@ func (w *Web) stepsModel(say words, r request.Request) *ui.StepsModel {
 				item.Time = &at
 			}
 		}
-		for _, h := range r.Handed() {
+		for _, h := range r.Reassigned() {
 			if h.Step == i {
-				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.handed", "From", h.FromName, "To",
+				item.Explanation = strings.TrimSpace(item.Explanation + " " + say.S("requests.reassigned", "From", h.FromName, "To",
 					h.ToName, "Reason", h.Reason))
 			}
 		}
@@ -358,9 +358,9 @@ func (w *Web) decideForm(k call, r request.Request, was typed,
 		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
 		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
 	}
-	if w.Requests.MayHand(k.actor, r) == nil {
-		m.Hand = &ui.LinkButtonModel{Label: say.S("requests.hand"), Href: approvalPath(r.ID) + "/hand", Kind: ui.LinkLike,
-			Test: "hand"}
+	if w.Requests.MayReassign(k.actor, r) == nil {
+		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign", Kind: ui.LinkLike,
+			Test: "reassign"}
 	}
 	if k.get("seen") != strconv.FormatInt(r.Version, 10) {
 		m.Stale = &ui.NoticeModel{Kind: ui.Warning, Title: say.say(i18n.T("request.changed")), Alert: true, Test: "stale",
@@ -379,7 +379,7 @@ func (w *Web) lessFields(say words, r request.Request, was typed, problems []fau
 	if smaller := request.Smaller(w.Site().Catalog, r); len(smaller) > 0 {
 		size := ui.FieldModel{ID: "less-size", Name: "size", Kind: ui.SelectField, Label: say.S("requests.less_size"),
 			Value: was.Size, Error: wrongIn(say, problems, "size"), Test: "less-size",
-			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Wish.Size.Title)}}}
+			Options: []ui.OptionModel{{Value: "", Label: say.S("requests.as_asked", "What", r.Spec.Size.Title)}}}
 		for _, s := range smaller {
 			size.Options = append(size.Options, ui.OptionModel{Value: s.Name, Label: s.Title + " · " +
 				say.moneyPerHour(s.PricePerHour)})
@@ -387,7 +387,7 @@ func (w *Web) lessFields(say words, r request.Request, was typed, problems []fau
 		fields = append(fields, size)
 	}
 	return append(fields, ui.FieldModel{ID: "less-lease", Name: "lease", Label: say.S("requests.less_lease"),
-		Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Wish.Lease.String()),
+		Value: was.Lease, Hint: say.S("requests.less_hint", "Lease", r.Spec.Lease.String()),
 		Error: wrongIn(say, problems, "lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "less-lease"})
 }
 
@@ -415,14 +415,14 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
 			Test: "capacity"})
 	}
-	if t, ok := w.Site().Directory.ByName(r.Wish.Tenant); ok {
+	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
 		quotas, err := w.Requests.Quotas(k.ctx, t)
 		if err != nil {
 			return m, err
 		}
-		bar := quotaAfter(say, quotas[r.Wish.Size.Name], r.Wish.Size.Title)
+		bar := quotaAfter(say, quotas[r.Spec.Size.Name], r.Spec.Size.Title)
 		bar.Label, bar.Test = say.S("requests.quota", "Team", t.Display()), "quota"
-		if quotas[r.Wish.Size.Name].Full() && r.Kind == request.StartKind {
+		if quotas[r.Spec.Size.Name].Full() && r.Kind == request.StartKind {
 			bar.Segments[0].Fill, bar.Detail = ui.FillWarning, say.S("requests.quota_full")
 		}
 		m.Bars = append(m.Bars, *bar)
@@ -434,22 +434,22 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 	if after != nil {
 		m.Bars = append(m.Bars, *after)
 	}
-	if r.Wish.Size.LicensePool == "" {
+	if r.Spec.Size.LicensePool == "" {
 		return m, nil
 	}
 	pools, err := w.Requests.Seats(k.ctx)
-	if seats, ok := license.Find(pools, r.Wish.Size.LicensePool); ok {
+	if seats, ok := license.Find(pools, r.Spec.Size.LicensePool); ok {
 		m.Bars = append(m.Bars, seatBar(say, seats, 1))
 	}
 	return m, err
 }
 
 func (w *Web) fit(ctx context.Context, r request.Request) inventory.Fit {
-	snapshot, ok := w.Snapshots.Snapshot(ctx, r.Wish.Cluster)
+	snapshot, ok := w.Snapshots.Snapshot(ctx, r.Spec.Cluster)
 	if !ok {
 		return inventory.Fit{}
 	}
-	return capacity.Fit(snapshot, r.Wish.Size)
+	return capacity.Fit(snapshot, r.Spec.Size)
 }
 
 // capacityBar draws what is held, what this would take, and what would be left.
@@ -473,7 +473,7 @@ func (w *Web) reject(c echo.Context) error { return w.decide(c, request.RejectVe
 func (w *Web) decide(c echo.Context, verb request.Verb) error {
 	k := w.callOf(c)
 	was := typed{Note: c.FormValue("note"), Size: c.FormValue("size"), Lease: strings.TrimSpace(c.FormValue("lease"))}
-	said := request.Said{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen"))}
+	said := request.DecisionInput{Verb: verb, Note: was.Note, Seen: seenIn(c.FormValue("seen"))}
 	if verb == request.ApproveVerb {
 		said.Size, said.Lease = was.Size, was.Lease
 	}

@@ -83,13 +83,13 @@ func (w *Web) decideSeveral(c echo.Context) error {
 		Back: ui.LinkButtonModel{Label: k.words.S("requests.to_inbox"), Href: "/approvals", Kind: ui.Primary,
 			Test: "to-inbox"}}
 	for _, tick := range ticks {
-		m.Rows = append(m.Rows, w.decideOne(k, tick, request.Said{Verb: verb, Note: form.Get("note")}))
+		m.Rows = append(m.Rows, w.decideOne(k, tick, request.DecisionInput{Verb: verb, Note: form.Get("note")}))
 	}
 	v := view{title: m.Header.Title, nav: "/approvals", body: requests.Outcomes(m)}
 	return w.reply(c, k, page{name: approvalsPage.name}, v, http.StatusOK)
 }
 
-func (w *Web) decideOne(k call, tick string, said request.Said) requests.OutcomeModel {
+func (w *Web) decideOne(k call, tick string, said request.DecisionInput) requests.OutcomeModel {
 	id, seen, _ := strings.Cut(tick, "@")
 	said.Seen = seenIn(seen)
 	r, err := w.Requests.Answer(k.ctx, k.actor, request.ID(id), said)
@@ -98,8 +98,8 @@ func (w *Web) decideOne(k call, tick string, said request.Said) requests.Outcome
 		if said.Verb == request.RejectVerb {
 			kind = ui.OK // it was done as it was meant
 		}
-		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Wish.Tenant, Href: approvalPath(r.ID),
-			Detail: r.Wish.Size.Title},
+		return requests.OutcomeModel{Name: ui.StackModel{Title: r.AskerName + " · " + r.Spec.Tenant, Href: approvalPath(r.ID),
+			Detail: r.Spec.Size.Title},
 			State: ui.StateModel{Kind: kind, Word: upperFirst(k.words.Say(i18n.T("request.state." + string(r.State)))),
 				Test: "state"}}
 	}
@@ -107,7 +107,7 @@ func (w *Web) decideOne(k call, tick string, said request.Said) requests.Outcome
 		State: ui.StateModel{Kind: ui.Danger, Word: k.words.S("requests.not_done"),
 			Detail: k.words.say(fault.As(err).Sentence), Test: "state"}}
 	if r, err := w.Requests.Get(k.ctx, k.actor, request.ID(id)); err == nil {
-		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Wish.Tenant, r.Wish.Size.Title
+		m.Name.Title, m.Name.Detail = r.AskerName+" · "+r.Spec.Tenant, r.Spec.Size.Title
 	}
 	return m
 }

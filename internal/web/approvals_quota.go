@@ -16,7 +16,7 @@ import (
 
 // askedItems are what stands of an ask where a start has its size, image, length and price.
 func askedItems(say words, r request.Request) []ui.DefModel {
-	return []ui.DefModel{{Term: say.S("team.more_amount"), Value: say.S("requests.quota_amount", "Amount", r.Wish.Amount),
+	return []ui.DefModel{{Term: say.S("team.more_amount"), Value: say.S("requests.quota_amount", "Amount", r.Spec.Amount),
 		Test: "amount"}}
 }
 
@@ -24,20 +24,20 @@ func askedItems(say words, r request.Request) []ui.DefModel {
 func (w *Web) quotaTakes(k call, r request.Request) (requests.BarsModel, error) {
 	var m requests.BarsModel
 	say := k.words
-	if t, ok := w.Site().Directory.ByName(r.Wish.Tenant); ok {
+	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
 		quotas, err := w.Requests.Quotas(k.ctx, t)
 		if err != nil {
 			return m, err
 		}
-		m.Bars = append(m.Bars, raiseBar(say, t.Display(), quotas[r.Wish.Size.Name], r))
+		m.Bars = append(m.Bars, raiseBar(say, t.Display(), quotas[r.Spec.Size.Name], r))
 	}
-	fit := w.everywhere(k.ctx, r.Wish.Size)
+	fit := w.everywhere(k.ctx, r.Spec.Size)
 	if !fit.Known {
 		m.Bars = append(m.Bars, ui.MeterModel{Label: say.S("requests.free_now"), Value: say.S("web.unknown"),
 			Test: "capacity"})
 		return m, nil
 	}
-	m.Bars = append(m.Bars, stockBar(say, fit, r.Wish.Amount))
+	m.Bars = append(m.Bars, stockBar(say, fit, r.Spec.Amount))
 	return m, nil
 }
 
@@ -55,12 +55,12 @@ func (w *Web) everywhere(ctx context.Context, size catalog.Size) inventory.Fit {
 
 // raiseBar draws what the team holds, and what it may hold more.
 func raiseBar(say words, team string, q request.Quota, r request.Request) ui.MeterModel {
-	whole := float64(max(q.Limit, q.Used, r.Wish.Amount, 1))
+	whole := float64(max(q.Limit, q.Used, r.Spec.Amount, 1))
 	m := ui.MeterModel{Label: say.S("requests.quota", "Team", team), Value: say.S("requests.quota_change", "Before",
-		q.Limit, "After", max(q.Limit, r.Wish.Amount)), Legend: true, Test: "quota",
+		q.Limit, "After", max(q.Limit, r.Spec.Amount)), Legend: true, Test: "quota",
 		Segments: []ui.SegmentModel{{Fill: ui.FillUsed, Share: float64(q.Used) / whole, Words: say.S("requests.held", "Count",
 			q.Used)}}}
-	if more := r.Wish.Amount - max(q.Limit, q.Used); r.State == request.Pending && more > 0 {
+	if more := r.Spec.Amount - max(q.Limit, q.Used); r.State == request.Pending && more > 0 {
 		m.Segments = append(m.Segments, ui.SegmentModel{Fill: ui.FillFree, Share: float64(max(0, q.Limit-q.Used)) / whole},
 			ui.SegmentModel{Fill: ui.FillThis, Share: float64(more) / whole, Words: say.S("requests.quota_more", "Count", more)})
 	}

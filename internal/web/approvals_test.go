@@ -67,9 +67,9 @@ func TestAnAskerChangesARequest(t *testing.T) {
 	}
 	wantRedirect(t, w.Post(webtest.Anna, "/requests/r-anna1/edit", url.Values{"size": {"h100"}, "lease": {"6h"},
 		"reason": {"other words"}, "seen": {seen}}))
-	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Wish.Lease.String() != "6h" ||
-		r.Wish.Reason != "other words" {
-		t.Errorf("want it changed, got %+v", r.Wish)
+	if r := w.Reqs["r-anna1"]; r.State != request.Pending || r.Spec.Lease.String() != "6h" ||
+		r.Spec.Reason != "other words" {
+		t.Errorf("want it changed, got %+v", r.Spec)
 	}
 
 	stale := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {seen}}), http.StatusConflict)
@@ -160,19 +160,19 @@ func TestSeveralAtOnce(t *testing.T) {
 	}
 }
 
-// TestAStandIn is found, named, decides with the rights of the other, and is ended.
-func TestAStandIn(t *testing.T) {
+// TestADelegation is found, named, decides with the rights of the other, and is ended.
+func TestADelegation(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
-	const path = "/approvals/stand-ins"
+	const path = "/approvals/delegations"
 	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "why-not", "You decide no requests")
 	if got := w.Post(webtest.Anna, path, url.Values{"person": {string(webtest.Ben.ID)}, "from": {"2026-11-21"},
 		"until": {"2026-11-22"}}).Code; got != http.StatusForbidden {
 		t.Errorf("who decides nothing names nobody: want 403, got %d", got)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "standin-nobody", "zz")
+	wantSaid(t, read(t, w.Get(webtest.Carla, path+"?find=zz"), http.StatusOK), "delegation-nobody", "zz")
 	found := read(t, w.Get(webtest.Carla, path+"?find=ben%40"), http.StatusOK)
-	wantSaid(t, found, "standin-who", "Ben Brandt", "ben@example.org")
+	wantSaid(t, found, "delegation-who", "Ben Brandt", "ben@example.org")
 
 	form := url.Values{"find": {"ben"}, "person": {string(webtest.Ben.ID)}, "from": {"soon"}, "until": {"2026-11-22"}}
 	wantSaid(t, read(t, w.Post(webtest.Carla, path, form), http.StatusUnprocessableEntity), "form-errors",
@@ -189,8 +189,8 @@ func TestAStandIn(t *testing.T) {
 	if p.From != webtest.Now || p.Until != time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC) {
 		t.Errorf("from now to the end of the last day, got %v", p)
 	}
-	wantSaid(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "standin-mine", "Ben Brandt", "now")
-	wantSaid(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "standin-others", "Carla Conti")
+	wantSaid(t, read(t, w.Get(webtest.Carla, path), http.StatusOK), "delegation-mine", "Ben Brandt", "now")
+	wantSaid(t, read(t, w.Get(webtest.Ben, path), http.StatusOK), "delegation-others", "Carla Conti")
 	wantSaid(t, read(t, w.Get(webtest.Ben, "/approvals"), http.StatusOK), "inbox", "Anna Albers", "Olaf Oster")
 
 	wantRedirect(t, w.Post(webtest.Ben, "/approvals/r-anna1/approve", url.Values{"note": {"fine"}, "seen": {"1"}}))
@@ -206,14 +206,14 @@ func TestAStandIn(t *testing.T) {
 	}
 }
 
-// TestAStandInDecidesNeitherOwnRequest: not the one of the stand-in, not the one of the person.
-func TestAStandInDecidesNeitherOwnRequest(t *testing.T) {
+// TestADelegationDecidesNeitherOwnRequest: not the one of the delegate, not the one of the person.
+func TestADelegationDecidesNeitherOwnRequest(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	w.Away(webtest.Carla, webtest.Anna)
 	w.Away(webtest.Carla, webtest.Ben)
 	if got := w.Post(webtest.Anna, "/approvals/r-anna1/approve", nil).Code; got != http.StatusForbidden {
-		t.Errorf("the stand-in's own: want 403, got %d", got)
+		t.Errorf("the delegate's own: want 403, got %d", got)
 	}
 	r := w.Reqs["r-anna1"]
 	r.Asker, r.AskerName = webtest.Carla.ID, webtest.Carla.Name
@@ -231,8 +231,8 @@ func TestWhatAnApproverKnows(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	r := w.Reqs["r-olaf1"]
-	r.Decision.Steps = []policy.Step{{From: []identity.Party{{Role: identity.Approver}},
-		After: catalog.Duration(2 * time.Hour), Then: []identity.Party{{Role: identity.Admin}}}}
+	r.Decision.Steps = []policy.Step{{From: []identity.Approvers{{Role: identity.Approver}},
+		After: catalog.Duration(2 * time.Hour), Then: []identity.Approvers{{Role: identity.Admin}}}}
 	r.Decision.Since = webtest.Now.Add(-time.Hour)
 	w.Reqs[r.ID] = r
 	doc := read(t, w.Get(webtest.Carla, "/approvals/r-olaf1"), http.StatusOK)
@@ -252,12 +252,12 @@ func TestARequestIsGivenAway(t *testing.T) {
 	t.Parallel()
 	w := webtest.Busy()
 	page := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	to, _ := part(page, "hand").Attr("href")
+	to, _ := part(page, "reassign").Attr("href")
 	ask := read(t, w.Get(webtest.Carla, to), http.StatusOK)
-	wantSaid(t, ask, "hand-form", "Dora")
+	wantSaid(t, ask, "reassign-form", "Dora")
 	// a card without a title had swallowed this on every page that asks
 	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided")
-	if strings.Contains(part(ask, "hand-form").Text(), "Anna") || strings.Contains(part(ask, "hand-form").Text(), "Ben") {
+	if strings.Contains(part(ask, "reassign-form").Text(), "Anna") || strings.Contains(part(ask, "reassign-form").Text(), "Ben") {
 		t.Error("want those alone who may decide it")
 	}
 	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"},
@@ -274,7 +274,7 @@ func TestARequestIsGivenAway(t *testing.T) {
 		"reason": {"You know that cluster."}, "seen": {"1"}}))
 
 	own := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
-	wantAbsent(t, own, "approve", "hand")
+	wantAbsent(t, own, "approve", "reassign")
 	wantSaid(t, own, "why-not", "Dora")
 	theirs := read(t, w.Get(webtest.Dora, "/approvals/r-anna1"), http.StatusOK)
 	wantSaid(t, theirs, "given", "Carla Conti asks you", "You know that cluster.")
@@ -282,18 +282,18 @@ func TestARequestIsGivenAway(t *testing.T) {
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/requests/r-anna1"), http.StatusOK), "approval-steps", "gave it to Dora")
 	read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"seen": {"2"}}), http.StatusConflict)
 
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil))
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/take-back", nil)) // a click that comes twice
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-anna1/reclaim", nil)) // a click that comes twice
 	if part(read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK), "approve").Length() == 0 {
 		t.Error("want it to wait for her again")
 	}
 	var kinds []string
 	for _, e := range w.Record {
-		if e.Request == "r-anna1" && (e.Kind == "request.handed" || e.Kind == "request.taken_back") {
+		if e.Request == "r-anna1" && (e.Kind == "request.reassigned" || e.Kind == "request.taken_back") {
 			kinds = append(kinds, string(e.Kind))
 		}
 	}
-	if strings.Join(kinds, " ") != "request.handed request.taken_back" {
+	if strings.Join(kinds, " ") != "request.reassigned request.taken_back" {
 		t.Errorf("want each once on record, got %v", kinds)
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // audit answers: who did what. For those who may not read it the page does not exist.
 func (w *Web) audit(k call) (view, error) {
-	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.ReadAudit, identity.Resource{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	f := auditChoice(k)
@@ -93,7 +93,7 @@ func auditExports(k call) []ui.ActionModel {
 // for a whole one.
 func (w *Web) auditExport(c echo.Context) error {
 	k := w.callOf(c)
-	if !identity.Can(k.actor, identity.ReadAudit, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.ReadAudit, identity.Resource{}) {
 		return fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	name, kind := "audit-"+w.Now().UTC().Format("2006-01-02"), "text/csv; charset=utf-8"

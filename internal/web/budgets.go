@@ -104,7 +104,7 @@ func (w *Web) budgetView(k call, typed url.Values, problems []fault.Field) (view
 		Lead: say.S("budgets.of_lead", "Month", month.String())},
 		Budget: budgetStanding(say, "budget-standing", st), NoLines: say.S("budgets.no_lines"),
 		More: ui.PaginationModel{Label: say.S("budgets.pages"), NextURL: nextURL(budgetPath(team), url.Values{}, next)}}
-	if identity.Can(k.actor, identity.ReadBudget, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ReadBudget, identity.Resource{}) {
 		m.Header.Crumbs = []ui.CrumbModel{{Label: say.S("budgets.title"), Href: budgetsPath}, {Label: title}}
 	}
 	if len(problems) > 0 {
@@ -119,7 +119,7 @@ func (w *Web) budgetView(k call, typed url.Values, problems []fault.Field) (view
 	}
 	m.Sum = lineModel(say, st.Budget.Unit, st.Balance.Amounts)
 	m.Sum.What, m.Sum.At = ui.StackModel{Title: say.S("budgets.balance")}, say.at(k.words.now)
-	if identity.Can(k.actor, identity.ChangeBudget, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ChangeBudget, identity.Resource{}) {
 		w.budgetForms(say, &m, team, st, typed, problems)
 	}
 	return view{title: m.Header.Title, nav: budgetsPath, wide: true, body: budgets.Team(m),

@@ -35,7 +35,7 @@ func (w *Web) catalogView(k call, list offer.List, problem error) (view, error) 
 	if err != nil {
 		return view{}, err
 	}
-	say, may := k.words, identity.Can(k.actor, identity.ChangeOffer, identity.Thing{})
+	say, may := k.words, identity.Can(k.actor, identity.ChangeOffer, identity.Resource{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
 		Problem: catalogProblem(say, o, problem), Licenses: mismatchNotice(say, w.Offer.Mismatches())}
 	if may {
@@ -79,7 +79,7 @@ func catalogProblem(say words, o offer.Overview, problem error) *ui.NoticeModel 
 		return n
 	case len(o.Problems) > 0:
 		n := &ui.NoticeModel{Kind: ui.Warning, Title: say.S("sizes.unreadable", "Newest", o.Newest.Version, "Running",
-			o.Running.Version), Test: "unreadable"}
+			o.Active.Version), Test: "unreadable"}
 		for _, p := range o.Problems[:min(len(o.Problems), 10)] {
 			n.Items = append(n.Items, p.Error())
 		}
@@ -266,7 +266,7 @@ func (w *Web) history(k call, o offer.Overview, list offer.List) (sizes.HistoryM
 	for _, r := range revisions {
 		row := sizes.VersionModel{Name: ui.StackModel{Title: versionName(k.words, r), Href: versionPath(r.Version),
 			Detail: versionNote(k.words, r)}, Who: r.Name, When: k.words.ago(r.At), Started: !r.At.IsZero()}
-		if r.Version == o.Running.Version {
+		if r.Version == o.Active.Version {
 			row.State = &ui.StateModel{Kind: ui.OK, Word: k.words.S("sizes.counts"), Test: "counts"}
 		}
 		m.Rows = append(m.Rows, row)
@@ -293,7 +293,7 @@ func versionNote(say words, r offer.Revision) string {
 // catalogChange makes one quick change.
 func (w *Web) catalogChange(c echo.Context) error {
 	k := w.callOf(c)
-	change := offer.Change{Do: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")),
+	change := offer.Change{Verb: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")),
 		Name: c.FormValue("name")}
 	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
 	return w.catalogDone(c, k, change.List, err)
@@ -344,7 +344,7 @@ func (w *Web) deprecateView(k call, c offer.Change, problem error) (view, error)
 	if err := w.Offer.MayChange(k.actor); err != nil {
 		return view{}, err
 	}
-	s, err := w.Offer.Standing(k.actor)
+	s, err := w.Offer.Status(k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -409,7 +409,7 @@ func entriesOf(c catalog.Catalog, list offer.List, name string) (title string, o
 
 func (w *Web) deprecate(c echo.Context) error {
 	k := w.callOf(c)
-	change := offer.Change{Do: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
+	change := offer.Change{Verb: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
 		Message: c.FormValue("message"), Successor: c.FormValue("successor")}
 	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
 	if err == nil {

@@ -35,7 +35,7 @@ func (w *Web) catalogEdit(k call) (view, error) {
 		return w.editView(k, d, &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("sizes.proposal_added"),
 			Test: "proposal-added"}, c), nil
 	}
-	s, err := w.Offer.Standing(k.actor)
+	s, err := w.Offer.Status(k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -43,7 +43,7 @@ func (w *Web) catalogEdit(k call) (view, error) {
 	var n *ui.NoticeModel
 	if len(s.Problems) > 0 {
 		n = &ui.NoticeModel{Kind: ui.Warning, Title: k.words.S("sizes.unreadable", "Newest", s.Newest.Version, "Running",
-			s.Running.Version), Test: "unreadable"}
+			s.Active.Version), Test: "unreadable"}
 	}
 	return w.editView(k, d, n, offer.Checked{Problems: s.Problems}), nil
 }
@@ -143,7 +143,7 @@ func (w *Web) catalogSave(c echo.Context) error {
 	}
 	if fault.Is(err, fault.Conflict) {
 		// saving again takes the other's change back, after a look at it
-		if s, err := w.Offer.Standing(k.actor); err == nil && s.Newest.Version != d.Base {
+		if s, err := w.Offer.Status(k.actor); err == nil && s.Newest.Version != d.Base {
 			notice.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("sizes.see_change"),
 				Href: versionPath(s.Newest.Version), NewTab: true, Kind: ui.LinkLike, Test: "see-change"}}}
 			d.Base = s.Newest.Version
@@ -173,7 +173,7 @@ func checkNotice(say words, c offer.Checked) (*ui.NoticeModel, int) {
 func (w *Web) catalogVersion(k call) (view, error) { return w.versionView(k, nil) }
 
 func (w *Web) versionView(k call, problem error) (view, error) {
-	s, err := w.Offer.Standing(k.actor) // rights first: for others there is no such page, whatever its number
+	s, err := w.Offer.Status(k.actor) // rights first: for others there is no such page, whatever its number
 	if err != nil {
 		return view{}, err
 	}
@@ -191,7 +191,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 			Crumbs: []ui.CrumbModel{{Label: say.S("sizes.title_sizes"), Href: "/admin/sizes"}, {Label: versionName(say, r)}}},
 		Text: ui.CodeModel{ID: "version-text", Title: say.S("sizes.text"), Language: "YAML", Text: r.Text, Folded: true},
 	}
-	if r.Version == s.Running.Version {
+	if r.Version == s.Active.Version {
 		m.Header.State = &ui.StateModel{Kind: ui.OK, Word: say.S("sizes.counts"), Test: "counts"}
 	}
 	if r.Version > 0 {
@@ -206,7 +206,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 	if problem != nil {
 		m.Problem = catalogProblem(say, offer.Overview{}, problem)
 	}
-	if r.Version != s.Newest.Version && identity.Can(k.actor, identity.ChangeOffer, identity.Thing{}) {
+	if r.Version != s.Newest.Version && identity.Can(k.actor, identity.ChangeOffer, identity.Resource{}) {
 		m.Revert = &sizes.RevertModel{Form: ui.FormModel{ID: "revert", Action: versionPath(r.Version) + "/revert",
 			Hidden: []ui.HiddenModel{{Name: "base", Value: version(s.Newest)}}, Test: "revert-form"},
 			Button: ui.ButtonModel{Label: say.S("sizes.revert", "Version", r.Version), Icon: "undo", Test: "revert"}}

@@ -82,7 +82,7 @@ func TestWhatGoesIsSaidWithWhatToTakeInstead(t *testing.T) {
 	if value, _ := part(start, "going-size-instead").Attr("value"); value != "mig-1g.10gb" {
 		t.Errorf("the button chooses %q", value)
 	}
-	image := offer.Change{Do: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
+	image := offer.Change{Verb: offer.Deprecate, List: offer.Images, Name: "jupyterlab", Message: "Take the newer one."}
 	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), image, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestNothingInACatalogBecomesMarkup(t *testing.T) {
 		Note: bad}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Do: offer.Deprecate, List: offer.Sizes,
+	if _, err := w.Offer.Change(t.Context(), w.Actor(webtest.Dora), offer.Change{Verb: offer.Deprecate, List: offer.Sizes,
 		Name: "cpu", Message: bad}, 1); err != nil {
 		t.Fatal(err)
 	}

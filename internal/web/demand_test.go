@@ -21,7 +21,7 @@ func TestUnmetDemandOfAMonth(t *testing.T) {
 	doc := read(t, w.Get(webtest.Dora, "/usage/demand"), http.StatusOK)
 	if got := said(part(doc, "unmet")); !strings.Contains(got, "quota of the team is full") ||
 		!strings.Contains(got, "1 2 1") {
-		t.Errorf("one wish, two tries, one person; got %q", got)
+		t.Errorf("one request, two tries, one person; got %q", got)
 	}
 	wantSaid(t, read(t, w.Get(webtest.Eli, "/usage/demand?month=2026-09"), http.StatusOK), "empty", "Everybody got")
 }

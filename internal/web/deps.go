@@ -17,7 +17,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity/accounts"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
@@ -41,7 +41,7 @@ type Deps struct {
 	Rules        *policy.Service
 	Budgets      *budget.Service
 	Tenants      *tenant.Service
-	StandIns     *standin.Service
+	Delegations  *delegation.Service
 	Snapshots    request.Snapshots
 	Forecasts    *forecast.Service // nil: nothing is estimated
 	Metrics      Metrics

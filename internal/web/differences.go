@@ -37,7 +37,7 @@ func (w *Web) differences(k call) (view, error) {
 	m := differencesview.PageModel{
 		Header: ui.HeaderModel{Title: say.S("differences.title"), Lead: say.S("differences.lead")},
 	}
-	decides := identity.Can(k.actor, identity.DecideDifferences, identity.Thing{})
+	decides := identity.Can(k.actor, identity.DecideDifferences, identity.Resource{})
 	for _, name := range clustersOf(r) {
 		m.Clusters = append(m.Clusters, differencesOf(say, r, name, decides))
 	}
@@ -105,11 +105,11 @@ func heldNotice(say words, h drift.Hold, list []drift.Difference, decides bool) 
 }
 
 func differenceRow(say words, d drift.Difference, decides bool) differencesview.RowModel {
-	p := d.Party()
+	p := d.Owner()
 	m := differencesview.RowModel{Name: ui.StackModel{Title: p.Name,
-		Detail: say.S("differences.thing."+string(d.Thing), "Namespace", p.Namespace)}, Side: sideModel(say, d),
+		Detail: say.S("differences.thing."+string(d.ResourceKind), "Namespace", p.Namespace)}, Side: sideModel(say, d),
 		Holds: holdsOf(say, d), Owner: p.OwnerName}
-	if d.Row != nil && d.Thing == drift.Workload {
+	if d.Row != nil && d.ResourceKind == drift.Workload {
 		m.Name.Href = "/workloads/" + d.Key
 	}
 	if m.Owner == "" {
@@ -174,7 +174,7 @@ func holdsOf(say words, d drift.Difference) string {
 		return say.S("differences.holds_nothing")
 	}
 	var parts []string
-	if d.Thing == drift.Storage && d.Seen.GiB > 0 {
+	if d.ResourceKind == drift.Storage && d.Seen.GiB > 0 {
 		parts = append(parts, say.gib(float64(d.Seen.GiB)))
 	}
 	for _, a := range d.Seen.Holds {
@@ -193,7 +193,7 @@ func holdsOf(say words, d drift.Difference) string {
 
 // differenceAsk says what a decision does before it is taken.
 func (w *Web) differenceAsk(k call) (view, error) {
-	if !identity.Can(k.actor, identity.DecideDifferences, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.DecideDifferences, identity.Resource{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	r, err := w.Drift.Report(k.ctx, k.actor)
@@ -215,7 +215,7 @@ func differenceView(say words, d drift.Difference, decision drift.Decision) view
 	row, does := differenceRow(say, d, false), string(decision)+"."+string(d.Kind)
 	m := askModel(
 		say,
-		say.S("differences.title_one."+string(decision), "Name", d.Party().Name),
+		say.S("differences.title_one."+string(decision), "Name", d.Owner().Name),
 		d.ID,
 		decision,
 		d.Version,
@@ -229,7 +229,7 @@ func differenceView(say words, d drift.Difference, decision drift.Decision) view
 		}
 	}
 	if decision == drift.Apply && d.Kind == drift.ClusterOnly {
-		m.Loses = append(m.Loses, say.S("differences.deletes."+string(d.Thing)))
+		m.Loses = append(m.Loses, say.S("differences.deletes."+string(d.ResourceKind)))
 	}
 	v := askView(m)
 	v.nav = DifferencesPath

@@ -141,7 +141,7 @@ func nodeText(say words, n inventory.Node) string {
 
 // calm sorts nodes with trouble to the front.
 func calm(n inventory.Node) int {
-	if !usable(n) || len(n.Odd) > 0 {
+	if !usable(n) || len(n.Warnings) > 0 {
 		return 0
 	}
 	return 1
@@ -265,7 +265,7 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 	}
 	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + slug(n.Name), Test: "node-row"}, Name: ui.StackModel{Title: n.Name,
 		Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
-	for _, odd := range n.Odd {
+	for _, odd := range n.Warnings {
 		m.Odd = append(m.Odd, say.say(odd))
 	}
 	if !usable(n) {
@@ -291,7 +291,7 @@ func nodeState(say words, n inventory.Node) ui.StateModel {
 		return ui.StateModel{Kind: ui.Danger, Word: say.S("fleet.not_ready"), Test: "state"}
 	case n.Cordoned:
 		return ui.StateModel{Kind: ui.Off, Word: say.S("fleet.cordoned"), Test: "state"}
-	case len(n.Odd) > 0:
+	case len(n.Warnings) > 0:
 		return ui.StateModel{Kind: ui.Warning, Word: say.S("fleet.odd"), Test: "state"}
 	}
 	return ui.StateModel{Kind: ui.OK, Word: say.S("fleet.ready"), Test: "state"}
@@ -395,7 +395,7 @@ func (w *Web) holderWords(k call, h inventory.Holder, names map[workload.ID]work
 	if item, ok := names[workload.ID(h.Workload)]; ok && h.Workload != "" {
 		return say.S("fleet.cell_holder", "Name", item.Name, "Owner", item.OwnerName, "Until", say.at(item.Lease.Until).Exact)
 	}
-	if identity.Can(k.actor, identity.ReadHolders, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ReadHolders, identity.Resource{}) {
 		return say.S("fleet.cell_foreign", "Namespace", h.Namespace, "Pod", h.Pod)
 	}
 	return say.S("fleet.cell_held")

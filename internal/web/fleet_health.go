@@ -38,7 +38,7 @@ func (w *Web) fleetHealth(k call) (view, error) {
 			return view{}, err
 		}
 		for _, n := range r.Nodes {
-			if n.Mark != nil || len(n.Cards) == 0 {
+			if n.Quarantine != nil || len(n.Cards) == 0 {
 				count[n.Level()]++
 			}
 			for _, c := range n.Cards {
@@ -78,7 +78,7 @@ func healthTiles(say words, count map[health.Level]int) ui.TilesModel {
 	return ui.TilesModel{Label: say.S("health.title"),
 		Items: []ui.TileModel{tile("danger", ui.Danger, count[health.Broken]),
 			tile("warning", ui.Warning, count[health.Warned]),
-			tile("marked", ui.Warning, count[health.Marked]), tile("unknown", "", count[health.Unknown])}}
+			tile("marked", ui.Warning, count[health.Quarantined]), tile("unknown", "", count[health.Unknown])}}
 }
 
 // mostHealthRows keeps a large fleet from filling the page; the worst come first.
@@ -100,7 +100,7 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 		m.Filter.ClearURL = fleetHealthPath
 	}
 	wanted, left := strings.ToLower(strings.TrimSpace(k.get("q"))), 0
-	add := func(text string, level health.Level, mark *health.Mark, telling bool, row func() fleet.HealthRowModel) {
+	add := func(text string, level health.Level, mark *health.Quarantine, telling bool, row func() fleet.HealthRowModel) {
 		if !strings.Contains(strings.ToLower(text), wanted) || !healthChosen(state, level, mark, telling || wanted != "") {
 			return
 		}
@@ -112,11 +112,11 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 	}
 	for _, n := range r.Nodes {
 		if state != "unknown" || len(n.Cards) == 0 {
-			add(n.Name+" "+n.Model+" "+markNote(n.Mark), n.Level(), n.Mark, true,
+			add(n.Name+" "+n.Model+" "+markNote(n.Quarantine), n.Level(), n.Quarantine, true,
 				func() fleet.HealthRowModel { return healthNode(k, r.Cluster, n) })
 		}
 		for _, c := range n.Cards {
-			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Mark), c.Level(), c.Mark, c.Level() > health.Unknown,
+			add(n.Name+" "+c.UUID+" "+c.Model+" "+markNote(c.Quarantine), c.Level(), c.Quarantine, c.Level() > health.Unknown,
 				func() fleet.HealthRowModel { return healthCard(k, r.Cluster, n, c) })
 		}
 	}
@@ -131,7 +131,7 @@ func healthCluster(k call, r health.Report) fleet.HealthClusterModel {
 
 // healthChosen: unasked, every node and those of its cards of which there is something to tell, for the node says how
 // many are well or unknown; whoever searches finds all.
-func healthChosen(state string, level health.Level, mark *health.Mark, telling bool) bool {
+func healthChosen(state string, level health.Level, mark *health.Quarantine, telling bool) bool {
 	switch state {
 	case "all":
 		return true
@@ -143,7 +143,7 @@ func healthChosen(state string, level health.Level, mark *health.Mark, telling b
 	return telling
 }
 
-func markNote(m *health.Mark) string {
+func markNote(m *health.Quarantine) string {
 	if m == nil {
 		return ""
 	}
@@ -162,7 +162,7 @@ func healthAges(say words, r health.Report) []ui.AgeModel {
 }
 
 var healthKinds = map[health.Level]ui.Kind{health.Fine: ui.OK, health.Noticed: ui.Info, health.Unknown: ui.Off,
-	health.Marked: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
+	health.Quarantined: ui.Warning, health.Warned: ui.Warning, health.Broken: ui.Danger}
 
 func healthState(say words, l health.Level) ui.StateModel {
 	return ui.StateModel{Kind: healthKinds[l], Word: say.S("health.level_" + l.String()), Test: "state"}
@@ -178,7 +178,7 @@ func healthTint(l health.Level) ui.Kind {
 func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowModel {
 	say, level := k.words, n.Level()
 	m := fleet.HealthRowModel{Row: ui.RowModel{Test: "health-node"}, Name: ui.StackModel{Title: n.Name,
-		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Mark)}
+		Detail: cardName(say, n.Model), Icon: "fleet"}, State: healthState(say, level), Mark: markWords(say, n.Quarantine)}
 	calm, silent := 0, 0
 	for _, c := range n.Cards {
 		switch l := c.Level(); {
@@ -204,7 +204,7 @@ func healthNode(k call, cluster string, n health.NodeHealth) fleet.HealthRowMode
 		m.Calm = say.S("health.cards_calm", "Calm", calm, "All", len(n.Cards))
 	}
 	m.Holders, m.NoHolder = healthHolders(say, n.Holders)
-	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Mark)
+	m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Node, Name: n.Name}, n.Quarantine)
 	return m
 }
 
@@ -225,7 +225,7 @@ func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth
 	say, level := k.words, c.Level()
 	m := fleet.HealthRowModel{Row: ui.RowModel{Kind: healthTint(level), Test: "health-card"},
 		Name:  ui.StackModel{Title: cmp.Or(cardName(say, c.Model), say.S("health.a_card")), Detail: n.Name},
-		State: healthState(say, level), Mark: markWords(say, c.Mark), Readings: healthReadings(say, c)}
+		State: healthState(say, level), Mark: markWords(say, c.Quarantine), Readings: healthReadings(say, c)}
 	for _, t := range c.Troubles {
 		m.Troubles = append(m.Troubles, fleet.TroubleModel{State: severityState(say, t.Severity), What: say.say(t.What),
 			Todo: say.say(t.Todo)})
@@ -243,7 +243,7 @@ func healthCard(k call, cluster string, n health.NodeHealth, c health.CardHealth
 	m.Holders, m.NoHolder = healthHolders(say, c.Holders)
 	if c.UUID != "" { // a card that the driver lost has none: its node can be marked
 		m.UUID = &ui.CopyModel{Value: c.UUID, Shown: shortUUID(c.UUID), Label: say.S("health.uuid")}
-		m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Mark)
+		m.Actions = markActions(k, health.Place{Cluster: cluster, Kind: health.Card, Name: c.UUID}, c.Quarantine)
 	}
 	return m
 }
@@ -265,7 +265,7 @@ func healthHolders(say words, list []health.Holder) (links []fleet.HolderLinkMod
 	return links, none
 }
 
-func markWords(say words, m *health.Mark) string {
+func markWords(say words, m *health.Quarantine) string {
 	if m == nil {
 		return ""
 	}
@@ -273,8 +273,8 @@ func markWords(say words, m *health.Mark) string {
 }
 
 // markActions are what an administrator can do about a place.
-func markActions(k call, p health.Place, m *health.Mark) []ui.ActionModel {
-	if !identity.Can(k.actor, identity.MarkHardware, identity.Thing{}) {
+func markActions(k call, p health.Place, m *health.Quarantine) []ui.ActionModel {
+	if !identity.Can(k.actor, identity.QuarantineHardware, identity.Resource{}) {
 		return nil
 	}
 	values := url.Values{"cluster": {p.Cluster}, "kind": {string(p.Kind)}, "name": {p.Name}}
@@ -345,7 +345,7 @@ func (w *Web) markAsk(k call) (view, error) {
 }
 
 func (w *Web) markView(k call, p health.Place, note string, problems []fault.Field) (view, error) {
-	if !identity.Can(k.actor, identity.MarkHardware, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.QuarantineHardware, identity.Resource{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	holders, err := w.Marks.Holders(k.ctx, k.actor, p)
@@ -387,7 +387,7 @@ func (w *Web) markView(k call, p health.Place, note string, problems []fault.Fie
 func (w *Web) hardwareMark(c echo.Context) error {
 	k := w.callOf(c)
 	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
-	_, err := w.Marks.Mark(k.ctx, k.actor, p, c.FormValue("note"))
+	_, err := w.Marks.Quarantine(k.ctx, k.actor, p, c.FormValue("note"))
 	if fault.Is(err, fault.Invalid) {
 		v, viewErr := w.markView(k, p, c.FormValue("note"), fault.As(err).Fields)
 		if viewErr != nil {
@@ -404,7 +404,7 @@ func (w *Web) hardwareMark(c echo.Context) error {
 func (w *Web) hardwareUnmark(c echo.Context) error {
 	k := w.callOf(c)
 	p := health.Place{Cluster: c.FormValue("cluster"), Kind: health.Kind(c.FormValue("kind")), Name: c.FormValue("name")}
-	if err := w.Marks.Unmark(k.ctx, k.actor, p); err != nil {
+	if err := w.Marks.Release(k.ctx, k.actor, p); err != nil {
 		return err
 	}
 	return w.done(c, "hardware-unmarked", fleetHealthPath)
@@ -418,13 +418,13 @@ func (w *Web) concernNotice(k call, item workload.Workload) *ui.NoticeModel {
 	say, c := k.words, w.Marks.Under(k.ctx, item)
 	n := &ui.NoticeModel{Kind: ui.Warning, Body: say.S("health.banner_todo"), Test: "concern"}
 	switch {
-	case c.Mark != nil:
-		words := "health.banner_" + string(c.Mark.Kind)
+	case c.Quarantine != nil:
+		words := "health.banner_" + string(c.Quarantine.Kind)
 		if c.Perhaps {
 			words = "health.banner_perhaps"
 		}
 		n.Title = say.S(words, "Node", item.Observed.Node)
-		n.Items = []string{say.S("health.banner_note", "Name", c.Mark.ByName, "Note", c.Mark.Note)}
+		n.Items = []string{say.S("health.banner_note", "Name", c.Quarantine.ByName, "Note", c.Quarantine.Note)}
 	case len(c.Troubles) > 0:
 		n.Title = say.S("health.banner_trouble")
 	default:

@@ -13,7 +13,7 @@ func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 	for _, c := range []struct {
 		name, state string
 		level       health.Level
-		mark        *health.Mark
+		mark        *health.Quarantine
 		telling     bool
 		want        bool
 	}{
@@ -23,7 +23,7 @@ func TestSilentCardsAreCountedAtTheirNode(t *testing.T) {
 		{"a broken card, unasked", "", health.Broken, nil, true, true},
 		{"a broken card, among the unknown", "unknown", health.Broken, nil, true, false},
 		{"a fine card, among all", "all", health.Fine, nil, false, true},
-		{"a marked card, among the marked", "marked", health.Marked, &health.Mark{}, true, true},
+		{"a marked card, among the marked", "marked", health.Quarantined, &health.Quarantine{}, true, true},
 		{"a fine node, among the marked", "marked", health.Fine, nil, true, false},
 	} {
 		if got := healthChosen(c.state, c.level, c.mark, c.telling); got != c.want {

@@ -30,7 +30,7 @@ func fleetTabs(k call, current string) ui.TabsModel {
 	}
 	m := ui.TabsModel{Label: k.words.S("fleet.title"), Items: []ui.TabModel{tab("capacity", "/fleet"),
 		tab("use", fleetUsePath)}}
-	if identity.Can(k.actor, identity.ReadMetrics, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ReadMetrics, identity.Resource{}) {
 		m.Items = append(m.Items, tab("health", fleetHealthPath))
 	}
 	return m
@@ -368,7 +368,7 @@ func podWords(k call, pod gpumetrics.Pod, owners map[gpumetrics.Pod]workload.Wor
 	if item, ok := owners[pod]; ok {
 		return item.Name + " · " + item.OwnerName
 	}
-	if identity.Can(k.actor, identity.ReadHolders, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ReadHolders, identity.Resource{}) {
 		return pod.Namespace + "/" + pod.Name
 	}
 	return k.words.S("fleet.cell_held")

@@ -68,7 +68,7 @@ func (w *Web) outlook(k call, item workload.Workload) *workloadview.ForecastMode
 	}
 	m := forecastModel(k.words, e)
 	if m != nil && item.Owner == k.actor.Person.ID && (e.Waits() || e.Missing == forecast.Stuck) {
-		m.Instead = w.startsInstead(k, request.Wish{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image},
+		m.Instead = w.startsInstead(k, request.Spec{Tenant: item.Tenant, Kind: item.Kind, Size: item.Size, Image: item.Image},
 			string(item.ID))
 	}
 	return m
@@ -95,12 +95,12 @@ func (w *Web) requestOutlook(k call, r request.Request) *workloadview.ForecastMo
 	}
 	m := forecastModel(k.words, e)
 	if m != nil && r.Asker == k.actor.Person.ID {
-		m.Instead = w.startsInstead(k, r.Wish, "")
+		m.Instead = w.startsInstead(k, r.Spec, "")
 	}
 	return m
 }
 
-// previewOutlook is the same for a wish that is not sent yet.
+// previewOutlook is the same for a spec that is not sent yet.
 func (w *Web) previewOutlook(k call, p request.Preview) *workloadview.ForecastModel {
 	if w.Forecasts == nil {
 		return nil
@@ -113,14 +113,14 @@ func (w *Web) previewOutlook(k call, p request.Preview) *workloadview.ForecastMo
 }
 
 // startsInstead leads to the nearest size that would start now; nil for none.
-func (w *Web) startsInstead(k call, wish request.Wish, replaces string) *ui.LinkButtonModel {
-	instead, ok := w.Requests.StartsInstead(k.ctx, k.actor, wish.Tenant, wish.Size)
+func (w *Web) startsInstead(k call, spec request.Spec, replaces string) *ui.LinkButtonModel {
+	instead, ok := w.Requests.StartsInstead(k.ctx, k.actor, spec.Tenant, spec.Size)
 	if !ok {
 		return nil
 	}
-	q := url.Values{"tenant": {wish.Tenant}, "kind": {string(wish.Kind)}, "size": {instead.Offer.Size.Name},
-		"image": {wish.Image.Name}}
-	if replaces != "" && wish.Kind == catalog.Notebook {
+	q := url.Values{"tenant": {spec.Tenant}, "kind": {string(spec.Kind)}, "size": {instead.Offer.Size.Name},
+		"image": {spec.Image.Name}}
+	if replaces != "" && spec.Kind == catalog.Notebook {
 		q.Set("replaces", replaces)
 	}
 	return &ui.LinkButtonModel{Label: insteadLabel(k.words, "forecast.instead", instead), Href: "/start?" + q.Encode(),

@@ -196,13 +196,13 @@ func (w *Web) pendingRow(k call, r request.Request) workloadview.RowModel {
 	say := k.words
 	return workloadview.RowModel{
 		Row: ui.RowModel{ID: "r-" + slug(string(r.ID)), Test: "request-row",
-			Attrs: map[string]any{"data-name": r.Wish.Name}},
-		Name: ui.StackModel{Title: r.Wish.Name, Href: requestPath(r.ID),
-			Detail: say.Say(i18n.T("kind."+string(r.Wish.Kind))) + " · " + r.Wish.Image.Title, Icon: string(r.Wish.Kind)},
-		State: requestState(say, r, true), Forecast: brief(w.requestOutlook(k, r)), Size: sizeModel(say, r.Wish.Size),
+			Attrs: map[string]any{"data-name": r.Spec.Name}},
+		Name: ui.StackModel{Title: r.Spec.Name, Href: requestPath(r.ID),
+			Detail: say.Say(i18n.T("kind."+string(r.Spec.Kind))) + " · " + r.Spec.Image.Title, Icon: string(r.Spec.Kind)},
+		State: requestState(say, r, true), Forecast: brief(w.requestOutlook(k, r)), Size: sizeModel(say, r.Spec.Size),
 		Use:   workloadview.UseModel{ID: "use-" + slug(string(r.ID)), Words: "–"},
-		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.duration(r.Wish.Lease.Std()))},
-		Cost:  say.S("web.about", "Value", say.money(r.Estimate)), Price: say.moneyPerHour(r.Wish.Size.PricePerHour),
+		Lease: workloadview.LeaseModel{Words: say.S("web.lease_later", "Duration", say.duration(r.Spec.Lease.Std()))},
+		Cost:  say.S("web.about", "Value", say.money(r.Estimate)), Price: say.moneyPerHour(r.Spec.Size.PricePerHour),
 		Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.details"), Href: requestPath(r.ID),
 			Small: true, Test: "details"}}},
 	}
@@ -249,7 +249,7 @@ func (w *Web) attention(k call, items []workload.Workload) (home.AttentionModel,
 // endingNotice announces the end of a lease, with the one click that moves it; nil while the end is not near or not
 // this person's to move.
 func (w *Web) endingNotice(k call, item workload.Workload) *ui.NoticeModel {
-	if !item.Ending() || item.Lease.Over(k.words.now) || !identity.Can(k.actor, identity.ChangeWorkload, item.Thing()) {
+	if !item.Ending() || item.Lease.Over(k.words.now) || !identity.Can(k.actor, identity.ChangeWorkload, item.Resource()) {
 		return nil
 	}
 	n := &ui.NoticeModel{Kind: ui.Warning, Test: "attention-ending", Title: k.words.S("home.ending", "Name", item.Name,

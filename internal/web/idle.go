@@ -138,7 +138,7 @@ func (w *Web) idleView(k call, r idle.Revision, f idleForm, problems []fault.Fie
 	if r.Version > 0 {
 		m.Saved = say.S("idle.saved", "Name", r.Name, "Time", say.at(r.At).Exact)
 	}
-	if identity.Can(k.actor, identity.ChangeRules, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ChangeRules, identity.Resource{}) {
 		m.Form = w.idleFields(say, &f, problems)
 		m.Errors = formErrors(say, idleAnchors(f, problems))
 	} else {

@@ -39,7 +39,7 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 	if err != nil {
 		return view{}, err
 	}
-	changes := identity.Can(k.actor, identity.ChangeLicenses, identity.Thing{})
+	changes := identity.Can(k.actor, identity.ChangeLicenses, identity.Resource{})
 	waiting, err := w.Requests.Store.SeatLine(k.ctx)
 	if err != nil {
 		return view{}, err

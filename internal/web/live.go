@@ -105,8 +105,8 @@ func (w *Web) live(c echo.Context) error {
 
 // ownPerson is who looks, also through somebody else's eyes.
 func ownPerson(a identity.Actor) identity.PersonID {
-	if a.Behind != nil {
-		return a.Behind.ID
+	if a.Impersonator != nil {
+		return a.Impersonator.ID
 	}
 	return a.Person.ID
 }

@@ -18,7 +18,7 @@ import (
 // metricsHealth answers: which series are there, which views suffer, which cards need a look. For those who may not
 // read it the page does not exist.
 func (w *Web) metricsHealth(k call) (view, error) {
-	if !identity.Can(k.actor, identity.ReadMetrics, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.ReadMetrics, identity.Resource{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	m := metricsview.PageModel{Header: ui.HeaderModel{Title: k.words.S("metrics.title"), Lead: k.words.S("metrics.lead")}}

@@ -35,7 +35,7 @@ func (w *Web) moreQuota(k call) (view, error) {
 func (w *Web) moreQuotaView(k call, f quotaForm, problems []fault.Field) (view, error) {
 	say, name := k.words, k.get("name")
 	t, ok := w.Site().Directory.ByName(name)
-	if !ok || !identity.Can(k.actor, identity.SubmitRequest, identity.Thing{Tenant: name}) {
+	if !ok || !identity.Can(k.actor, identity.SubmitRequest, identity.Resource{Tenant: name}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
 	}
 	bars, err := w.quotaBars(k, t)

@@ -134,7 +134,7 @@ func (w *Web) addressFields(k call, x noticesExtra) []ui.FieldModel {
 	whose := ui.FieldModel{ID: "address-tenant", Name: "tenant", Kind: ui.SelectField, Label: say.S("notices.col_whose"),
 		Value: x.entry.Tenant, Test: "address-tenant", Options: []ui.OptionModel{{Value: "", Label: say.S("notices.mine")}}}
 	for _, t := range w.Site().Directory.Tenants {
-		if identity.Can(k.actor, identity.ChangeNotices, identity.Thing{Tenant: t.Name}) {
+		if identity.Can(k.actor, identity.ChangeNotices, identity.Resource{Tenant: t.Name}) {
 			whose.Options = append(whose.Options, ui.OptionModel{Value: t.Name, Label: t.Display()})
 		}
 	}
@@ -158,13 +158,13 @@ func (w *Web) noticesChoose(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	wishes := notify.Preferences{Language: form.Get("language"), Channels: map[notify.Kind][]notify.Channel{}}
+	preferences := notify.Preferences{Language: form.Get("language"), Channels: map[notify.Kind][]notify.Channel{}}
 	for _, kind := range notify.Kinds() {
 		for _, value := range form[string(kind)] {
-			wishes.Channels[kind] = append(wishes.Channels[kind], notify.Channel(value))
+			preferences.Channels[kind] = append(preferences.Channels[kind], notify.Channel(value))
 		}
 	}
-	if err := w.Notify.Choose(k.ctx, k.actor, wishes); err != nil {
+	if err := w.Notify.Choose(k.ctx, k.actor, preferences); err != nil {
 		return w.noticesAgain(c, k, noticesExtra{}, err)
 	}
 	return w.done(c, "notices-saved", "/account/notifications")
@@ -237,7 +237,7 @@ var deliveryKinds = map[notify.State]ui.Kind{notify.Due: ui.Info, notify.Sending
 
 // deliveries answers: does what people should hear of get to them.
 func (w *Web) deliveries(k call) (view, error) {
-	if !identity.Can(k.actor, identity.ReadDeliveries, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.ReadDeliveries, identity.Resource{}) {
 		return view{}, fault.New(fault.NotFound, i18n.T("web.no_page"))
 	}
 	state := notify.State(k.get("state"))
@@ -276,7 +276,7 @@ func (w *Web) deliveries(k call) (view, error) {
 			Tries: strconv.Itoa(d.Attempts), Said: deliveryWords(say, d)}
 		row.State.Detail = deliveryProblem(say, d)
 		if d.State == notify.GaveUp && d.Kind != notify.Test && identity.Can(k.actor, identity.RetryDelivery,
-			identity.Thing{}) {
+			identity.Resource{}) {
 			row.Retry = &account.RetryModel{Action: "/admin/notifications/" + d.ID + "/retry",
 				Button: ui.ButtonModel{Label: say.S("notices.retry"), Kind: ui.Secondary, Small: true, Test: "delivery-retry"}}
 		}

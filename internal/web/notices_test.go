@@ -41,10 +41,10 @@ func TestOneChoosesWhatOneHearsOf(t *testing.T) {
 		"decided": {}}).Code; got != http.StatusSeeOther {
 		t.Fatalf("want a redirect, got %d", got)
 	}
-	wishes := w.Notices.Chosen[webtest.Anna.ID]
-	if wishes.Language != "zh" || !slices.Equal(wishes.By(notify.Ready), []notify.Channel{notify.Webhook}) ||
-		wishes.By(notify.Decided) != nil {
-		t.Errorf("got %+v", wishes)
+	preferences := w.Notices.Chosen[webtest.Anna.ID]
+	if preferences.Language != "zh" || !slices.Equal(preferences.By(notify.Ready), []notify.Channel{notify.Webhook}) ||
+		preferences.By(notify.Decided) != nil {
+		t.Errorf("got %+v", preferences)
 	}
 	doc = read(t, w.Get(webtest.Anna, "/account/notifications"), http.StatusOK)
 	if _, ticked := part(doc, "notice-decided-mail").Attr("checked"); ticked {

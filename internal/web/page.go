@@ -125,7 +125,7 @@ func (w *Web) frame(c echo.Context, k call, v view) (layout.PageModel, error) {
 		Title: v.title, Lang: k.words.Lang(), Theme: theme(c), Nav: w.nav(k, v.nav, waiting), User: userModel(k),
 		Teams:     w.teamChoice(k),
 		Languages: layout.DefaultLanguages(), Waiting: waiting, StartOff: v.startOff || len(w.startable(k)) == 0,
-		Strips: slices.Concat(actingStrip(k), w.strips(k.words), w.rulesStrip(k), w.licenseStrips(k)),
+		Strips: slices.Concat(impersonationStrip(k), w.strips(k.words), w.rulesStrip(k), w.licenseStrips(k)),
 		Flash:  w.takeFlash(c, k.words), Path: c.Request().URL.RequestURI(), Wide: v.wide, Links: links(),
 	}
 	if c.Request().Method != http.MethodGet {
@@ -183,7 +183,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 		{identity.ReadDifferences, "differences", DifferencesPath, "warning"},
 		{identity.ReadAudit, "metrics", "/admin/metrics", "pulse"}, {identity.ReadDeliveries, "notifications",
 			"/admin/notifications", "bell"}, {identity.ReadAudit, "audit", "/audit", "audit"}} {
-		if identity.Can(k.actor, page.action, identity.Thing{}) {
+		if identity.Can(k.actor, page.action, identity.Resource{}) {
 			admin = append(admin, item(page.id, page.path, page.icon))
 		}
 	}
@@ -219,7 +219,7 @@ func initials(name string) string {
 func (w *Web) startable(k call) []tenant.Tenant {
 	var teams []tenant.Tenant
 	for _, t := range w.Site().Directory.Tenants {
-		if identity.Can(k.actor, identity.SubmitRequest, identity.Thing{Tenant: t.Name}) {
+		if identity.Can(k.actor, identity.SubmitRequest, identity.Resource{Tenant: t.Name}) {
 			teams = append(teams, t)
 		}
 	}

@@ -22,7 +22,7 @@ func (w *Web) personOf(k call) (view, error) { return w.personView(k, "", nil) }
 func (w *Web) personView(k call, note string, problems []fault.Field) (view, error) {
 	say, id := k.words, identity.PersonID(k.get("id"))
 	p, err := w.Accounts.Person(k.ctx, k.actor, id)
-	if err == nil && !identity.Can(k.actor, identity.ReadPeople, identity.Thing{}) {
+	if err == nil && !identity.Can(k.actor, identity.ReadPeople, identity.Resource{}) {
 		err = fault.New(fault.NotFound, i18n.T("store.no_person"))
 	}
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *Web) personView(k call, note string, problems []fault.Field) (view, err
 		Lead: p.Person.Email, State: disabledState(say, p.Person),
 		Crumbs: []ui.CrumbModel{{Label: say.S("tenants.people"), Href: peoplePath}, {Label: p.Person.Name}}},
 		Person: append(personItems(say, p), standingFacts(say, p.Person)...), Disabled: disabledNotice(say, p.Person)}
-	manages := identity.Can(k.actor, identity.ManagePeople, identity.Thing{})
+	manages := identity.Can(k.actor, identity.ManagePeople, identity.Resource{})
 	if manages {
 		w.personSwitch(k, &m, p.Person, note, problems)
 	}
@@ -176,7 +176,7 @@ func (w *Web) heldRows(say words, held accounts.Holdings) []account.HeldRowModel
 		add("storage", v.Name, "/storage?scope=all", "volume", say.gib(float64(v.GiB)))
 	}
 	for _, r := range held.Requests {
-		add("requests", requestWhat(say, r), requestPath(r.ID), "request", r.Wish.Size.Title)
+		add("requests", requestWhat(say, r), requestPath(r.ID), "request", r.Spec.Size.Title)
 	}
 	return rows
 }

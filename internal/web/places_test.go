@@ -155,7 +155,7 @@ func TestALargeFleetShowsTroubleFirstAndFindsTheRest(t *testing.T) {
 	s := w.Snaps["local"]
 	for i := range 250 {
 		n := s.Nodes[0]
-		n.Name, n.Odd, n.Ready, n.Cordoned = fmt.Sprintf("big-%03d", i), nil, i != 249, false
+		n.Name, n.Warnings, n.Ready, n.Cordoned = fmt.Sprintf("big-%03d", i), nil, i != 249, false
 		s.Nodes = append(s.Nodes, n)
 	}
 	w.Snaps["local"] = s

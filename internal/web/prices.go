@@ -33,7 +33,7 @@ func (w *Web) pricesView(k call, d usage.PriceDraft, problems []fault.Field) (vi
 	say := k.words
 	m := usageview.PricesModel{Header: ui.HeaderModel{Title: say.S("prices.title"), Lead: say.S("prices.lead", "Currency",
 		w.Prices.Currency(), "Zone", w.Prices.Zone().String())}}
-	changes := identity.Can(k.actor, identity.ChangePrices, identity.Thing{})
+	changes := identity.Can(k.actor, identity.ChangePrices, identity.Resource{})
 	for _, p := range list {
 		m.Rows = append(m.Rows, w.priceModel(say, p, changes))
 	}

@@ -18,7 +18,7 @@ func (w *Web) requestEditAsk(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	typed := request.Edited{Size: r.Wish.Size.Name, Lease: r.Wish.Lease.String(), Reason: r.Wish.Reason}
+	typed := request.Edited{Size: r.Spec.Size.Name, Lease: r.Spec.Lease.String(), Reason: r.Spec.Reason}
 	return w.requestEditView(k, r, typed, nil), nil
 }
 
@@ -39,9 +39,9 @@ func (w *Web) requestEditView(k call, r request.Request, was request.Edited, pro
 			say.moneyPerHour(s.PricePerHour)})
 	}
 	m := workloadview.AskModel{
-		Header: ui.HeaderModel{Title: say.S("requests.edit_title", "Name", r.Wish.Name),
+		Header: ui.HeaderModel{Title: say.S("requests.edit_title", "Name", r.Spec.Name),
 			Crumbs: []ui.CrumbModel{{Label: say.S("requests.title"), Href: "/requests"},
-				{Label: r.Wish.Name, Href: requestPath(r.ID)}, {Label: say.S("requests.edit")}}},
+				{Label: r.Spec.Name, Href: requestPath(r.ID)}, {Label: say.S("requests.edit")}}},
 		Lead:   say.S("requests.edit_lead"),
 		Errors: formErrors(say, problems),
 		Form: ui.FormModel{ID: "edit", Action: requestPath(r.ID) + "/edit",

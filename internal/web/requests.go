@@ -117,9 +117,9 @@ func requestRow(say words, r request.Request) requests.RowModel {
 	return requests.RowModel{
 		Row: ui.RowModel{ID: "request-" + slug(string(r.ID)), Test: "request-row"},
 		Name: ui.StackModel{Title: requestName(say, r), Href: requestPath(r.ID), Detail: requestWhat(say, r),
-			Icon: string(r.Wish.Kind)},
+			Icon: string(r.Spec.Kind)},
 		Asker:    r.AskerName,
-		Size:     sizeModel(say, r.Wish.Size),
+		Size:     sizeModel(say, r.Spec.Size),
 		State:    requestState(say, r, true),
 		Asked:    say.ago(r.CreatedAt),
 		Estimate: requestPrice(say, r),
@@ -128,34 +128,34 @@ func requestRow(say words, r request.Request) requests.RowModel {
 
 // requestWhat is what is asked for, by whom, for which team.
 func requestWhat(say words, r request.Request) string {
-	return strings.Join([]string{requestKind(say, r), r.AskerName, r.Wish.Tenant}, " · ")
+	return strings.Join([]string{requestKind(say, r), r.AskerName, r.Spec.Tenant}, " · ")
 }
 
 func requestKind(say words, r request.Request) string {
-	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Wish.Kind)), "Duration",
-		say.duration(r.Wish.Lease.Std()), "Amount", r.Wish.Amount)
+	return say.S("requests.what_"+string(r.Kind), "Kind", i18n.T("kind."+string(r.Spec.Kind)), "Duration",
+		say.duration(r.Spec.Lease.Std()), "Amount", r.Spec.Amount)
 }
 
 // requestName is the workload's, or what a request is about that makes none.
 func requestName(say words, r request.Request) string {
 	if r.Kind == request.QuotaKind {
-		return say.S("requests.quota_name", "Size", r.Wish.Size.Title)
+		return say.S("requests.quota_name", "Size", r.Spec.Size.Title)
 	}
-	return r.Wish.Name
+	return r.Spec.Name
 }
 
 // requestTitle heads the page of a request. An extension says what it makes of the lease, and for how much.
 func requestTitle(say words, r request.Request) string {
 	if r.Kind == request.ExtendKind {
-		return say.S("requests.one_extension", "Name", r.Wish.Name, "Leases", leaseChange(say, r), "Price", say.money(r.Estimate))
+		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", leaseChange(say, r), "Price", say.money(r.Estimate))
 	}
 	return say.S("requests.one", "Name", requestName(say, r))
 }
 
 // leaseChange is the whole lease before an extension and after it.
 func leaseChange(say words, r request.Request) string {
-	return say.S("requests.leases", "Before", say.duration(r.Wish.LeaseBefore.Std()), "After",
-		say.duration((r.Wish.LeaseBefore + r.Wish.Lease).Std()))
+	return say.S("requests.leases", "Before", say.duration(r.Spec.LeaseBefore.Std()), "After",
+		say.duration((r.Spec.LeaseBefore + r.Spec.Lease).Std()))
 }
 
 // requestPrice is empty for what costs nothing by itself.
@@ -168,7 +168,7 @@ func requestPrice(say words, r request.Request) string {
 
 // besidePrice is what of a request's price is not its size's; "" where all of it is.
 func besidePrice(say words, r request.Request) string {
-	beside := r.Estimate.Minor - r.Wish.Size.PricePerHour.For(r.Wish.Lease.Std()).Minor
+	beside := r.Estimate.Minor - r.Spec.Size.PricePerHour.For(r.Spec.Lease.Std()).Minor
 	if beside <= 0 {
 		return ""
 	}
@@ -200,7 +200,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 		Items:   requestItems(say, r), Steps: w.stepsModel(say, r),
 	}
 	m.Forecast = w.requestOutlook(k, r)
-	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Thing()) {
+	if r.State == request.Pending && identity.Can(k.actor, identity.WithdrawRequest, r.Resource()) {
 		m.Header.Actions = append(m.Header.Actions, ui.ActionModel{Button: &ui.ButtonModel{Label: say.S("requests.withdraw"),
 			OpensDialog: "withdraw", Kind: ui.Secondary, Icon: "undo", Test: "withdraw"}})
 		m.Dialogs = []workload.DialogModel{{Dialog: ui.DialogModel{ID: "withdraw", Kind: ui.Warning,
@@ -227,9 +227,9 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 
 // againURL opens the start page with everything that was asked; a decided request never changes.
 func againURL(r request.Request) string {
-	q := url.Values{"tenant": {r.Wish.Tenant}, "kind": {string(r.Wish.Kind)}, "size": {r.Wish.Size.Name},
-		"image": {r.Wish.Image.Name}, "lease": {r.Wish.Lease.String()}, "reason": {r.Wish.Reason},
-		"mounts": mountNames(r.Wish.Mounts)}
+	q := url.Values{"tenant": {r.Spec.Tenant}, "kind": {string(r.Spec.Kind)}, "size": {r.Spec.Size.Name},
+		"image": {r.Spec.Image.Name}, "lease": {r.Spec.Lease.String()}, "reason": {r.Spec.Reason},
+		"mounts": mountNames(r.Spec.Mounts)}
 	return "/start?" + q.Encode()
 }
 
@@ -268,31 +268,31 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 }
 
 func requestItems(say words, r request.Request) []ui.DefModel {
-	wish := []ui.DefModel{
-		{Term: say.S("start.image"), Value: r.Wish.Image.Title},
-		{Term: say.S("start.lease"), Value: say.duration(r.Wish.Lease.Std())},
+	spec := []ui.DefModel{
+		{Term: say.S("start.image"), Value: r.Spec.Image.Title},
+		{Term: say.S("start.lease"), Value: say.duration(r.Spec.Lease.Std())},
 		{Term: say.S("requests.col_price"), Value: requestPrice(say, r), About: besidePrice(say, r), Test: "estimate"},
 	}
 	switch r.Kind {
 	case request.QuotaKind:
-		wish = askedItems(say, r)
+		spec = askedItems(say, r)
 	case request.ExtendKind:
-		wish[1] = ui.DefModel{Term: say.S("start.lease"), Value: leaseChange(say, r), Test: "leases"}
+		spec[1] = ui.DefModel{Term: say.S("start.lease"), Value: leaseChange(say, r), Test: "leases"}
 	}
 	items := slices.Concat([]ui.DefModel{{Term: say.S("requests.col_size"),
-		Component: workload.Size(sizeModel(say, r.Wish.Size))}}, wish, []ui.DefModel{
-		{Term: say.S("start.team"), Value: r.Wish.Tenant},
+		Component: workload.Size(sizeModel(say, r.Spec.Size))}}, spec, []ui.DefModel{
+		{Term: say.S("start.team"), Value: r.Spec.Tenant},
 		{Term: say.S("requests.asker"), Value: r.AskerName},
 		{Term: say.S("requests.col_asked"), Component: ui.Time(say.at(r.CreatedAt))},
 		{Term: say.S("start.sum_rule"), Value: r.Decision.Rule, Test: "rule"},
 		{Term: say.S("requests.id"), Component: ui.Copy(ui.CopyModel{Value: string(r.ID), Label: say.S("requests.id"),
 			Test: "request-id"})},
 	})
-	if r.Wish.Reason != "" {
-		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Wish.Reason, Test: "reason"})
+	if r.Spec.Reason != "" {
+		items = append(items, ui.DefModel{Term: say.S("requests.reason"), Value: r.Spec.Reason, Test: "reason"})
 	}
-	if r.Wish.StorageGiB > 0 {
-		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: say.gib(float64(r.Wish.StorageGiB))})
+	if r.Spec.StorageGiB > 0 {
+		items = append(items, ui.DefModel{Term: say.S("start.storage"), Value: say.gib(float64(r.Spec.StorageGiB))})
 	}
 	return items
 }

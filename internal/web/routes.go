@@ -52,13 +52,13 @@ func (w *Web) Routes() []Route {
 		{post, "/requests/:id/withdraw", identity.WithdrawRequest, w.requestWithdraw},
 		{get, "/approvals", identity.DecideRequest, w.show(approvalsPage)},
 		{get, "/approvals/:id", identity.DecideRequest, w.show(approvalsPage)},
-		{get, "/approvals/stand-ins", identity.ManageStandIns, w.show(standInsPage)},
-		{post, "/approvals/stand-ins", identity.ManageStandIns, w.standInCreate},
-		{post, "/approvals/stand-ins/:id/end", identity.ManageStandIns, w.standInEnd},
+		{get, "/approvals/delegations", identity.ManageDelegations, w.show(delegationsPage)},
+		{post, "/approvals/delegations", identity.ManageDelegations, w.delegationCreate},
+		{post, "/approvals/delegations/:id/end", identity.ManageDelegations, w.delegationEnd},
 		{post, "/approvals/bulk", identity.DecideRequest, w.decideSeveral},
-		{get, "/approvals/:id/hand", identity.DecideRequest, w.show(handPage)},
-		{post, "/approvals/:id/hand", identity.DecideRequest, w.hand},
-		{post, "/approvals/:id/take-back", identity.DecideRequest, w.takeBack},
+		{get, "/approvals/:id/reassign", identity.DecideRequest, w.show(reassignPage)},
+		{post, "/approvals/:id/reassign", identity.DecideRequest, w.reassign},
+		{post, "/approvals/:id/reclaim", identity.DecideRequest, w.reclaim},
 		{post, "/approvals/:id/approve", identity.DecideRequest, w.approve},
 		{post, "/approvals/:id/reject", identity.DecideRequest, w.reject},
 
@@ -77,9 +77,9 @@ func (w *Web) Routes() []Route {
 		{get, "/fleet", identity.ReadInventory, w.show(fleetPage)},
 		{get, fleetUsePath, identity.ReadInventory, w.show(fleetUsePage)},
 		{get, fleetHealthPath, identity.ReadMetrics, w.show(fleetHealthPage)},
-		{get, fleetHealthPath + "/mark", identity.MarkHardware, w.show(markPage)},
-		{post, fleetHealthPath + "/mark", identity.MarkHardware, w.hardwareMark},
-		{post, fleetHealthPath + "/unmark", identity.MarkHardware, w.hardwareUnmark},
+		{get, fleetHealthPath + "/mark", identity.QuarantineHardware, w.show(markPage)},
+		{post, fleetHealthPath + "/mark", identity.QuarantineHardware, w.hardwareMark},
+		{post, fleetHealthPath + "/unmark", identity.QuarantineHardware, w.hardwareUnmark},
 		{get, "/licenses", identity.ReadLicenses, w.show(licensesPage)},
 		{post, "/licenses", identity.ChangeLicenses, w.licenseEnter},
 		{post, "/licenses/full", identity.ChangeLicenses, w.licenseChoose},
@@ -217,8 +217,8 @@ var (
 	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
 	requestEditPage  = page{"request-edit", nil, (*Web).requestEditAsk}
 	approvalsPage    = page{"approvals", []string{"request", "workload", "inventory"}, (*Web).approvals}
-	handPage         = page{"hand", nil, (*Web).handAsk}
-	standInsPage     = page{"stand-ins", nil, (*Web).standIns}
+	reassignPage     = page{"reassign", nil, (*Web).reassignAsk}
+	delegationsPage  = page{"delegations", nil, (*Web).delegations}
 	storagePage      = page{"storage", []string{"volume", "workload"}, (*Web).storage}
 	volumeDeletePage = page{"volume-delete", nil, (*Web).volumeDeleteAsk}
 	usagePage        = page{"usage", nil, (*Web).usage}

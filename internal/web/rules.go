@@ -64,7 +64,7 @@ func (w *Web) rulesShow(k call) (view, error) {
 				When: r.When, Outcome: verdictState(say, r.Verdict(), false), Sentence: r.Sentence})
 		}
 	}
-	if identity.Can(k.actor, identity.ChangeRules, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ChangeRules, identity.Resource{}) {
 		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("rules.edit"), Href: rulesPath + "/edit",
 			Icon: "edit", Kind: ui.Primary, Test: "edit"}}}
 		if shown.Version != standing.Newest.Version {
@@ -113,7 +113,7 @@ func rulesNotices(say words, standing policy.Standing, shown policy.Revision) []
 
 // rulesStrip tells administrators and auditors on every page that what was saved last does not decide.
 func (w *Web) rulesStrip(k call) []ui.StripModel {
-	if w.Rules == nil || !identity.Can(k.actor, identity.ReadRules, identity.Thing{}) {
+	if w.Rules == nil || !identity.Can(k.actor, identity.ReadRules, identity.Resource{}) {
 		return nil
 	}
 	now, err := w.Rules.Standing(k.actor)
@@ -257,7 +257,7 @@ func differenceModels(say words, list []request.Difference) []rules.DifferenceMo
 
 // comparedName leads to a request; what was refused at once has no page.
 func comparedName(say words, r request.Request) ui.StackModel {
-	m := ui.StackModel{Title: r.AskerName + " · " + r.Wish.Size.Title, Detail: requestWhat(say, r)}
+	m := ui.StackModel{Title: r.AskerName + " · " + r.Spec.Size.Title, Detail: requestWhat(say, r)}
 	if r.State != "" {
 		m.Href = requestPath(r.ID)
 	}

@@ -80,7 +80,7 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 		"image": {"jupyterlab"}, "lease": {"1h"}, "reason": {"x"}, "name": {"two-steps"}}))
 	id := request.ID("r-new0000001")
 	for i := range w.Reqs {
-		if w.Reqs[i].Wish.Name == "two-steps" {
+		if w.Reqs[i].Spec.Name == "two-steps" {
 			id = i
 		}
 	}

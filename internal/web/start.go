@@ -110,12 +110,12 @@ func offered(teams []tenant.Tenant, name string) bool {
 	return false
 }
 
-func (w *Web) lastUsed(k call, team string) (request.Wish, error) {
+func (w *Web) lastUsed(k call, team string) (request.Spec, error) {
 	items, _, err := w.Requests.List(k.ctx, k.actor, request.ScopeMine, request.Filter{Tenants: []string{team}, Limit: 1})
 	if err != nil || len(items) == 0 {
-		return request.Wish{}, err
+		return request.Spec{}, err
 	}
-	return items[0].Wish, nil
+	return items[0].Spec, nil
 }
 
 func defaultSize(offers []request.Offer, last string) string {
@@ -232,7 +232,7 @@ func (w *Web) settleImage(form StartForm) StartForm {
 	return form
 }
 
-// startSubmit sends the wish. What cannot be granted comes back with what was typed and the reason beside its field.
+// startSubmit sends the spec. What cannot be granted comes back with what was typed and the reason beside its field.
 func (w *Web) startSubmit(c echo.Context) error {
 	k := w.callOf(c)
 	values, err := c.FormParams()
@@ -396,7 +396,7 @@ func asking(k call, path, target, trigger string) templ.Attributes {
 	if trigger != "" {
 		attrs["hx-trigger"] = trigger
 	}
-	if k.actor.Behind != nil {
+	if k.actor.Impersonator != nil {
 		attrs["hx-get"], attrs["hx-include"] = path, "closest form"
 		return attrs
 	}
@@ -577,8 +577,8 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 	if !o.Why.IsZero() {
 		m.Detail = say.say(o.Why)
 	}
-	if o.Ahead > 0 {
-		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.Ahead))
+	if o.QueueAhead > 0 {
+		m.Detail = strings.TrimSpace(m.Detail + " " + say.S("start.ahead", "Count", o.QueueAhead))
 	}
 	if !o.Fit.Known {
 		return m
@@ -587,7 +587,7 @@ func freeModel(say words, o request.Offer) start.FreeModel {
 	switch {
 	case o.Fit.Total == 0:
 		m.Kind, m.Words = ui.Off, say.S("start.free_none")
-	case o.Fit.Free <= o.Ahead:
+	case o.Fit.Free <= o.QueueAhead:
 		m.Kind = ui.Waiting
 	}
 	return m
@@ -621,24 +621,24 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 	m := start.SummaryModel{Verdict: verdict(say, p, form), Manifest: p.Manifest,
 		Update: ui.ButtonModel{Label: say.S("start.update"), Kind: ui.LinkLike, FormAction: "/start/summary", Test: "update"},
 		Send:   ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Block: true, Test: "send"}}
-	if instead := p.Instead.Offer; instead.Size.Name != "" {
-		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: insteadLabel(say, "start.instead", p.Instead),
+	if instead := p.Alternatives.Offer; instead.Size.Name != "" {
+		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: insteadLabel(say, "start.instead", p.Alternatives),
 			Small: true, Name: "instead", Value: instead.Size.Name,
 			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
 	}
-	if p.Wish.Size.Name == "" {
+	if p.Spec.Size.Name == "" {
 		return m, nil
 	}
 	if p.Quota.Full() {
-		m.Verdict.Actions = append(m.Verdict.Actions, ui.ActionModel{Link: moreQuota(say, p.Wish.Tenant, p.Wish.Size.Name)})
+		m.Verdict.Actions = append(m.Verdict.Actions, ui.ActionModel{Link: moreQuota(say, p.Spec.Tenant, p.Spec.Size.Name)})
 	}
 	if !badLease(p) || p.Budget.Stops() { // what is too much is said with what it costs
 		m.Cost, m.CostNote = w.priceAhead(say, p)
 	}
-	m.Going = w.going(k, form, offers, p.Wish)
+	m.Going = w.going(k, form, offers, p.Spec)
 	m.Items, m.Forecast = summaryItems(say, p), w.previewOutlook(k, p)
 	if p.Quota.Limit > 0 {
-		m.Quota = quotaAfter(say, p.Quota, p.Wish.Size.Title)
+		m.Quota = quotaAfter(say, p.Quota, p.Spec.Size.Title)
 	}
 	m.Budget = budgetAfter(say, p.Budget)
 	return m, nil
@@ -660,9 +660,9 @@ func insteadLabel(say words, id string, a request.Alternative) string {
 // priceAhead is what the whole time costs, and how it comes about: the size, and storage and seats where they have a
 // price.
 func (w *Web) priceAhead(say words, p request.Preview) (total, note string) {
-	a, sum := p.Beside, p.Price
-	note = say.S("start.total_note", "Duration", say.duration(p.Wish.Lease.Std()), "Price",
-		say.moneyPerHour(p.Wish.Size.PricePerHour))
+	a, sum := p.Extras, p.Price
+	note = say.S("start.total_note", "Duration", say.duration(p.Spec.Lease.Std()), "Price",
+		say.moneyPerHour(p.Spec.Size.PricePerHour))
 	if a.Seats.Minor == 0 && a.Storage.Minor == 0 {
 		return say.money(sum), note
 	}
@@ -719,7 +719,7 @@ func verdict(say words, p request.Preview, form StartForm) ui.NoticeModel {
 		}
 	case !p.Fit.Known:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.when_room"), orElse(why(say, p), say.S("start.free_unknown"))
-	case p.Fit.Free <= p.Ahead:
+	case p.Fit.Free <= p.QueueAhead:
 		n.Kind, n.Title, n.Body = ui.Info, say.S("start.waits"), why(say, p)
 	default:
 		n.Kind, n.Title = ui.OK, say.S("start.now")
@@ -733,8 +733,8 @@ func why(say words, p request.Preview) string {
 	if !p.Why.IsZero() {
 		text = say.say(p.Why)
 	}
-	if p.Ahead > 0 {
-		text += " " + say.S("start.ahead", "Count", p.Ahead)
+	if p.QueueAhead > 0 {
+		text += " " + say.S("start.ahead", "Count", p.QueueAhead)
 	}
 	return strings.TrimSpace(text)
 }
@@ -746,7 +746,7 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 			items = append(items, ui.DefModel{Term: say.S(term), Value: value, Test: test})
 		}
 	}
-	add("start.sum_size", p.Wish.Size.Title, "sum-size")
+	add("start.sum_size", p.Spec.Size.Title, "sum-size")
 	if p.StartsNow() {
 		ends := say.at(p.Until)
 		items = append(items, ui.DefModel{Term: say.S("start.sum_until"), Component: ui.Time(ends), Test: "sum-until"})
@@ -761,14 +761,14 @@ func summaryItems(say words, p request.Preview) []ui.DefModel {
 		add("start.sum_seat_line", say.S("start.seat_line", "Pool", p.Seats.Pool.Title, "Place", p.Place), "sum-seat-line")
 	}
 	// the last part is drawn when it is sent
-	add("start.sum_name", strings.Replace(p.Wish.Name, "-xxxx", "-…", 1), "sum-name")
-	add("start.sum_cluster", p.Wish.Cluster, "sum-cluster")
-	if p.Wish.StorageGiB > 0 && p.Wish.Volume == "" {
-		add("start.sum_storage", say.gib(float64(p.Wish.StorageGiB)), "sum-storage")
+	add("start.sum_name", strings.Replace(p.Spec.Name, "-xxxx", "-…", 1), "sum-name")
+	add("start.sum_cluster", p.Spec.Cluster, "sum-cluster")
+	if p.Spec.StorageGiB > 0 && p.Spec.Volume == "" {
+		add("start.sum_storage", say.gib(float64(p.Spec.StorageGiB)), "sum-storage")
 	} else {
-		add("start.sum_storage", p.Wish.Volume, "sum-storage")
+		add("start.sum_storage", p.Spec.Volume, "sum-storage")
 	}
-	add("start.mounts", mountWords(p.Wish.Mounts), "sum-mounts")
+	add("start.mounts", mountWords(p.Spec.Mounts), "sum-mounts")
 	return items
 }
 

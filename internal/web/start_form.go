@@ -24,7 +24,7 @@ type StartForm struct {
 	Replaces string
 	Key      string // made with the page: a double click sends the same one twice and gets one request
 
-	// What narrows the price list; it is no part of the wish.
+	// What narrows the price list; it is no part of the spec.
 	AtLeast   string
 	Isolation string
 	FreeOnly  bool
@@ -51,7 +51,7 @@ func readStartForm(v url.Values) StartForm {
 	return f
 }
 
-// Draft is the same wish as the API's body gives.
+// Draft is the same spec as the API's body gives.
 func (f StartForm) Draft() request.Draft {
 	return request.Draft{Kind: catalog.WorkloadKind(f.Kind), Tenant: f.Tenant, Name: f.Name, Size: f.Size, Image: f.Image,
 		Lease:   f.Lease,

@@ -8,7 +8,7 @@ import (
 
 // going warns of a size or an image that will go, in the administrator's own words, with a button for what to take
 // instead.
-func (w *Web) going(k call, form StartForm, offers []request.Offer, wish request.Wish) []ui.NoticeModel {
+func (w *Web) going(k call, form StartForm, offers []request.Offer, spec request.Spec) []ui.NoticeModel {
 	say := k.words
 	var list []ui.NoticeModel
 	warn := func(test, title, button, value, instead string, d *catalog.Deprecation) {
@@ -20,18 +20,18 @@ func (w *Web) going(k call, form StartForm, offers []request.Offer, wish request
 		}
 		list = append(list, n)
 	}
-	if d := wish.Size.Deprecated; d != nil {
+	if d := spec.Size.Deprecated; d != nil {
 		next := offerNamed(offers, d.Successor)
-		warn("going-size", wish.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
+		warn("going-size", spec.Size.Title, "instead", next.Size.Name, next.Size.Title, d)
 	}
-	if d := wish.Image.Deprecated; d != nil {
+	if d := spec.Image.Deprecated; d != nil {
 		title := ""
 		for _, i := range w.images(form) {
 			if i.Name == d.Successor {
 				title = i.Title
 			}
 		}
-		warn("going-image", wish.Image.Title, "instead_image", d.Successor, title, d)
+		warn("going-image", spec.Image.Title, "instead_image", d.Successor, title, d)
 	}
 	return list
 }

@@ -39,7 +39,7 @@ func (w *Web) storage(k call) (view, error) {
 			Lines: []string{say.S("storage.empty_why")}, Test: "empty", Level: 3}
 	}
 	p := storage.PageModel{Header: ui.HeaderModel{Title: say.S("storage.title"), Lead: say.S("storage.lead") + " " +
-		keptFor(say, w.Workloads.Keep)}, List: m}
+		keptFor(say, w.Workloads.Retention)}, List: m}
 	return view{title: p.Header.Title, nav: "/storage", body: storage.Page(p),
 		parts: []part{{id: "storage-list", draw: func(words) templ.Component { return storage.List(m) }}}}, nil
 }
@@ -55,11 +55,11 @@ func (w *Web) workloadNames(k call) (map[workload.ID]workload.Workload, error) {
 }
 
 // keptFor says what becomes of storage that nobody uses.
-func keptFor(say words, k workload.Keeping) string {
-	if k.For <= 0 {
+func keptFor(say words, k workload.Retention) string {
+	if k.Period <= 0 {
 		return say.S("storage.kept_for_ever")
 	}
-	return say.S("storage.kept_for", "Time", say.duration(k.For))
+	return say.S("storage.kept_for", "Time", say.duration(k.Period))
 }
 
 func volumePath(name string) string { return "/storage/" + name + "/delete" }
@@ -75,7 +75,7 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 		row.State = ui.StateModel{Kind: ui.Info, Word: say.S("storage.of_team"), Test: "state"}
 		return row
 	}
-	until := w.Workloads.Keep.Until(v)
+	until := w.Workloads.Retention.Until(v)
 	if !until.IsZero() {
 		row.State = ui.StateModel{Kind: ui.Off, Word: say.S("storage.kept_until"), Test: "state"}
 		if !v.WarnedAt.IsZero() {
@@ -84,7 +84,7 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 		when := say.at(until)
 		row.Until = &when
 	}
-	if !until.IsZero() && identity.Can(k.actor, identity.KeepVolume, v.Thing()) {
+	if !until.IsZero() && identity.Can(k.actor, identity.KeepVolume, v.Resource()) {
 		row.Actions = append(row.Actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: "/storage/" + v.Name + "/keep",
 			Button: ui.ButtonModel{Label: say.S("storage.keep"), Small: true, Test: "volume-keep",
 				Attrs: templ.Attributes{"aria-label": say.S("storage.keep_name", "Name", v.Name)}}}})
@@ -104,7 +104,7 @@ func (w *Web) volumeRow(k call, v workload.Volume, names map[workload.ID]workloa
 		row.State = ui.StateModel{Kind: ui.OK, Word: say.S("storage.in_use"), Test: "state"}
 		return row
 	}
-	if identity.Can(k.actor, identity.DeleteVolume, v.Thing()) {
+	if identity.Can(k.actor, identity.DeleteVolume, v.Resource()) {
 		row.Actions = append(row.Actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("storage.delete"),
 			Href: volumePath(v.Name), Kind: ui.DangerSecondary, Icon: "trash", Small: true, Test: "volume-delete"}})
 	}
@@ -119,7 +119,7 @@ func (w *Web) volumeDeleteAsk(k call) (view, error) {
 	}
 	for _, v := range volumes {
 		if v.Name == k.get("name") {
-			if !identity.Can(k.actor, identity.DeleteVolume, v.Thing()) { // as the deletion itself answers
+			if !identity.Can(k.actor, identity.DeleteVolume, v.Resource()) { // as the deletion itself answers
 				return view{}, fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 			}
 			return askView(volumeAsk(k.words, v)), nil
@@ -151,7 +151,7 @@ func (w *Web) volumeDelete(c echo.Context) error {
 
 func (w *Web) volumeKeep(c echo.Context) error {
 	k := w.callOf(c)
-	if _, err := w.Workloads.KeepLonger(k.ctx, k.actor, c.Param("name")); err != nil {
+	if _, err := w.Workloads.ExtendRetention(k.ctx, k.actor, c.Param("name")); err != nil {
 		return err
 	}
 	return w.done(c, "volume-kept", "/storage")

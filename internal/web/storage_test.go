@@ -31,10 +31,10 @@ func TestUnusedStorageSaysHowLongItIsKept(t *testing.T) {
 		t.Errorf("want the list again, got %s", to)
 	}
 	if v := w.Vols["datasets-kept"]; !v.WarnedAt.IsZero() ||
-		w.WorkloadService.Keep.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
+		w.WorkloadService.Retention.Until(v).Sub(webtest.Now) != 30*24*time.Hour {
 		t.Errorf("want the time to begin anew, got %+v", v)
 	}
-	w.WorkloadService.Keep = workload.Keeping{}
+	w.WorkloadService.Retention = workload.Retention{}
 	doc = read(t, w.Get(webtest.Anna, "/storage"), http.StatusOK)
 	if !strings.Contains(doc.Text(), "is kept until somebody deletes it") {
 		t.Error("the page does not say that storage is kept for ever")

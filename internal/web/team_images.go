@@ -65,7 +65,7 @@ func (w *Web) teamImagesView(k call, team string, draft tenant.ImageDraft, probl
 	if err != nil {
 		return view{}, err
 	}
-	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team})
+	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.images")
 	m := teamview.ImagesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 		Crumbs: teamCrumbs(say, e, title)},

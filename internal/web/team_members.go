@@ -26,7 +26,7 @@ func (w *Web) teamMembersView(k call, e tenant.Entry, problems []fault.Field) (v
 	if err != nil {
 		return view{}, err
 	}
-	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Thing{Tenant: e.Name})
+	say, manages := k.words, identity.Can(k.actor, identity.ChangeMembers, identity.Resource{Tenant: e.Name})
 	m := teamview.MembersModel{Tabs: teamTabs(say, e.Name, teamPath(e.Name)), Errors: formErrors(say, problems),
 		Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 			Crumbs: []ui.CrumbModel{{Label: say.S("team.title"), Href: "/team"}, {Label: e.Display()}}}}

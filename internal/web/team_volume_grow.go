@@ -41,7 +41,7 @@ func (w *Web) ownVolumes(k call, team, name string) ([]workload.TeamVolume, int,
 	switch {
 	case i < 0:
 		err = fault.New(fault.NotFound, i18n.T("volume.not_found"))
-	case !identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team}):
+	case !identity.Can(k.actor, identity.ChangeAssets, identity.Resource{Tenant: team}):
 		err = fault.New(fault.Forbidden, i18n.T("tenant.owners_only"))
 	}
 	return volumes, i, err

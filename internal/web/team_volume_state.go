@@ -11,9 +11,9 @@ import (
 // what its cluster says of its claim.
 func volumeStates(say words, v workload.TeamVolume) []ui.StateModel {
 	var list []ui.StateModel
-	if v.Going() {
+	if v.PendingDeletion() {
 		list = append(list, ui.StateModel{Kind: ui.Warning, Word: say.S("team.volume_goes"),
-			Detail: say.S("team.volume_goes_why", "At", say.at(v.GoesAt).Exact), Test: "going"})
+			Detail: say.S("team.volume_goes_why", "At", say.at(v.DeleteAfter).Exact), Test: "going"})
 	}
 	if because := v.RefusedBecause(); !because.IsZero() {
 		detail := say.S("team.volume_not_grown_to", "Size", say.gib(float64(v.Refused.GiB))) + " " + say.say(because)

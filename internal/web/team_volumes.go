@@ -44,7 +44,7 @@ func (w *Web) teamVolumesView(k call, team string, f volumeForm, problems []faul
 	if err != nil {
 		return view{}, err
 	}
-	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Thing{Tenant: team})
+	say, changes := k.words, identity.Can(k.actor, identity.ChangeAssets, identity.Resource{Tenant: team})
 	title := say.S("team.volumes")
 	m := teamview.VolumesModel{Header: ui.HeaderModel{Title: e.Display(), Lead: say.S("team.inside_lead"),
 		Crumbs: teamCrumbs(say, e, title)},
@@ -102,7 +102,7 @@ func teamVolume(say words, v workload.TeamVolume, changes bool) teamview.VolumeM
 func teamVolumeActions(say words, v workload.TeamVolume) []ui.ActionModel {
 	name := v.Share.Name
 	labelled := func(id string) templ.Attributes { return templ.Attributes{"aria-label": say.S(id, "Name", name)} }
-	if v.Going() {
+	if v.PendingDeletion() {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: teamVolumePath(v.Tenant, name, "restore"),
 			Button: ui.ButtonModel{Label: say.S("team.volume_restore"), Icon: "undo", Small: true, Test: "restore",
 				Attrs: labelled("team.volume_restore_name")}}}}
@@ -244,7 +244,7 @@ func (w *Web) teamVolumeDelete(c echo.Context) error {
 // mountsField offers the team's volumes; nil where there are none.
 func (w *Web) mountsField(k call, form StartForm, problem string) (*ui.FieldModel, error) {
 	volumes, err := w.Workloads.TeamVolumes(k.ctx, k.actor, form.Tenant)
-	volumes = slices.DeleteFunc(volumes, func(v workload.TeamVolume) bool { return v.Going() })
+	volumes = slices.DeleteFunc(volumes, func(v workload.TeamVolume) bool { return v.PendingDeletion() })
 	if err != nil || len(volumes) == 0 && problem == "" {
 		return nil, err
 	}

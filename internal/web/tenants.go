@@ -36,7 +36,7 @@ func (w *Web) tenantsAdmin(k call) (view, error) {
 	}
 	say := k.words
 	m := tenants.PageModel{Header: ui.HeaderModel{Title: say.S("tenants.title"), Lead: say.S("tenants.lead")}}
-	if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+	if identity.Can(k.actor, identity.ChangeTenants, identity.Resource{}) {
 		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("tenants.create"), Href: tenantsPath +
 			"/edit", Icon: "plus", Kind: ui.Primary, Test: "create"}}}
 	}
@@ -135,7 +135,7 @@ func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compa
 		title = e.Display()
 		m.Form.Hidden = []ui.HiddenModel{{Name: "name", Value: f.Name}, {Name: "base", Value: strconv.FormatInt(f.Base, 10)}}
 		m.Notices, m.Compared = tenantNotices(say, e), compared
-		if identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+		if identity.Can(k.actor, identity.ChangeTenants, identity.Resource{}) {
 			m.Check = &ui.ButtonModel{Label: say.S("tenants.check"), Kind: ui.Secondary, FormAction: tenantsPath + "/check",
 				Test: "check"}
 		}
@@ -143,7 +143,7 @@ func (w *Web) tenantViewWith(k call, f tenantForm, problems []fault.Field, compa
 			return view{}, err
 		}
 	}
-	if !identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+	if !identity.Can(k.actor, identity.ChangeTenants, identity.Resource{}) {
 		m.Save.Disabled, m.Save.Why = true, say.S("tenant.admins_only")
 	}
 	m.Header = ui.HeaderModel{Title: title, Lead: say.S("tenants.edit_lead"),
@@ -249,7 +249,7 @@ func (w *Web) tenantSave(c echo.Context) error {
 	k := w.callOf(c)
 	f, problems := readTenantForm(c)
 	err := fault.InvalidFields(problems)
-	if err == nil || !identity.Can(k.actor, identity.ChangeTenants, identity.Thing{}) {
+	if err == nil || !identity.Can(k.actor, identity.ChangeTenants, identity.Resource{}) {
 		_, err = w.Tenants.Save(k.ctx, k.actor, f.Draft)
 	}
 	switch {

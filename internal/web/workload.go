@@ -26,7 +26,7 @@ type seen struct {
 
 func (w *Web) seen(k call) (seen, error) {
 	item, err := w.Workloads.Get(k.ctx, k.actor, workload.ID(k.get("id")))
-	s := seen{Workload: item, change: identity.Can(k.actor, identity.ChangeWorkload, item.Thing())}
+	s := seen{Workload: item, change: identity.Can(k.actor, identity.ChangeWorkload, item.Resource())}
 	if err == nil && item.Ending() {
 		s.warnings, err = w.Notify.Warnings(k.ctx, k.actor, item.ID)
 	}
@@ -353,7 +353,7 @@ func (w *Web) accessModel(k call, s seen) workloadview.AccessModel {
 	if s.Shared {
 		m.Who = append(m.Who, say.S("workload.who_team", "Team", orElse(t.Display(), s.Tenant)))
 	}
-	if address := w.appURL(s.Name); address != "" && identity.Can(k.actor, identity.OpenWorkload, s.Thing()) {
+	if address := w.appURL(s.Name); address != "" && identity.Can(k.actor, identity.OpenWorkload, s.Resource()) {
 		m.Address = openAddress(address, s.Image.OpenPath)
 		if s.Kind == catalog.Endpoint {
 			m.Example = "curl -H \"Authorization: Bearer $GPU_PORTAL_TOKEN\" " + shellQuote(openAddress(address, "/v1/models"))

@@ -69,7 +69,7 @@ func (w *Web) rowActions(k call, item workload.Workload) []ui.ActionModel {
 	if open := w.openButton(k, item); open != nil {
 		return []ui.ActionModel{{Link: open}}
 	}
-	if item.CanStart() && identity.Can(k.actor, identity.ChangeWorkload, item.Thing()) && !item.Lease.Over(k.words.now) {
+	if item.CanStart() && identity.Can(k.actor, identity.ChangeWorkload, item.Resource()) && !item.Lease.Over(k.words.now) {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/start", Button: ui.ButtonModel{
 			Label: k.words.S("workload.resume"), Icon: "play", Test: "resume", Small: true}}}}
 	}
@@ -80,7 +80,7 @@ func (w *Web) rowActions(k call, item workload.Workload) []ui.ActionModel {
 // openButton is nil when there is nothing to open, or this person may not.
 func (w *Web) openButton(k call, item workload.Workload) *ui.LinkButtonModel {
 	address := w.appURL(item.Name)
-	if !item.CanOpen() || address == "" || !identity.Can(k.actor, identity.OpenWorkload, item.Thing()) {
+	if !item.CanOpen() || address == "" || !identity.Can(k.actor, identity.OpenWorkload, item.Resource()) {
 		return nil
 	}
 	return &ui.LinkButtonModel{Label: k.words.S("workload.open"), Href: openAddress(address, item.Image.OpenPath),

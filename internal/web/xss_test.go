@@ -38,7 +38,7 @@ func poisoned() *webtest.World {
 		w.Works[id] = item
 	}
 	for id, r := range w.Reqs {
-		r.AskerName, r.Wish.Reason, r.Wish.Name, r.Decision.Note, r.Decision.ByName, r.Decision.Rule = evil, evil, evil, evil,
+		r.AskerName, r.Spec.Reason, r.Spec.Name, r.Decision.Note, r.Decision.ByName, r.Decision.Rule = evil, evil, evil, evil,
 			evil, evil
 		r.Decision.Sentence = i18n.Literal(evil)
 		w.Reqs[id] = r
@@ -57,7 +57,7 @@ func poisoned() *webtest.World {
 	s := w.Snaps["local"]
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		n.Name, n.Model, n.Odd = n.Name+evil, evil, []i18n.Text{i18n.Literal(evil)}
+		n.Name, n.Model, n.Warnings = n.Name+evil, evil, []i18n.Text{i18n.Literal(evil)}
 		for j := range n.Resources {
 			n.Resources[j].Name = evil
 			n.Resources[j].Holders = []inventory.Holder{{Namespace: evil, Pod: evil, Count: 1}}

@@ -10,7 +10,7 @@ import (
 )
 
 // Advance works out what an observation and the clock make of a workload: the new value, and an event for each thing
-// that people should find in its history. An observation of an older wish tells nothing about the present one.
+// that people should find in its history. An observation of an older spec tells nothing about the present one.
 func Advance(w Workload, obs Observation, now time.Time) (Workload, []audit.Event) {
 	var events []audit.Event
 	old := w
@@ -62,7 +62,7 @@ func stateOf(w Workload, obs Observation) State {
 	return Queued
 }
 
-// reasonOf keeps what the wish to stop wrote (who, or the end of the lease) until something else is wished: the cluster
+// reasonOf keeps what the request to stop wrote (who, or the end of the lease) until something else is requested: the cluster
 // has nothing better to say of something that goes or is gone.
 func reasonOf(w Workload, obs Observation) i18n.Text {
 	switch w.State {

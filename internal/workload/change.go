@@ -9,7 +9,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// Change is what a wish makes of a workload. Errors are Conflict faults: the wish makes no sense now.
+// Change is what a spec makes of a workload. Errors are Conflict faults: the spec makes no sense now.
 type Change func(w Workload, a identity.Actor, now time.Time) (Workload, []audit.Event, error)
 
 // Stop gives the GPU back and keeps the storage. Stopping what is stopped changes nothing and is no error, so it can be

@@ -140,7 +140,7 @@ func (s *Service) GrowVolume(ctx context.Context, a identity.Actor, g Growth) (T
 func (s Sharing) mayGrow(v Volume, g Growth, c Class, offered bool) error {
 	most := s.Most(c)
 	switch {
-	case !v.GoesAt.IsZero():
+	case !v.DeleteAfter.IsZero():
 		return fault.New(fault.Conflict, i18n.T("volume.goes", "Name", g.Name))
 	case g.From != v.GiB:
 		return fault.New(fault.Conflict, i18n.T("volume.grown_meanwhile", "Name", g.Name, "Now", v.GiB))

@@ -69,15 +69,15 @@ type Limits interface {
 	TenantDisabled(tenant string) bool
 }
 
-// Service is the shell through which people's wishes for a workload come.
+// Service is the shell through which people's specs for a workload come.
 type Service struct {
-	Store   Store
-	Limits  Limits
-	Budgets *budget.Service        // nil: no team has one
-	Prices  func() usage.PriceList // of license seats; nil: they cost nothing
-	Now     func() time.Time
-	Keep    Keeping
-	Grace   time.Duration // in which a volume of a team that was deleted can be taken back; 0: none
+	Store     Store
+	Limits    Limits
+	Budgets   *budget.Service        // nil: no team has one
+	Prices    func() usage.PriceList // of license seats; nil: they cost nothing
+	Now       func() time.Time
+	Retention Retention
+	Grace     time.Duration // in which a volume of a team that was deleted can be taken back; 0: none
 	// Sizes gives a size as the catalog has it now; nil: no lease becomes longer by itself.
 	Sizes func(name string) (catalog.Size, bool)
 	// Avoid lists the nodes of a cluster that lack a license, for vGPUs that start again; nil: none.
@@ -99,10 +99,10 @@ type Line interface {
 // Permit answers NotFound when the actor may not even see the workload, and Forbidden when they may see it but not do
 // this.
 func Permit(a identity.Actor, action identity.Action, w Workload) error {
-	if identity.Can(a, action, w.Thing()) {
+	if identity.Can(a, action, w.Resource()) {
 		return nil
 	}
-	if identity.Can(a, identity.ReadWorkload, w.Thing()) {
+	if identity.Can(a, identity.ReadWorkload, w.Resource()) {
 		return fault.New(fault.Forbidden, i18n.T("workload.not_yours", "Owner", w.OwnerName))
 	}
 	return fault.New(fault.NotFound, i18n.T("workload.not_found"))
@@ -377,9 +377,9 @@ func (s *Service) DeleteVolume(ctx context.Context, a identity.Actor, name strin
 			return err
 		}
 		switch {
-		case !identity.Can(a, identity.ReadVolume, v.Thing()):
+		case !identity.Can(a, identity.ReadVolume, v.Resource()):
 			return fault.New(fault.NotFound, i18n.T("volume.not_found"))
-		case !identity.Can(a, identity.DeleteVolume, v.Thing()):
+		case !identity.Can(a, identity.DeleteVolume, v.Resource()):
 			return fault.New(fault.Forbidden, i18n.T("volume.not_yours", "Owner", v.OwnerName))
 		case v.Deleted:
 			return nil

@@ -152,7 +152,7 @@ func (s *Service) permitTeam(a identity.Actor, team string, action identity.Acti
 	if err := identity.Known(a); err != nil {
 		return err
 	}
-	thing := identity.Thing{Tenant: team}
+	thing := identity.Resource{Tenant: team}
 	switch {
 	case !identity.Can(a, identity.ReadTenant, thing):
 		return fault.New(fault.NotFound, i18n.T("tenant.not_found"))
@@ -183,7 +183,7 @@ func (s *Service) ShareVolume(ctx context.Context, a identity.Actor, d ShareDraf
 		Share: TeamShare{Name: d.Name, Class: class.Name, Access: class.Access, ReadOnly: d.ReadOnly, Note: d.Note}}
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {
 		switch was, err := tx.Volume(ctx, v.Name); {
-		case err == nil && (was.Deleted || was.Going()):
+		case err == nil && (was.Deleted || was.PendingDeletion()):
 			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_going", "Name", d.Name)}})
 		case err == nil:
 			return fault.InvalidFields([]fault.Field{{Name: "name", Reason: i18n.T("volume.name_taken", "Name", d.Name)}})

@@ -2,9 +2,9 @@ package workload
 
 import "slices"
 
-// moves is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other
+// transitions is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other
 // state has.
-var moves = map[State][]State{
+var transitions = map[State][]State{
 	Queued:   {Starting, Running, Stopping, Stopped, Failed, Ended},
 	Starting: {Queued, Running, Stopping, Stopped, Failed, Ended},
 	Running:  {Queued, Starting, Stopping, Stopped, Failed, Ended},
@@ -20,9 +20,9 @@ func States() []State {
 }
 
 // CanMove reports whether a workload may go from one state to another. Staying is always allowed.
-func CanMove(from, to State) bool { return from == to || slices.Contains(moves[from], to) }
+func CanMove(from, to State) bool { return from == to || slices.Contains(transitions[from], to) }
 
-// Can says which wishes make sense for a workload now, whoever asks. Rights are asked separately.
+// Can says which specs make sense for a workload now, whoever asks. Rights are asked separately.
 func (w Workload) CanStop() bool {
 	return w.Desired == WantRunning && w.State != Ended
 }

@@ -126,7 +126,7 @@ func TestAnEndedLeaseHoldsUntilItsPodIsGone(t *testing.T) {
 }
 
 func TestKeeping(t *testing.T) {
-	month := Keeping{For: 30 * day}
+	month := Retention{Period: 30 * day}
 	unused := Volume{Name: "v", UnusedFrom: now}
 	warnedAt := func(at time.Duration) Volume {
 		v := unused
@@ -139,7 +139,7 @@ func TestKeeping(t *testing.T) {
 		over  bool
 	}
 	cases := map[string]struct {
-		keep Keeping
+		keep Retention
 		v    Volume
 		use  Use
 		at   time.Duration
@@ -158,18 +158,18 @@ func TestKeeping(t *testing.T) {
 		"somebody uses it again": {month, warnedAt(29 * day), Use{Wanted: true}, 30 * day, want{from: -1}},
 		"somebody used it in between": {month, warnedAt(29 * day), Use{Touched: now.Add(29*day + time.Hour)},
 			30 * day, want{from: 30 * day}},
-		"for ever from now on": {Keeping{}, warnedAt(29 * day), Use{}, 30 * day, want{from: -1}},
-		"what was announced holds when shortened": {Keeping{For: 10 * day}, warnedAt(23 * day), Use{}, 28 * day,
+		"for ever from now on": {Retention{}, warnedAt(29 * day), Use{}, 30 * day, want{from: -1}},
+		"what was announced holds when shortened": {Retention{Period: 10 * day}, warnedAt(23 * day), Use{}, 28 * day,
 			want{from: 0}},
-		"until then": {Keeping{For: 10 * day}, warnedAt(29 * day), Use{}, 30 * day,
+		"until then": {Retention{Period: 10 * day}, warnedAt(29 * day), Use{}, 30 * day,
 			want{from: 0, over: true}},
-		"a shorter time is announced first": {Keeping{For: 15 * day}, unused, Use{}, 20 * day,
+		"a shorter time is announced first": {Retention{Period: 15 * day}, unused, Use{}, 20 * day,
 			want{from: 12 * day, words: "7d"}},
-		"and a longer one anew": {Keeping{For: 60 * day}, warnedAt(29 * day), Use{}, 53 * day,
+		"and a longer one anew": {Retention{Period: 60 * day}, warnedAt(29 * day), Use{}, 53 * day,
 			want{from: 0, words: "7d"}},
 		"what is deleted already stays so": {month, Volume{Deleted: true, UnusedFrom: now}, Use{}, 99 * day,
 			want{from: 0}},
-		"hours, with a warning of their own half": {Keeping{For: 4 * time.Hour}, unused, Use{}, 3 * time.Hour,
+		"hours, with a warning of their own half": {Retention{Period: 4 * time.Hour}, unused, Use{}, 3 * time.Hour,
 			want{from: 0, words: "1h"}},
 	}
 	for name, c := range cases {
@@ -197,7 +197,7 @@ func TestNothingIsReclaimedUnannounced(t *testing.T) {
 		v, at := Volume{Name: "v"}, now
 		given := map[string]time.Time{}
 		for range 200 {
-			keep := Keeping{For: time.Duration(20+r.IntN(40)) * day}
+			keep := Retention{Period: time.Duration(20+r.IntN(40)) * day}
 			next, event, over := keep.Next(v, Use{Wanted: r.IntN(60) == 0}, at)
 			if event != nil {
 				given[fmt.Sprint(event.Detail.Args["Left"])] = at

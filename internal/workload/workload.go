@@ -1,6 +1,6 @@
-// Package workload is what runs: a notebook or an endpoint with its wish (desired state), its lease and what was last
-// observed. Pure functions move it (states.go, advance.go); Service is the shell that people's wishes come through. The
-// controller carries wishes out.
+// Package workload is what runs: a notebook or an endpoint with its spec (desired state), its lease and what was last
+// observed. Pure functions move it (states.go, advance.go); Service is the shell that people's specs come through. The
+// controller carries specs out.
 package workload
 
 import (
@@ -18,7 +18,7 @@ type ID string
 // Desired is what people or the lease want.
 type Desired string
 
-// The wishes.
+// The specs.
 const (
 	WantRunning Desired = "running"
 	WantStopped Desired = "stopped"
@@ -67,7 +67,7 @@ type Workload struct {
 	Volume     string // name of the PVC; "" for none
 	StorageGiB int
 	Desired    Desired
-	Generation int64 // raised by each new wish; objects carry it
+	Generation int64 // raised by each new spec; objects carry it
 	State      State
 	Reason     i18n.Text // why it is in this state, in plain words; zero while all is well
 	Lease      Lease
@@ -82,14 +82,14 @@ type Workload struct {
 
 	// of Size.LicensePool, as the product's rule counted when it was granted; 0 where the size takes none
 	LicenseSeats int
-	Trace        string   // of the call that wished last, as trace.Parent gave it; "" without tracing
+	Trace        string   // of the call that requested last, as trace.Parent gave it; "" without tracing
 	Mounts       []Mount  // volumes of the team
 	AvoidNodes   []string // nodes that lacked a license when it was last told to run; the pod goes elsewhere where it can
 }
 
-// Thing is what rights are asked about.
-func (w Workload) Thing() identity.Thing {
-	return identity.Thing{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
+// Resource is what rights are asked about.
+func (w Workload) Resource() identity.Resource {
+	return identity.Resource{Tenant: w.Tenant, Owner: w.Owner, Shared: w.Shared}
 }
 
 // Holds reports whether the workload counts against quota and license seats: from the decision until its pod is gone.
@@ -103,7 +103,7 @@ func (w Workload) Seats() usage.Seats {
 	return usage.Seats{Pool: w.Size.LicensePool, Count: int64(max(1, w.LicenseSeats))}
 }
 
-// Unsettled reports whether the cluster is still on its way to the wish.
+// Unsettled reports whether the cluster is still on its way to the spec.
 func (w Workload) Unsettled() bool {
 	return w.Observed.Generation < w.Generation || w.State == Queued || w.State == Starting || w.State == Stopping
 }
@@ -111,7 +111,7 @@ func (w Workload) Unsettled() bool {
 // Observation is what the cluster says about a workload at one moment.
 type Observation struct {
 	At         time.Time `json:"at"`         // when the cluster last confirmed it
-	Generation int64     `json:"generation"` // the wish that the objects in the cluster carry
+	Generation int64     `json:"generation"` // the spec that the objects in the cluster carry
 	PodPresent bool      `json:"podPresent"` // a pod object exists, perhaps terminating
 	Pod        string    `json:"pod,omitempty"`
 	PodIP      string    `json:"podIP,omitempty"`
@@ -208,21 +208,21 @@ type Holding struct {
 
 // Volume is storage that outlives workloads.
 type Volume struct {
-	Name      string // name of the PVC, unique over the portal
-	Tenant    string
-	Owner     identity.PersonID
-	OwnerName string
-	Cluster   string
-	Namespace string
-	GiB       int
-	Workload  ID // who uses it now; "" for kept storage that nobody uses
-	Deleted   bool
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Version   int64
-	Share     TeamShare // of a team's volume
-	GoesAt    time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
-	Refused   Refusal   // of a team's volume that was to grow
+	Name        string // name of the PVC, unique over the portal
+	Tenant      string
+	Owner       identity.PersonID
+	OwnerName   string
+	Cluster     string
+	Namespace   string
+	GiB         int
+	Workload    ID // who uses it now; "" for kept storage that nobody uses
+	Deleted     bool
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Version     int64
+	Share       TeamShare // of a team's volume
+	DeleteAfter time.Time // when a team's volume goes that its owners have deleted; zero for one that stays
+	Refused     Refusal   // of a team's volume that was to grow
 
 	// from when the time counts for which unused storage is kept; zero while it is used or kept for ever
 	UnusedFrom time.Time
@@ -230,8 +230,10 @@ type Volume struct {
 	WarnedFor  time.Duration // how long after that it was said to be
 }
 
-// Thing is what rights are asked about.
-func (v Volume) Thing() identity.Thing { return identity.Thing{Tenant: v.Tenant, Owner: v.Owner} }
+// Resource is what rights are asked about.
+func (v Volume) Resource() identity.Resource {
+	return identity.Resource{Tenant: v.Tenant, Owner: v.Owner}
+}
 
 // Cost is what a workload has cost: its meter up to now, with the license seats that it held, as statements have it.
 // Storage is its owner's, not the workload's.

@@ -35,7 +35,7 @@ func TestAdvanceGivesTheStateOfAnObservation(t *testing.T) {
 			Starting},
 		"a ready pod": {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n",
 			Ready: true}, Running},
-		"a ready pod of an older wish": {WantRunning, Observation{Generation: 1, PodPresent: true, Node: "n",
+		"a ready pod of an older spec": {WantRunning, Observation{Generation: 1, PodPresent: true, Node: "n",
 			Ready: true}, Starting},
 		"a pod that cannot go on": {WantRunning, Observation{Generation: 2, PodPresent: true, Node: "n",
 			Failed: true}, Failed},
@@ -102,7 +102,7 @@ func TestEndLease(t *testing.T) {
 	}
 }
 
-func TestWishesSentTwiceChangeNothingTheSecondTime(t *testing.T) {
+func TestSpecsSentTwiceChangeNothingTheSecondTime(t *testing.T) {
 	for name, change := range map[string]Change{"stop": Stop, "delete": Delete, "share": Share(true)} {
 		t.Run(name, func(t *testing.T) {
 			once, events, err := change(running(), dana, now)
@@ -119,11 +119,11 @@ func TestWishesSentTwiceChangeNothingTheSecondTime(t *testing.T) {
 
 func TestEveryStateButEndedHasAWayOut(t *testing.T) {
 	for _, s := range States() {
-		if out := len(moves[s]); (out == 0) != (s == Ended) {
+		if out := len(transitions[s]); (out == 0) != (s == Ended) {
 			t.Errorf("%s has %d ways out", s, out)
 		}
-		for _, to := range moves[s] {
-			if _, known := moves[to]; !known {
+		for _, to := range transitions[s] {
+			if _, known := transitions[to]; !known {
 				t.Errorf("%s leads to %s, which is no state", s, to)
 			}
 		}

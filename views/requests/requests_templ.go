@@ -1272,22 +1272,22 @@ type DetailModel struct {
 	Decide  DecideModel
 	// Why says why this person may not decide it.
 	Why string
-	// TakeBack undoes that this person gave it away; nil where they did not.
-	TakeBack *ui.PostButtonModel
+	// Reclaim undoes that this person gave it away; nil where they did not.
+	Reclaim *ui.PostButtonModel
 	// Given says who gave it to this person, and why; nil where nobody did.
 	Given *ui.NoticeModel
 }
 
 // DecideModel is the form with the two buttons.
 type DecideModel struct {
-	Form    ui.FormModel
-	Note    ui.FieldModel
-	Less    []ui.FieldModel // what can be granted less of
-	Open    bool            // Less is shown
-	Approve ui.ButtonModel  // without a label there is none: only a no can still be said
-	Reject  ui.ButtonModel
-	Lead    string
-	Hand    *ui.LinkButtonModel // to somebody else; nil where it cannot be given away
+	Form     ui.FormModel
+	Note     ui.FieldModel
+	Less     []ui.FieldModel // what can be granted less of
+	Open     bool            // Less is shown
+	Approve  ui.ButtonModel  // without a label there is none: only a no can still be said
+	Reject   ui.ButtonModel
+	Lead     string
+	Reassign *ui.LinkButtonModel // to somebody else; nil where it cannot be given away
 	// Stale says that the request is not the one that the page shows any more.
 	Stale *ui.NoticeModel
 }
@@ -1546,12 +1546,12 @@ func Decide(m DetailModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if m.TakeBack != nil {
+				if m.Reclaim != nil {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<div class=\"gp-actions\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.PostButton(*m.TakeBack).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.PostButton(*m.Reclaim).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1677,8 +1677,8 @@ func Decide(m DetailModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if m.Decide.Hand != nil {
-						templ_7745c5c3_Err = ui.LinkButton(*m.Decide.Hand).Render(ctx, templ_7745c5c3_Buffer)
+					if m.Decide.Reassign != nil {
+						templ_7745c5c3_Err = ui.LinkButton(*m.Decide.Reassign).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

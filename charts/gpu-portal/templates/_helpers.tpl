@@ -121,8 +121,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   {{- if and (not .kubeconfig) (not .access) -}}
     {{- $_ := set . "access" (include "gpu-portal.access" $ | fromJson) -}}
   {{- end -}}
-  {{- if and (eq (default "direct" .dial) "apiserver") (not .kubeconfig) (not $.Values.rbac.proxy) -}}
-    {{- fail (printf "config.clusters: %s has dial: apiserver, which needs the right to the proxy of Services: set rbac.proxy" .name) -}}
+  {{- if and (eq (default "direct" .podAccess) "apiserver") (not .kubeconfig) (not $.Values.rbac.proxy) -}}
+    {{- fail (printf "config.clusters: %s has podAccess: apiserver, which needs the right to the proxy of Services: set rbac.proxy" .name) -}}
   {{- end -}}
   {{- $clusters = append $clusters . -}}
 {{- end -}}

@@ -37,7 +37,7 @@ func (h Holdings) Tenants() []string {
 		names = append(names, v.Tenant)
 	}
 	for _, r := range h.Requests {
-		names = append(names, r.Wish.Tenant)
+		names = append(names, r.Spec.Tenant)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -57,7 +57,7 @@ func (h Holdings) In(tenant string) Holdings {
 		}
 	}
 	for _, r := range h.Requests {
-		if r.Wish.Tenant == tenant {
+		if r.Spec.Tenant == tenant {
 			of.Requests = append(of.Requests, r)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Service) Receivers(ctx context.Context, a identity.Actor, id identity.P
 
 func (s *Service) receives(to, from identity.Person, tenant string) bool {
 	return to.ID != from.ID && identity.Can(s.Actor(to, identity.ViaSession), identity.SubmitRequest,
-		identity.Thing{Tenant: tenant})
+		identity.Resource{Tenant: tenant})
 }
 
 // Handed is what was given to somebody else.
@@ -230,7 +230,7 @@ func (h handing) request(ctx context.Context, id request.ID, done *Handed) error
 	if err != nil || r.Asker != h.from.ID || r.State != request.Pending {
 		return err
 	}
-	r, ok := request.Reassign(r, h.to)
+	r, ok := request.Transfer(r, h.to)
 	if !ok {
 		done.Left = append(done.Left, r.ID)
 		return nil

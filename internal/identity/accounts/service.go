@@ -68,7 +68,7 @@ func (s *Service) of(ctx context.Context, a identity.Actor, id identity.PersonID
 	if id == Me {
 		id = a.Person.ID
 	}
-	thing := identity.Thing{Owner: id}
+	thing := identity.Resource{Owner: id}
 	if !identity.Can(a, identity.ReadAccount, thing) {
 		return identity.Person{}, fault.New(fault.NotFound, i18n.T("store.no_person"))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// logout ends a sign-in at the wish of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the tokens of
+// logout ends a sign-in at the request of the client (OpenID Connect RP-Initiated Logout 1.0): it forgets the tokens of
 // the session named in id_token_hint, expired or not, and sends the browser back if that is on this machine.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
@@ -72,7 +72,7 @@ func (p *Provider) end(sid string) {
 	}
 }
 
-// SignedOut lists the sid of every session that ended at the wish of the client, in order.
+// SignedOut lists the sid of every session that ended at the request of the client, in order.
 func (p *Provider) SignedOut() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

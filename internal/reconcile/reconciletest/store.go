@@ -77,7 +77,7 @@ func (s *Store) AfterWrite(fn func() error) {
 	s.after = fn
 }
 
-// Put writes a workload as people's wishes do: whatever version it has.
+// Put writes a workload as people do: whatever version it has.
 func (s *Store) Put(w workload.Workload) {
 	s.mu.Lock()
 	s.changes++
@@ -87,8 +87,8 @@ func (s *Store) Put(w workload.Workload) {
 	s.Hub.Publish(live.Change{Topic: "workload", ID: string(w.ID)})
 }
 
-// Wish changes a workload as a person would.
-func (s *Store) Wish(id workload.ID, change workload.Change, now time.Time) error {
+// SetDesired changes a workload as a person would.
+func (s *Store) SetDesired(id workload.ID, change workload.Change, now time.Time) error {
 	s.mu.Lock()
 	w := s.workloads[id]
 	next, events, err := change(w, identity.System(), now)

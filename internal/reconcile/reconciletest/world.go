@@ -101,7 +101,7 @@ func Options(s *Store, namespace string, cluster reconcile.Cluster) reconcile.Op
 		Store: s, Clusters: []reconcile.Cluster{cluster}, Site: func() reconcile.Site { return Site(namespace) },
 		KubeSite: func(cluster string) kube.Site { return kube.Site{Cluster: cluster, Instance: instance(namespace)} },
 		Token:    func(w workload.Workload) string { return "token-of-" + string(w.ID) }, Changes: s.Follow(), Workers: 4,
-		Every: reconcile.Rhythm{Compare: 2 * time.Second, Confirm: time.Minute, Probe: 300 * time.Millisecond,
+		Every: reconcile.Intervals{Compare: 2 * time.Second, Confirm: time.Minute, Probe: 300 * time.Millisecond,
 			Activity:  300 * time.Millisecond,
 			Inventory: time.Minute, Settle: 100 * time.Millisecond, Chores: time.Second, Mark: time.Hour},
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 func unknown(key, version string) drift.Difference {
-	return drift.Difference{ID: "d-" + key, Cluster: "west", Thing: drift.Workload, Key: key, Kind: drift.ClusterOnly,
-		Seen:    &drift.Seen{Thing: drift.Workload, Key: key, Name: "nb-ä", Since: later(1), Objects: []drift.Object{}},
+	return drift.Difference{ID: "d-" + key, Cluster: "west", ResourceKind: drift.Workload, Key: key, Kind: drift.ClusterOnly,
+		Seen:    &drift.Seen{ResourceKind: drift.Workload, Key: key, Name: "nb-ä", Since: later(1), Objects: []drift.Object{}},
 		Version: version, FoundAt: later(2)}
 }
 
@@ -81,7 +81,7 @@ var driftCases = cases{
 		must(t, s.SaveDifferences(ctx, "west", []drift.Difference{b}))
 		equal(t, []drift.Difference{b}, got(s.Differences(ctx))(t))
 	},
-	"nobody wishes for anything in a cluster that is held, but an administrator's decision is written": func(t *testing.T,
+	"nothing is granted in a cluster that is held, but an administrator's decision is written": func(t *testing.T,
 		s *store.Store) {
 		ctx := context.Background()
 		w := Workload("w-1")
@@ -93,7 +93,7 @@ var driftCases = cases{
 		must(t, s.SaveHold(ctx, drift.Hold{Cluster: "west", Since: later(1), Cause: drift.Older}))
 		w = got(s.Workload(ctx, w.ID))(t)
 		if err := save(w); !fault.Is(err, fault.Unavailable) {
-			t.Errorf("want a wish refused as unavailable, got %v", err)
+			t.Errorf("want a spec refused as unavailable, got %v", err)
 		}
 		other := Workload("w-2")
 		other.Cluster = "east"

@@ -18,7 +18,7 @@ func session(id, parent string) identity.Session {
 	return identity.Session{ID: id, SecretHash: "hash-of-" + id, Person: "p-ada", CreatedAt: later(0), SeenAt: later(1),
 		EndsAt: later(3600), IDToken: "jwt",
 		Parent: parent, Workload: "w-1", RefreshToken: "sealed", GroupsAt: later(1), AskedAt: later(2),
-		ActingAs: "p-bob", ActingUntil: later(9), Roles: "roles", FormerHash: "former", RenewedAt: later(8),
+		Impersonates: "p-bob", ImpersonationUntil: later(9), Roles: "roles", FormerHash: "former", RenewedAt: later(8),
 		Address: "192.0.2.7", Agent: "Mozilla/5.0 (X11; Linux x86_64)"}
 }
 

@@ -85,7 +85,7 @@ var licenseCases = cases{
 		again := request.Request{ID: "r-1", Kind: request.ResumeKind, Asker: "p-ada", State: request.Approved,
 			CreatedAt: later(0)}
 		saveRequest(t, s, again)
-		equal(t, request.Past{}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
+		equal(t, request.AskerHistory{}, got(s.AskerHistory(context.Background(), "p-ada", later(0)))(t))
 	},
 	"an entitlement that is saved again takes its own place": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()

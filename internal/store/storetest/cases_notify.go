@@ -147,11 +147,11 @@ var notifyCases = cases{
 		equal(t, 1, len(everybody))
 		equal(t, notify.Preferences{}, got(s.PreferencesOf(ctx, "p-ada"))(t))
 		for _, language := range []string{"zh", "ko"} {
-			wishes := notify.Preferences{Language: language,
+			preferences := notify.Preferences{Language: language,
 				Channels: map[notify.Kind][]notify.Channel{notify.Lease: {notify.Mail, notify.Chat}}}
-			must(t, s.SavePreferences(ctx, "p-ada", wishes))
-			equal(t, wishes, got(s.PreferencesOf(ctx, "p-ada"))(t))
-			equal(t, map[identity.PersonID]notify.Preferences{"p-ada": wishes}, got(s.Preferences(ctx))(t))
+			must(t, s.SavePreferences(ctx, "p-ada", preferences))
+			equal(t, preferences, got(s.PreferencesOf(ctx, "p-ada"))(t))
+			equal(t, map[identity.PersonID]notify.Preferences{"p-ada": preferences}, got(s.Preferences(ctx))(t))
 		}
 		a := notify.Address{ID: "na-1", Channel: notify.Chat, Person: "p-ada", Tenant: "vision", Host: "chat.example.org",
 			Sealed: "x", Kinds: []notify.Kind{notify.Lease}, CreatedAt: later(1)}

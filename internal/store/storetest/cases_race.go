@@ -84,9 +84,9 @@ var raceCases = cases{
 		equal(t, stored(), asked.Version)
 		edited := got(service.Edit(ctx, ada, asked.ID, request.Edited{Lease: "2h"}))(t)
 		equal(t, stored(), edited.Version)
-		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.Said{Verb: request.ApproveVerb})))
+		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.ApproveVerb})))
 		equal(t, "seen", f.Fields[0].Name)
-		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.Said{Verb: request.RejectVerb, Seen: -1})))
+		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.RejectVerb, Seen: -1})))
 		fails(t, fault.Conflict, one(service.Approve(ctx, eve, asked, "")))
 		fails(t, fault.Conflict, one(service.Reject(ctx, eve, asked, "")))
 		granted := got(service.Approve(ctx, eve, edited, ""))(t)
@@ -111,11 +111,11 @@ var raceCases = cases{
 			both.Wait()
 			now, err := s.Request(context.Background(), asked.ID)
 			switch {
-			case now.State == request.Approved && now.Wish.Lease != asked.Wish.Lease:
+			case now.State == request.Approved && now.Spec.Lease != asked.Spec.Lease:
 				wrong.Add(1)
 			case now.State == request.Approved:
 				approvals.Add(1)
-			case now.Wish.Lease != asked.Wish.Lease:
+			case now.Spec.Lease != asked.Spec.Lease:
 				edits.Add(1)
 			}
 			return err
@@ -387,7 +387,7 @@ var textCases = cases{
 			i++
 			w, r, e := Workload(fmt.Sprint("w-", i)), Request(fmt.Sprint("r-", i)), Event(i)
 			w.Name, w.OwnerName, w.Observed.Detail, w.Reason = text, text, text, i18n.Literal(text)
-			r.Wish.Reason, r.AskerName, r.Key = text, text, text
+			r.Spec.Reason, r.AskerName, r.Key = text, text, text
 			e.Name, e.Detail, e.Workload = text, i18n.Literal(text), string(w.ID)
 			must(t, s.SaveObserved(ctx, w, []audit.Event{e}, nil))
 			saveRequest(t, s, r)

@@ -14,7 +14,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/live"
 	"github.com/gpu-portal/gpu-portal/internal/request"
@@ -121,9 +121,9 @@ var auditCases = cases{
 			must(t, s.SavePerson(ctx, Person(id)))
 		}
 		for i, e := range []audit.Event{
-			{Kind: audit.RequestApproved, Actor: "p-eve", Behalf: "p-ada"}, {Kind: audit.ActingBegun, Actor: "p-pat",
+			{Kind: audit.RequestApproved, Actor: "p-eve", Behalf: "p-ada"}, {Kind: audit.ImpersonationBegun, Actor: "p-pat",
 				Behalf: "p-ada"},
-			{Kind: audit.RequestApproved, Actor: "p-eve"}, {Kind: audit.ActingBegun, Actor: "p-pat", Behalf: "p-eve"},
+			{Kind: audit.RequestApproved, Actor: "p-eve"}, {Kind: audit.ImpersonationBegun, Actor: "p-pat", Behalf: "p-eve"},
 			{Kind: audit.SignedIn, Actor: "p-ada"},
 		} {
 			e.At = later(i)
@@ -138,7 +138,7 @@ var auditCases = cases{
 			return list
 		}
 		equal(t, []int64{5, 2}, seqs("p-ada"))
-		must(t, s.CreateStandIn(ctx, standin.Period{ID: "i-1", Person: "p-ada", StandIn: "p-eve", From: later(0),
+		must(t, s.CreateDelegation(ctx, delegation.Delegation{ID: "i-1", Person: "p-ada", Delegate: "p-eve", From: later(0),
 			Until: later(60), CreatedAt: later(0)}, Event(9)))
 		equal(t, []int64{6, 5, 2, 1}, seqs("p-ada"))
 		equal(t, []int64{4, 3, 1}, seqs("p-eve"))
@@ -287,8 +287,8 @@ func picture(at int, nodes ...string) inventory.Snapshot {
 			Labels: map[string]string{"a": "b"},
 			Taints: []inventory.Taint{{Key: "k", Value: "v", Effect: "NoSchedule"}}, CPU: inventory.Amount{Allocatable: 8000,
 				Requested: 10},
-			Memory: inventory.Amount{Allocatable: 1 << 40, Requested: 1},
-			Odd:    []i18n.Text{i18n.T("inventory.odd", "Node", name)},
+			Memory:   inventory.Amount{Allocatable: 1 << 40, Requested: 1},
+			Warnings: []i18n.Text{i18n.T("inventory.odd", "Node", name)},
 			Resources: []inventory.Resource{{Name: "nvidia.com/gpu", Capacity: 8, Allocatable: 8,
 				Holders: []inventory.Holder{{Namespace: "n", Pod: "p", Workload: "w", Count: 2}}}}})
 	}

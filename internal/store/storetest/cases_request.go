@@ -102,7 +102,7 @@ var requestCases = cases{
 		list, _, err := s.Refusals(ctx, later(2), "", 10)
 		must(t, err)
 		want := Request("r-3")
-		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Wish: want.Wish,
+		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Spec: want.Spec,
 			Decision: want.Decision, CreatedAt: later(2)}, list[0])
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
@@ -121,7 +121,7 @@ var requestCases = cases{
 		}{{"p-ada", "vision", request.Pending}, {"p-eve", "vision", request.Approved},
 			{"p-ada", "speech", request.Rejected}} {
 			r := Request(fmt.Sprintf("r-%d", i))
-			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = who.asker, who.tenant, who.state, later(i)
+			r.Asker, r.Spec.Tenant, r.State, r.CreatedAt = who.asker, who.tenant, who.state, later(i)
 			saveRequest(t, s, r)
 		}
 		for want, f := range map[string]request.Filter{
@@ -189,9 +189,9 @@ var requestCases = cases{
 	"an inbox holds what asks one of its voices now, without what is one's own or has been spoken on, oldest first": func(
 		t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		owners, security := identity.Party{Role: identity.Owner}, identity.Party{Group: "größe's security_%"}
-		both := []policy.Step{{From: []identity.Party{owners}, After: catalog.Duration(time.Hour),
-			Then: []identity.Party{{Role: identity.Admin}}}, {From: []identity.Party{security}}}
+		owners, security := identity.Approvers{Role: identity.Owner}, identity.Approvers{Group: "größe's security_%"}
+		both := []policy.Step{{From: []identity.Approvers{owners}, After: catalog.Duration(time.Hour),
+			Then: []identity.Approvers{{Role: identity.Admin}}}, {From: []identity.Approvers{security}}}
 		all := []request.Request{}
 		for i, c := range []struct {
 			asker  identity.PersonID
@@ -203,51 +203,53 @@ var requestCases = cases{
 			{"p-ada", "vision", request.Pending, nil, nil}, {"p-eve", "vision", request.Pending, nil, nil},
 			{"p-eve", "speech", request.Pending, nil, nil}, {"p-eve", "speech", request.Approved, nil, nil},
 			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both,
-				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Party{owners}}}},
+				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Approvers{owners}}}},
 		} {
 			r := Request(fmt.Sprintf("r-%d", i))
-			r.Asker, r.Wish.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)
+			r.Asker, r.Spec.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)
 			r.Decision = request.Decision{Needs: identity.Approver, Steps: c.steps, Consents: c.said, Since: later(i)}
 			saveRequest(t, s, r)
 			all = append(all, r)
 		}
-		voice := func(id identity.PersonID, keys ...string) request.Voice { return request.Voice{Person: id, Keys: keys} }
-		granted := func(id identity.PersonID, by ...identity.PersonID) request.Voice {
+		voice := func(id identity.PersonID, keys ...string) request.ApproverID {
+			return request.ApproverID{Person: id, Keys: keys}
+		}
+		granted := func(id identity.PersonID, by ...identity.PersonID) request.ApproverID {
 			v := voice(id, "role:approver@vision", "role:approver@speech")
 			v.Granted = map[string][]identity.PersonID{"role:approver@vision": by}
 			return v
 		}
 		for name, c := range map[string]struct {
 			self   identity.PersonID
-			voices []request.Voice
+			voices []request.ApproverID
 			after  int
 			want   string
 		}{
-			"an approver of all":           {"p-bob", []request.Voice{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
-			"made an approver by an asker": {"p-bob", []request.Voice{granted("p-bob", "p-x", "p-ada")}, 9, "r-1 r-2"},
-			"made one by both askers":      {"p-bob", []request.Voice{granted("p-bob", "p-ada", "p-eve")}, 9, "r-2"},
-			"standing in for such a one":   {"p-cat", []request.Voice{voice("p-cat"), granted("p-bob", "p-ada")}, 9, "r-1 r-2"},
-			"an administrator":             {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
-			"one's own":                    {"p-ada", []request.Voice{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"an approver of all":           {"p-bob", []request.ApproverID{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
+			"made an approver by an asker": {"p-bob", []request.ApproverID{granted("p-bob", "p-x", "p-ada")}, 9, "r-1 r-2"},
+			"made one by both askers":      {"p-bob", []request.ApproverID{granted("p-bob", "p-ada", "p-eve")}, 9, "r-2"},
+			"standing in for such a one":   {"p-cat", []request.ApproverID{voice("p-cat"), granted("p-bob", "p-ada")}, 9, "r-1 r-2"},
+			"an administrator":             {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":                    {"p-ada", []request.ApproverID{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
 			"of one team": {"p-bob",
-				[]request.Voice{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
-			"an owner": {"p-bob", []request.Voice{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
-			"it escalates": {"p-bob", []request.Voice{voice("p-bob", "role:admin")}, 3700,
+				[]request.ApproverID{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
+			"an owner": {"p-bob", []request.ApproverID{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
+			"it escalates": {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 3700,
 				"r-0 r-1 r-2 r-4"},
-			"the second step":         {"p-cat", []request.Voice{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
-			"who spoke in the first":  {"p-bob", []request.Voice{voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"for whom somebody spoke": {"p-zoe", []request.Voice{voice("p-zoe", "group:"+security.Group)}, 9, ""},
-			"standing in": {"p-cat", []request.Voice{voice("p-cat"), voice("p-bob", "role:owner@vision")},
+			"the second step":         {"p-cat", []request.ApproverID{voice("p-cat", "group:"+security.Group)}, 9, "r-5"},
+			"who spoke in the first":  {"p-bob", []request.ApproverID{voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"for whom somebody spoke": {"p-zoe", []request.ApproverID{voice("p-zoe", "group:"+security.Group)}, 9, ""},
+			"standing in": {"p-cat", []request.ApproverID{voice("p-cat"), voice("p-bob", "role:owner@vision")},
 				9, "r-4"},
 			"standing in for one who spoke": {"p-cat",
-				[]request.Voice{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
-			"standing in for the asker": {"p-cat", []request.Voice{voice("p-cat"), voice("p-ada", "role:approver")}, 9,
+				[]request.ApproverID{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
+			"standing in for the asker": {"p-cat", []request.ApproverID{voice("p-cat"), voice("p-ada", "role:approver")}, 9,
 				"r-1 r-2"},
-			"a key that no database can hold":   {"p-cat", []request.Voice{voice("p-cat", "group:a\x00b", "group:\xff")}, 9, ""},
+			"a key that no database can hold":   {"p-cat", []request.ApproverID{voice("p-cat", "group:a\x00b", "group:\xff")}, 9, ""},
 			"nobody":                            {"", nil, 9, ""},
-			"no key, which is not an open door": {"p-cat", []request.Voice{voice("p-cat")}, 9, ""},
+			"no key, which is not an open door": {"p-cat", []request.ApproverID{voice("p-cat")}, 9, ""},
 		} {
-			in := request.Inbox{Self: c.self, Voices: c.voices, Now: later(c.after)}
+			in := request.Inbox{Self: c.self, Approvers: c.voices, Now: later(c.after)}
 			items, _, err := s.Requests(ctx, request.Filter{Inbox: &in, Oldest: true})
 			must(t, err)
 			if held := idsOf(items, func(r request.Request) string { return string(r.ID) }); held != c.want {
@@ -275,15 +277,15 @@ var requestCases = cases{
 	"what somebody gave away is in the inbox of the others": func(t *testing.T, s *store.Store) {
 		r := Request("r-0")
 		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver,
-			Handed: []request.HandOver{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
+			Reassigned: []request.Reassignment{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
 		saveRequest(t, s, r)
 		for who, want := range map[identity.PersonID]int{"p-bob": 0, "p-cat": 1, "p-dan": 1} {
-			in := request.Inbox{Self: who, Voices: []request.Voice{{Person: who, Keys: []string{"role:approver"}}},
+			in := request.Inbox{Self: who, Approvers: []request.ApproverID{{Person: who, Keys: []string{"role:approver"}}},
 				Now: later(9)}
 			equal(t, want, got(s.Waiting(context.Background(), in))(t))
 			equal(t, want == 1, in.Holds(r))
 		}
-		equal(t, r.Decision.Handed, got(s.Request(context.Background(), r.ID))(t).Decision.Handed)
+		equal(t, r.Decision.Reassigned, got(s.Request(context.Background(), r.ID))(t).Decision.Reassigned)
 	},
 	"pages of the oldest go on where the last one ended": func(t *testing.T, s *store.Store) {
 		for i := range 9 {
@@ -316,9 +318,9 @@ var requestCases = cases{
 			r.Asker, r.State, r.CreatedAt = c.asker, c.state, later(i)
 			saveRequest(t, s, r)
 		}
-		equal(t, request.Past{Requests: 2, Minor: 1200}, got(s.Past(context.Background(), "p-ada", later(0)))(t))
-		equal(t, request.Past{Requests: 1, Minor: 600}, got(s.Past(context.Background(), "p-ada", later(1)))(t))
-		equal(t, request.Past{}, got(s.Past(context.Background(), "p-bob", later(0)))(t))
+		equal(t, request.AskerHistory{Requests: 2, Minor: 1200}, got(s.AskerHistory(context.Background(), "p-ada", later(0)))(t))
+		equal(t, request.AskerHistory{Requests: 1, Minor: 600}, got(s.AskerHistory(context.Background(), "p-ada", later(1)))(t))
+		equal(t, request.AskerHistory{}, got(s.AskerHistory(context.Background(), "p-bob", later(0)))(t))
 	},
 	"a transaction reads what it wrote": func(t *testing.T, s *store.Store) {
 		must(t, decide(s, func(tx request.Tx) error {

@@ -71,7 +71,7 @@ var rulesCases = cases{
 		s *store.Store) {
 		for i, size := range []string{"a", "b", "a"} {
 			r, w := Request(fmt.Sprintf("r-%d", i)), Workload(fmt.Sprintf("w-%d", i))
-			r.Wish.Size.Name, r.CreatedAt, w.Request = size, later(i), string(r.ID)
+			r.Spec.Size.Name, r.CreatedAt, w.Request = size, later(i), string(r.ID)
 			if i == 1 {
 				w.Desired, w.State = workload.WantStopped, workload.Stopped
 			}

@@ -88,7 +88,7 @@ var startCases = cases{
 			"r-3": func(r *request.Request) { r.State, r.Decision.By = request.Approved, "" },
 			"r-4": func(r *request.Request) { r.State = request.Withdrawn },
 			"r-5": func(r *request.Request) { r.Kind, r.State = request.ExtendKind, request.Approved },
-			"r-6": func(r *request.Request) { r.Wish.Tenant, r.State = "speech", request.Approved },
+			"r-6": func(r *request.Request) { r.Spec.Tenant, r.State = "speech", request.Approved },
 			"r-7": func(r *request.Request) { r.State, r.DecidedAt = request.Rejected, later(-5) },
 		} {
 			r := Request(id)

@@ -134,17 +134,17 @@ var tenantCases = cases{
 		ctx := context.Background()
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		n := session("s-1", "")
-		n.ActingAs, n.ActingUntil = "", time.Time{}
+		n.Impersonates, n.ImpersonationUntil = "", time.Time{}
 		must(t, s.CreateSession(ctx, n))
-		must(t, s.EndActing(ctx, "s-1", Event(1)))
-		must(t, s.ActAs(ctx, "s-1", "p-bob", later(9), Event(1)))
-		fails(t, fault.Conflict, s.ActAs(ctx, "s-1", "p-eve", later(9), Event(2)))
-		fails(t, fault.Conflict, s.ActAs(ctx, "s-none", "p-eve", later(9), Event(2)))
+		must(t, s.EndImpersonation(ctx, "s-1", Event(1)))
+		must(t, s.Impersonate(ctx, "s-1", "p-bob", later(9), Event(1)))
+		fails(t, fault.Conflict, s.Impersonate(ctx, "s-1", "p-eve", later(9), Event(2)))
+		fails(t, fault.Conflict, s.Impersonate(ctx, "s-none", "p-eve", later(9), Event(2)))
 		acting := n
-		acting.ActingAs, acting.ActingUntil = "p-bob", later(9)
+		acting.Impersonates, acting.ImpersonationUntil = "p-bob", later(9)
 		equal(t, acting, got(s.Session(ctx, "s-1"))(t))
-		must(t, s.EndActing(ctx, "s-1", Event(3)))
-		must(t, s.EndActing(ctx, "s-1", Event(4)))
+		must(t, s.EndImpersonation(ctx, "s-1", Event(3)))
+		must(t, s.EndImpersonation(ctx, "s-1", Event(4)))
 		equal(t, n, got(s.Session(ctx, "s-1"))(t))
 		equal(t, []live.Change{{Seq: 1, Topic: "session", ID: "s-1"}, {Seq: 2, Topic: "session", ID: "s-1"}},
 			got(s.ChangesAfter(ctx, 0, 10))(t))
@@ -156,7 +156,7 @@ var tenantCases = cases{
 		ctx := context.Background()
 		must(t, s.SavePerson(ctx, Person("p-ada")))
 		n := session("s-1", "")
-		n.ActingAs, n.ActingUntil, n.Roles, n.FormerHash, n.RenewedAt = "", time.Time{}, "few", "", time.Time{}
+		n.Impersonates, n.ImpersonationUntil, n.Roles, n.FormerHash, n.RenewedAt = "", time.Time{}, "few", "", time.Time{}
 		must(t, s.CreateSession(ctx, n))
 		equal(t, true, got(s.RenewSecret(ctx, n, "new", "many", later(5)))(t))
 		equal(t, false, got(s.RenewSecret(ctx, n, "newer", "many", later(6)))(t))

@@ -21,7 +21,7 @@ import (
 
 func workloadID(w workload.Workload) string { return string(w.ID) }
 
-// named is a workload of that state, with the name; its wish follows the state.
+// named is a workload of that state, with the name; its spec follows the state.
 func named(id, name string, state workload.State) workload.Workload {
 	w := Workload(id)
 	w.Name, w.State, w.Desired = name, state, workload.WantRunning
@@ -121,7 +121,7 @@ var workloadCases = cases{
 		saveWorkload(t, s, named("w-1", "living", workload.Failed), named("w-2", "ended", workload.Ended))
 		saveVolume(t, s, Volume("kept-home"))
 		pending, decided, longer := Request("r-1"), Request("r-2"), Request("r-3")
-		pending.Wish.Name, decided.Wish.Name, longer.Wish.Name = "pending", "decided", "longer"
+		pending.Spec.Name, decided.Spec.Name, longer.Spec.Name = "pending", "decided", "longer"
 		decided.State, longer.Kind = request.Rejected, request.ExtendKind
 		saveRequest(t, s, pending, decided, longer)
 		must(t, decide(s, func(tx request.Tx) error {
@@ -160,12 +160,12 @@ var workloadCases = cases{
 			equal(t, want, holdings)
 		}
 	},
-	"holdings agree with the rule for every wish and state": func(t *testing.T, s *store.Store) {
+	"holdings agree with the rule for every spec and state": func(t *testing.T, s *store.Store) {
 		want := 0
 		for i, state := range workload.States() {
-			for j, wish := range []workload.Desired{workload.WantRunning, workload.WantStopped, workload.WantDeleted} {
+			for j, spec := range []workload.Desired{workload.WantRunning, workload.WantStopped, workload.WantDeleted} {
 				w := named(fmt.Sprintf("w-%d-%d", i, j), fmt.Sprintf("n-%d-%d", i, j), state)
-				w.Desired = wish
+				w.Desired = spec
 				saveWorkload(t, s, w)
 				if w.Holds() {
 					want++
@@ -181,13 +181,13 @@ var workloadCases = cases{
 		for i, c := range []struct {
 			cluster string
 			state   workload.State
-			wish    workload.Desired
+			spec    workload.Desired
 		}{{"a", workload.Queued, workload.WantRunning}, {"a", workload.Queued, workload.WantRunning},
 			{"b", workload.Queued, workload.WantRunning},
 			{"a", workload.Queued, workload.WantStopped}, {"a", workload.Starting, workload.WantRunning},
 			{"a", workload.Running, workload.WantRunning}, {"a", workload.Ended, workload.WantDeleted}} {
 			w := named(fmt.Sprintf("w-%d", i), fmt.Sprintf("n-%d", i), c.state)
-			w.Cluster, w.Desired, w.Lease.From = c.cluster, c.wish, later(i)
+			w.Cluster, w.Desired, w.Lease.From = c.cluster, c.spec, later(i)
 			saveWorkload(t, s, w)
 		}
 		equal(t, []request.Line{{Cluster: "a", Size: "mig-10gb", Count: 2, Placed: []workload.ID{"w-5"}},

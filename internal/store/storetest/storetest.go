@@ -29,7 +29,7 @@ type cases map[string]func(t *testing.T, s *store.Store)
 func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 	for _, group := range []cases{requestCases, workloadCases, volumeCases, meterCases, auditCases, outboxCases,
 		identityCases, otherCases, raceCases, textCases, catalogCases, rulesCases, usageCases, priceCases, demandCases,
-		budgetCases, licenseCases, tenantCases, standInCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
+		budgetCases, licenseCases, tenantCases, delegationCases, notifyCases, fleetCases, engineCases, seatCases, markCases,
 		backlogCases, startCases, idleCases, adviceCases, previewCases, driftCases, jobCases} {
 		for _, sentence := range slices.Sorted(maps.Keys(group)) {
 			t.Run(sentence, func(t *testing.T) {
@@ -100,17 +100,17 @@ func Size(name string) catalog.Size {
 func Request(id string) request.Request {
 	return request.Request{
 		ID: request.ID(id), Kind: request.StartKind, Asker: "p-ada", AskerName: "Ada Lovelace", State: request.Pending,
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: "vision", Name: "wish-of-" + id, Size: Size("mig-10gb"),
+		Spec: request.Spec{Kind: catalog.Notebook, Tenant: "vision", Name: "spec-of-" + id, Size: Size("mig-10gb"),
 			Image: Workload("w").Image, Cluster: "west",
 			Lease: catalog.Duration(8 * time.Hour), StorageGiB: 10, Volume: "kept", Reason: "because", Workload: "w-1"},
 		Decision: request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
 			Needs: identity.Approver, By: "p-eve",
 			ByName: "Eve", Note: "fine", Since: later(5), Facts: &policy.Facts{Kind: "start", Tenant: "vision",
 				Roles: []string{"developer"}, Hours: 8, Share: 1.0 / 7},
-			Steps: []policy.Step{{From: []identity.Party{{Role: identity.Owner}, {Group: "größe"}}, All: true,
-				After: catalog.Duration(time.Hour), Then: []identity.Party{{Role: identity.Admin}}}},
+			Steps: []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}, {Group: "größe"}}, All: true,
+				After: catalog.Duration(time.Hour), Then: []identity.Approvers{{Role: identity.Admin}}}},
 			Consents: []policy.Consent{{Step: 0, By: "p-eve", ByName: "Eve", For: "p-bob", ForName: "Bob",
-				Parties: []identity.Party{{Role: identity.Owner}}, Note: "yes", At: later(6),
+				Parties: []identity.Approvers{{Role: identity.Owner}}, Note: "yes", At: later(6),
 				Change: &policy.Change{Size: "h100", Lease: catalog.Duration(time.Hour)}}}},
 		Estimate: usage.Money{Minor: 600, Currency: "EUR"}, Workload: "w-1", Key: "key-of-" + id, Fingerprint: "print-of-" +
 			id, CreatedAt: later(0), ExpiresAt: later(60), DecidedAt: later(30),
@@ -123,7 +123,7 @@ func Volume(name string) workload.Volume {
 		Namespace: "gpu-vision", GiB: 10,
 		Workload: "w-1", CreatedAt: later(0), UpdatedAt: later(1), UnusedFrom: later(2), WarnedAt: later(3),
 		WarnedFor: 24 * time.Hour, Share: share,
-		GoesAt: later(4), Refused: workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
+		DeleteAfter: later(4), Refused: workload.Refusal{GiB: 20, Cause: "volume.refused_class", Words: "no", At: later(5)}}
 }
 
 var share = workload.TeamShare{Name: "data", Class: "nfs", Access: workload.ManyNodes, ReadOnly: true,

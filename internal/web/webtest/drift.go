@@ -23,11 +23,11 @@ type Drifts struct {
 	Saved []audit.Event
 }
 
-// Restored fills it with what a restored backup leaves: one unknown, one gone, one of another wish, one let go.
+// Restored fills it with what a restored backup leaves: one unknown, one gone, one of another spec, one let go.
 func (d *Drifts) Restored() {
 	since := Now.Add(-26 * time.Hour)
 	seen := func(key, name string) *drift.Seen {
-		return &drift.Seen{Thing: drift.Workload, Key: key, Tenant: "vision", Namespace: "gpu-vision", Name: name,
+		return &drift.Seen{ResourceKind: drift.Workload, Key: key, Tenant: "vision", Namespace: "gpu-vision", Name: name,
 			Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: name, UID: "u-" + name}}, Generation: 1,
 			Running: true, Size: "h100", Lease: 8 * time.Hour, Holds: []drift.Amount{{Resource: "nvidia.com/gpu", Count: 1}},
 			Node: "node-3", Placed: Now.Add(-3 * time.Hour), Since: Now.Add(-4 * time.Hour), OwnerName: "Anna Berg",
@@ -54,14 +54,14 @@ func (d *Drifts) Restored() {
 			ByName:    "Dora Admin",
 			DecidedAt: Now.Add(-4 * time.Minute),
 		},
-		{ID: "d-5", Thing: drift.Storage, Key: "old-home", Kind: drift.ClusterOnly, Seen: &drift.Seen{Thing: drift.Storage,
+		{ID: "d-5", ResourceKind: drift.Storage, Key: "old-home", Kind: drift.ClusterOnly, Seen: &drift.Seen{ResourceKind: drift.Storage,
 			Key: "old-home", Tenant: "vision", Namespace: "gpu-vision", Name: "old-home", GiB: 200, Since: since}},
 	}
 	for i := range d.List {
 		is := &d.List[i]
 		is.Cluster, is.Version, is.FoundAt = "local", "1", Now.Add(-12*time.Minute)
-		if is.Thing == "" {
-			is.Thing, is.Key = drift.Workload, "w-"+is.ID[2:]
+		if is.ResourceKind == "" {
+			is.ResourceKind, is.Key = drift.Workload, "w-"+is.ID[2:]
 		}
 	}
 }

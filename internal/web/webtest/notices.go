@@ -29,8 +29,8 @@ func (n *Notices) PreferencesOf(_ context.Context, p identity.PersonID) (notify.
 }
 
 // SavePreferences keeps them.
-func (n *Notices) SavePreferences(_ context.Context, p identity.PersonID, wishes notify.Preferences) error {
-	n.Chosen[p] = wishes
+func (n *Notices) SavePreferences(_ context.Context, p identity.PersonID, requests notify.Preferences) error {
+	n.Chosen[p] = requests
 	return nil
 }
 

@@ -214,7 +214,7 @@ func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason 
 	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending,
 		CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()),
 		Version: 1,
-		Wish: request.Wish{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
+		Spec: request.Spec{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
 			Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
 		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By",
 			i18n.T("role.approver"))}}
@@ -250,7 +250,7 @@ func (w *World) fleet() {
 	}
 	closed := node("gpu-06", "NVIDIA-H100-80GB-HBM3", with(h100, "nvidia.com/mig.config", "all-disabled"),
 		inventory.Resource{Name: "nvidia.com/gpu", Capacity: 4, Allocatable: 3})
-	closed.Cordoned, closed.Odd = true, []i18n.Text{i18n.T("inventory.cordoned"), i18n.T("inventory.unhealthy", "Count", 1,
+	closed.Cordoned, closed.Warnings = true, []i18n.Text{i18n.T("inventory.cordoned"), i18n.T("inventory.unhealthy", "Count", 1,
 		"Resource", "nvidia.com/gpu")}
 	w.Snaps["local"] = inventory.Snapshot{Cluster: "local", TakenAt: Now.Add(-2 * time.Second), Nodes: []inventory.Node{
 		node("cpu-01", "", nil),

@@ -16,7 +16,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/live"
@@ -42,7 +42,7 @@ type Store struct {
 	Off       map[identity.PersonID]identity.Person // who was disabled, with by whom
 	RuleTexts []policy.Revision                     // oldest first
 	Snaps     map[string]inventory.Snapshot
-	Periods   []standin.Period // who decides in whose place
+	Periods   []delegation.Delegation // who decides in whose place
 	*budgettest.Books
 	publish func(live.Change) // tells the hub, as the outbox of the real store does
 }
@@ -123,9 +123,9 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	defer s.mu.Unlock()
 	var list []request.Request
 	for _, r := range s.Reqs {
-		if (f.Asker == "" || r.Asker == f.Asker) && (f.About == "" || r.Workload == f.About) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Wish.Tenant)) &&
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.About == "" || r.Workload == f.About) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Spec.Tenant)) &&
 			(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
-			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Wish.Size.Name) &&
+			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Spec.Size.Name) &&
 			!r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
 			list = append(list, r)
 		}
@@ -378,10 +378,10 @@ func (s *Store) Escalated(_ context.Context, id request.ID, since time.Time) (bo
 }
 
 // Past is what somebody was granted since a time.
-func (s *Store) Past(_ context.Context, asker identity.PersonID, since time.Time) (request.Past, error) {
+func (s *Store) AskerHistory(_ context.Context, asker identity.PersonID, since time.Time) (request.AskerHistory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var p request.Past
+	var p request.AskerHistory
 	for _, r := range s.Reqs {
 		if r.Asker == asker && r.State == request.Approved && !r.CreatedAt.Before(since) {
 			p.Requests, p.Minor = p.Requests+1, p.Minor+r.Estimate.Minor
@@ -400,7 +400,7 @@ func (s *Store) NameTaken(_ context.Context, name string) (bool, error) {
 		}
 	}
 	for _, r := range s.Reqs {
-		if r.Wish.Name == name && r.State == request.Pending {
+		if r.Spec.Name == name && r.State == request.Pending {
 			return true, nil
 		}
 	}
@@ -413,7 +413,7 @@ func (s *Store) SaveRequest(_ context.Context, r request.Request) (request.Reque
 	defer s.mu.Unlock()
 	r.Version++
 	s.Reqs[r.ID] = r
-	s.publish(live.Change{Topic: "request", ID: string(r.ID), Tenant: r.Wish.Tenant, Person: string(r.Asker)})
+	s.publish(live.Change{Topic: "request", ID: string(r.ID), Tenant: r.Spec.Tenant, Person: string(r.Asker)})
 	return r, nil
 }
 

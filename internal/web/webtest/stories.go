@@ -167,7 +167,7 @@ func Scenes() []Scene {
 		}
 		add("growing", 200, workload.ClaimState{Phase: workload.ClaimBound, Asked: 200 << 30, Has: 100 << 30,
 			Reason: i18n.T("explain.grow_pod")}, nil)
-		add("going", 50, bound(50), func(v *workload.Volume) { v.GoesAt = Now.Add(6 * 24 * time.Hour) })
+		add("going", 50, bound(50), func(v *workload.Volume) { v.DeleteAfter = Now.Add(6 * 24 * time.Hour) })
 		add("lost", 50, workload.ClaimState{Phase: workload.ClaimLost, Asked: 50 << 30, Reason: i18n.T("explain.disk_lost")},
 			nil)
 		add("stale", 50, func() workload.ClaimState { c := bound(50); c.At = Now.Add(-2 * time.Hour); return c }(), nil)
@@ -250,8 +250,8 @@ func Scenes() []Scene {
 	}
 	given := func() *World { // one request, from an approver to the administrator
 		w := Busy()
-		if _, err := w.RequestService.Hand(context.Background(), w.Actor(Carla), "r-anna1",
-			request.Given{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
+		if _, err := w.RequestService.Reassign(context.Background(), w.Actor(Carla), "r-anna1",
+			request.ReassignInput{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
 			panic(err)
 		}
 		return w
@@ -269,8 +269,8 @@ func Scenes() []Scene {
 		ctx := context.Background()
 		save(w.Offer.Save(ctx, dora, offer.Draft{Text: strings.Replace(string(catalog.DefaultYAML()), "minor: 55",
 			"minor: 60", 1), Note: "Power has become dearer."}))
-		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Hide, List: offer.Sizes, Name: "gpu-shared"}, 1))
-		save(w.Offer.Change(ctx, dora, offer.Change{Do: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
+		save(w.Offer.Change(ctx, dora, offer.Change{Verb: offer.Hide, List: offer.Sizes, Name: "gpu-shared"}, 1))
+		save(w.Offer.Change(ctx, dora, offer.Change{Verb: offer.Deprecate, List: offer.Sizes, Name: "vgpu-12q",
 			Message: "The A40 leave in May; a slice does the same work.", Successor: "mig-1g.10gb"}, 2))
 		w.Clock = Now
 		return w
@@ -354,18 +354,18 @@ func Scenes() []Scene {
 		{"requests", "approvals, long reason", Carla, long, "/approvals", nil},
 		{"requests", "approvals, none", Carla, fresh, "/approvals", nil},
 		{"requests", "approvals, in line for a seat", Carla, seatLine, "/approvals", nil},
-		{"requests", "stand-ins, none", Carla, Busy, "/approvals/stand-ins", nil},
-		{"requests", "stand-ins, found", Carla, Busy, "/approvals/stand-ins?find=an", nil},
-		{"requests", "stand-ins, nobody found", Carla, Busy, "/approvals/stand-ins?find=zz", nil},
-		{"requests", "stand-ins, both ways", Carla, covered, "/approvals/stand-ins", nil},
-		{"requests", "stand-ins, decides nothing", Anna, covered, "/approvals/stand-ins", nil},
-		{"requests", "stand-ins, came back", Carla, Busy, "/approvals/stand-ins",
+		{"requests", "delegations, none", Carla, Busy, "/approvals/delegations", nil},
+		{"requests", "delegations, found", Carla, Busy, "/approvals/delegations?find=an", nil},
+		{"requests", "delegations, nobody found", Carla, Busy, "/approvals/delegations?find=zz", nil},
+		{"requests", "delegations, both ways", Carla, covered, "/approvals/delegations", nil},
+		{"requests", "delegations, decides nothing", Anna, covered, "/approvals/delegations", nil},
+		{"requests", "delegations, came back", Carla, Busy, "/approvals/delegations",
 			url.Values{"find": {"anna"}, "from": {"soon"}, "until": {"2026-11-30"}}},
 		{"requests", "change", Anna, Busy, "/requests/r-anna1/edit", nil},
 		{"requests", "change, came back", Anna, Busy, "/requests/r-anna1/edit",
 			url.Values{"size": {"h100"}, "lease": {"soon"}, "reason": {"why not"}}},
-		{"requests", "give to another approver", Carla, Busy, "/approvals/r-anna1/hand", nil},
-		{"requests", "give to another approver, came back", Carla, Busy, "/approvals/r-anna1/hand",
+		{"requests", "give to another approver", Carla, Busy, "/approvals/r-anna1/reassign", nil},
+		{"requests", "give to another approver, came back", Carla, Busy, "/approvals/r-anna1/reassign",
 			url.Values{"person": {"p-anna"}, "seen": {"1"}}},
 		{"requests", "approvals, given away", Carla, given, "/approvals/r-anna1", nil},
 		{"requests", "approvals, given to me", Dora, given, "/approvals/r-anna1", nil},

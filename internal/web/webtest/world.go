@@ -25,7 +25,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/health"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/identity/standin"
+	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/idle"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -68,7 +68,7 @@ type World struct {
 	WorkloadService *workload.Service
 	BudgetService   *budget.Service
 	Rules           *policy.Service
-	StandIns        *standin.Service
+	Delegations     *delegation.Service
 	Tenants         *tenant.Service
 	Teams           []tenant.Revision // what was saved about teams before
 	Readings        Readings
@@ -90,7 +90,7 @@ type World struct {
 	Catalogs        *offertest.Store
 	Hub             *live.Hub
 	Marks           *health.Service
-	Marked          []health.Mark
+	Marked          []health.Quarantine
 	Licenses        *Licenses
 	LicenseService  *license.Service
 	PriceList       *Prices
@@ -186,7 +186,7 @@ func Empty() *World {
 	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site,
 		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID}
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour,
-		Limits: worldLimits{limits{site}, w}, Now: now, Keep: workload.Keeping{For: 30 * 24 * time.Hour},
+		Limits: worldLimits{limits{site}, w}, Now: now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
 		Sharing: func() workload.Sharing {
 			return workload.Sharing{MostGiB: 2048, Offered: []workload.Offered{{Cluster: "local",
 				Class: workload.Class{Name: "nfs", Access: workload.ManyNodes, TeamGiB: 4096}},
@@ -206,7 +206,7 @@ func Empty() *World {
 	w.Rules = policy.NewService(policy.Options{Store: w.Store, First: rules, Now: now})
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
-	w.StandIns = standin.New(standin.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
+	w.Delegations = delegation.New(delegation.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
 		Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
 	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory,
 		Catalog: func() catalog.Catalog { return w.Site.Catalog },
@@ -226,7 +226,7 @@ func Empty() *World {
 		Size: func(name string) bool { _, ok := w.Site.Catalog.Size(name); return ok },
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
 	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
-		Budgets: w.BudgetService, Notify: notifier, StandIns: w.StandIns, Licenses: w.LicenseService,
+		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
 		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
 		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Misses: w.Unmet, Prices: w.Prices, Fleet: &usage.Fleet{Store: w.FleetHours,
 			Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
@@ -299,7 +299,7 @@ func (w *World) Actor(p identity.Person) identity.Actor {
 	a := w.Site.Directory.Actor(p, identity.ViaSession)
 	a.Session = "s-" + string(p.ID)
 	var err error
-	if a.StandsFor, err = w.StandIns.For(context.Background(), p.ID); err != nil {
+	if a.Delegators, err = w.Delegations.For(context.Background(), p.ID); err != nil {
 		panic(err)
 	}
 	return a

@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/health"
+)
+
+// newMarks puts together who calls nodes and cards bad.
+func (a *App) newMarks() *health.Service {
+	sources := map[string]health.Source{}
+	for cluster, p := range a.clusters.metrics {
+		sources[cluster] = p
+	}
+	return health.New(health.Options{Store: a.store, Sources: sources, Changed: a.marksChanged,
+		Recent: a.config.Health.News(), Now: a.now, Logger: a.log})
+}
+
+// marksChanged: the inventory counts anew, and what waits for a place may find one, or has to look elsewhere.
+func (a *App) marksChanged() {
+	if a.controller != nil {
+		a.controller.RefreshQuarantine(context.Background())
+	}
+}
+
+// followMarks is followCatalog for what is marked as bad.
+func (a *App) followMarks(ctx context.Context) error {
+	changed, done := a.publish(ctx, "mark")
+	defer done()
+	return a.marks.Follow(ctx, changed, 30*time.Second)
+}

@@ -1,0 +1,18 @@
+package request
+
+import (
+	"slices"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+)
+
+// Transfer makes a pending request somebody else's. It is false, and nothing changes, for somebody who has spoken on it
+// or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by.
+func Transfer(r Request, to identity.Person) (Request, bool) {
+	given := slices.ContainsFunc(r.Decision.Reassigned, func(h Reassignment) bool { return h.From == to.ID || h.To == to.ID })
+	if given || r.State != Pending || slices.Contains(r.Deciders(), to.ID) {
+		return r, false
+	}
+	r.Asker, r.AskerName, r.Key, r.Fingerprint = to.ID, to.Name, "", ""
+	return r, true
+}

@@ -156,7 +156,7 @@ func (s *stage) story() string {
 	return s.picture(a, b, c)
 }
 
-// snapshotDigest is the end state without what differs from run to run: times, versions, addresses.
+// picture is the end state without what differs from run to run: times, versions, addresses.
 func (s *stage) picture(workloads ...workload.Workload) string {
 	var b strings.Builder
 	for _, w := range workloads {

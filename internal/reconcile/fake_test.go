@@ -14,8 +14,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
@@ -42,13 +44,18 @@ type fakeCluster struct {
 	news   sync.RWMutex // locked: what changes is heard of later
 	// called after each patch, as a mutating admission webhook is; reports whether it changed the object
 	mutate atomic.Pointer[func(runtime.Object) bool]
+
+	listing sync.Mutex
+	listed  map[schema.GroupVersionResource]map[types.NamespacedName]runtime.Object // what lists have given
 }
 
 // Discovery fails while the cluster is away, and so does everything else.
 func (c *fakeCluster) setAway(away bool) { c.away.Store(away) }
 
 func newFakeCluster() *fakeCluster {
-	c := &fakeCluster{Clientset: fake.NewClientset()}
+	c := &fakeCluster{Clientset: fake.NewClientset(),
+		listed: map[schema.GroupVersionResource]map[types.NamespacedName]runtime.Object{}}
+	c.PrependReactor("list", "*", c.list)
 	c.PrependReactor("*", "*", func(a kubetest.Action) (bool, runtime.Object, error) {
 		verb := a.GetVerb()
 		if c.away.Load() {
@@ -101,12 +108,87 @@ func (c *fakeCluster) watch(a kubetest.Action) (bool, watch.Interface, error) {
 	if err != nil {
 		return true, nil, err
 	}
-	return true, copies{watch.Filter(original, func(e watch.Event) (watch.Event, bool) {
+	own := watch.Filter(original, func(e watch.Event) (watch.Event, bool) {
 		c.news.RLock()
 		defer c.news.RUnlock()
 		e.Object = e.Object.DeepCopyObject()
 		return e, true
-	})}, nil
+	})
+	return true, copies{replay(c.gone(a.GetResource(), a.GetNamespace()), own)}, nil
+}
+
+// list remembers what it gives: a watch that begins from a list tells what was deleted in between, as an API server does
+// by the resource version, and the tracker does not.
+func (c *fakeCluster) list(a kubetest.Action) (bool, runtime.Object, error) {
+	handled, list, err := kubetest.ObjectReaction(c.Tracker())(a)
+	if err != nil {
+		return handled, list, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return true, nil, err
+	}
+	c.listing.Lock()
+	defer c.listing.Unlock()
+	known := c.listed[a.GetResource()]
+	if known == nil {
+		known = map[types.NamespacedName]runtime.Object{}
+		c.listed[a.GetResource()] = known
+	}
+	for _, o := range items {
+		named := o.(metav1.Object)
+		known[types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()}] = o.DeepCopyObject()
+	}
+	return true, list, nil
+}
+
+// gone are the objects that a list has given and that are not there any more.
+func (c *fakeCluster) gone(resource schema.GroupVersionResource, space string) (list []runtime.Object) {
+	c.listing.Lock()
+	defer c.listing.Unlock()
+	for name, o := range c.listed[resource] {
+		if space != "" && space != name.Namespace {
+			continue
+		}
+		if _, err := c.Tracker().Get(resource, name.Namespace, name.Name); apierrors.IsNotFound(err) {
+			list = append(list, o.DeepCopyObject())
+		}
+	}
+	return list
+}
+
+// replay is a watch that begins with the deletion of some objects.
+func replay(gone []runtime.Object, then watch.Interface) watch.Interface {
+	out := make(chan watch.Event)
+	w := watch.NewProxyWatcher(out)
+	go func() {
+		defer close(out)
+		defer copies{then}.Stop()
+		send := func(e watch.Event) bool {
+			select {
+			case out <- e:
+				return true
+			case <-w.StopChan():
+				return false
+			}
+		}
+		for _, o := range gone {
+			if !send(watch.Event{Type: watch.Deleted, Object: o}) {
+				return
+			}
+		}
+		for {
+			select {
+			case e, more := <-then.ResultChan():
+				if !more || !send(e) {
+					return
+				}
+			case <-w.StopChan():
+				return
+			}
+		}
+	}()
+	return w
 }
 
 // copies is a watch whose last events, when nobody takes them any more, hold up nobody.

@@ -157,6 +157,7 @@ type IdlePreview struct {
 	Past         []IdleCase `json:"past" doc:"What ran in the last 30 days and would have been hit, and what nobody can tell of"`
 	PastCount    IdleTally  `json:"pastCount"`
 	From         time.Time  `json:"from" doc:"Of the past"`
+	Since        *time.Time `json:"recordedSince,omitempty" doc:"From when on recordedIdleSeconds counts: months are charged as a whole"`
 	Capped       bool       `json:"capped" doc:"There were more workloads than were looked at"`
 	Away         []string   `json:"away" doc:"Clusters whose Prometheus did not tell everything in time: what is missing counts as unknown"`
 }
@@ -181,6 +182,8 @@ type IdleCase struct {
 	Known    float64    `json:"knownPercent" doc:"Of its time"`
 	Why      string     `json:"why,omitempty" enum:"no_gpu,shared,unmeasured,partly,unclear" doc:"Why nothing can be said of the rest"`
 	Unknown  bool       `json:"unknown" doc:"Too little is known to say that nothing would happen"`
+	Recorded float64    `json:"recordedIdleSeconds" doc:"Of the past: how long statements say that its GPUs were idle, since recordedSince"`
+	Cost     Money      `json:"recordedIdleCost" doc:"Of that time"`
 }
 
 func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInput) (*output[IdlePreview], error) {
@@ -190,7 +193,7 @@ func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInp
 	}
 	p, err := a.deps.Idle.Preview(ctx, actor, settings)
 	return reply(IdlePreview{Running: idleCases(p.Running), RunningCount: IdleTally(p.RunningTally),
-		Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Capped: p.Capped,
+		Past: idleCases(p.Past), PastCount: IdleTally(p.PastTally), From: p.From, Since: moment(p.Since), Capped: p.Capped,
 		Away: append([]string{}, p.Away...)}, err)
 }
 
@@ -199,7 +202,7 @@ func idleCases(list []idle.Case) []IdleCase {
 	for i, c := range list {
 		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant,
 			Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
-			Why: string(c.Why), Unknown: c.Unknown()}
+			Why: string(c.Why), Unknown: c.Unknown(), Recorded: c.Recorded.Idle.Seconds(), Cost: money(c.Recorded.Cost)}
 	}
 	return views
 }

@@ -32,6 +32,7 @@ type Case struct {
 	Known    float64       // which part of the time is known, 0 to 1
 	Why      Why           // why nothing can be said of the rest; "" where all is known
 	Kept     bool          // somebody still needs it: nothing follows now
+	Recorded Recorded      // of the past: what statements say of it
 }
 
 // Unknown reports whether nobody can say what would happen.
@@ -64,6 +65,8 @@ type Preview struct {
 	Past         []Case
 	PastTally    Tally
 	From         time.Time // of the past
+	Recorded     Recorded  // what statements say of all that ran in the past, hit or not
+	Since        time.Time // of Recorded: months are charged as a whole; zero where nothing is recorded
 	Capped       bool      // there were more workloads than are looked at
 	Away         []string  // clusters whose Prometheus did not tell all
 }
@@ -148,6 +151,10 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 	if err != nil {
 		return p, err
 	}
+	recorded, since, err := s.recorded(ctx, a, p.From, at)
+	if err != nil {
+		return p, err
+	}
 	asking, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	for cluster, source := range s.o.Sources {
@@ -161,18 +168,32 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		}
 		long, all := s.long(asking, source, mine(past), p.From, at)
 		for _, w := range mine(past) {
-			p.Past = append(p.Past, replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID],
-				at), long.slot))
+			c := replay(w, settings.Of(w.Tenant, w.Size.Name), held(long.of(w, w.CreatedAt), meters[w.ID], at), long.slot)
+			c.Recorded = recorded[w.ID]
+			p.Past = append(p.Past, c)
 		}
 		if !told || !all {
 			p.Away = append(p.Away, cluster)
 		}
 	}
 	slices.Sort(p.Away)
+	p.Recorded, p.Since = total(p.Past), since
 	p.RunningTally, p.PastTally = tally(p.Running), tally(p.Past)
 	p.Spared = spared(p.Running)
 	p.Running, p.Past = worthTelling(p.Running), worthTelling(p.Past)
 	return p, nil
+}
+
+// total is what statements say of all cases.
+func total(list []Case) (sum Recorded) {
+	for _, c := range list {
+		sum.Measured += c.Recorded.Measured
+		sum.Idle += c.Recorded.Idle
+		if c.Recorded.Measured > 0 {
+			sum.Cost = sum.Cost.Add(c.Recorded.Cost)
+		}
+	}
+	return sum
 }
 
 func ids(list []workload.Workload) []workload.ID {

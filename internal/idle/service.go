@@ -56,7 +56,9 @@ type Options struct {
 	Sources    map[string]Source // by cluster
 	Namespaces func() []string   // of the teams
 	Size, Team func(name string) bool
-	Every      time.Duration // how often is looked, and how long a slot is; default DefaultEvery
+	Statements Statements     // what was recorded of the months that a preview looks back to; nil: nothing
+	Zone       *time.Location // months begin and end by its clocks; nil: UTC
+	Every      time.Duration  // how often is looked, and how long a slot is; default DefaultEvery
 	Now        func() time.Time
 	Logger     *slog.Logger
 }

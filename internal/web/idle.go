@@ -281,6 +281,10 @@ func (w *Web) idlePreviewModel(say words, p idle.Preview) *idleview.PreviewModel
 	if len(p.Away) > 0 {
 		m.Past.Items = append(m.Past.Items, say.S("idle.away", "Clusters", strings.Join(p.Away, ", ")))
 	}
+	if p.Recorded.Idle > 0 {
+		m.Past.Items = append(m.Past.Items, say.S("idle.recorded", "Since", day(say, p.Since), "For",
+			say.duration(p.Recorded.Idle), "Cost", say.Say(p.Recorded.Cost.Text())))
+	}
 	if p.Capped {
 		m.Past.Items = append(m.Past.Items, say.S("idle.capped", "Count", p.PastTally.Seen))
 	}
@@ -302,6 +306,9 @@ func (w *Web) idleCases(say words, list []idle.Case, running bool) (models []idl
 		case c.Unknown():
 			row.What, row.Idle = ui.StateModel{Kind: ui.Info, Word: say.S("web.unknown")}, "–"
 			row.What.Detail = say.S("idle.why_" + string(whyUnknown(c)))
+			if c.Recorded.Idle >= time.Minute {
+				row.Idle = say.S("idle.recorded_for", "For", say.duration(c.Recorded.Idle))
+			}
 		case !c.At.IsZero() && running:
 			row.What.Detail = say.S("idle.case_at", "At", clockOn(say, c.At))
 		case !c.At.IsZero():

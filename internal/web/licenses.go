@@ -206,17 +206,19 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
 	}
 	unknown := say.S("licenses.unknown")
-	source := say.Say(i18n.T("licenses.origin_" + string(l.Origin)))
-	if l.Origin == license.FromServer {
-		source += ", " + say.since(l.Answer.At).Words
+	aged := func(test, term, value string) {
+		facts = append(facts, ui.DefModel{Term: term, Test: test,
+			Component: ui.Age(say.age(value, l.Answer.At, licensesEvery))})
 	}
-	add("source", say.S("licenses.source"), source)
-	if pool := l.Account.Pool; pool.Server != "" {
-		said := unknown
-		if l.Account.ServerOK {
-			said = say.S("licenses.server_says", "InUse", l.Account.InUse, "Age", say.since(l.Answer.At).Words)
-		}
-		add("server", say.S("licenses.in_use"), said)
+	if source := say.Say(i18n.T("licenses.origin_" + string(l.Origin))); l.Origin == license.FromServer {
+		aged("source", say.S("licenses.source"), source)
+	} else {
+		add("source", say.S("licenses.source"), source)
+	}
+	if pool := l.Account.Pool; pool.Server != "" && l.Account.ServerOK {
+		aged("server", say.S("licenses.in_use"), say.S("licenses.server_says", "InUse", l.Account.InUse))
+	} else if pool.Server != "" {
+		add("server", say.S("licenses.in_use"), unknown)
 	}
 	ends := license.Ends(l.Entitlements, l.Account.Pool.Name, say.now)
 	if len(ends) > 0 {

@@ -237,3 +237,51 @@ func (s *oneSite) preview() map[string]told {
 	}
 	return of
 }
+
+// forgetful is a Prometheus whose retention is over: it answers, and has no samples.
+type forgetful struct{}
+
+func (forgetful) Works(context.Context, []string, time.Time, time.Time, time.Duration, time.Duration) ([]gpumetrics.Work,
+	error) {
+	return nil, nil
+}
+
+func (forgetful) Clock(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// TestThePreviewTellsWhatPrometheusForgot: where the samples of the past are gone, the preview of idle GPUs cannot say
+// what would have followed, but it tells the idle hours that statements charge, to the minor unit.
+func TestThePreviewTellsWhatPrometheusForgot(t *testing.T) {
+	s := newSite(t)
+	if err := s.record.Record(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	statements := &usage.Service{Store: s.store, Zone: s.zone, Now: func() time.Time { return s.now }}
+	service := idle.New(idle.Options{Store: s.store, Sources: map[string]idle.Source{"west": forgetful{}},
+		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
+		Team: func(string) bool { return true }, Statements: statements, Zone: s.zone, Now: func() time.Time { return s.now }})
+	p, err := service.Preview(t.Context(), pat, idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
+		After: catalog.Duration(30 * time.Minute), Keep: catalog.Duration(time.Hour)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := statements.Statement(t.Context(), pat, usage.All, statements.Month())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, sum := map[string]usage.Line{}, time.Duration(0)
+	for _, l := range st.Lines {
+		lines[l.Name] = l
+		sum += l.Engine.Idle
+	}
+	if len(p.Past) != len(allHeld) || sum == 0 || p.Recorded.Idle != sum || !p.Since.Before(p.From) && !p.Since.Equal(p.From) {
+		t.Errorf("want %d workloads with %s idle since before %s, got %d with %s since %s", len(allHeld), sum, p.From,
+			len(p.Past), p.Recorded.Idle, p.Since)
+	}
+	for _, c := range p.Past {
+		l := lines[c.Workload.Name]
+		if !c.Unknown() || c.Recorded.Idle != l.Engine.Idle || c.Recorded.Cost.Minor != l.IdleCost().Minor {
+			t.Errorf("%s: want %s idle for %s and nothing known of what would follow, got %+v", c.Workload.Name, l.Engine.Idle,
+				l.IdleCost().Amount(), c)
+		}
+	}
+}

@@ -420,6 +420,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,
+		LicensesEvery: a.licensesEvery(),
 	})
 	routes := []serve.Route{{Method: http.MethodGet, Path: "/api/docs", Public: true, Handler: docs},
 		{Method: http.MethodGet, Path: gateway.AuthorizePath, Action: identity.OpenWorkload, Handler: a.authorizeGateway}}

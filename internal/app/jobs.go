@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -20,7 +19,7 @@ func (a *App) jobs() []jobs.Job {
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},
 		{Name: "idle-judge", Every: a.idle.Every(), TrustedClock: true, Run: a.judgeIdle},
-		{Name: "licenses-poll", Every: cmp.Or(a.config.LicensePollInterval.Std(), askLicensesEvery), AtStart: true,
+		{Name: "licenses-poll", Every: a.licensesEvery(), AtStart: true,
 			WhileHeld: true, Soon: a.licenses.Soon(), Run: a.askLicenses},
 		{Name: "utilization-record", Every: a.recorder.Every(), AtStart: true, WhileHeld: true,
 			Run: a.recorder.Record},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,11 +128,13 @@ func (a *App) followPrices(ctx context.Context) error {
 	return a.prices.Follow(ctx, changed, 30*time.Second)
 }
 
-// A license server is asked this often where the settings do not say, and has this long to answer.
-const (
-	askLicensesEvery = time.Minute
-	askLicensesFor   = 20 * time.Second
-)
+// askLicensesFor is how long a license server has to answer.
+const askLicensesFor = 20 * time.Second
+
+// licensesEvery is how often license servers are asked.
+func (a *App) licensesEvery() time.Duration {
+	return cmp.Or(a.config.LicensePollInterval.Std(), license.DefaultPollInterval)
+}
 
 // followTenants is followCatalog for the teams.
 func (a *App) followTenants(ctx context.Context) error {

@@ -16,6 +16,9 @@ type Source interface {
 	Ask(ctx context.Context) (Answer, error)
 }
 
+// DefaultPollInterval is how often license servers are asked where no setting says otherwise.
+const DefaultPollInterval = time.Minute
+
 // Answer is what a source said at a moment.
 type Answer struct {
 	Source   string    `json:"source"`

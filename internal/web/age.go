@@ -11,7 +11,6 @@ const (
 	snapshotEvery = time.Minute      // the inventory of a cluster, and with it the word of the node agents
 	readingEvery  = 30 * time.Second // the exporter looks as often, whatever the scrape interval is
 	historyEvery  = time.Minute
-	licensesEvery = time.Minute // licensePollInterval of the settings is another one where a site says so
 	staleAfter    = 3
 )
 

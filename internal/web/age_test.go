@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/web/webtest"
 )
 
@@ -34,6 +36,12 @@ func dated(w *webtest.World, at time.Time) {
 		r.At = at
 		w.Pasts[pod] = r
 	}
+	w.Site.Pools[0].Server = "dls"
+	w.Licenses.Said = []license.Answer{license.Answer{Source: "dls"}.Take(license.Answer{
+		Features: []license.Feature{{Name: w.Site.Pools[0].Feature, Total: 9, InUse: 3}}}, nil, at)}
+	if err := w.LicenseService.Refresh(context.Background()); err != nil {
+		panic(err)
+	}
 }
 
 // TestEveryPageOfDataTellsItsAge: the age stands beside the data and goes on counting, one that is older than three of
@@ -42,7 +50,7 @@ func TestEveryPageOfDataTellsItsAge(t *testing.T) {
 	t.Parallel()
 	for path, who := range map[string]identity.Person{"/fleet": webtest.Anna, "/fleet/use": webtest.Anna,
 		"/fleet/health": webtest.Dora, "/start": webtest.Anna, "/workloads/w-train-resnet": webtest.Anna,
-		"/workloads/w-train-resnet/metrics": webtest.Anna} {
+		"/workloads/w-train-resnet/metrics": webtest.Anna, "/licenses": webtest.Dora} {
 		for ago, want := range map[time.Duration]string{-50 * time.Second: "now", 40 * time.Second: "40 s ago",
 			10 * time.Minute: "10 min ago"} {
 			t.Run(fmt.Sprintf("%s %s", path, ago), func(t *testing.T) {

@@ -63,8 +63,10 @@ type Deps struct {
 	PortalURL    string
 	AppsURL      func(workloadName string) string // where a workload is opened: http or https
 	Version      string
-	MaxStreams   int            // open pages per person; 64 where 0
-	Limits       *limit.Limiter // nil: nothing is limited
+	MaxStreams   int // open pages per person; 64 where 0
+	// LicensesEvery is how often license servers are asked, for what is stale; license.DefaultPollInterval where 0.
+	LicensesEvery time.Duration
+	Limits        *limit.Limiter // nil: nothing is limited
 }
 
 // Metrics gives readings from one cache for all pages; no call but Ranges waits for Prometheus.
@@ -125,6 +127,9 @@ func New(d Deps) *Web {
 	}
 	if d.MaxStreams == 0 {
 		d.MaxStreams = 64
+	}
+	if d.LicensesEvery == 0 {
+		d.LicensesEvery = license.DefaultPollInterval
 	}
 	told := d.Health
 	d.Health = func() []Outage { return inOrder(told()) }

@@ -45,7 +45,7 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 		return view{}, err
 	}
 	for _, line := range pools {
-		p := poolModel(say, line, holders[line.Account.Pool.Name], changes)
+		p := w.poolModel(say, line, holders[line.Account.Pool.Name], changes)
 		if changes {
 			p.Notices = append(p.Notices, poolMismatch(say, w.Offer.Mismatches(), line.Account.Pool.Name)...)
 		}
@@ -97,11 +97,11 @@ func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
 	return holders, err
 }
 
-func poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licenses.PoolModel {
+func (w *Web) poolModel(say words, l license.Line, holders []workload.Workload, changes bool) licenses.PoolModel {
 	pool := l.Account.Pool
 	id := slug(pool.Name)
 	m := licenses.PoolModel{ID: "pool-" + id, TableID: "seats-" + id, Title: pool.Title, Feature: pool.Feature,
-		Bar: accountBar(say, l.Account), Facts: poolFacts(say, l),
+		Bar: accountBar(say, l.Account), Facts: poolFacts(say, l, w.LicensesEvery),
 		Notices: poolNotices(say, l), Week: weekModel(say, "week-"+id, l)}
 	for _, item := range holders {
 		m.Seats = append(m.Seats, licenses.SeatModel{Team: item.Tenant, Owner: item.OwnerName, State: stateModel(say, item),
@@ -200,7 +200,7 @@ func lastDay(say words, t time.Time) string {
 }
 
 // poolFacts is where the numbers come from, how old they are, and what is to be expected.
-func poolFacts(say words, l license.Line) []ui.DefModel {
+func poolFacts(say words, l license.Line, every time.Duration) []ui.DefModel {
 	var facts []ui.DefModel
 	add := func(test, term, value string) {
 		facts = append(facts, ui.DefModel{Term: term, Value: value, Test: test})
@@ -208,7 +208,7 @@ func poolFacts(say words, l license.Line) []ui.DefModel {
 	unknown := say.S("licenses.unknown")
 	aged := func(test, term, value string) {
 		facts = append(facts, ui.DefModel{Term: term, Test: test,
-			Component: ui.Age(say.age(value, l.Answer.At, licensesEvery))})
+			Component: ui.Age(say.age(value, l.Answer.At, every))})
 	}
 	if source := say.Say(i18n.T("licenses.origin_" + string(l.Origin))); l.Origin == license.FromServer {
 		aged("source", say.S("licenses.source"), source)

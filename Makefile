@@ -82,17 +82,21 @@ bench: build ## benchmarks; results in .bench/
 storybook: needs-go ## each page and part in each state, without a database
 	go run ./cmd/storybook
 
+GENERATED := views internal/api/openapi.json docs/configuration.md
+
 .PHONY: generate
-generate: needs-go ## write the generated files: templ, OpenAPI
+generate: needs-go ## write the generated files: templ, OpenAPI, docs/configuration.md
 	go tool templ generate -path views -log-level error
 	go run ./cmd/portal openapi > internal/api/openapi.json
+	go run ./internal/config/reference > docs/configuration.md
 
 .PHONY: verify
 verify: needs-go ## generated files are what they would be if made anew
-	@before=$$(git status --porcelain -- views internal/api/openapi.json | sort; git diff -- views internal/api/openapi.json | sha256sum); \
+	@before=$$(git status --porcelain -- $(GENERATED) | sort; git diff -- $(GENERATED) | sha256sum); \
 	$(MAKE) --no-print-directory generate >/dev/null; \
-	after=$$(git status --porcelain -- views internal/api/openapi.json | sort; git diff -- views internal/api/openapi.json | sha256sum); \
-	test "$$before" = "$$after" || { echo "generated files were out of date; they are written anew, commit them"; git status --short -- views internal/api/openapi.json; exit 1; }
+	after=$$(git status --porcelain -- $(GENERATED) | sort; git diff -- $(GENERATED) | sha256sum); \
+	test "$$before" = "$$after" || { echo "generated files were out of date; they are written anew, commit them"; \
+		git status --short -- $(GENERATED); exit 1; }
 
 .PHONY: fmt
 fmt: needs-go ## format the sources

@@ -609,6 +609,16 @@ CREATE TABLE idle_settings (
   created_at  BIGINT NOT NULL
 );
 
+-- The level that administrators have set over the settings' one, in every replica until until_at. One row at most.
+CREATE TABLE log_level (
+  id          BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
+  level       TEXT   NOT NULL,
+  until_at    BIGINT NOT NULL,
+  author      TEXT   NOT NULL,
+  author_name TEXT   NOT NULL,
+  created_at  BIGINT NOT NULL
+);
+
 -- Up to when it is known how hard the pods of a cluster worked.
 CREATE TABLE idle_looks (
   cluster  TEXT   NOT NULL PRIMARY KEY,
@@ -736,6 +746,7 @@ DROP TABLE notice_addresses;
 DROP TABLE notice_preferences;
 DROP TABLE idle_marks;
 DROP TABLE idle_looks;
+DROP TABLE log_level;
 DROP TABLE idle_settings;
 DROP TABLE budget_shares;
 DROP TABLE budget_balances;

@@ -48,6 +48,7 @@ func root() *cobra.Command {
 // settings are the flags that stand above file and environment.
 type settings struct {
 	file, database, kubeconfig, prometheus, issuer, listen, url, podAccess string
+	logLevel, logFormat                                                    string
 	roles                                                                  []string
 }
 
@@ -58,7 +59,8 @@ func (s *settings) override(c *config.Config) {
 	for _, f := range []struct {
 		flag  string
 		field *string
-	}{{s.database, &c.Database}, {s.issuer, &c.OIDC.Issuer}, {s.listen, &c.Listen}, {s.url, &c.URL}} {
+	}{{s.database, &c.Database}, {s.issuer, &c.OIDC.Issuer}, {s.listen, &c.Listen}, {s.url, &c.URL},
+		{s.logLevel, &c.Log.Level}, {s.logFormat, &c.Log.Format}} {
 		if f.flag != "" {
 			*f.field = f.flag
 		}
@@ -103,6 +105,8 @@ func serve(s *settings) *cobra.Command {
 	f.StringVar(&s.issuer, "oidc-issuer", "", "address of the sign-in provider")
 	f.StringVar(&s.listen, "listen", "", "address to listen on (default 127.0.0.1:8080)")
 	f.StringVar(&s.url, "url", "", "how browsers reach the portal (default http://localhost:PORT)")
+	f.StringVar(&s.logLevel, "log-level", "", "debug, info, warn or error (default info)")
+	f.StringVar(&s.logFormat, "log-format", "", "text or json (default text)")
 	f.StringVar(&s.podAccess, "pod-access", "", "how the gateway reaches pods: direct, socks5://host:port or apiserver")
 	f.StringSliceVar(&s.roles, "roles", nil, "what this process does: web, gateway, controller (default all)")
 	return cmd

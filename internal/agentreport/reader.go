@@ -144,7 +144,7 @@ func (r *Reader) askAll(ctx context.Context, pods []Pod, token string) map[strin
 			defer func() { <-slots }()
 			report, err := r.ask(ctx, p, token)
 			if err != nil {
-				r.o.Logger.Debug("ask a node agent", "cluster", r.o.Cluster, "node", p.Node, "error", err)
+				r.o.Logger.DebugContext(ctx, "ask a node agent", "cluster", r.o.Cluster, "node", p.Node, "error", err)
 				return
 			}
 			mu.Lock()

@@ -30,6 +30,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -80,6 +81,7 @@ type Deps struct {
 	Drift       *drift.Service
 	Events      Events
 	Jobs        Jobs
+	Levels      *logging.Levels
 	AppURL      func(workload string) string // where a workload is opened
 	Now         func() time.Time
 	Version     string
@@ -231,7 +233,7 @@ const maxBody = 64 << 10
 func (a *API) fail(ctx context.Context, err error) error {
 	p := problemOf(ctx, err)
 	if p.Status >= http.StatusInternalServerError {
-		a.deps.Logger.Error("failed", "request", problem.RequestID(ctx), "error", err)
+		a.deps.Logger.ErrorContext(ctx, "failed", "error", err)
 	}
 	return p
 }

@@ -129,6 +129,10 @@ func (a *API) register() {
 		"which cards need a look; for admins and auditors", "Audit"), identity.ReadMetrics, a.metricsHealth)
 	add(a, op(http.MethodGet, "/jobs", "list-jobs", "What the leader does on a clock, and how each job's last run "+
 		"ended; for admins and auditors", "Audit"), identity.ReadMetrics, a.jobs)
+	add(a, op(http.MethodGet, "/log-level", "get-log-level", "From which level on the portal logs; for admins and "+
+		"auditors", "Operation"), identity.ReadLogLevel, a.logLevel)
+	add(a, op(http.MethodPut, "/log-level", "set-log-level", "Log from another level on, in every replica, until the "+
+		"time is over", "Operation"), identity.ChangeLogLevel, a.setLogLevel)
 	add(a, op(http.MethodGet, "/usage", "get-usage", "What was held in a month, and what it costs", "Usage"),
 		identity.ReadUsage, a.usage)
 	add(a, op(http.MethodGet, "/usage/focus", "get-usage-focus", "The charges of a month as comma-separated values in "+

@@ -43,6 +43,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/notify"
 	"github.com/gpu-portal/gpu-portal/internal/offer"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
@@ -63,6 +64,8 @@ import (
 type App struct {
 	config      config.Config
 	log         *slog.Logger
+	logLevel    *slog.LevelVar
+	levels      *logging.Levels
 	store       *store.Store
 	hub         *live.Hub
 	standing    *live.Standing
@@ -126,13 +129,17 @@ func WithSQL(on func(ctx context.Context, sql string)) Option { return func(a *A
 // WithProviderClient has the sign-in provider called by another client than the usual one.
 func WithProviderClient(client *http.Client) Option { return func(a *App) { a.toProvider = client } }
 
+// WithLogLevel hands over the level of the logger, which administrators can change.
+func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.logLevel = level } }
+
 // WithTraces has calls, decisions and what follows from them traced.
 func WithTraces(p trace.Provider) Option { return func(a *App) { a.traces = p } }
 
 // New puts a portal together. It needs the database and nothing else to answer. What is wrong with the settings is one
 // error, one problem a line.
 func New(ctx context.Context, c config.Config, version string, log *slog.Logger, options ...Option) (*App, error) {
-	a := &App{config: c, log: log, now: time.Now, newID: newID, meters: newMeters(version)}
+	a := &App{config: c, log: log, now: time.Now, newID: newID, meters: newMeters(version),
+		logLevel: new(slog.LevelVar)}
 	for _, option := range options {
 		option(a)
 	}
@@ -148,7 +155,7 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 		return nil, err
 	}
 	for _, warning := range c.Warnings() {
-		log.Warn(warning)
+		log.WarnContext(ctx, warning)
 	}
 	if a.store, err = openStore(ctx, c, store.Options{Now: a.now, Log: log, OnSQL: a.onSQL}); err != nil {
 		return nil, err
@@ -164,7 +171,12 @@ func New(ctx context.Context, c config.Config, version string, log *slog.Logger,
 	a.store.OnCommit(a.hub.Wake)
 	a.store.OnEvents(a.meters.count)
 	a.store.OnLateWrite(a.meters.late.Inc)
+	a.levels = logging.NewLevels(logging.Options{Store: a.store, Level: a.logLevel, Configured: a.config.Log.Level,
+		Now: a.now, Logger: a.log})
 	a.services()
+	if err := a.levels.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
 	if err := a.tenants.Refresh(ctx); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
@@ -410,7 +422,7 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 		Usage:  a.usage,
 		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
-		Events: a.store, Jobs: a.store, AppURL: a.appURL,
+		Events: a.store, Jobs: a.store, Levels: a.levels, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	a.pages = web.New(web.Deps{

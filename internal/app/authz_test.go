@@ -141,6 +141,8 @@ func (w *world) body(route string) any {
 		return map[string]any{"unit": "EUR", "amount": "1000", "atLimit": "stop", "version": w.budgetVersion("vision")}
 	case strings.Contains(path, "/marks/") && method == http.MethodPut:
 		return map[string]any{"note": "a test"}
+	case path == "/api/v1/log-level":
+		return map[string]any{"level": "debug", "for": "1h"}
 	case strings.HasPrefix(path, "/api/v1/idle"):
 		return map[string]any{"version": 0, "teams": map[string]any{"vision": map[string]any{"action": "off"}}}
 	case path == "/api/v1/tenants/{name}/defaults":

@@ -72,7 +72,7 @@ func (a *App) seen(ctx context.Context, virtual map[string][]string) []license.D
 		}
 		samples, err := poller.Licenses(ctx)
 		if err != nil {
-			a.log.Debug("ask for the licenses of vGPUs", "cluster", cluster, "error", err)
+			a.log.DebugContext(ctx, "ask for the licenses of vGPUs", "cluster", cluster, "error", err)
 			continue
 		}
 		for _, s := range samples {

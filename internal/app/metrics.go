@@ -120,7 +120,7 @@ func (a *App) serveMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("metricsListen: %w", err)
 	}
-	a.log.Info("metrics are there", "listen", listener.Addr().String())
+	a.log.InfoContext(ctx, "metrics are there", "listen", listener.Addr().String())
 	server := &http.Server{Handler: a.meters.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })

@@ -15,12 +15,14 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/config"
 	"github.com/gpu-portal/gpu-portal/internal/live"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 )
 
 // Run starts a portal and serves until the context ends. Work in hand is finished first, within the grace time.
 func Run(ctx context.Context, c config.Config, version string, out io.Writer) error {
-	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	level := new(slog.LevelVar) // set in New, from the settings and the database
+	log := logging.New(out, c.Log.Format, level)
 	traces, stop, err := trace.Send(ctx, c.TracesEndpoint, version)
 	if err != nil {
 		return err
@@ -29,10 +31,10 @@ func Run(ctx context.Context, c config.Config, version string, out io.Writer) er
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if err := stop(last); err != nil {
-			log.Warn("the last traces could not be sent", "error", err)
+			log.WarnContext(ctx, "the last traces could not be sent", "error", err)
 		}
 	}()
-	a, err := New(ctx, c, version, log, WithTraces(traces))
+	a, err := New(ctx, c, version, log, WithTraces(traces), WithLogLevel(level))
 	if err != nil {
 		return err
 	}
@@ -40,7 +42,8 @@ func Run(ctx context.Context, c config.Config, version string, out io.Writer) er
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen on %s: is another program using the port? %w", c.Listen, err), a.store.Close())
 	}
-	log.Info("the portal is there", "url", c.URL, "listen", listener.Addr().String(), "version", version, "roles", c.Roles)
+	log.InfoContext(ctx, "the portal is there", "url", c.URL, "listen", listener.Addr().String(), "version",
+		version, "roles", c.Roles)
 	err = a.Serve(ctx, listener)
 	return errors.Join(err, a.store.Close())
 }
@@ -81,6 +84,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return a.followCatalog(ctx) })
 	group.Go(func() error { return a.followLicenses(ctx) })
 	group.Go(func() error { return a.followRules(ctx) })
+	group.Go(func() error { return a.followLogLevel(ctx) })
 	group.Go(func() error { return a.followTenants(ctx) })
 	group.Go(func() error { return a.followDelegations(ctx) })
 	group.Go(func() error { return a.followMarks(ctx) })
@@ -120,7 +124,8 @@ func (a *App) campaign(ctx context.Context) error {
 			left := a.runAsLeader(a.store.Fenced(ctx), lost)
 			release()
 			if !left { // /healthz says which loops hang; this process must not lead beside them
-				a.log.Error("loops of the controller do not end: this process does not lead again until it is restarted")
+				a.log.ErrorContext(ctx, "loops of the controller do not end: this process does not lead again until it is "+
+					"restarted")
 				<-ctx.Done()
 			}
 		}
@@ -134,7 +139,7 @@ func (a *App) campaign(ctx context.Context) error {
 
 // runAsLeader leads until the lead is lost or the context ends. It reports whether every loop has ended.
 func (a *App) runAsLeader(ctx context.Context, lost <-chan struct{}) bool {
-	a.log.Info("this process leads now: it runs controller and jobs")
+	a.log.InfoContext(ctx, "this process leads now: it runs controller and jobs")
 	a.meters.leads.Store(true)
 	defer a.meters.leads.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,14 +148,14 @@ func (a *App) runAsLeader(ctx context.Context, lost <-chan struct{}) bool {
 	loops.Go(func() { a.runner.Run(ctx) })
 	loops.Go(func() {
 		if err := a.controller.Run(ctx); err != nil {
-			a.log.Error("the controller stopped", "error", err)
+			a.log.ErrorContext(ctx, "the controller stopped", "error", err)
 		}
 	})
 	ended := make(chan struct{})
 	go func() { defer close(ended); loops.Wait() }()
 	select {
 	case <-lost:
-		a.log.Warn("this process does not lead any more")
+		a.log.WarnContext(ctx, "this process does not lead any more")
 	case <-ctx.Done():
 	}
 	cancel()
@@ -175,7 +180,7 @@ func (a *App) countRefusals(ctx context.Context) error {
 		}
 		err := errors.Join(a.server.FlushRefusals(ctx, false), a.refusals.Flush(ctx, false))
 		if err != nil && ctx.Err() == nil {
-			a.log.Warn("could not record how many calls were refused", "error", err)
+			a.log.WarnContext(ctx, "could not record how many calls were refused", "error", err)
 		}
 	}
 }
@@ -199,7 +204,7 @@ func (a *App) closeDoors(ctx context.Context) error {
 func (a *App) watchProvider(ctx context.Context) error {
 	for {
 		if err := a.provider.Probe(ctx); err != nil && ctx.Err() == nil {
-			a.log.Debug("the sign-in provider does not answer", "error", err)
+			a.log.DebugContext(ctx, "the sign-in provider does not answer", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -74,7 +74,8 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 		return err
 	}
 	for _, m := range a.offer.Mismatches() { // a page says it too: what runs goes on
-		a.log.Warn("a license pool does not fit its size", "size", m.Size.Name, "pool", m.Pool.Name, "series", m.Series)
+		a.log.WarnContext(ctx, "a license pool does not fit its size", "size", m.Size.Name, "pool", m.Pool.Name,
+			"series", m.Series)
 	}
 	now, edited := a.offer.Catalog(), a.offer.Version() > 0
 	var problems []error
@@ -93,7 +94,7 @@ func (a *App) takeUpCatalog(ctx context.Context) error {
 	}
 	if edited {
 		for _, p := range problems {
-			a.log.Warn(p.Error())
+			a.log.WarnContext(ctx, p.Error())
 		}
 		return nil
 	}
@@ -112,6 +113,13 @@ func (a *App) followRules(ctx context.Context) error {
 	changed, done := a.publish(ctx, "rules")
 	defer done()
 	return a.rules.Follow(ctx, changed, 30*time.Second)
+}
+
+// followLogLevel takes up what another process set, and ends an override within 5 s after its time.
+func (a *App) followLogLevel(ctx context.Context) error {
+	changed, done := a.publish(ctx, "loglevel")
+	defer done()
+	return a.levels.Follow(ctx, changed, 5*time.Second)
 }
 
 // followDelegations is followRules for who decides in whose place.

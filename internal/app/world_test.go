@@ -27,6 +27,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity/delegation"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidctest"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
@@ -141,7 +142,7 @@ func newWorldWith(t *testing.T, options []Option, changes ...func(*config.Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logger := logging.New(w.log, logging.Text, slog.LevelDebug)
 	if w.App, err = New(t.Context(), c, "test", logger, append(options, WithClock(w.clock.now))...); err != nil {
 		t.Fatal(err)
 	}

@@ -103,6 +103,7 @@ const (
 	DifferenceAdopted   Kind = "difference.adopted" // the database became what the cluster has
 	DifferenceReleased  Kind = "difference.released"
 	DifferenceApplied   Kind = "difference.applied" // the cluster is made what the database has
+	LogLevelSet         Kind = "loglevel.set"       // in every replica, for a time
 )
 
 // Kinds lists every kind, for guards that walk them.
@@ -121,7 +122,7 @@ func Kinds() []Kind {
 		StatementSent, RulesSaved, BudgetSet, BudgetRemoved, BudgetRefunded, BudgetWarned,
 		TenantSaved, MemberAdded, MemberRemoved, MemberRefused, DelegationCreated, DelegationEnded, AddressEntered,
 		AddressRemoved, DeliveryRetried, AdviceDismissed, AdviceRestored, ClusterHeld, ClusterResumed, DifferenceAdopted,
-		DifferenceReleased, DifferenceApplied}
+		DifferenceReleased, DifferenceApplied, LogLevelSet}
 }
 
 // Event is one thing that happened. Seq is given by the store and orders events; At is display only.

@@ -10,9 +10,9 @@ import (
 
 // Advice says how much must be known of what runs before another size is advised.
 type Advice struct {
-	// that is looked at; default 14d, and no longer than Prometheus keeps its samples
+	// how far back is looked; at most 90d, and no longer than Prometheus keeps its samples; default 14d
 	Window catalog.Duration `json:"window,omitempty"`
-	After  catalog.Duration `json:"after,omitempty"` // how much of it must be measured; default 3d
+	After  catalog.Duration `json:"after,omitempty"` // how much of the window must be measured; default 3d
 }
 
 // Rule is what counts, with the usual in place of what was not said.

@@ -25,55 +25,68 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/license/nls"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Config is every setting.
+// Config is every setting. docs/configuration.md is generated from the comments of its fields: what the setting means,
+// then "; default X" where the zero value means something else.
 type Config struct {
-	// address of portal and gateway; default 127.0.0.1:8080
+	// address of portal and gateway, host:port; default 127.0.0.1:8080
 	Listen string `json:"listen,omitempty"`
-	// address of /metrics, without sign-in: for Prometheus only; none by default
+	// address of /metrics, host:port, without sign-in: for Prometheus only; default none
 	MetricsListen string `json:"metricsListen,omitempty"`
-	// where traces go by OTLP over HTTP, "http://collector:4318"; none by default
+	Log           Log    `json:"log,omitempty"`
+	// OTLP/HTTP endpoint for traces, such as "http://collector:4318"; default none
 	TracesEndpoint string `json:"tracesEndpoint,omitempty"`
-	// how browsers reach the portal; default http://localhost:<port>
+	// how browsers reach the portal, without a path; default http://localhost:PORT, PORT as in listen
 	URL string `json:"url,omitempty"`
-	// workloads answer at <workload>.<appsDomain>; default localhost. Not the portal's own domain
+	// workloads answer at NAME.<appsDomain>. Another site than that of url, or their cookies reach the portal; default
+	// localhost
 	AppsDomain string `json:"appsDomain,omitempty"`
-	// CIDRs whose X-Forwarded-* are believed; none by default
+	// CIDRs of proxies whose X-Forwarded-For is believed; default none
 	TrustedProxies []string `json:"trustedProxies,omitempty"`
-	// sqlite:PATH or postgres://…; default sqlite:portal.db
+	// sqlite:PATH or postgres://USER:PASSWORD@HOST/DB; default sqlite:portal.db
 	Database string `json:"database,omitempty"`
-	// 32 random bytes, hex; made beside an SQLite database when absent
-	SecretKeyFile string          `json:"secretKeyFile,omitempty"`
-	Roles         []string        `json:"roles,omitempty"`    // web, gateway, controller; default all
-	Instance      string          `json:"instance,omitempty"` // tells portals on one cluster apart; default "default"
-	OIDC          OIDC            `json:"oidc,omitempty"`
-	Session       Session         `json:"session,omitempty"`
-	Tokens        Tokens          `json:"tokens,omitempty"`
-	Clusters      []Cluster       `json:"clusters,omitempty"`
-	Platform      tenant.Roles    `json:"platform,omitempty"` // platform-wide roles by group
-	Tenants       []tenant.Tenant `json:"tenants,omitempty"`
-	// names that tenants' namespaces may have, "*" for any characters: ["gpu-*"]; any by default. The chart's admission
-	// policy refuses others
+	// file with 32 random bytes in hex, the same for every replica. Needed with PostgreSQL; default a file beside the
+	// SQLite database, made at the first start
+	SecretKeyFile string `json:"secretKeyFile,omitempty"`
+	// what this process does: web (pages and API), gateway, controller; default all three
+	Roles []string `json:"roles,omitempty"`
+	// tells portals on one cluster apart, in labels of their objects; default default
+	Instance string    `json:"instance,omitempty"`
+	OIDC     OIDC      `json:"oidc,omitempty"`
+	Session  Session   `json:"session,omitempty"`
+	Tokens   Tokens    `json:"tokens,omitempty"`
+	Clusters []Cluster `json:"clusters,omitempty"` // at least one
+	// groups with a role in every tenant, by role: admin, approver, auditor. "*" in a name stands for any characters
+	Platform tenant.Roles `json:"platform,omitempty"`
+	// tenants; those that administrators make or change in the portal are in the database, which wins entry by entry
+	Tenants []tenant.Tenant `json:"tenants,omitempty"`
+	// names that tenants' namespaces may have, "*" for any characters: ["gpu-*"]. The chart's admission policy refuses
+	// others; default any
 	TenantNamespaces []string `json:"tenantNamespaces,omitempty"`
-	// rules for every team by its name: owner: ["gpu-{team}-owners"]
+	// groups of every tenant, by role: owner: ["gpu-{team}-owners"]
 	TeamGroups tenant.Roles `json:"teamGroups,omitempty"`
-	// repositories that owners may take images of their own from: ["registry.example.org/{team}/*"]; none by default
+	// repositories that owners may take images from: ["registry.example.org/{team}/*"]; default none
 	TeamImages []string `json:"teamImages,omitempty"`
-	// owners of a team may give and take its role approver; else administrators alone
+	// owners may give and take the role approver in their tenant, never their own; without it administrators alone may
 	OwnersNameApprovers bool `json:"ownersNameApprovers,omitempty"`
 
-	CatalogFile    string         `json:"catalogFile,omitempty"` // sizes and images; the built-in first set when absent
-	Rules          []policy.Rule  `json:"rules,omitempty"`       // built-in defaults when absent
-	LicensePools   []license.Pool `json:"licensePools,omitempty"`
-	LicenseServers []nls.Config   `json:"licenseServers,omitempty"` // pools name them in server
+	// YAML file of sizes and images, in force until administrators save a catalog in the portal; default a built-in one
+	CatalogFile string `json:"catalogFile,omitempty"`
+	// rules in CEL on what starts at once, what needs an approval and what is refused, in force until administrators save
+	// rules in the portal; default the built-in ones
+	Rules []policy.Rule `json:"rules,omitempty"`
+	// seats of licensed software, such as NVIDIA vGPU; sizes name the pool that they take seats of
+	LicensePools []license.Pool `json:"licensePools,omitempty"`
+	// NVIDIA License System servers that say how many seats there are
+	LicenseServers []nls.Config   `json:"licenseServers,omitempty"`
 	Limits         request.Limits `json:"limits,omitempty"`
-	// how often an address, a person or a token may do something: {signIn: {perMinute: 300, burst: 100}}; classes are
-	// signIn, badToken, flow, call, preview and notice. perMinute -1 bounds nothing
+	// calls in a minute, by class: signIn, badToken, flow (one sign-in), call, preview, notice (test notifications)
 	RateLimits limit.Rates `json:"rateLimits,omitempty"`
 	Lease      Lease       `json:"lease,omitempty"`
 	Storage    Storage     `json:"storage,omitempty"`
@@ -83,57 +96,56 @@ type Config struct {
 	Advice       Advice `json:"advice,omitempty"`
 	Idle         Idle   `json:"idle,omitempty"`
 	Health       Health `json:"health,omitempty"`
-	// of every price and statement, an ISO 4217 code; default EUR. The catalog must agree
+	// currency of every price and statement, an ISO 4217 code. The catalog must agree; default EUR
 	Currency string `json:"currency,omitempty"`
-	// months of statements begin and end by its clocks, "Europe/Berlin"; default UTC
+	// IANA zone by whose clocks months of statements begin and end, "Europe/Berlin"; default UTC
 	TimeZone string `json:"timeZone,omitempty"`
-
-	// LicensePollInterval is how often license servers are asked, and what vGPUs say of their licenses is looked at; default 1m,
-	// at least 1s. A vendor's service may limit calls.
+	// how often license servers are asked, and what vGPUs say of their licenses is read. At least 1s, and a vendor's
+	// service may limit calls; default 1m
 	LicensePollInterval catalog.Duration `json:"licensePollInterval,omitempty"`
 }
 
-// OIDC is the sign-in provider.
+// OIDC is the sign-in provider (OpenID Connect). Redirect URI: <url>/signin/callback. Back-channel logout URI:
+// <url>/signin/backchannel-logout.
 type OIDC struct {
-	Issuer           string `json:"issuer,omitempty"`
-	ClientID         string `json:"clientID,omitempty"`
-	ClientSecret     string `json:"clientSecret,omitempty"`
-	ClientSecretFile string `json:"clientSecretFile,omitempty"`
-	GroupsClaim      string `json:"groupsClaim,omitempty"` // default groups
-	// default openid, profile, email, and groups unless the provider lists scopes without it
+	Issuer           string `json:"issuer,omitempty"`           // issuer URL, as in the discovery document; needed
+	ClientID         string `json:"clientID,omitempty"`         // name of this portal at the provider; default gpu-portal
+	ClientSecret     string `json:"clientSecret,omitempty"`     // or clientSecretFile. Neither: a public client
+	ClientSecretFile string `json:"clientSecretFile,omitempty"` // file with the client secret
+	GroupsClaim      string `json:"groupsClaim,omitempty"`      // claim with the names of groups; default groups
+	// scopes that are asked for; default openid, profile, email, and groups unless the provider lists scopes without it
 	Scopes []string `json:"scopes,omitempty"`
-	Name   string   `json:"name,omitempty"` // on the sign-in button
-	// show addresses that the provider does not call verified (Entra, Cognito)
+	Name   string   `json:"name,omitempty"` // text on the sign-in button; default OpenID Connect
+	// show and use addresses that the provider does not call verified (Entra, Cognito)
 	AcceptUnverifiedEmail bool `json:"acceptUnverifiedEmail,omitempty"`
-	// Groups of those who are signed in are read again with a refresh token. OfflineAccess says whether to ask for one
-	// with the scope offline_access: auto (default: when the provider lists it), always, never. Keycloak gives one in any
-	// case.
+	// whether to ask for a refresh token with the scope offline_access: auto (where the provider lists it), always, never.
+	// Groups of those who are signed in are read again with it. Keycloak gives one in any case; default auto
 	OfflineAccess string `json:"offlineAccess,omitempty"`
-	// Consent says whether to send prompt=consent beside offline_access: auto (default: when a sign-in brought no refresh
-	// token without it), always, never. Some providers ignore the scope otherwise (OpenID Connect Core section 11).
+	// whether to send prompt=consent with offline_access: auto (once a sign-in brought no refresh token without it),
+	// always, never. Some providers ignore the scope otherwise (OpenID Connect Core, section 11); default auto
 	Consent string `json:"consent,omitempty"`
 	// how old groups may be before they are read again; default 10m
 	Refresh catalog.Duration `json:"refresh,omitempty"`
-	// how old they may be while the provider does not answer; default 1h
+	// how old groups may be while the provider does not answer; then nobody is let in; default 1h
 	StaleGroupsTTL catalog.Duration `json:"staleGroupsTTL,omitempty"`
-	// how much longer than the provider's token a session may last without a refresh token; default none
+	// how much longer than the provider's token a session without a refresh token may last; default 0s
 	MaxSessionWithoutRefresh catalog.Duration `json:"maxSessionWithoutRefresh,omitempty"`
 }
 
-// Session says how long a sign-in lasts.
+// Session bounds sign-ins.
 type Session struct {
-	Idle     catalog.Duration `json:"idle,omitempty"`     // default 12h
-	Absolute catalog.Duration `json:"absolute,omitempty"` // default 7d
-	Most     int              `json:"most,omitempty"`     // of one person, the longest unused end first; default 50
-	Pages    int              `json:"pages,omitempty"`    // open pages of one person that follow what happens; default 64
+	Idle     catalog.Duration `json:"idle,omitempty"`     // a session ends when unused for so long; default 12h
+	Absolute catalog.Duration `json:"absolute,omitempty"` // a session ends after so long in any case; default 7d
+	Most     int              `json:"most,omitempty"`     // sessions of a person; the longest unused end first; default 50
+	Pages    int              `json:"pages,omitempty"`    // open pages of one person that update themselves; default 64
 }
 
 // Tokens bounds API tokens.
 type Tokens struct {
 	// longest life of a token, also of those that exist; default 90d
 	MaxLifetime catalog.Duration `json:"maxLifetime,omitempty"`
-	// how long ago the sign-in provider may have told of a token's owner, at a sign-in or a refresh; default 24h, at least
-	// oidc.refresh. A token whose owner it told of longer ago is refused until they sign in
+	// how long ago the provider may have confirmed a token's owner, by a sign-in or a refresh. Older tokens are refused
+	// until the owner signs in. At least oidc.refresh; default 1d
 	MaxStandingAge catalog.Duration `json:"maxStandingAge,omitempty"`
 	// how long before its end the owner of a token is told, once; default 7d
 	ExpiryNotice catalog.Duration `json:"expiryNotice,omitempty"`
@@ -161,39 +173,39 @@ func (t Tokens) problems(refresh catalog.Duration) []error {
 
 // Cluster is one Kubernetes or OpenShift cluster.
 type Cluster struct {
-	Name string `json:"name"`
-	// a file; empty: the service account of the portal's own pod
-	Kubeconfig          string `json:"kubeconfig,omitempty"`
-	Context             string `json:"context,omitempty"`
-	Prometheus          string `json:"prometheus,omitempty"`          // base URL; empty: no metrics
-	PrometheusTokenFile string `json:"prometheusTokenFile,omitempty"` // a bearer token, read anew for each query
-	// how Prometheus is asked; nothing for a plain one
-	Metrics Metrics `json:"metrics,omitzero"`
-	// how the gateway reaches pods: direct (default), socks5://host:port, apiserver
-	PodAccess    string `json:"podAccess,omitempty"`
+	Name string `json:"name"` // DNS label, unique, at most 40 characters; needed
+	// kubeconfig file; default the service account of the portal's own pod
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Context    string `json:"context,omitempty"` // context of the kubeconfig; default its current one
+	// base URL of Prometheus, or of anything with its HTTP API; default none, and no GPU metrics
+	Prometheus string `json:"prometheus,omitempty"`
+	// file with a bearer token for Prometheus, read anew for each query; default none
+	PrometheusTokenFile string  `json:"prometheusTokenFile,omitempty"`
+	Metrics             Metrics `json:"metrics,omitzero"`
+	// how the gateway reaches pods: direct, socks5://HOST:PORT, apiserver (the API server's proxy); default direct
+	PodAccess string `json:"podAccess,omitempty"`
+	// an OpenShift cluster: pods run as the user that the namespace's range gives them
 	OpenShift    bool   `json:"openShift,omitempty"`
-	StorageClass string `json:"storageClass,omitempty"`
-	// classes that team owners may make volumes of: [{name: nfs, access: ReadWriteMany, volumeGiB: 500, teamGiB: 2000}];
-	// none by default
+	StorageClass string `json:"storageClass,omitempty"` // of workloads' volumes; default that of the cluster
+	// classes that team owners may make shared volumes of; default none
 	SharedStorage []workload.Class `json:"sharedStorage,omitempty"`
-	// workloads may reach public addresses, never private ones
+	// workloads may reach public addresses, never private ones; without it they reach DNS alone
 	InternetEgress bool `json:"internetEgress,omitempty"`
-	// where the gateway runs, for NetworkPolicy; default gpu-portal
+	// namespace of the portal's gateway, from which NetworkPolicies let calls in; default gpu-portal
 	GatewayNamespace string `json:"gatewayNamespace,omitempty"`
-	Agents           Agents `json:"agents,omitzero"` // the node agents; none are asked while the namespace is empty
-	// how the portal comes by its rights in tenants' namespaces: {bindings: self, role: NAME, account: NAME}, or admin;
-	// by default they come from elsewhere
+	Agents           Agents `json:"agents,omitzero"`
+	// how the portal comes by its rights in tenants' namespaces; the chart sets it
 	Access kube.Access `json:"access,omitzero"`
 }
 
-// Agents says where a cluster's node agents are. Whoever may make pods in the namespace can speak for the node that
+// Agents says where a cluster's node agents are. Whoever may create pods in the namespace can speak for the node that
 // such a pod runs on.
 type Agents struct {
-	Namespace string `json:"namespace,omitempty"`
-	// of their pods; default app.kubernetes.io/name=gpu-portal-agent
+	Namespace string `json:"namespace,omitempty"` // of the agents; default none, no agent is asked
+	// labels of the agents' pods; default app.kubernetes.io/name=gpu-portal-agent
 	Labels    map[string]string `json:"labels,omitempty"`
-	Port      int               `json:"port,omitempty"`      // default 9410
-	TokenFile string            `json:"tokenFile,omitempty"` // of the bearer token that they ask for
+	Port      int               `json:"port,omitempty"`      // TCP port of the agents; default 9410
+	TokenFile string            `json:"tokenFile,omitempty"` // file with the bearer token that they ask for; default none
 }
 
 // Roles of a process.
@@ -291,6 +303,7 @@ func decode(data []byte, c *Config) []error {
 // fromEnv fills what a container platform hands over as variables; one cluster is the common case.
 func (c *Config) fromEnv(env func(string) string) {
 	for name, field := range map[string]*string{
+		"PORTAL_LOG_LEVEL": &c.Log.Level, "PORTAL_LOG_FORMAT": &c.Log.Format,
 		"PORTAL_LISTEN": &c.Listen, "PORTAL_METRICS_LISTEN": &c.MetricsListen,
 		"OTEL_EXPORTER_OTLP_ENDPOINT": &c.TracesEndpoint, "PORTAL_URL": &c.URL, "PORTAL_APPS_DOMAIN": &c.AppsDomain,
 		"PORTAL_DATABASE":        &c.Database,
@@ -309,6 +322,8 @@ func (c *Config) fromEnv(env func(string) string) {
 
 func (c *Config) defaults() {
 	setDefault(&c.Listen, "127.0.0.1:8080")
+	setDefault(&c.Log.Level, "info")
+	setDefault(&c.Log.Format, logging.Text)
 	setDefault(&c.AppsDomain, "localhost")
 	setDefault(&c.Database, "sqlite:portal.db")
 	setDefault(&c.Instance, "default")
@@ -385,6 +400,7 @@ func (c Config) problems() []error {
 			add("metricsListen: %s is the port of listen: metrics are for Prometheus and not for everybody", port)
 		}
 	}
+	all = append(all, c.Log.problems()...)
 	all = append(all, c.databaseProblems()...)
 	for _, r := range c.Roles {
 		if r != RoleWeb && r != RoleGateway && r != RoleController {

@@ -61,6 +61,7 @@ listen: nowhere
 metricsListen: 9090
 tracesEndpoint: collector:4318
 url: https://gpu.example.org/portal?x
+log: {level: loud, format: xml}
 database: mysql://x
 roles: [web, gatway]
 trustedProxies: [10.0.0.1]
@@ -84,7 +85,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 	got := strings.Join(linesOf(err), "\n")
 	for _, want := range []string{
 		`unknown field "listne"`, `unknown field "oidc.clientId"`, `unknown field "clusters[2].kubeConfig"`, "listen: ",
-		"metricsListen: ", "tracesEndpoint: ", "url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
+		"metricsListen: ", "log.level: ", "log.format: ", "tracesEndpoint: ",
+		"url: ", "database: ", "secretKeyFile: ", `roles: unknown role "gatway"`,
 		"trustedProxies: ", "session: ", "health.recentErrorWindow: ", "oidc.clientSecret and oidc.clientSecretFile", "oidc.issuer: ",
 		"oidc.offlineAccess: ", "oidc.staleGroupsTTL: ", "tokens.maxStandingAge: ",
 		"platform.admins: unknown role", "platform.admin: a group has no name",
@@ -99,8 +101,8 @@ rules: [{name: r, when: "request.nothing", outcome: allow}]
 			t.Errorf("want a line with %q", want)
 		}
 	}
-	if n := strings.Count(got, "\n") + 1; n != 38 {
-		t.Errorf("want one line for each problem, 38, got %d", n)
+	if n := strings.Count(got, "\n") + 1; n != 40 {
+		t.Errorf("want one line for each problem, 40, got %d", n)
 	}
 	if t.Failed() {
 		t.Log(got)

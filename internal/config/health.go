@@ -10,7 +10,8 @@ import (
 
 // Health says what counts as the state of a card now.
 type Health struct {
-	// for how long an error is news; older ones are shown as old and call for nothing. From 10m to 30d; default 24h
+	// for how long an error counts as recent; older ones are shown as old and call for nothing. From 10m to 30d; default
+	// 1d
 	RecentErrorWindow catalog.Duration `json:"recentErrorWindow,omitempty"`
 }
 

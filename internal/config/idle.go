@@ -10,8 +10,8 @@ import (
 
 // Idle says how closely is looked at what runs; what counts as idle and what follows is set in the portal.
 type Idle struct {
-	// how often, and how long a stretch is that must be measured without a gap: at least twice Prometheus's scrape
-	// interval; default 5m
+	// how often is looked, and the interval that must be measured without a gap: at least twice Prometheus's scrape
+	// interval. From 10s to 1h; default 5m
 	Every catalog.Duration `json:"every,omitempty"`
 }
 

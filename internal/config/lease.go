@@ -10,16 +10,16 @@ import (
 // Lease is what goes for all leases; how long they may be, and whether they become longer by themselves, is said by
 // size in the catalog.
 type Lease struct {
-	// how long before the end its owner is told; default 24h, 1h, 10m
+	// how long before the end the owner is told, one message each; default 1d, 1h, 10m
 	Warnings []catalog.Duration `json:"warnings,omitempty"`
 }
 
 // Storage is what becomes of the storage of workloads that stand still or have ended.
 type Storage struct {
-	Retention catalog.Duration `json:"retention,omitempty"` // how long it is kept unused; default for ever
-	// how long before it is reclaimed its owner is told; default 7d, 1d
+	Retention catalog.Duration `json:"retention,omitempty"` // how long unused storage is kept; default for ever
+	// how long before storage is reclaimed the owner is told, one message each; default 7d, 1d
 	Warnings []catalog.Duration `json:"warnings,omitempty"`
-	// how long a team's volume that an owner has deleted can be taken back; default 7d
+	// how long a shared volume that an owner has deleted can be restored; default 7d
 	Grace catalog.Duration `json:"grace,omitempty"`
 }
 

@@ -25,23 +25,24 @@ import (
 //	VictoriaMetrics:             params: {extra_label: [cluster=main]}
 //	Thanos:                      params: {dedup: ["true"], partial_response: ["true"]}
 type Metrics struct {
-	Params  map[string][]string `json:"params,omitempty"`  // sent with every query
-	Headers map[string]string   `json:"headers,omitempty"` // likewise; a token belongs into prometheusTokenFile
-	// PEM; who may have signed the server's certificate, beside those whom the system trusts
+	Params map[string][]string `json:"params,omitempty"` // parameters that are sent with every query
+	// headers that are sent with every query; a token belongs into prometheusTokenFile
+	Headers map[string]string `json:"headers,omitempty"`
+	// PEM file of CAs that may have signed the server's certificate, beside those that the system trusts
 	CAFile string       `json:"caFile,omitempty"`
 	Labels MetricLabels `json:"labels,omitzero"`
 }
 
 // MetricLabels are the names that the site's series use, each in order of preference; empty for those of dcgm-exporter.
 type MetricLabels struct {
-	UUID     []string `json:"uuid,omitempty"`     // of the card
-	Instance []string `json:"instance,omitempty"` // number of a MIG slice
-	Profile  []string `json:"profile,omitempty"`  // name of a MIG profile
-	Model    []string `json:"model,omitempty"`    // of the card
-	Node     []string `json:"node,omitempty"`     // that the card is in
-	// of the pod that holds the device; pod has its counterpart at the same place
+	UUID     []string `json:"uuid,omitempty"`     // label with the UUID of the card
+	Instance []string `json:"instance,omitempty"` // label with the number of a MIG instance
+	Profile  []string `json:"profile,omitempty"`  // label with the name of a MIG profile
+	Model    []string `json:"model,omitempty"`    // label with the model of the card
+	Node     []string `json:"node,omitempty"`     // label with the node of the card
+	// label with the namespace of the pod that holds the device; pod has its counterpart at the same place
 	Namespace []string `json:"namespace,omitempty"`
-	Pod       []string `json:"pod,omitempty"`
+	Pod       []string `json:"pod,omitempty"` // label with the pod that holds the device
 }
 
 // MetricsConfig is what a poller of the cluster's metrics needs to know of the site.

@@ -15,23 +15,23 @@ import (
 
 // Notify says how people are told of things.
 type Notify struct {
-	Language string `json:"language,omitempty"` // of those who did not choose: en (default), de, zh, ko
-	Mail     *Mail  `json:"mail,omitempty"`     // none: no mail is sent
-	// that chat and webhook addresses may name, "hooks.slack.com" or "*.example.org"; default every public one
+	Language string `json:"language,omitempty"` // of messages to those who chose none: en, de, zh, ko; default en
+	Mail     *Mail  `json:"mail,omitempty"`     // the mail server; default none, and no mail is sent
+	// hosts that chat and webhook addresses may name, "hooks.slack.com" or "*.example.org"; default every public one
 	Hosts []string `json:"hosts,omitempty"`
-	// CIDRs that are not public and that such addresses may lead to nevertheless, also without TLS; default none
+	// private CIDRs that such addresses may lead to, also without TLS; default none
 	Networks []string `json:"networks,omitempty"`
 }
 
 // Mail is the site's mail server.
 type Mail struct {
-	Host         string `json:"host"`
-	Port         int    `json:"port,omitempty"` // default 587, with tls 465, with none 25
-	From         string `json:"from"`           // "GPU Portal <gpu@example.org>"
-	Username     string `json:"username,omitempty"`
-	Password     string `json:"password,omitempty"`
-	PasswordFile string `json:"passwordFile,omitempty"`
-	TLS          string `json:"tls,omitempty"` // starttls (default), tls, none
+	Host         string `json:"host"`                   // name of the server; needed
+	Port         int    `json:"port,omitempty"`         // TCP port; default 587, with tls 465, with none 25
+	From         string `json:"from"`                   // sender, "GPU Portal <gpu@example.org>"; needed
+	Username     string `json:"username,omitempty"`     // for SMTP authentication; default none, no authentication
+	Password     string `json:"password,omitempty"`     // for tests; use passwordFile
+	PasswordFile string `json:"passwordFile,omitempty"` // file with the password
+	TLS          string `json:"tls,omitempty"`          // starttls, tls or none; default starttls
 }
 
 func (n Notify) problems() []error {

@@ -94,7 +94,8 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	defer ticker.Stop()
 	for {
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("it could not be read which clusters are held, what was known goes on", "error", err)
+			s.o.Logger.WarnContext(ctx, "it could not be read which clusters are held, what was known goes on",
+				"error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -191,8 +191,14 @@ func isLabel(text string) bool {
 	return true
 }
 
-// ServeHTTP answers one call to a workload's host.
+// ServeHTTP answers one call to a workload's host, and logs it.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w, r, logged := g.begin(w, r)
+	defer logged()
+	g.serve(w, r)
+}
+
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	name, ok := g.workloadName(r.Host)
 	switch {
 	case !ok:
@@ -220,6 +226,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string) {
 		g.denied(w, r, name, err)
 		return
 	}
+	r = admitted(r, grant)
 	if c.token == "" && foreign(r, grant.workload.Kind, g.URL(name)) {
 		g.refuse(w, r, http.StatusForbidden, i18n.T("gateway.foreign"))
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
+	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -94,6 +95,7 @@ func (g *Gateway) say(w http.ResponseWriter, r *http.Request, a answer) {
 	l := g.opts.Bundle.For(r.Header.Get("Accept-Language"))
 	h := w.Header()
 	g.setHeaders(h)
+	h.Set("X-Request-Id", problem.RequestID(r.Context()))
 	h.Set("Vary", "Accept, Accept-Language, Cookie, Sec-Fetch-Mode")
 	h.Set("Content-Language", l.Lang())
 	if a.refresh > 0 {
@@ -113,6 +115,7 @@ func (g *Gateway) say(w http.ResponseWriter, r *http.Request, a answer) {
 		h.Set("Content-Type", "application/problem+json")
 		_ = json.NewEncoder(&body).Encode(map[string]any{
 			"type": "about:blank", "status": a.status, "title": l.Say(a.title), "detail": l.Say(a.detail()),
+			"instance": problem.Instance(problem.RequestID(r.Context())),
 		})
 	}
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
@@ -183,7 +186,7 @@ func (g *Gateway) denied(w http.ResponseWriter, r *http.Request, name string, er
 	case r.Context().Err() != nil:
 		panic(http.ErrAbortHandler)
 	default:
-		g.opts.Logger.ErrorContext(r.Context(), "cannot ask whether a call may pass", "workload", name, "error", err.Error())
+		g.opts.Logger.ErrorContext(r.Context(), "cannot ask whether a call may pass", "name", name, "error", err.Error())
 		g.say(w, r, answer{
 			status: http.StatusServiceUnavailable, title: i18n.T("gateway.unavailable.title"),
 			text: i18n.T("gateway.unavailable"), refresh: 3,

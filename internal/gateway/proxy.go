@@ -91,8 +91,8 @@ func (g *Gateway) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		status, text = http.StatusGatewayTimeout, i18n.T("gateway.slow", "Name", name)
 	}
-	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "workload", string(e.grant.workload.ID), "pod",
-		e.grant.target.pod, "error", err.Error())
+	g.opts.Logger.WarnContext(r.Context(), "pod did not answer", "pod", e.grant.target.pod, "error",
+		err.Error())
 	g.unreachable(w, r, status, text, e.grant.workload)
 }
 

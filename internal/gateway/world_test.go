@@ -430,13 +430,14 @@ func (w *world) authorize(portalSession string, location *url.URL) string {
 	return to
 }
 
+// text is the body, without the id of the call: it differs from answer to answer.
 func text(t testing.TB, res *http.Response) string {
 	t.Helper()
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(body)
+	return strings.ReplaceAll(string(body), res.Header.Get("X-Request-Id"), "")
 }
 
 func sawOf(t testing.TB, res *http.Response) seen {

@@ -90,7 +90,8 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	defer ticker.Stop()
 	for {
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the marks of bad cards could not be read, the last known ones go on", "error", err)
+			s.o.Logger.WarnContext(ctx, "the marks of bad cards could not be read, the last known ones go on",
+				"error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -60,6 +60,8 @@ const (
 	// what database and clusters do not agree on, such as after a restore
 	ReadDifferences   Action = "difference.read"
 	DecideDifferences Action = "difference.decide"
+	ReadLogLevel      Action = "loglevel.read"
+	ChangeLogLevel    Action = "loglevel.change"
 )
 
 // Resource is what an action is about. Empty fields do not matter to the action.
@@ -131,6 +133,8 @@ var table = map[Action][]rule{
 	QuarantineHardware: {admin},
 	ReadDifferences:    {seesAll},
 	DecideDifferences:  {admin},
+	ReadLogLevel:       {seesAll},
+	ChangeLogLevel:     {admin},
 	ReadHolders:        {seesAll},
 	ReadUsage:          {self, member, seesAll},
 	ReadOffer:          {seesAll},

@@ -9,9 +9,9 @@ import (
 // Approvers is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
 // everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
 type Approvers struct {
-	Role  Role   `json:"role,omitempty"`
-	Scope Scope  `json:"scope,omitempty"` // of the role approver only
-	Group string `json:"group,omitempty"`
+	Role  Role   `json:"role,omitempty"`  // owner, approver or admin
+	Scope Scope  `json:"scope,omitempty"` // platform leaves out a tenant's own approvers; with role approver only
+	Group string `json:"group,omitempty"` // or a group, as the provider spells it
 }
 
 // Scope narrows where a role must have been given to count.

@@ -22,7 +22,7 @@ func (c Clocks) Trusted(ctx context.Context) bool {
 	theirs, err := c.Database(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.Logger.Warn("ask the database for the time", "error", err)
+			c.Logger.WarnContext(ctx, "ask the database for the time", "error", err)
 		}
 		return false
 	}
@@ -30,7 +30,7 @@ func (c Clocks) Trusted(ctx context.Context) bool {
 	if apart.Abs() < Apart+time.Second { // the database tells whole seconds
 		return true
 	}
-	c.Logger.Error("the clocks of portal and database disagree: nothing ends by time until they agree",
+	c.Logger.ErrorContext(ctx, "the clocks of portal and database disagree: nothing ends by time until they agree",
 		"apart", apart.Round(time.Second))
 	return false
 }

@@ -115,7 +115,7 @@ func (r *Runner) Run(ctx context.Context) {
 func (r *Runner) known(ctx context.Context) map[string]Run {
 	runs, err := r.o.Store.JobRuns(ctx)
 	if err != nil && ctx.Err() == nil {
-		r.o.Logger.Warn("read the last runs of the jobs", "error", err)
+		r.o.Logger.WarnContext(ctx, "read the last runs of the jobs", "error", err)
 	}
 	last := map[string]Run{}
 	for _, run := range runs {

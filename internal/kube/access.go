@@ -20,13 +20,15 @@ const (
 // Access is how the portal comes by its rights in tenants' namespaces. The zero value: they come from elsewhere (a
 // kubeconfig that may do everything), the portal makes namespaces and binds nothing.
 type Access struct {
-	Bindings string `json:"bindings,omitempty"` // BindSelf, BindAdmin or ""
-	Role     string `json:"role,omitempty"`     // ClusterRole of the controller's rights in one namespace
-	// whom it is bound to: system:serviceaccount:NAMESPACE:NAME, or the name of a user
+	// self: the portal binds role itself; admin: somebody applies what `portal rbac` prints; default neither, and the
+	// rights come from elsewhere
+	Bindings string `json:"bindings,omitempty"`
+	Role     string `json:"role,omitempty"` // ClusterRole of the controller's rights in one namespace
+	// account that role is bound to: system:serviceaccount:NAMESPACE:NAME, or the name of a user
 	Account string `json:"account,omitempty"`
-	// ClusterRole of the way to workloads through the API server, and who goes it; "" where pods are reached directly
+	// ClusterRole of the API server's proxy to workloads, with podAccess apiserver; default none
 	ProxyRole     string   `json:"proxyRole,omitempty"`
-	ProxyAccounts []string `json:"proxyAccounts,omitempty"`
+	ProxyAccounts []string `json:"proxyAccounts,omitempty"` // accounts that proxyRole is bound to
 }
 
 // Names of the RoleBindings in a tenant's namespace.

@@ -4,17 +4,17 @@ import "slices"
 
 // Pool is a number of seats of one feature.
 type Pool struct {
-	Name    string  `json:"name"`
-	Title   string  `json:"title"`
-	Feature string  `json:"feature"`           // as the license server spells it, "NVIDIA RTX Virtual Workstation"
-	Product Product `json:"product,omitempty"` // how seats are counted; guessed from the feature where absent
-	Server  string  `json:"server,omitempty"`  // the license server that says how many there are; "" for none
-	Seats   int     `json:"seats"`             // while nothing else says how many
-	// WhenFull says what becomes of a start that finds too few seats; "" refuses it.
+	Name    string  `json:"name"`              // by which sizes name it; needed
+	Title   string  `json:"title"`             // what people read
+	Feature string  `json:"feature"`           // by which the license server knows it, "NVIDIA RTX Virtual Workstation"
+	Product Product `json:"product,omitempty"` // how seats are counted; default guessed from feature
+	Server  string  `json:"server,omitempty"`  // the license server that says how many there are; default none
+	Seats   int     `json:"seats"`             // how many seats, while no server or entitlement says it
+	// what becomes of a start that finds too few seats: refuse or queue; default refuse
 	WhenFull WhenFull `json:"whenFull,omitempty"`
-	// Rules stand above those of the product, each for one kind of device: what a contract says.
+	// what a contract says otherwise: rules above those of the product, each for one kind of device
 	Rules []Rule `json:"rules,omitempty"`
-	// Series are the vGPU series that the pool licenses; those of the product where absent.
+	// vGPU series that the pool licenses: A, B, C, Q; default those of the product
 	Series []Series `json:"series,omitempty"`
 	// VGPUs are those that nodes show now, by which turns on them are counted; not known where empty.
 	VGPUs map[Place]VGPUs `json:"-"`

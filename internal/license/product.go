@@ -36,10 +36,10 @@ func Units() []Unit { return []Unit{PerWorkload, PerMachine, PerVGPU, PerGPU, Pe
 // Rule says how seats of a product are counted for one kind of device, and who says so.
 type Rule struct {
 	Product Product    `json:"-"`
-	Device  DeviceKind `json:"device"`
-	Unit    Unit       `json:"unit"`           // "" for none at all
-	UpTo    int        `json:"upTo,omitempty"` // devices of one workload that one seat covers; 1 where 0
-	Source  string     `json:"source"`         // a document, or the contract
+	Device  DeviceKind `json:"device"`         // vgpu, mig-vgpu, vgpu-share, card or part
+	Unit    Unit       `json:"unit"`           // one seat for each workload, machine, vgpu, gpu or user; "": no seat
+	UpTo    int        `json:"upTo,omitempty"` // devices of one workload that one seat covers; default 1
+	Source  string     `json:"source"`         // who says so: a document, or the contract
 }
 
 // DeviceKind is how a workload comes to its GPU, as far as licenses care.

@@ -30,8 +30,8 @@ const (
 
 // Rate is so many a minute in the long run, and so many at once. PerMinute below 0 bounds nothing.
 type Rate struct {
-	PerMinute int `json:"perMinute,omitempty"`
-	Burst     int `json:"burst,omitempty"`
+	PerMinute int `json:"perMinute,omitempty"` // in the long run; below 0: no limit
+	Burst     int `json:"burst,omitempty"`     // how many at once
 }
 
 // Rates are those of each class.

@@ -119,10 +119,10 @@ var waits = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * 
 func (s *Service) Run(ctx context.Context, every time.Duration) error {
 	for {
 		if _, err := s.Derive(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("could not compose notifications", "error", err)
+			s.o.Logger.WarnContext(ctx, "could not compose notifications", "error", err)
 		}
 		if _, err := s.Deliver(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("could not send notifications", "error", err)
+			s.o.Logger.WarnContext(ctx, "could not send notifications", "error", err)
 		}
 		select {
 		case <-ctx.Done():

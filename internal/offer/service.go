@@ -115,8 +115,8 @@ func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status
 	if now.Catalog, now.Problems = catalog.Parse([]byte(newest.Text), s.o.First.pools...); len(now.Problems) == 0 {
 		return now, nil
 	}
-	s.o.Logger.Warn("the newest catalog cannot be used, an older one goes on", "version", newest.Version, "problem",
-		now.Problems[0].Error())
+	s.o.Logger.WarnContext(ctx, "the newest catalog cannot be used, an older one goes on", "version", newest.Version,
+		"problem", now.Problems[0].Error())
 	now.Active, now.Catalog = was.Active, was.Catalog
 	if was.Active.Version > 0 {
 		return now, nil
@@ -435,7 +435,7 @@ func (s *Service) Mismatches() []catalog.Mismatch { return s.Catalog().Mismatche
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {
-		s.o.Logger.Warn("the catalog could not be read, the last known one goes on", "error", err)
+		s.o.Logger.WarnContext(ctx, "the catalog could not be read, the last known one goes on", "error", err)
 	})
 }
 

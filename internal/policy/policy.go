@@ -31,12 +31,12 @@ const (
 
 // Rule is one line of the administrator's table.
 type Rule struct {
-	Name     string        `json:"name"` // shown to people
-	When     string        `json:"when"` // CEL over Facts; must give a bool
-	Outcome  Outcome       `json:"outcome"`
-	By       identity.Role `json:"by,omitempty"`       // who approves, where one step is enough; approver by default
-	Steps    []Step        `json:"steps,omitempty"`    // who approves, in order; instead of By
-	Sentence string        `json:"sentence,omitempty"` // the administrator's own words; a default text otherwise
+	Name     string        `json:"name"`               // shown to people
+	When     string        `json:"when"`               // CEL over the facts of a request; must give a bool
+	Outcome  Outcome       `json:"outcome"`            // allow, approve (needs an approval) or refuse
+	By       identity.Role `json:"by,omitempty"`       // who approves, where one step is enough; default approver
+	Steps    []Step        `json:"steps,omitempty"`    // who approves, in order; instead of by
+	Sentence string        `json:"sentence,omitempty"` // shown to the person who asked; default a general one
 }
 
 // Facts is what rules may look at. Names in CEL are the cel tags. They are kept with each request, so that other rules

@@ -105,8 +105,8 @@ func (s *Service) Refresh(ctx context.Context) error {
 
 // older keeps the saved rules that decide, or looks for some.
 func (s *Service) older(ctx context.Context, now Standing) (Standing, error) {
-	s.o.Logger.Warn("the newest rules cannot be read, older ones decide", "version", now.Newest.Version, "problem",
-		now.Problems[0].Error())
+	s.o.Logger.WarnContext(ctx, "the newest rules cannot be read, older ones decide", "version",
+		now.Newest.Version, "problem", now.Problems[0].Error())
 	if now.Running.Version > 0 {
 		return now, nil
 	}
@@ -116,7 +116,8 @@ func (s *Service) older(ctx context.Context, now Standing) (Standing, error) {
 	})
 	if now.Running, now.Policy = r, p; !found {
 		now.Running, now.Policy, now.Unreadable = Revision{}, Unreadable(), true
-		s.o.Logger.Error("no saved rules can be read, every request needs an approval", "version", now.Newest.Version)
+		s.o.Logger.ErrorContext(ctx, "no saved rules can be read, every request needs an approval", "version",
+			now.Newest.Version)
 	}
 	return now, err
 }
@@ -308,6 +309,6 @@ func conflict(newest Revision) error {
 // every so often it is looked at anyway.
 func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every time.Duration) error {
 	return revision.Follow(ctx, changed, every, s.Refresh, func(err error) {
-		s.o.Logger.Warn("the rules could not be read, the last known ones go on", "error", err)
+		s.o.Logger.WarnContext(ctx, "the rules could not be read, the last known ones go on", "error", err)
 	})
 }

@@ -13,11 +13,11 @@ import (
 // Step is one round of an approval: one of several parties, or each of them by a person of its own. Steps are gone
 // through in order.
 type Step struct {
-	From []identity.Approvers `json:"from"`
-	All  bool                 `json:"all,omitempty"`
-	// After so long without the words that it needs, those in Then may speak as well, for any party of the step.
+	From []identity.Approvers `json:"from"`          // who may approve
+	All  bool                 `json:"all,omitempty"` // one of each in from is needed; without it one of any
+	// so long without the approvals that it needs, and those in then may approve as well
 	After catalog.Duration     `json:"after,omitempty"`
-	Then  []identity.Approvers `json:"then,omitempty"`
+	Then  []identity.Approvers `json:"then,omitempty"` // who may approve in anybody's place, once after has passed
 }
 
 // Consent is one person's yes in one step. Parties are those of the step that the person belonged to at that time: what

@@ -318,7 +318,7 @@ func (c *Controller) compare(ctx context.Context) bool {
 	living, err := c.o.Store.Living(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.o.Logger.Error("list the living workloads", "error", err)
+			c.o.Logger.ErrorContext(ctx, "list the living workloads", "error", err)
 		}
 		return false
 	}

@@ -84,8 +84,8 @@ func (l *loop) hold(ctx context.Context, cause drift.Cause, mark drift.Mark) err
 	if err != nil {
 		return err
 	}
-	l.log.Error("the cluster carries more than the database knows: nothing is changed there until an administrator has "+
-		"decided", "cause", string(cause), "mark", mark.String(), "database", p)
+	l.log.ErrorContext(ctx, "the cluster carries more than the database knows: nothing is changed there until an "+
+		"administrator has decided", "cause", string(cause), "mark", mark.String(), "database", p)
 	now := l.o.Now()
 	e := audit.By(identity.System(), audit.ClusterHeld, now)
 	e.Detail = i18n.T("drift.cause."+string(cause), "Cluster", l.name)
@@ -117,7 +117,7 @@ func (l *loop) watchDrift(ctx context.Context) {
 		}
 		beat.Beat(ctx, passWithin+jobs.Overrun)
 		if err := bounded(ctx, l.tellDrift); err != nil && ctx.Err() == nil {
-			l.log.Warn("compare the cluster with the database", "error", err)
+			l.log.WarnContext(ctx, "compare the cluster with the database", "error", err)
 			time.AfterFunc(jitter(time.Second), l.drifted.fire)
 		}
 		if !jobs.Sleep(ctx, beat, driftPause) {
@@ -202,7 +202,7 @@ func (l *loop) stillHeld(ctx context.Context) (*drift.Hold, error) {
 		return nil, err
 	}
 	l.gate.set(false)
-	l.log.Info("work in the cluster goes on")
+	l.log.InfoContext(ctx, "work in the cluster goes on")
 	l.tenants.doubt()
 	l.home.compare(ctx)
 	l.chores.fire()

@@ -68,7 +68,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last snapshotDigest) snapshotDi
 	unstamped.TakenAt = time.Time{}
 	text, err := json.Marshal(unstamped)
 	if err != nil {
-		l.log.Error("write the inventory", "error", err)
+		l.log.ErrorContext(ctx, "write the inventory", "error", err)
 		return last
 	}
 	taken := snapshotDigest{sum: sha256.Sum256(text), size: len(text)}
@@ -77,7 +77,7 @@ func (l *loop) saveSnapshot(ctx context.Context, last snapshotDigest) snapshotDi
 	}
 	if err := l.o.Store.SaveSnapshot(ctx, snapshot); err != nil {
 		if ctx.Err() == nil {
-			l.log.Error("save the inventory", "error", err)
+			l.log.ErrorContext(ctx, "save the inventory", "error", err)
 		}
 		return snapshotDigest{}
 	}
@@ -96,7 +96,7 @@ func (l *loop) countFleet(ctx context.Context, s inventory.Snapshot) {
 	}
 	if err := l.o.Fleet.Count(ctx, usage.Sample{Cluster: l.name, At: s.TakenAt, Stock: inventory.Stock(s)}); err != nil &&
 		ctx.Err() == nil {
-		l.log.Error("count the hours of the fleet", "error", err)
+		l.log.ErrorContext(ctx, "count the hours of the fleet", "error", err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/jobs"
 	"github.com/gpu-portal/gpu-portal/internal/kube"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -110,6 +111,7 @@ func (l *loop) watch(ctx context.Context) {
 
 // run works until the context ends.
 func (l *loop) run(ctx context.Context) {
+	ctx = logging.With(ctx, logging.Cluster, l.name)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { l.watch(ctx) })
@@ -147,6 +149,7 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 	if ctx.Err() != nil {
 		return
 	}
+	ctx = logging.With(ctx, logging.Workload, string(id))
 	begun := time.Now()
 	again, err := l.pass(ctx, id)
 	l.stats.took(l.name, err, time.Since(begun))
@@ -154,7 +157,7 @@ func (l *loop) attend(ctx context.Context, id workload.ID) {
 	case ctx.Err() != nil:
 	case err != nil:
 		if !fault.Is(err, fault.Conflict) && !errors.Is(err, errListingNamespace) {
-			l.log.Warn("reconcile", "workload", id, "error", err)
+			l.log.WarnContext(ctx, "reconcile", "error", err)
 		}
 		l.queue.AddRateLimited(id)
 	default:

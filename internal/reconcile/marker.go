@@ -147,7 +147,8 @@ func (l *loop) judge(ctx context.Context, ns *corev1.Namespace) (drift.Cause, dr
 	}
 	mark, err := drift.ParseMark(text)
 	if err != nil {
-		l.log.Warn("the mark of a namespace cannot be read, it is written anew", "namespace", ns.Name, "error", err)
+		l.log.WarnContext(ctx, "the mark of a namespace cannot be read, it is written anew", "namespace", ns.Name,
+			"error", err)
 		return "", drift.Mark{}, nil
 	}
 	p, err := l.o.Store.Position(ctx)
@@ -189,7 +190,7 @@ func (l *loop) markAlways(ctx context.Context) {
 		beat.Beat(ctx, passWithin+jobs.Overrun)
 		err := bounded(ctx, func(ctx context.Context) error { return l.marker.cover(ctx, "") })
 		if err != nil && ctx.Err() == nil {
-			l.log.Warn("leave a mark in the cluster", "error", err)
+			l.log.WarnContext(ctx, "leave a mark in the cluster", "error", err)
 		}
 	}
 }

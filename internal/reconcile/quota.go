@@ -53,7 +53,7 @@ func (l *loop) nudgeRefused(ctx context.Context, w workload.Workload, m ownedObj
 		return 0 // a change of the quota wakes us
 	}
 	if err := l.touch(ctx, w, m.object, now); err != nil {
-		l.log.Warn("wake the owner of a refused pod", "workload", w.ID, "error", err)
+		l.log.WarnContext(ctx, "wake the owner of a refused pod", "workload", w.ID, "error", err)
 		return firstNudge
 	}
 	l.mu.Lock()

@@ -37,7 +37,8 @@ func (w *writer) repair(ctx context.Context, c client, s Step) error {
 		w.ledger.wrote(s, w.now())
 		return nil
 	}
-	w.log.Warn("repairing an object", "object", s.Key.String(), "fields", pathsOf(edits), "by", managersOf(edits))
+	w.log.WarnContext(ctx, "repairing an object", "object", s.Key.String(), "fields", pathsOf(edits), "by",
+		managersOf(edits))
 	// What nobody is named for may be the platform's own, which only the answer shows.
 	attributed := slices.ContainsFunc(edits, func(e Edit) bool { return e.By != "" })
 	if attributed {

@@ -35,14 +35,14 @@ func (l *loop) tendShared(ctx context.Context) (more bool) {
 	volumes, err := l.o.Store.Volumes(ctx, workload.VolumeFilter{Cluster: l.name, Shared: true})
 	if err != nil {
 		if ctx.Err() == nil {
-			l.log.Error("list the storage of teams", "error", err)
+			l.log.ErrorContext(ctx, "list the storage of teams", "error", err)
 		}
 		return false
 	}
 	known, err := l.o.Store.Claims(ctx, namesOf(volumes)...)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.log.Error("read what is known of the storage of teams", "error", err)
+			l.log.ErrorContext(ctx, "read what is known of the storage of teams", "error", err)
 		}
 		return false
 	}
@@ -52,7 +52,7 @@ func (l *loop) tendShared(ctx context.Context) (more bool) {
 		}
 		err := l.tend(ctx, v, known[v.Name])
 		if err != nil && ctx.Err() == nil {
-			l.log.Warn("look after the storage of a team", "volume", v.Name, "error", err)
+			l.log.WarnContext(ctx, "look after the storage of a team", "volume", v.Name, "error", err)
 		}
 		more = more || err != nil
 	}
@@ -148,7 +148,7 @@ func (l *loop) grow(ctx context.Context, v workload.Volume) error {
 		return nil
 	}
 	if words, final := refusedForGood(err); final && l.o.Shared != nil {
-		l.log.Warn("the cluster does not let the storage of a team grow", "volume", v.Name, "error", err)
+		l.log.WarnContext(ctx, "the cluster does not let the storage of a team grow", "volume", v.Name, "error", err)
 		return l.o.Shared.NotGrown(ctx, v, int(requested(claim)>>30), explain.GrowthRefused(words), words)
 	}
 	return err

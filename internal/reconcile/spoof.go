@@ -88,7 +88,7 @@ func (l *loop) look(ctx context.Context) (again time.Duration) {
 		}
 		counts[s.Kind]++
 		if err := l.tellSpoof(ctx, s, now); err != nil {
-			l.log.Warn("record a spoofed object", "object", s.Key.String(), "error", err)
+			l.log.WarnContext(ctx, "record a spoofed object", "object", s.Key.String(), "error", err)
 			again = sooner(again, spoofGrace)
 		}
 	}
@@ -133,7 +133,8 @@ func (l *loop) tellSpoof(ctx context.Context, s spoof, now time.Time) error {
 	if err := l.o.Store.Append(ctx, e); err != nil {
 		return err
 	}
-	l.log.Warn("an object carries the portal's labels and is not the portal's; it is left alone", "object",
+	l.log.WarnContext(ctx, "an object carries the portal's labels and is not the portal's; it is left alone",
+		"object",
 		s.Key.String())
 	l.patrol.told[s.uid] = true
 	return nil

@@ -68,7 +68,7 @@ func (l *loop) estimate(ctx context.Context, w workload.Workload, now time.Time)
 	}
 	e, err := l.o.Forecasts.ForWorkload(ctx, w)
 	if err != nil {
-		l.log.Debug("no estimate", "workload", w.ID, "error", err)
+		l.log.DebugContext(ctx, "no estimate", "workload", w.ID, "error", err)
 		return forecast.Estimate{At: now, Missing: forecast.Silent}
 	}
 	return e

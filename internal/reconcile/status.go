@@ -69,7 +69,7 @@ func (s *status) watch(ctx context.Context, l *loop) {
 		if err == nil && (!was || !l.gate.wasChecked()) {
 			beat.Beat(ctx, passWithin+jobs.Overrun)
 			if err = bounded(ctx, l.verify); err != nil && ctx.Err() == nil {
-				l.log.Warn("compare the mark of the cluster with the database", "error", err)
+				l.log.WarnContext(ctx, "compare the mark of the cluster with the database", "error", err)
 			}
 			if err != nil && ctx.Err() == nil {
 				err = errNotCompared
@@ -77,13 +77,13 @@ func (s *status) watch(ctx context.Context, l *loop) {
 		}
 		beat.Beat(ctx, databaseWithin)
 		if s.set(err) {
-			l.log.Info("the cluster answers")
+			l.log.InfoContext(ctx, "the cluster answers")
 			l.tenants.doubt()
 			l.home.compare(ctx)
 			l.dirty.fire()
 			l.patrol.bell.fire()
 		} else if was && err != nil {
-			l.log.Warn("the cluster does not answer", "error", err)
+			l.log.WarnContext(ctx, "the cluster does not answer", "error", err)
 		}
 		pause := l.o.Every.Probe
 		switch {

@@ -60,7 +60,7 @@ func (t *tenants) work(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			t.loop.log.Warn("keep the tenant's own objects", "tenant", name, "error", err)
+			t.loop.log.WarnContext(ctx, "keep the tenant's own objects", "tenant", name, "error", err)
 			t.queue.AddRateLimited(name)
 		default:
 			t.queue.Forget(name)

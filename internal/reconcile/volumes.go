@@ -43,7 +43,7 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 	volumes, err := l.o.Store.DeletedVolumes(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.log.Error("list deleted storage", "error", err)
+			l.log.ErrorContext(ctx, "list deleted storage", "error", err)
 		}
 		return false
 	}
@@ -56,7 +56,7 @@ func (l *loop) removeVolumes(ctx context.Context) (more bool) {
 			err = l.o.Store.PurgeVolume(ctx, v.Name)
 		}
 		if err != nil && ctx.Err() == nil {
-			l.log.Error("remove storage", "volume", v.Name, "error", err)
+			l.log.ErrorContext(ctx, "remove storage", "volume", v.Name, "error", err)
 		}
 		more = more || err != nil || !gone
 	}
@@ -83,7 +83,8 @@ func (l *loop) removeVolume(ctx context.Context, v workload.Volume) (gone bool, 
 	e := existing(found)
 	switch {
 	case !o.mayTouch(e):
-		l.log.Warn("a claim of the name of deleted storage is not ours, it stays", "claim", o.Key.String())
+		l.log.WarnContext(ctx, "a claim of the name of deleted storage is not ours, it stays", "claim",
+			o.Key.String())
 		return true, nil
 	case e.Deleting || l.used(v):
 		return false, nil

@@ -19,8 +19,8 @@ import (
 
 // Limits bound what can be typed; the site may narrow them.
 type Limits struct {
-	MinLease      catalog.Duration `json:"minLease"`
-	MaxStorageGiB int              `json:"maxStorageGiB"`
+	MinLease      catalog.Duration `json:"minLease"`      // shortest lease; default 10m
+	MaxStorageGiB int              `json:"maxStorageGiB"` // largest volume, in GiB; default 2048
 }
 
 // DefaultLimits are used where the configuration says nothing.

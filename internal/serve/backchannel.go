@@ -45,9 +45,9 @@ func (s *Server) logoutRefused(c echo.Context, address string, err error) error 
 		return busy
 	}
 	if appendErr := s.noteSignIn(c.Request().Context(), address, why); appendErr != nil {
-		s.opts.Logger.Warn("could not record a refused logout", "error", appendErr)
+		s.opts.Logger.WarnContext(c.Request().Context(), "could not record a refused logout", "error", appendErr)
 	}
-	s.opts.Logger.Warn("logout of the provider refused", "request", RequestID(c), "error", err)
+	s.opts.Logger.WarnContext(c.Request().Context(), "logout of the provider refused", "error", err)
 	return c.JSON(http.StatusBadRequest, map[string]string{"error": "invalid_request",
 		"error_description": i18n.From(c.Request().Context()).Say(why)})
 }

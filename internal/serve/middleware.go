@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
-	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 	"github.com/gpu-portal/gpu-portal/internal/trace"
@@ -50,9 +47,7 @@ func (s *Server) setHeaders(h http.Header) {
 // requestID gives every call an id of our own; one sent by a client is not believed.
 func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		var b [8]byte
-		_, _ = rand.Read(b[:])
-		id := hex.EncodeToString(b[:])
+		id := problem.NewRequestID()
 		c.Set(requestIDKey, id)
 		c.Response().Header().Set("X-Request-Id", id)
 		c.SetRequest(c.Request().WithContext(problem.WithRequestID(c.Request().Context(), id)))
@@ -88,8 +83,7 @@ func (s *Server) accessed(c echo.Context, calls *calls, next echo.HandlerFunc) e
 		level = slog.LevelDebug
 	}
 	attrs := []any{"method", r.Method, "path", r.URL.Path, "status", c.Response().Status, "ms",
-		time.Since(start).Milliseconds(),
-		"request", RequestID(c), "person", string(identity.ActorFrom(r.Context()).Person.ID), "address", s.Address(r)}
+		time.Since(start).Milliseconds(), "address", s.Address(r)}
 	if id := trace.ID(r.Context()); id != "" {
 		attrs = append(attrs, "trace", id)
 	}

@@ -57,7 +57,7 @@ func (s *Server) noteAccess(c echo.Context, calls *calls) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordFor)
 	defer cancel()
 	if err := s.refusals.Note(ctx, group, strconv.Itoa(status), e); err != nil {
-		s.opts.Logger.Warn("could not record a refused call", "request", RequestID(c), "error", err)
+		s.opts.Logger.WarnContext(c.Request().Context(), "could not record a refused call", "error", err)
 	}
 }
 

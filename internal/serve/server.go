@@ -244,7 +244,8 @@ func (s *Server) answerError(err error, c echo.Context) {
 	d := problem.Of(err, i18n.From(c.Request().Context()), RequestID(c))
 	d.Trace = trace.ID(c.Request().Context())
 	if d.Status >= 500 {
-		s.opts.Logger.Error("failed", "request", RequestID(c), "trace", d.Trace, "path", c.Request().URL.Path, "error", err)
+		s.opts.Logger.ErrorContext(c.Request().Context(), "failed", "trace", d.Trace, "path", c.Request().URL.Path,
+			"error", err)
 	}
 	if d.Status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="gpu-portal"`)

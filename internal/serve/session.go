@@ -15,6 +15,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/identity/oidc"
 	"github.com/gpu-portal/gpu-portal/internal/limit"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 	"github.com/gpu-portal/gpu-portal/internal/serve/edge"
 	"github.com/gpu-portal/gpu-portal/internal/serve/problem"
 )
@@ -38,7 +39,8 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case err == nil:
 			a.Address = s.Address(c.Request())
-			c.SetRequest(c.Request().WithContext(identity.WithActor(c.Request().Context(), a)))
+			ctx := logging.With(c.Request().Context(), logging.Actor, string(a.Person.ID))
+			c.SetRequest(c.Request().WithContext(identity.WithActor(ctx, a)))
 			if err := s.readOnly(a, c.Request()); err != nil {
 				return err
 			}
@@ -95,7 +97,7 @@ func (s *Server) actor(c echo.Context) (identity.Actor, error) {
 	now := s.opts.Now()
 	if now.Sub(session.SeenAt) > time.Minute {
 		if err := s.opts.Store.TouchSession(r.Context(), session.ID, now); err != nil {
-			s.opts.Logger.Warn("could not note that a session is in use", "error", err)
+			s.opts.Logger.WarnContext(c.Request().Context(), "could not note that a session is in use", "error", err)
 		}
 	}
 	a := s.opts.Actor(p, identity.ViaSession)
@@ -311,7 +313,7 @@ func (s *Server) flow(c echo.Context) (oidc.Flow, error) {
 func (s *Server) endOld(c echo.Context) {
 	if old, err := s.session(c.Request()); err == nil {
 		if err := s.opts.Store.EndSession(c.Request().Context(), old.ID); err != nil {
-			s.opts.Logger.Warn("could not end the session before", "error", err)
+			s.opts.Logger.WarnContext(c.Request().Context(), "could not end the session before", "error", err)
 		}
 	}
 }
@@ -321,9 +323,9 @@ func (s *Server) signInFailed(c echo.Context, err error, returnTo string) error 
 	f := problem.Fault(err)
 	audit.Tell(c.Request().Context())
 	if appendErr := s.noteSignIn(c.Request().Context(), s.Address(c.Request()), f.Sentence); appendErr != nil {
-		s.opts.Logger.Warn("could not record a refused sign-in", "error", appendErr)
+		s.opts.Logger.WarnContext(c.Request().Context(), "could not record a refused sign-in", "error", appendErr)
 	}
-	s.opts.Logger.Warn("sign-in refused", "request", RequestID(c), "error", err)
+	s.opts.Logger.WarnContext(c.Request().Context(), "sign-in refused", "error", err)
 	c.Response().Status = problem.Status(f.Kind)
 	return s.opts.Pages.SignIn(c, oidc.LocalPath(returnTo), f.Sentence)
 }

@@ -52,7 +52,7 @@ func (p *postgresServer) lead(ctx context.Context, s *Store) (*term, error) {
 		err := t.watch(stop, conn, s.opts)
 		switch {
 		case err != nil:
-			s.opts.Log.Warn("leadership is lost", "error", err)
+			s.opts.Log.WarnContext(ctx, "leadership is lost", "error", err)
 		case !t.isFenced(): // else a loop may hang in a statement on this session
 			unlock(conn, t.epoch)
 		}

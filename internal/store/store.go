@@ -23,7 +23,7 @@ import (
 // Options may all be left out.
 type Options struct {
 	Now         func() time.Time // time.Now
-	Log         *slog.Logger     // slog.Default; only for what no caller hears of
+	Log         *slog.Logger     // nil: nothing is logged; only for what no caller hears of
 	Connections int              // most connections to PostgreSQL, 20
 	Statement   time.Duration    // longest that one statement may take on PostgreSQL, 30 s
 	// ReadWait is how long a read waits for a lock on PostgreSQL, 2 s. Only ACCESS EXCLUSIVE holds up a read, which nobody
@@ -42,7 +42,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.Log == nil {
-		o.Log = slog.Default()
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Connections <= 0 {
 		o.Connections = 20

@@ -9,12 +9,12 @@ import (
 
 // Tenant is a team.
 type Tenant struct {
-	Name      string `json:"name"`                // DNS label, unique
-	Title     string `json:"title,omitempty"`     // what people read
-	Namespace string `json:"namespace,omitempty"` // on every cluster; default "gpu-<name>"
-	// group names as the sign-in provider spells them; "*" in one stands for any characters
+	Name      string `json:"name"`                // DNS label, unique, at most 50 characters; needed
+	Title     string `json:"title,omitempty"`     // what people read; default the name
+	Namespace string `json:"namespace,omitempty"` // its namespace on every cluster; default gpu-NAME
+	// by role (developer, owner, approver): names of groups as the provider spells them, "*" for any characters
 	Groups map[identity.Role][]string `json:"groups"`
-	// how many of a size at once; EverySize speaks for those not listed, and without it they are not allowed
+	// how many of a size at once; "*" speaks for sizes that are not listed, which are not allowed without it
 	Quota    map[string]int `json:"quota"`
 	Disabled bool           `json:"disabled,omitempty"` // keeps its data, starts nothing
 	Defaults Defaults       `json:"defaults,omitzero"`  // what the form for a start begins with
@@ -23,9 +23,9 @@ type Tenant struct {
 
 // Defaults are what a member's first start begins with; an empty one leaves that to the portal.
 type Defaults struct {
-	Size  string `json:"size,omitempty"`
-	Image string `json:"image,omitempty"`
-	Lease string `json:"lease,omitempty"` // "8h"
+	Size  string `json:"size,omitempty"`  // name of a size
+	Image string `json:"image,omitempty"` // name of an image
+	Lease string `json:"lease,omitempty"` // how long it runs, "8h"
 }
 
 // EverySize is the entry of a quota that stands for each size without an entry of its own, also for one that is offered

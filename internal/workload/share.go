@@ -25,10 +25,10 @@ const (
 
 // Class is a storage class that the administrator offers for volumes of teams.
 type Class struct {
-	Name      string `json:"name"` // of the StorageClass
-	Access    Access `json:"access"`
-	VolumeGiB int    `json:"volumeGiB,omitempty"` // most that one volume can have; default what storage can have at all
-	// most that all volumes of a team can have together; default no such limit
+	Name      string `json:"name"`                // name of the StorageClass
+	Access    Access `json:"access"`              // ReadWriteMany or ReadWriteOnce
+	VolumeGiB int    `json:"volumeGiB,omitempty"` // most that one volume can have; default limits.maxStorageGiB
+	// most that all volumes of a team can have together; default no limit
 	TeamGiB int `json:"teamGiB,omitempty"`
 }
 

@@ -80,7 +80,7 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	defer ticker.Stop()
 	for {
 		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the delegates could not be read, the last known ones go on", "error", err)
+			s.o.Logger.WarnContext(ctx, "the delegates could not be read, the last known ones go on", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -186,7 +186,7 @@ func (s *Service) renew(ctx context.Context, session identity.Session) (identity
 	case fault.Is(err, fault.Forbidden):
 		return session, s.end(p, err, func(e audit.Event) error { return s.Store.CloseSession(saving, session.ID, e) })
 	}
-	s.Logger.Warn("the groups could not be read again", "person", string(p.ID), "error", err)
+	s.Logger.WarnContext(ctx, "the groups could not be read again", "person", string(p.ID), "error", err)
 	return session, tooOld(err)
 }
 

@@ -28,12 +28,12 @@ import (
 
 // Config is one license server.
 type Config struct {
-	Name string `json:"name"` // what pools call it
-	// "https://api.licensing.nvidia.com", or the DLS with the path before /v1
+	Name string `json:"name"` // by which pools name it; needed
+	// "https://api.licensing.nvidia.com", or the address of the DLS with the path before /v1; needed
 	URL        string `json:"url"`
-	Org        string `json:"org"`                  // "lic-…"
-	APIKeyFile string `json:"apiKeyFile,omitempty"` // of the type "Licensing State"
-	CAFile     string `json:"caFile,omitempty"`     // PEM, for a DLS with a certificate of its own
+	Org        string `json:"org"`                  // organization, "lic-…"; needed
+	APIKeyFile string `json:"apiKeyFile,omitempty"` // file with an API key of the type "Licensing State"
+	CAFile     string `json:"caFile,omitempty"`     // PEM file, for a DLS with a certificate of its own
 	Leases     bool   `json:"leases,omitempty"`     // ask who holds leases, where the server tells it
 }
 

@@ -4,6 +4,8 @@ package problem
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/logging"
 )
 
 // Details is application/problem+json (RFC 9457) with the fields that need a change.
@@ -70,7 +73,7 @@ func Of(err error, l *i18n.Localizer, requestID string) Details {
 		d.See = "/api/v1/" + f.See
 	}
 	if requestID != "" {
-		d.Instance = "urn:gpu-portal:request:" + requestID
+		d.Instance = Instance(requestID)
 	}
 	for _, field := range f.Fields {
 		d.Fields = append(d.Fields, FieldProblem{Name: field.Name, Reason: l.Say(field.Reason)})
@@ -125,9 +128,19 @@ func sentenceOfStatus(code int) i18n.Text {
 
 type requestIDKey struct{}
 
+// NewRequestID draws the id of a call.
+func NewRequestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Instance names a call in a problem (RFC 9457): a URN, because there is nothing to fetch there.
+func Instance(requestID string) string { return "urn:gpu-portal:request:" + requestID }
+
 // WithRequestID keeps the id of the call in its context, so that every reply about trouble can name it.
 func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
+	return context.WithValue(logging.With(ctx, logging.Request, id), requestIDKey{}, id)
 }
 
 // RequestID is the id of the call, "" outside of one.

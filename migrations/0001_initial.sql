@@ -226,6 +226,8 @@ CREATE TABLE meter_intervals (
   unknown_until  BIGINT,
   seat_pool      TEXT   NOT NULL DEFAULT '',
   seats          BIGINT NOT NULL DEFAULT 0,
+  seat_group     TEXT   NOT NULL DEFAULT '',
+  seat_most      BIGINT NOT NULL DEFAULT 0,
   parts          BIGINT,
   cluster        TEXT   NOT NULL DEFAULT '',
   PRIMARY KEY (workload, from_at)
@@ -233,6 +235,7 @@ CREATE TABLE meter_intervals (
 CREATE UNIQUE INDEX meter_intervals_open ON meter_intervals (workload) WHERE until_at IS NULL;
 CREATE INDEX meter_intervals_until ON meter_intervals (until_at);
 CREATE INDEX meter_intervals_seats ON meter_intervals (workload, from_at) WHERE seat_pool <> '';
+CREATE INDEX meter_intervals_sharers ON meter_intervals (seat_group, from_at) WHERE seat_group <> '';
 CREATE INDEX meter_intervals_partless ON meter_intervals (from_at) WHERE parts IS NULL;
 CREATE INDEX meter_intervals_unknown ON meter_intervals (unknown_until) WHERE unknown_until IS NOT NULL;
 

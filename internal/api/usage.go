@@ -67,8 +67,9 @@ type StatementLine struct {
 	GiB               int64   `json:"gib,omitempty"`
 	GiBMonths         float64 `json:"gibMonths,omitempty" doc:"GiB times months of 730 hours"`
 	LicensePool       string  `json:"licensePool,omitempty" doc:"For a line of license seats, whose price per hour is empty: their pool"`
-	Seats             int64   `json:"seats,omitempty"`
-	SeatMonths        float64 `json:"seatMonths,omitempty" doc:"Seats times months of 730 hours"`
+	Seats             int64   `json:"seats,omitempty" doc:"That the workload would take alone"`
+	SeatsShared       bool    `json:"seatsShared,omitempty" doc:"Whether it holds them together with other workloads"`
+	SeatMonths        float64 `json:"seatMonths,omitempty" doc:"Seats times months of 730 hours that the line is charged for. A seat that several workloads share is charged once, in equal parts at each moment"`
 	PricePerSeatMonth string  `json:"pricePerSeatMonth,omitempty" example:"40.00" doc:"In the unit of the cost's currency"`
 
 	PricePerGiBMonth string `json:"pricePerGibMonth,omitempty" example:"0.08" doc:"In the unit of the cost's currency"`
@@ -157,6 +158,7 @@ func statementView(s usage.Statement) Statement {
 		if l.Seats.Pool != "" {
 			line.LicensePool, line.Seats, line.SeatMonths, line.PricePerSeatMonth = l.Seats.Pool, l.Seats.Count,
 				l.SeatTime().Hours()/usage.MonthHours, l.Rate.In(l.PerHour.Currency)
+			line.SeatsShared = l.Seats.Group != ""
 		}
 		v.Lines = append(v.Lines, line)
 	}

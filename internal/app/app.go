@@ -360,6 +360,7 @@ func (a *App) newController() *reconcile.Controller {
 			return reconcile.Site{Catalog: a.offer.Held(), Directory: a.tenants.Directory()}
 		},
 		Prices:     a.prices.List,
+		Seats:      a.seats,
 		Fleet:      a.fleet,
 		Cards:      a.agents.cards,
 		Quarantine: a.marks.Bad,

@@ -378,6 +378,6 @@ func (e *example) observe(ctx context.Context, id workload.ID, o workload.Observ
 	after, events := workload.Advance(w, o, e.now)
 	held := usage.Held{Workload: string(id), Tenant: w.Tenant, Size: w.Size.Name, PerHour: w.Size.PricePerHour,
 		Prices: e.app.prices.List(), Ware: w.Size.Ware(),
-		Seats: w.Seats(), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
+		Seats: e.app.seats(after), Placed: o.PodPresent && o.Node != "", SeenAt: w.Observed.At}
 	return e.app.store.SaveObserved(ctx, after, append([]audit.Event{}, events...), usage.Meter(open, held, e.now))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/request"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -22,6 +23,14 @@ func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but wo
 func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
 	pool license.Pool) error {
 	return l.requests.Join(ctx, tx.(request.Tx), a, w, pool)
+}
+
+// seats are the license seats that a workload holds where it is, as the pools count now.
+func (a *App) seats(w workload.Workload) usage.Seats {
+	if w.Size.LicensePool == "" {
+		return usage.Seats{}
+	}
+	return w.SeatsAmong(a.licenses.Pools())
 }
 
 // virtual are the nodes with vGPUs of each cluster, by their labels.

@@ -114,7 +114,8 @@ type Claim struct {
 	From      time.Time
 	Until     time.Time
 	Intervals []usage.Interval // its meter
-	Seats     usage.Seats      // license seats that it takes while it runs
+	Seats     usage.Seats      // license seats that it takes while it runs, alone
+	Sharers   usage.Sharers    // who held the seats of its meter with it
 	Kept      []usage.Kept     // when the storage was there, and is
 }
 
@@ -162,6 +163,10 @@ func (s Share) Sum() int64 { return s.Held + s.Spent }
 // costs until somebody removes it. The share is the same however often, and however late, it is asked, and whether or
 // not the meter has seen yet that a price has changed. What is settled up to the last full hour stays so: a price
 // begins now or later.
+//
+// Seats that it holds together with others are settled by its part of them (usage.PriceList.Seats). For the rest of the
+// lease they are held as if it had them alone: nobody knows how long the others stay, so that is the most that they can
+// come to.
 func Wanted(c Claim, u Unit, prices usage.PriceList, month usage.Span, now time.Time) Share {
 	upTo := now
 	if c.Holds {
@@ -235,7 +240,7 @@ func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, 
 			kept[n].Until = later(k.From, keptTo)
 		}
 	}
-	for _, line := range append(prices.SeatsOf(stretches, span, string(u)), prices.Storage(kept, span, string(u))...) {
+	for _, line := range append(prices.SeatsOf(stretches, c.Sharers, span, string(u)), prices.Storage(kept, span, string(u))...) {
 		sum += line.Cost().Minor
 	}
 	return sum

@@ -281,10 +281,11 @@ func (s *Service) settleTeam(ctx context.Context, b Budget) error {
 }
 
 // silent are the books before the last one of months in which a workload was charged that was found gone, since a time,
-// to have been out of sight: its meter was set back to when the cluster last confirmed it.
+// to have been out of sight: its meter, or that of somebody who shares seats with it, was set back to when the cluster
+// last confirmed it.
 func (s *Service) silent(last Book, claims []Claim, since time.Time) (books []Book) {
 	for _, c := range claims {
-		for _, i := range c.Intervals {
+		for _, i := range c.metered() {
 			if !i.UnknownUntil.After(since) {
 				continue
 			}
@@ -294,6 +295,15 @@ func (s *Service) silent(last Book, claims []Claim, since time.Time) (books []Bo
 		}
 	}
 	return books
+}
+
+// metered is everything that its charges come from.
+func (c Claim) metered() []usage.Interval {
+	list := slices.Clone(c.Intervals)
+	for _, group := range usage.SeatGroups(c.Intervals) {
+		list = append(list, c.Sharers[group]...)
+	}
+	return list
 }
 
 // settleBook looks at every claim without a lock, and once more, with one, at those that look different from what the

@@ -8,6 +8,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/capacity"
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -216,14 +217,28 @@ func quotaLine(w workload.Workload, waiting []Held, all []Held, now time.Time) L
 	return Line{Basis: Leases, Place: len(waiting) + 1, At: at, Count: n + returned}
 }
 
-// seatLine is the line for license seats: short is how many are missing for all up to the place.
-func seatLine(pool string, place, short int, all []Held) Line {
-	l := Line{Basis: Seats, Place: place}
-	for i, h := range soonest(all, func(h Held) bool { return h.Pool == pool }) {
-		if short -= max(1, h.Seats); short <= 0 {
+// seatLine is the line for license seats: short is how many are missing for all up to the place. A seat that several
+// hold together is free when the last of them gives it back.
+func seatLine(pool license.Seats, place, short int, all []Held) Line {
+	l, ended := Line{Basis: Seats, Place: place}, map[string]bool{}
+	for i, h := range soonest(all, func(h Held) bool { return h.Pool == pool.Pool.Name }) {
+		ended[string(h.Workload)] = true
+		if pool.Freed(ended) >= short {
 			l.At, l.Count = h.Until, i+1
 			break
 		}
 	}
 	return l
+}
+
+// takingsOf is a pool that nobody counts, with what is held of it: each workload holds its own seats.
+func takingsOf(pool string, all []Held) license.Seats {
+	var takings []license.Taking
+	for _, h := range all {
+		if h.Pool == pool {
+			takings = append(takings, license.Taking{Pool: pool, Workload: string(h.Workload), Seats: max(1, h.Seats),
+				Cluster: h.Cluster})
+		}
+	}
+	return license.Count([]license.Pool{{Name: pool}}, takings)[0]
 }

@@ -224,21 +224,21 @@ func (s *Service) seats(ctx context.Context, w request.Spec, pool string, at, ea
 	if err != nil {
 		return Estimate{}, err
 	}
-	short := at * each
+	short, seats := at*each, takingsOf(pool, all)
 	if s.o.Seats != nil {
 		pools, err := s.o.Seats(ctx)
 		if err != nil {
 			return Estimate{}, err
 		}
 		if p, ok := license.Find(pools, pool); ok {
-			short -= p.Free()
+			short, seats = short-p.Free(), p
 		}
 	}
 	took, err := s.times(ctx, w.Size.Name, w.Kind)
 	if err != nil {
 		return Estimate{}, err
 	}
-	return s.wait(ctx, seatLine(pool, at, max(1, short), all), w.Size.Name, took, now)
+	return s.wait(ctx, seatLine(seats, at, max(1, short), all), w.Size.Name, took, now)
 }
 
 func (s *Service) times(ctx context.Context, size string, kind catalog.WorkloadKind) ([]Took, error) {

@@ -2,6 +2,7 @@ package license
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -13,7 +14,9 @@ type Span struct {
 	Workload string
 	Name     string
 	Tenant   string
-	Seats    int
+	Seats    int    // that it takes alone
+	Group    string // with whom it holds them together, at most Most of them; see Pool.Shared
+	Most     int
 	From     time.Time
 	Until    time.Time
 }
@@ -66,9 +69,10 @@ func Look(p Pool, spans []Span, entitlements []Entitlement, taken int, now time.
 	}
 	if len(spans) > 0 {
 		f.Days = int(now.Sub(f.From) / (24 * time.Hour))
-		f.Peak = peakOf(spans)
-		f.week(spans, place)
-		f.trend(p, spans)
+		held := together(spans)
+		f.Peak = peakOf(held, spans)
+		f.week(held, place)
+		f.trend(p, held)
 	}
 	f.ends(entitlements, p.Name, taken, now)
 	return f
@@ -89,10 +93,61 @@ func steps(spans []Span) []step {
 	return list
 }
 
-func peakOf(spans []Span) Peak {
+// together are the seats that spans hold, those of a group as one span wherever their number changes.
+func together(spans []Span) (list []Span) {
+	groups := map[string][]Span{}
+	for _, s := range spans {
+		if s.Group == "" {
+			list = append(list, s)
+		} else {
+			groups[s.Group] = append(groups[s.Group], s)
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		list = append(list, union(groups[group])...)
+	}
+	return list
+}
+
+// union is what the spans of one group hold at a time: at most its limit.
+func union(spans []Span) (list []Span) {
+	var borders []time.Time
+	for _, s := range spans {
+		borders = append(borders, s.From, s.Until)
+	}
+	slices.SortFunc(borders, time.Time.Compare)
+	borders = slices.CompactFunc(borders, time.Time.Equal)
+	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	var active []Span
+	for n := range len(borders) - 1 {
+		from := borders[n]
+		active = slices.DeleteFunc(active, func(s Span) bool { return !from.Before(s.Until) })
+		for len(spans) > 0 && !spans[0].From.After(from) {
+			active, spans = append(active, spans[0]), spans[1:]
+		}
+		if seats := limited(active); seats > 0 {
+			list = append(list, Span{Seats: seats, From: from, Until: borders[n+1]})
+		}
+	}
+	return list
+}
+
+func limited(active []Span) (seats int) {
+	most := 0
+	for _, s := range active {
+		seats, most = seats+s.Seats, max(most, s.Most)
+	}
+	if most > 0 {
+		return min(seats, most)
+	}
+	return seats
+}
+
+// peakOf is the most seats that were held, and the spans that did.
+func peakOf(held, spans []Span) Peak {
 	var p Peak
 	now := 0
-	for _, s := range steps(spans) {
+	for _, s := range steps(held) {
 		if now += s.more; now > p.Seats {
 			p.Seats, p.At = now, s.at
 		}

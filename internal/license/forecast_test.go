@@ -106,3 +106,36 @@ func TestExpiryThatMatters(t *testing.T) {
 		t.Errorf("two seats are always left, got %s", f.Expires)
 	}
 }
+
+// TestTurnsOnOneVGPUAreOneSeatOfThePast: three workloads on one vGPU held one seat together, for as long as any of them
+// was there.
+func TestTurnsOnOneVGPUAreOneSeatOfThePast(t *testing.T) {
+	shared := func(id string, from, until float64) Span {
+		s := span(id, 1, from, until)
+		s.Group, s.Most = "vgpu/A40-12Q/main/vm", 1
+		return s
+	}
+	f := Look(vcs, []Span{shared("a", -10, -6), shared("b", -8, -4), shared("c", -8, -7), span("own", 1, -5, -4)}, nil, 0,
+		noon, time.UTC)
+	if f.Peak.Seats != 2 || !f.Peak.At.Equal(hours(-5)) || len(f.Peak.Holders) != 2 {
+		t.Errorf("want two seats five hours before noon, held by b and own, got %+v", f.Peak)
+	}
+	sum := 0.0
+	for at := hours(-10); at.Before(noon); at = at.Add(time.Hour) {
+		sum += f.Week[at.Weekday()][at.Hour()]
+	}
+	if sum < 7-1e-9 || sum > 7+1e-9 {
+		t.Errorf("want six seat-hours of the vGPU and one of the other, got %f", sum)
+	}
+}
+
+// TestASharedSeatIsFreeWithTheLast: an end of one of two that share a seat gives nothing back.
+func TestASharedSeatIsFreeWithTheLast(t *testing.T) {
+	s := Count([]Pool{{Name: "p", Product: VWS, Seats: 1}}, turnsOn("vm", 2))[0]
+	if one := s.Freed(map[string]bool{"vm0": true}); one != 0 {
+		t.Errorf("one of two has ended: want nothing freed, got %d", one)
+	}
+	if both := s.Freed(map[string]bool{"vm0": true, "vm1": true}); both != 1 {
+		t.Errorf("both have ended: want a seat freed, got %d", both)
+	}
+}

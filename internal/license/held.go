@@ -43,6 +43,26 @@ func (p Pool) Held(takings []Taking) (reserved, used int) {
 	return reserved, used
 }
 
+// Shared says with whom a taking on a node holds its seats together: those of one group, at most so many; "" where they
+// are its own. It is Held as data that the meter can write down: the seats on nodes are those of every group, never more
+// than the largest limit in it, and all that are in none. Most is 0 where the limit is not known.
+func (p Pool) Shared(t Taking) (group string, most int) {
+	rule := p.Rule(t.Device).Unit
+	switch {
+	case t.Node == "":
+		return "", 0
+	case rule == PerUser && t.Owner != "":
+		return "user/" + t.Owner, max(0, t.Seats)
+	case t.Device != SharedVGPU:
+		return "", 0
+	case rule == PerMachine:
+		most = 1
+	default:
+		most = p.VGPUs[Place{t.Cluster, t.Node}].Count
+	}
+	return "vgpu/" + t.VGPU + "/" + t.Cluster + "/" + t.Node, most
+}
+
 // More is how many seats the takings would hold more with another one.
 func (p Pool) More(takings []Taking, t Taking) int {
 	r, u := p.Held(takings)

@@ -101,3 +101,43 @@ func TestPartsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMeterSharesAsAdmissionCounts: what the meter writes down of each taking on a node, put together again, is what
+// Held says of all of them.
+func TestTheMeterSharesAsAdmissionCounts(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		p := Pool{Name: "p", Product: []Product{NVAIE, VWS, VCS, ""}[random.IntN(4)],
+			VGPUs: onNodes(random.IntN(4), "a", "b")}
+		if random.IntN(2) == 0 {
+			p.Rules = []Rule{{Device: TimeSlicedVGPU, Unit: PerUser, Source: "contract"}}
+		}
+		var takings []Taking
+		groups, most, want := map[string]int{}, map[string]int{}, 0
+		for i := range random.IntN(12) {
+			x := turn(fmt.Sprint(i), []string{"a", "b", "c"}[random.IntN(3)])
+			if x.Seats = 1 + random.IntN(2); random.IntN(3) == 0 {
+				x = whose([]string{"dana", "kim", ""}[random.IntN(3)], x.Node, 1+random.IntN(4))
+			}
+			takings = append(takings, x)
+			group, limit := p.Shared(x)
+			if group == "" {
+				want += x.Seats
+				continue
+			}
+			groups[group], most[group] = groups[group]+x.Seats, max(most[group], limit)
+		}
+		for group, seats := range groups {
+			if limit := most[group]; limit > 0 {
+				seats = min(seats, limit)
+			}
+			want += seats
+		}
+		if _, used := p.Held(takings); used != want {
+			t.Fatalf("held are %d, the groups have %d: %+v of %+v", used, want, takings, p)
+		}
+	}
+	if group, _ := (Pool{Product: VWS}).Shared(turn("x", "")); group != "" {
+		t.Errorf("on no node yet, want no group, got %s", group)
+	}
+}

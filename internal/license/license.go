@@ -45,6 +45,13 @@ type Seats struct {
 // More is how many seats another taking would take beside those that are taken.
 func (s Seats) More(t Taking) int { return s.Pool.More(s.Takings, t) }
 
+// Freed is how many seats are given back when some workloads, by id, have ended.
+func (s Seats) Freed(ended map[string]bool) int {
+	left := slices.DeleteFunc(slices.Clone(s.Takings), func(t Taking) bool { return ended[t.Workload] })
+	reserved, used := s.Pool.Held(left)
+	return s.Used - reserved - used
+}
+
 // Free is what is left; never below zero, for a pool may have been made smaller than its use.
 func (s Seats) Free() int { return max(0, s.Pool.Seats-s.Used) }
 

@@ -46,6 +46,8 @@ type Options struct {
 	Clusters []Cluster
 	Site     func() Site
 	Prices   func() usage.PriceList // nil: what runs costs what was approved
+	// Seats are the license seats that a workload holds where it is, and with whom; nil: each holds its own.
+	Seats    func(w workload.Workload) usage.Seats
 	KubeSite func(cluster string) kube.Site
 	Token    func(w workload.Workload) string // the secret that the gateway shows to the workload
 	Prober   Prober                           // nil: activity is not asked for
@@ -122,7 +124,7 @@ func New(o Options) *Controller {
 		o.Warnings = workload.LeaseWarnings()
 	}
 	o.Every = o.Every.orDefault()
-	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.ware), stats: newStats(o.Metrics)}
+	c := &Controller{o: o, meter: newMeter(o.Store, o.Prices, o.ware, o.Seats), stats: newStats(o.Metrics)}
 	c.reset()
 	return c
 }

@@ -49,7 +49,12 @@ func KindNames() []string {
 type Meter struct{ m *meter }
 
 // NewMeter makes one.
-func NewMeter(s Store) Meter { return Meter{newMeter(s, nil, nil)} }
+func NewMeter(s Store) Meter { return Meter{newMeter(s, nil, nil, nil)} }
+
+// NewSeatMeter makes one that asks with whom a workload shares its license seats.
+func NewSeatMeter(s Store, seats func(w workload.Workload) usage.Seats) Meter {
+	return Meter{newMeter(s, nil, nil, seats)}
+}
 
 // Change says how the meter changes.
 func (m Meter) Change(ctx context.Context, before, after workload.Workload, now time.Time) (*usage.Interval, error) {

@@ -13,16 +13,21 @@ import (
 // read again.
 type meter struct {
 	store  Store
-	prices func() usage.PriceList       // nil for none
-	ware   func(size string) usage.Ware // of a size in the catalog; zero for one that is not
+	prices func() usage.PriceList                // nil for none
+	ware   func(size string) usage.Ware          // of a size in the catalog; zero for one that is not
+	seats  func(w workload.Workload) usage.Seats // nil: each workload holds its own
 
 	mu    sync.Mutex
 	known bool
 	open  map[workload.ID]usage.Interval
 }
 
-func newMeter(store Store, prices func() usage.PriceList, ware func(size string) usage.Ware) *meter {
-	return &meter{store: store, prices: prices, ware: ware}
+func newMeter(store Store, prices func() usage.PriceList, ware func(size string) usage.Ware,
+	seats func(w workload.Workload) usage.Seats) *meter {
+	if seats == nil {
+		seats = workload.Workload.Seats
+	}
+	return &meter{store: store, prices: prices, ware: ware, seats: seats}
 }
 
 // ware is what is in a size of the catalog; zero for one that is not there any more.
@@ -72,7 +77,7 @@ func (m *meter) next(open *usage.Interval, before, after workload.Workload, now 
 	return usage.Meter(open, usage.Held{Former: former,
 		Workload: string(after.ID), Tenant: after.Tenant, Size: after.Size.Name, PerHour: after.Size.PricePerHour,
 		Prices: prices, Ware: after.Size.Ware(),
-		Seats: after.Seats(), Placed: placed(after.Observed), SeenAt: before.Observed.At,
+		Seats: m.seats(after), Placed: placed(after.Observed), SeenAt: before.Observed.At,
 	}, now)
 }
 

@@ -2,9 +2,12 @@ package reconcile_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile"
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
@@ -98,5 +101,45 @@ func TestTwoMetersAndAResize(t *testing.T) {
 	if got := store.Meter(w.ID); len(got) != 2 || got[0].Until.IsZero() || !isOpen(got) ||
 		got[1].Size != reconciletest.Slice.Name {
 		t.Errorf("want one interval for each size, got %+v", got)
+	}
+}
+
+// TestTheMeterKnowsTheMachineOfASharedSeat: turns on one vGPU take one license of its machine together, so the meter
+// writes down the machine; where the workload is found on another one it is cut.
+func TestTheMeterKnowsTheMachineOfASharedSeat(t *testing.T) {
+	store, ctx := reconciletest.NewStore(), context.Background()
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	w := reconciletest.Notebook("nb", "gpu-vision", reconciletest.CPU, now)
+	w.Size.Technology, w.Size.LicensePool, w.LicenseSeats = catalog.TimeSlicing, "vws", 1
+	w.Size.Accelerator = catalog.Accelerator{Profile: "A40-12Q", Count: 1, Share: 0.25}
+	store.Put(w)
+	pools := []license.Pool{{Name: "vws", Product: license.VWS, Seats: 4}}
+	meter := reconcile.NewSeatMeter(store, func(w workload.Workload) usage.Seats { return w.SeatsAmong(pools) })
+	for _, node := range []string{"vm-1", "vm-1", "vm-2"} {
+		now = now.Add(time.Minute)
+		before := store.Get(w.ID)
+		after := before
+		after.Observed = workload.Observation{At: now, PodPresent: true, Node: node}
+		change, err := meter.Change(ctx, before, after, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = store.SaveObserved(ctx, after, nil, change); err != nil {
+			t.Fatal(err)
+		}
+		meter.Saved(after, change, err)
+	}
+	var got []usage.Seats
+	for _, i := range store.Meter(w.ID) {
+		got = append(got, i.Seats)
+	}
+	cluster := store.Get(w.ID).Cluster
+	want := []usage.Seats{{Pool: "vws", Count: 1, Group: "vgpu/A40-12Q/" + cluster + "/vm-1", Most: 1},
+		{Pool: "vws", Count: 1, Group: "vgpu/A40-12Q/" + cluster + "/vm-2", Most: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("want the seats of two machines in turn %+v, got %+v", want, got)
+	}
+	if own := w.SeatsAmong(nil); own != (usage.Seats{Pool: "vws", Count: 1}) {
+		t.Errorf("of a pool that is gone: want a seat of its own, got %+v", own)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Service) would(ctx context.Context, in Reader, c budget.Claim) (budget.
 		if err != nil {
 			return budget.Ask{}, err
 		}
-		c.Intervals = metered.Intervals
+		c.Intervals, c.Sharers = metered.Intervals, metered.Sharers
 	}
 	return s.Budgets.Would(ctx, in, c)
 }

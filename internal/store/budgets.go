@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -239,7 +240,15 @@ func (v view) BudgetClaim(ctx context.Context, id string) (budget.Claim, error) 
 func (v view) claims(ctx context.Context, items []workload.Workload) ([]budget.Claim, error) {
 	ids := each(items, func(w workload.Workload) workload.ID { return w.ID })
 	intervals, err := v.Intervals(ctx, ids)
-	return each(items, func(w workload.Workload) budget.Claim { return w.Claim(intervals[w.ID]) }), err
+	if err != nil {
+		return nil, err
+	}
+	sharers, err := v.SeatSharers(ctx, usage.SeatGroups(slices.Concat(slices.Collect(maps.Values(intervals))...)))
+	return each(items, func(w workload.Workload) budget.Claim {
+		c := w.Claim(intervals[w.ID])
+		c.Sharers = sharers
+		return c
+	}), err
 }
 
 // BudgetTransactions lists a book, newest first.

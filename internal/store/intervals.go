@@ -20,6 +20,8 @@ type intervalRow struct {
 	UnknownUntil  moment
 	SeatPool      string
 	Seats         int64
+	SeatGroup     string
+	SeatMost      int64
 	Parts         *int64 // NULL for what was metered before it was written down
 }
 
@@ -30,7 +32,7 @@ func fromInterval(id workload.ID, i usage.Interval) intervalRow {
 		Workload: string(id), Tenant: i.Tenant, SizeName: i.Size, PriceMinor: i.PerHour.Minor,
 		PriceCurrency: i.PerHour.Currency,
 		FromAt:        momentOf(i.From), UntilAt: momentOf(i.Until), UnknownUntil: momentOf(i.UnknownUntil),
-		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, Parts: &i.Parts,
+		SeatPool: i.Seats.Pool, Seats: i.Seats.Count, SeatGroup: i.Seats.Group, SeatMost: i.Seats.Most, Parts: &i.Parts,
 	}
 }
 
@@ -39,7 +41,7 @@ func toInterval(row intervalRow) usage.Interval {
 		Workload: row.Workload, Tenant: row.Tenant, Size: row.SizeName, PerHour: usage.Money{Minor: row.PriceMinor,
 			Currency: row.PriceCurrency},
 		From: row.FromAt.time(), Until: row.UntilAt.time(), UnknownUntil: row.UnknownUntil.time(),
-		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats},
+		Seats: usage.Seats{Pool: row.SeatPool, Count: row.Seats, Group: row.SeatGroup, Most: row.SeatMost},
 	}
 	if row.Parts != nil {
 		i.Parts = *row.Parts
@@ -61,6 +63,21 @@ func (v view) Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID
 		for _, row := range rows {
 			id := workload.ID(row.Workload)
 			found[id] = append(found[id], toInterval(row))
+		}
+	}
+	return found, nil
+}
+
+// SeatSharers gives the whole meter of groups that share license seats, oldest first.
+func (v view) SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error) {
+	found := make(usage.Sharers, len(groups))
+	for some := range slices.Chunk(groups, intervalsAtOnce) {
+		rows, err := all[intervalRow](v.at(ctx).Where("seat_group <> '' AND seat_group IN ?", some).Order("from_at, workload"))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			found[row.SeatGroup] = append(found[row.SeatGroup], toInterval(row))
 		}
 	}
 	return found, nil
@@ -121,14 +138,16 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 		return err
 	}
 	err := t.at(ctx).Exec(
-		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, cluster)
-		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
+		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most, parts, cluster)
+		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most, parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
 		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
-			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats, CAST(? AS BIGINT) AS parts) AS new
+			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats,
+			CAST(? AS TEXT) AS seat_group, CAST(? AS BIGINT) AS seat_most, CAST(? AS BIGINT) AS parts) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
-		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats, parts = excluded.parts, cluster = excluded.cluster`,
+		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats,
+			seat_group = excluded.seat_group, seat_most = excluded.seat_most, parts = excluded.parts, cluster = excluded.cluster`,
 		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats,
-		row.Parts).Error
+		row.SeatGroup, row.SeatMost, row.Parts).Error
 	if err != nil {
 		return err
 	}

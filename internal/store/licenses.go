@@ -282,6 +282,8 @@ type spanRow struct {
 	Tenant       string
 	LicensePool  string
 	LicenseSeats int
+	SeatGroup    string
+	SeatMost     int
 	FromAt       moment
 	UntilAt      moment
 }
@@ -290,14 +292,14 @@ type spanRow struct {
 // there.
 func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.Span, error) {
 	var rows []spanRow
-	err := v.at(ctx).Raw(`SELECT w.id AS workload, w.name, m.tenant, w.license_pool, w.license_seats, m.from_at, m.until_at
+	err := v.at(ctx).Raw(`SELECT w.id AS workload, w.name, m.tenant, w.license_pool, w.license_seats, m.seat_group, m.seat_most, m.from_at, m.until_at
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.license_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`,
 		momentOf(since)).Scan(&rows).Error
 	spans := map[string][]license.Span{}
 	for _, r := range rows {
 		s := license.Span{Workload: r.Workload, Name: r.Name, Tenant: r.Tenant, Seats: max(1, r.LicenseSeats),
-			From: r.FromAt.time(), Until: r.UntilAt.time()}
+			Group: r.SeatGroup, Most: r.SeatMost, From: r.FromAt.time(), Until: r.UntilAt.time()}
 		if s.From.Before(since) {
 			s.From = since
 		}

@@ -101,7 +101,7 @@ func TestUnknownUseIsEmptyInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(table.String()), "\n")
-	if !strings.HasSuffix(lines[1], ",,,,,,,,") || !strings.HasSuffix(lines[2], ",5.000000,20.00,2.000000,2.00,,,,") {
+	if !strings.HasSuffix(lines[1], ",,,,,,,,,") || !strings.HasSuffix(lines[2], ",5.000000,20.00,2.000000,2.00,,,,,") {
 		t.Errorf("want empty cells for what is unknown, got\n%s", table.String())
 	}
 	if err := s.ExportFocus(&charges, FocusSite{Team: func(name string) string { return name }}); err != nil {

@@ -9,14 +9,15 @@ import (
 )
 
 // ExportCSV writes a statement for a spreadsheet, one line of the ledger a row. Hours have six digits after the point:
-// a second is 0.000278 of one.
+// a second is 0.000278 of one. Seats are those that a workload would take alone, seat months those that it is charged for:
+// fewer, where others hold the seats with it (seats_shared; see PriceList.Seats).
 func (s Statement) ExportCSV(to io.Writer) error {
 	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology",
 		"model", "profile", "devices", "hours_held", "device_hours",
 		"hours_unknown", "price_per_hour", "cost", "currency", "volume", "gib", "gib_months", "price_per_gib_month",
 		"hours_measured", "mean_use_percent", "hours_idle", "idle_cost",
-		"seat_pool", "seats", "seat_months", "price_per_seat_month"}); err != nil {
+		"seat_pool", "seats", "seat_months", "price_per_seat_month", "seats_shared"}); err != nil {
 		return err
 	}
 	for _, l := range s.Lines {
@@ -29,7 +30,7 @@ func (s Statement) ExportCSV(to io.Writer) error {
 			measured(l, l.IdleCost().Amount()),
 			l.Seats.Pool, perSeat(l, strconv.FormatInt(l.Seats.Count, 10)),
 			perSeat(l, strconv.FormatFloat(l.SeatTime().Hours()/billingMonth.Hours(), 'f', 6, 64)),
-			perSeat(l, rate(l))}); err != nil {
+			perSeat(l, rate(l)), perSeat(l, strconv.FormatBool(l.Seats.Group != ""))}); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,8 @@ func provider(f FocusSite, _ Statement, _ Line) string { return f.Provider }
 //
 // BilledCost and EffectiveCost are what the ledger charges, in whole minor units. ListCost and ContractedCost must be
 // the exact product of price and quantity, so they have more digits; they differ from what is charged by the rounding
-// to whole seconds and minor units, which does not gather over the months of a line.
+// to whole seconds and minor units, which does not gather over the months of a line. Of license seats that several
+// workloads hold together a line has the quantity and the cost of its part: see PriceList.Seats.
 var focusColumns = []focusColumn{
 	{"BilledCost", func(_ FocusSite, _ Statement, l Line) string { return l.Cost().Amount() }},
 	{"BillingAccountId", func(f FocusSite, _ Statement, _ Line) string { return f.Account }},
@@ -175,7 +176,12 @@ func focusDetails(l Line) string {
 		return `{"x_GiB":` + strconv.FormatInt(l.GiB, 10) + `}`
 	}
 	if l.Seats.Pool != "" {
-		return `{"x_LicensePool":` + strconv.Quote(l.Seats.Pool) + `,"x_Seats":` + strconv.FormatInt(l.Seats.Count, 10) + `}`
+		shared := ""
+		if l.Seats.Group != "" {
+			shared = `,"x_Shared":true`
+		}
+		return `{"x_LicensePool":` + strconv.Quote(l.Seats.Pool) + `,"x_Seats":` + strconv.FormatInt(l.Seats.Count, 10) +
+			shared + `}`
 	}
 	details := map[string]any{"x_Technology": l.Kind.Technology, "x_DeviceCount": l.Devices}
 	for key, value := range map[string]string{"x_Model": l.Kind.Model, "x_Profile": l.Kind.Profile} {

@@ -49,15 +49,26 @@ func Meter(open *Interval, h Held, now time.Time) *Interval {
 	}
 	pieces := h.cut(*open, now)
 	last := &pieces[len(pieces)-1]
-	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.Seats {
+	if price := h.price(now); last.Size != h.Size || last.PerHour != price || last.Seats != h.seats(last.Seats) {
 		last.Until = later(last.From, now)
-		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price, Seats: h.Seats,
+		pieces = append(pieces, Interval{Workload: h.Workload, Tenant: h.Tenant, Size: h.Size, PerHour: price,
+			Seats: h.seats(last.Seats),
 			Parts: h.Ware.Parts(), From: last.Until})
 	}
 	if len(pieces) == 1 {
 		return nil
 	}
 	return chain(pieces)
+}
+
+// seats are those that are held now, beside those that were: a limit that was known for the same group stays while
+// nobody tells it.
+func (h Held) seats(before Seats) Seats {
+	now := h.Seats
+	if now.Most == 0 && now.Group == before.Group {
+		now.Most = before.Most
+	}
+	return now
 }
 
 // cut ends an interval where its price changes before a moment, and goes on at the new one; the last piece is open.

@@ -191,7 +191,7 @@ func TestTotalsInWords(t *testing.T) {
 	cpu := func(l *Line) { l.Devices, l.Cards = 0, 0 }
 	measured := func(l *Line) { l.Engine = EngineUse{Measured: l.Held / 2, Idle: l.Held / 4} }
 	storage := func(l *Line) { l.Volume, l.GiB, l.Rate, l.Devices = "home", 100, 1_000_000, 0 }
-	seats := func(l *Line) { l.Seats, l.Rate, l.Devices = Seats{"vws", 2}, 10_000_000, 0 }
+	seats := func(l *Line) { l.Seats, l.Rate, l.Devices = Seats{Pool: "vws", Count: 2}, 10_000_000, 0 }
 	dollars := func(l *Line) { l.PerHour.Currency = "USD" }
 	free := func(l *Line) { l.PerHour.Minor = 0 }
 	cases := map[string]struct {

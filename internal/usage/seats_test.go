@@ -24,7 +24,8 @@ func seatsHeld(r *rand.Rand) (list []Seated) {
 		at := storageBegin.Add(time.Duration(r.Int64N(20*24*3600e6)) * time.Microsecond)
 		for range 6 {
 			s := Seated{Workload: id, Name: "train", Tenant: []string{"vision", "speech", "vision"}[n], Owner: "p-1",
-				OwnerName: "Anna", Seats: Seats{[]string{"vws", "vcs", "free"}[r.IntN(3)], int64(1 + r.IntN(4))}, From: at}
+				OwnerName: "Anna", Seats: Seats{Pool: []string{"vws", "vcs", "free"}[r.IntN(3)],
+					Count: int64(1 + r.IntN(4))}, From: at}
 			at = at.Add(time.Duration(1+r.Int64N(20*24*3600e6)) * time.Microsecond)
 			s.Until = at
 			list = append(list, s)
@@ -91,20 +92,20 @@ func TestSeatsCost(t *testing.T) {
 		held Seated
 		want int64
 	}{
-		"a seat for a month": {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(0),
+		"a seat for a month": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
 			Until: hours(730)}, 4000},
-		"three of them": {Seated{Tenant: "speech", Seats: Seats{"vws", 3}, From: hours(0),
+		"three of them": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 3}, From: hours(0),
 			Until: hours(730)}, 12000},
-		"what is still held": {Seated{Tenant: "speech", Seats: Seats{"vws", 1}, From: hours(365)}, 2000},
-		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{"vws", 1}, From: hours(0),
+		"what is still held": {Seated{Tenant: "speech", Seats: Seats{Pool: "vws", Count: 1}, From: hours(365)}, 2000},
+		"the price changes for the team": {Seated{Tenant: "vision", Seats: Seats{Pool: "vws", Count: 1}, From: hours(0),
 			Until: hours(730)}, 6000},
-		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{"vcs", 1}, From: hours(0), Until: hours(730)}, 0},
+		"a pool without a price": {Seated{Tenant: "vision", Seats: Seats{Pool: "vcs", Count: 1}, From: hours(0), Until: hours(730)}, 0},
 	} {
 		if got := storageMinor(prices.Seats([]Seated{c.held}, Span{hours(0), hours(730)}, "EUR")); got != c.want {
 			t.Errorf("%s: want %d, got %d", sentence, c.want, got)
 		}
 	}
-	a := prices.Ahead("speech", 100, Seats{"vws", 1}, Span{hours(0), hours(73)}, "EUR")
+	a := prices.Ahead("speech", 100, Seats{Pool: "vws", Count: 1}, Span{hours(0), hours(73)}, "EUR")
 	if want := (Ahead{Storage: Money{0, "EUR"}, Seats: Money{400, "EUR"}}); a != want {
 		t.Errorf("ahead: want %v, got %v", want, a)
 	}
@@ -113,7 +114,7 @@ func TestSeatsCost(t *testing.T) {
 // TestSeatsAreMetered: the meter knows which seats went with a GPU, and is cut where that changes; the cut itself costs
 // nothing.
 func TestSeatsAreMetered(t *testing.T) {
-	one, two := Seats{"vws", 1}, Seats{"vws", 2}
+	one, two := Seats{Pool: "vws", Count: 1}, Seats{Pool: "vws", Count: 2}
 	h := Held{Workload: "w-1", Tenant: "vision", Size: "vgpu", PerHour: Money{100, "EUR"}, Seats: one, Placed: true,
 		SeenAt: storageBegin}
 	open := Meter(nil, h, storageBegin)

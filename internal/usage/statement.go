@@ -28,6 +28,14 @@ type Use struct {
 	GiB    int64  // of the storage
 	Rate   Mills  // of a GiB of storage, or a seat, for a month of 730 hours
 	Seats  Seats  // the license seats that were held; zero for all else
+	// what of seats that a group held the line is charged for; zero for seats of its own and for all else
+	Portion Portion
+}
+
+// Portion is a part of what several workloads held together, in a span.
+type Portion struct {
+	Time  time.Duration // of seats
+	Minor int64         // of their cost, in minor units
 }
 
 // Monthly reports whether a line is priced by the month: storage and license seats are.
@@ -35,6 +43,9 @@ func (u Use) Monthly() bool { return u.Volume != "" || u.Seats.Pool != "" }
 
 // Cost is what the time in the span costs.
 func (u Use) Cost() Money {
+	if u.Seats.Group != "" {
+		return Money{Minor: u.Portion.Minor, Currency: u.PerHour.Currency}
+	}
 	if u.Monthly() {
 		return Money{Minor: u.monthlyCost(u.Before+u.Held) - u.monthlyCost(u.Before), Currency: u.PerHour.Currency}
 	}
@@ -83,7 +94,8 @@ func compareUses(a, b Use) int {
 		strings.Compare(a.PerHour.Currency, b.PerHour.Currency),
 		cmp.Compare(a.PerHour.Minor, b.PerHour.Minor), strings.Compare(a.Tenant, b.Tenant),
 		strings.Compare(a.Volume, b.Volume), cmp.Compare(a.GiB, b.GiB), cmp.Compare(a.Rate, b.Rate),
-		strings.Compare(a.Seats.Pool, b.Seats.Pool), cmp.Compare(a.Seats.Count, b.Seats.Count))
+		strings.Compare(a.Seats.Pool, b.Seats.Pool), cmp.Compare(a.Seats.Count, b.Seats.Count),
+		strings.Compare(a.Seats.Group, b.Seats.Group))
 }
 
 // Kind is what is counted: hours of one kind and hours of another are never added. The zero Kind is a size without a

@@ -44,8 +44,11 @@ func (u Use) GiBTime() GiBTime {
 }
 
 // monthlyCost is what is priced by the month costs that was held for so long, in minor units, rounded half up.
-func (u Use) monthlyCost(held time.Duration) int64 {
-	mills := new(big.Int).Mul(big.NewInt(u.GiB+u.Seats.Count), big.NewInt(int64(u.Rate)))
+func (u Use) monthlyCost(held time.Duration) int64 { return u.Rate.monthly(u.GiB+u.Seats.Count, held) }
+
+// monthly is what so many units for so long cost at a rate for a month of 730 hours, in minor units, rounded half up.
+func (r Mills) monthly(units int64, held time.Duration) int64 {
+	mills := new(big.Int).Mul(big.NewInt(units), big.NewInt(int64(r)))
 	exact := mills.Mul(mills, big.NewInt(held.Microseconds()))
 	unit := big.NewInt(billingMonth.Microseconds() * 1000)
 	exact.Add(exact, new(big.Int).Rsh(unit, 1))

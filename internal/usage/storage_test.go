@@ -139,7 +139,7 @@ func TestStorageInATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := strings.Split(file.String(), "\n")[1],
-		"2026-03,vision,Anna,p-1,home,,storage,storage,,,0,73.000000,0.000000,0.000000,,0.80,EUR,home,100,10.000000,0.08,,,,,,,,"; got != want {
+		"2026-03,vision,Anna,p-1,home,,storage,storage,,,0,73.000000,0.000000,0.000000,,0.80,EUR,home,100,10.000000,0.08,,,,,,,,,"; got != want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
 }

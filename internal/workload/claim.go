@@ -5,7 +5,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
-// Claim is what the workload takes of its team's budget, with its meter.
+// Claim is what the workload takes of its team's budget, with its meter. Who shares its seats is added by who knows.
 func (w Workload) Claim(meter []usage.Interval) budget.Claim {
 	return budget.Claim{Workload: string(w.ID), Tenant: w.Tenant, Size: w.Size, Holds: w.Holds(),
 		Wanted: w.Desired == WantRunning, Placed: !w.PlacedAt.IsZero(),

@@ -2,6 +2,8 @@ package workload
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -22,6 +24,8 @@ type Store interface {
 	WorkloadByName(ctx context.Context, name string) (Workload, error)
 	Workloads(ctx context.Context, f Filter) ([]Workload, string, error)
 	Intervals(ctx context.Context, ids []ID) (map[ID][]usage.Interval, error)
+	// SeatSharers gives the whole meter of groups that share license seats.
+	SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error)
 	Volumes(ctx context.Context, f VolumeFilter) ([]Volume, error)
 	// Mounting lists the workloads that have a team's volume and have not ended.
 	Mounting(ctx context.Context, v Volume) ([]Workload, error)
@@ -157,7 +161,7 @@ func (s *Service) Costs(ctx context.Context, items ...Workload) (map[ID]usage.Mo
 }
 
 // Meters reads what the given workloads have used, and prices it up to any moment without reading again: a meter
-// changes only with its workload.
+// changes only with its workload, or with one that shares its license seats.
 func (s *Service) Meters(ctx context.Context,
 	items ...Workload) (costs func(now time.Time) map[ID]usage.Money, err error) {
 	ids := make([]ID, len(items))
@@ -168,6 +172,10 @@ func (s *Service) Meters(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
+	sharers, err := s.Store.SeatSharers(ctx, usage.SeatGroups(slices.Concat(slices.Collect(maps.Values(intervals))...)))
+	if err != nil {
+		return nil, err
+	}
 	var prices usage.PriceList
 	if s.Prices != nil {
 		prices = s.Prices()
@@ -175,7 +183,7 @@ func (s *Service) Meters(ctx context.Context,
 	return func(now time.Time) map[ID]usage.Money {
 		costs := make(map[ID]usage.Money, len(items))
 		for _, w := range items {
-			m := Cost(intervals[w.ID], prices, now)
+			m := Cost(intervals[w.ID], sharers, prices, now)
 			m.Currency = w.Size.PricePerHour.Currency
 			costs[w.ID] = m
 		}

@@ -4,11 +4,13 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -95,12 +97,26 @@ func (w Workload) Resource() identity.Resource {
 // Holds reports whether the workload counts against quota and license seats: from the decision until its pod is gone.
 func (w Workload) Holds() bool { return w.Desired == WantRunning || w.State == Stopping }
 
-// Seats are the license seats that the workload holds while it has a place; zero for none.
+// Seats are the license seats that the workload takes alone while it has a place; zero for none.
 func (w Workload) Seats() usage.Seats {
 	if w.Size.LicensePool == "" {
 		return usage.Seats{}
 	}
 	return usage.Seats{Pool: w.Size.LicensePool, Count: int64(max(1, w.LicenseSeats))}
+}
+
+// SeatsAmong are the license seats that it holds where it is, with whom it shares them by the rules of its pool.
+func (w Workload) SeatsAmong(pools []license.Pool) usage.Seats {
+	seats := w.Seats()
+	at := slices.IndexFunc(pools, func(p license.Pool) bool { return p.Name == seats.Pool })
+	if seats.Pool == "" || at < 0 {
+		return seats
+	}
+	t := w.Size.Taking(pools[at], string(w.Owner))
+	t.Cluster, t.Node, t.Seats = w.Cluster, w.Observed.Node, int(seats.Count)
+	group, most := pools[at].Shared(t)
+	seats.Group, seats.Most = group, int64(most)
+	return seats
 }
 
 // Unsettled reports whether the cluster is still on its way to the spec.
@@ -235,11 +251,11 @@ func (v Volume) Resource() identity.Resource {
 	return identity.Resource{Tenant: v.Tenant, Owner: v.Owner}
 }
 
-// Cost is what a workload has cost: its meter up to now, with the license seats that it held, as statements have it.
-// Storage is its owner's, not the workload's.
-func Cost(intervals []usage.Interval, prices usage.PriceList, now time.Time) usage.Money {
+// Cost is what a workload has cost: its meter up to now, with the license seats that it held, alone or with others, as
+// statements have it. Storage is its owner's, not the workload's.
+func Cost(intervals []usage.Interval, sharers usage.Sharers, prices usage.PriceList, now time.Time) usage.Money {
 	total := usage.Cost(intervals, now)
-	for _, seats := range prices.SeatsOf(intervals, usage.Span{Until: now}, total.Currency) {
+	for _, seats := range prices.SeatsOf(intervals, sharers, usage.Span{Until: now}, total.Currency) {
 		total = total.Add(seats.Cost())
 	}
 	return total

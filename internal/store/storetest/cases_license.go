@@ -199,11 +199,12 @@ var licenseCases = cases{
 		none.Size.LicensePool = ""
 		open := func(w workload.Workload) *usage.Interval {
 			return &usage.Interval{Workload: string(w.ID), Tenant: "vision", Size: w.Size.Name, PerHour: w.Size.PricePerHour,
-				From: later(10)}
+				Seats: usage.Seats{Pool: "rtx", Count: 2, Group: "vm-1", Most: 1}, From: later(10)}
 		}
 		must(t, s.SaveObserved(ctx, w, nil, open(w)))
 		must(t, s.SaveObserved(ctx, none, nil, open(none)))
-		want := license.Span{Workload: "w-1", Name: "a", Tenant: "vision", Seats: 2, From: later(10)}
+		want := license.Span{Workload: "w-1", Name: "a", Tenant: "vision", Seats: 2, Group: "vm-1", Most: 1,
+			From: later(10)}
 		equal(t, map[string][]license.Span{"rtx": {want}}, got(s.Spans(ctx, later(0)))(t))
 		want.From = later(20)
 		equal(t, map[string][]license.Span{"rtx": {want}}, got(s.Spans(ctx, later(20)))(t))

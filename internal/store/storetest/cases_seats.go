@@ -46,6 +46,44 @@ var seatCases = cases{
 		equal(t, 0, len(ask(200, 650, time.Time{}, usage.Filter{})))
 		equal(t, 0, len(ask(0, 1000, time.Time{}, usage.Filter{Tenants: []string{}})))
 	},
+	"who shares a seat is told with whoever holds it": func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		on := func(w workload.Workload, group string, most int64, from, until int) usage.Interval {
+			i := *interval(from, until)
+			i.Workload, i.Tenant = string(w.ID), w.Tenant
+			i.Seats = usage.Seats{Pool: "rtx", Count: 1, Group: group, Most: most}
+			return i
+		}
+		ada, bob, far := Workload("w-1"), Workload("w-2"), Workload("w-3")
+		bob.Tenant, bob.Owner, far.Tenant, far.Owner = "speech", "p-bob", "speech", "p-bob"
+		one, two := on(ada, "vm-1", 1, 0, 100), on(bob, "vm-1", 1, 50, 150)
+		early, other := on(bob, "vm-1", 1, 10, 20), on(far, "vm-2", 2, 0, 100)
+		meter(t, s, ada, []usage.Interval{one})
+		meter(t, s, bob, []usage.Interval{early, two})
+		meter(t, s, far, []usage.Interval{other})
+
+		equal(t, one, got(s.Intervals(ctx, []workload.ID{"w-1"}))(t)["w-1"][0])
+		all := usage.Sharers{"vm-1": {one, early, two}}
+		equal(t, all, got(s.SeatSharers(ctx, []string{"vm-1", "vm-9"}))(t))
+		equal(t, all, got(s.BudgetClaim(ctx, "w-1"))(t).Sharers)
+
+		seated := func(w workload.Workload, i usage.Interval, sharer bool) usage.Seated {
+			return usage.Seated{Workload: string(w.ID), Name: w.Name, Tenant: w.Tenant, Owner: string(w.Owner),
+				OwnerName: w.OwnerName, Seats: i.Seats, From: i.From, Until: i.Until, Sharer: sharer}
+		}
+		ask := func(from, until int, since time.Time, f usage.Filter) []usage.Seated {
+			f.Span = usage.Span{From: later(from), Until: later(until)}
+			return got(s.Seated(ctx, f, since))(t)
+		}
+		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, true), seated(bob, two, true)},
+			ask(40, 200, time.Time{}, usage.Filter{Tenants: []string{"vision"}}))
+		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, two, true)},
+			ask(40, 200, later(30), usage.Filter{Owner: "p-ada"}))
+		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, true)},
+			ask(40, 45, time.Time{}, usage.Filter{Owner: "p-ada"}))
+		equal(t, []usage.Seated{seated(ada, one, false), seated(bob, early, false), seated(bob, two, false),
+			seated(far, other, false)}, ask(40, 200, time.Time{}, usage.Filter{}))
+	},
 	"a seat may have a price": func(t *testing.T, s *store.Store) {
 		p := usage.Price{ID: "p-1", Kind: usage.PriceSeat, Subject: "rtx", Rate: 4_000_000, From: later(0), Author: "p-ada",
 			Name: "Ada", At: later(0)}

@@ -19,8 +19,9 @@ ENTRYPOINT ["/agent"]
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /portal /portal
+# in the PATH of a container runtime, for kubectl exec … -- portal rbac
+COPY --from=build /portal /usr/bin/portal
 USER 65532:65532
 EXPOSE 8080 9090
-ENTRYPOINT ["/portal"]
+ENTRYPOINT ["/usr/bin/portal"]
 CMD ["serve", "--config", "/etc/gpu-portal/portal.yaml"]

@@ -623,13 +623,13 @@ CREATE TABLE log_level (
 );
 
 -- Up to when it is known how hard the pods of a cluster worked.
-CREATE TABLE idle_looks (
+CREATE TABLE idle_observed (
   cluster  TEXT   NOT NULL PRIMARY KEY,
   until_at BIGINT NOT NULL
 );
 
 -- Since when a workload is idle, what its owner was told of that, and whether somebody still needs it. The highest use is in hundredths of a per cent.
-CREATE TABLE idle_marks (
+CREATE TABLE idle_records (
   workload   TEXT   NOT NULL PRIMARY KEY REFERENCES workloads (id),
   generation BIGINT NOT NULL,
   below      BIGINT NOT NULL,
@@ -637,8 +637,8 @@ CREATE TABLE idle_marks (
   high       BIGINT NOT NULL,
   warned_at  BIGINT,
   stops_at   BIGINT,
-  kept_until BIGINT,
-  kept_by    TEXT   NOT NULL
+  keep_alive_until BIGINT,
+  keep_alive_by TEXT   NOT NULL
 );
 
 -- What a person wants to hear of, and how, as JSON.
@@ -747,8 +747,8 @@ DROP TABLE notice_cursor;
 DROP TABLE deliveries;
 DROP TABLE notice_addresses;
 DROP TABLE notice_preferences;
-DROP TABLE idle_marks;
-DROP TABLE idle_looks;
+DROP TABLE idle_records;
+DROP TABLE idle_observed;
 DROP TABLE log_level;
 DROP TABLE idle_settings;
 DROP TABLE budget_shares;

@@ -15,10 +15,10 @@ import (
 
 // IdleSetting is what counts as idle and what follows.
 type IdleSetting struct {
-	Action string `json:"action" enum:"off,warn,stop" doc:"stop: its owner is told, and later it is stopped with its storage kept"`
-	After  string `json:"after,omitempty" maxLength:"32" example:"8h" doc:"Idle for so long without a gap: the warning, or the end. The warning of an end comes earlier by a quarter of that, and by an hour at most"`
-	Below  int    `json:"belowPercent,omitempty" minimum:"0" maximum:"100" doc:"Idle is what never reaches this use of the engine, not even in one sample"`
-	Keep   string `json:"keep,omitempty" maxLength:"32" example:"8h" doc:"For how long somebody's word holds that they still need it"`
+	Action    string `json:"action" enum:"off,warn,stop" doc:"stop: its owner is told, and later it is stopped with its storage kept"`
+	After     string `json:"after,omitempty" maxLength:"32" example:"8h" doc:"Idle for so long without a gap: the warning, or the end. The warning of an end comes earlier by a quarter of that, and by an hour at most"`
+	Below     int    `json:"belowPercent,omitempty" minimum:"0" maximum:"100" doc:"Idle is what never reaches this use of the engine, not even in one sample"`
+	KeepAlive string `json:"keepAlive,omitempty" maxLength:"32" example:"8h" doc:"For how long somebody's word holds that they still need it"`
 }
 
 // IdleSettings are all that counts. A team's comes before a size's, and that before the general one.
@@ -61,7 +61,7 @@ func idleView(r idle.Revision) IdleSettings {
 	v := IdleSettings{Version: r.Version, By: r.Name, At: moment(r.At)}
 	one := func(s idle.Setting) IdleSetting {
 		is := IdleSetting{Action: string(s.Action), Below: s.Below}
-		for from, to := range map[*catalog.Duration]*string{&s.After: &is.After, &s.Keep: &is.Keep} {
+		for from, to := range map[*catalog.Duration]*string{&s.After: &is.After, &s.KeepAlive: &is.KeepAlive} {
 			if *from > 0 {
 				*to = from.String()
 			}
@@ -98,7 +98,7 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 			return d
 		}
 		return idle.Setting{Action: idle.Action(is.Action), After: read("after", is.After), Below: is.Below,
-			Keep: read("keep", is.Keep)}
+			KeepAlive: read("keepAlive", is.KeepAlive)}
 	}
 	if v.All != nil {
 		all := one("all", *v.All)
@@ -116,24 +116,24 @@ func (v IdleSettings) settings() (s idle.Settings, wrong []fault.Field) {
 
 // IdleState is what is known of one workload's idle time.
 type IdleState struct {
-	Setting     IdleSetting `json:"setting" doc:"What counts for it"`
-	Never       string      `json:"never,omitempty" enum:"no_gpu,shared" doc:"Why it can never be judged"`
-	AsOf        *time.Time  `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
-	Stale       bool        `json:"stale" doc:"That is too long ago for anything to follow"`
-	IdleSeconds float64     `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`
-	Since       *time.Time  `json:"since,omitempty"`
-	High        *float64    `json:"highPercent,omitempty" doc:"The highest use of the engine in that time"`
-	WarnedAt    *time.Time  `json:"warnedAt,omitempty"`
-	StopsAt     *time.Time  `json:"stopsAt,omitempty" doc:"Announced by the warning"`
-	KeptUntil   *time.Time  `json:"keptUntil,omitempty" doc:"Somebody still needs it"`
-	KeptBy      string      `json:"keptBy,omitempty"`
+	Setting        IdleSetting `json:"setting" doc:"What counts for it"`
+	Never          string      `json:"never,omitempty" enum:"no_gpu,shared" doc:"Why it can never be judged"`
+	AsOf           *time.Time  `json:"asOf,omitempty" doc:"Up to when anything is known; absent for never"`
+	Stale          bool        `json:"stale" doc:"That is too long ago for anything to follow"`
+	IdleSeconds    float64     `json:"idleSeconds" doc:"As far as is known; 0 where it works, or nothing is known"`
+	Since          *time.Time  `json:"since,omitempty"`
+	High           *float64    `json:"highPercent,omitempty" doc:"The highest use of the engine in that time"`
+	WarnedAt       *time.Time  `json:"warnedAt,omitempty"`
+	StopsAt        *time.Time  `json:"stopsAt,omitempty" doc:"Announced by the warning"`
+	KeepAliveUntil *time.Time  `json:"keepAliveUntil,omitempty" doc:"Somebody still needs it"`
+	KeepAliveBy    string      `json:"keepAliveBy,omitempty"`
 }
 
 func idleState(is idle.State) IdleState {
 	v := IdleState{Setting: *idleView(idle.Revision{Settings: idle.Settings{All: &is.Setting}}).All,
 		Never: string(is.Never), AsOf: moment(is.AsOf), Stale: is.Stale, IdleSeconds: is.Idle.Seconds(),
 		Since:    moment(is.Since),
-		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeptUntil: moment(is.KeptUntil), KeptBy: is.KeptBy}
+		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeepAliveUntil: moment(is.KeepAliveUntil), KeepAliveBy: is.KeepAliveBy}
 	if is.Idle > 0 {
 		v.High = &is.High
 	}
@@ -145,8 +145,8 @@ func (a *API) idleOf(ctx context.Context, actor identity.Actor, in *idInput) (*o
 	return reply(idleState(is), err)
 }
 
-func (a *API) needed(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
-	is, err := a.deps.Idle.Need(ctx, actor, workload.ID(in.ID))
+func (a *API) keepAlive(ctx context.Context, actor identity.Actor, in *idInput) (*output[IdleState], error) {
+	is, err := a.deps.Idle.KeepAlive(ctx, actor, workload.ID(in.ID))
 	return reply(idleState(is), err)
 }
 
@@ -197,12 +197,12 @@ func (a *API) previewIdle(ctx context.Context, actor identity.Actor, in *idleInp
 		Away: append([]string{}, p.Away...)}, err)
 }
 
-func idleCases(list []idle.Case) []IdleCase {
+func idleCases(list []idle.PreviewRow) []IdleCase {
 	views := make([]IdleCase, len(list))
 	for i, c := range list {
 		views[i] = IdleCase{Workload: string(c.Workload.ID), Name: c.Workload.Name, Tenant: c.Workload.Tenant,
 			Size: c.Workload.Size.Name, Hit: string(c.Hit), At: moment(c.At), Idle: c.Idle.Seconds(), Known: 100 * c.Known,
-			Why: string(c.Why), Unknown: c.Unknown(), Recorded: c.Recorded.Idle.Seconds(), Cost: money(c.Recorded.Cost)}
+			Why: string(c.Reason), Unknown: c.Unknown(), Recorded: c.Recorded.Idle.Seconds(), Cost: money(c.Recorded.Cost)}
 	}
 	return views
 }

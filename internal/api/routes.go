@@ -163,8 +163,8 @@ func (a *API) register() {
 		a.warningsOf)
 	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is "+
 		"known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/needed", "need-workload", "Say that it is still needed though it is idle",
-		"Workloads"), identity.ChangeWorkload, a.needed)
+	add(a, op(http.MethodPost, "/workloads/{id}/keep-alive", "keep-workload-alive", "Say that it is still needed though it is idle",
+		"Workloads"), identity.ChangeWorkload, a.keepAlive)
 	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors",
 		"Usage"), identity.ReadPrices, a.prices)
 	add(a, op(http.MethodPost, "/prices", "add-price", "Put a price on the list, from now or a later day on", "Usage"),

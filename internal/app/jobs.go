@@ -54,7 +54,7 @@ func (a *App) reclaimStorage(ctx context.Context) error {
 	return a.workloads.EnforceRetention(ctx, a.controller.Answers)
 }
 
-func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Judge(ctx, a.controller.Answers) }
+func (a *App) judgeIdle(ctx context.Context) error { return a.idle.Evaluate(ctx, a.controller.Answers) }
 
 func (a *App) askLicenses(ctx context.Context) error { return a.licenses.Ask(ctx, askLicensesFor) }
 

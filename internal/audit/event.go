@@ -41,7 +41,7 @@ const (
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
-	WorkloadNeeded      Kind = "workload.needed" // somebody says that they still need it
+	WorkloadKeptAlive      Kind = "workload.kept-alive" // somebody says that they still need it
 	IdleSaved           Kind = "idle.saved"      // the settings of what counts as idle
 	WorkloadDeleted     Kind = "workload.deleted"
 	WorkloadObserved    Kind = "workload.observed"
@@ -112,7 +112,7 @@ func Kinds() []Kind {
 		RequestQueued, RequestApproved, RequestAutoApproved, RequestRejected, RequestWithdrawn, RequestExpired,
 		RequestRefused, QuotaRaised,
 		ImpersonationBegun, ImpersonationEnded, ImpersonationRefused, AccessRefused, WorkloadCreated,
-		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadNeeded,
+		WorkloadStopped, WorkloadStarted, WorkloadExtended, WorkloadShared, WorkloadIdle, WorkloadIdleStopped, WorkloadKeptAlive,
 		IdleSaved, WorkloadDeleted, WorkloadObserved, ObjectRepaired, ObjectContested, ObjectAltered,
 		ObjectSpoofed, LeaseWarned, LeaseEnded,
 		VolumeShared, VolumeGrown, VolumeNotGrown, VolumeEnding, VolumeRestored, VolumeDeleted, VolumeWarned, VolumeKept,

@@ -2,8 +2,8 @@
 // the administrators want that.
 //
 // The way of the data: Settings say for each size and team what counts as idle and what follows (setting.go) ->
-// Service.Judge asks each cluster's metrics, with one call, how hard all pods worked since the last time (pass.go) ->
-// Fold adds each stretch to what is known of a workload, its Mark (judge.go, pure) -> Mark.Verdict says whether a
+// Service.Evaluate asks each cluster's metrics, with one call, how hard all pods worked since the last time (evaluate.go) ->
+// Accumulate adds each stretch to what is known of a workload, its Record (record.go, pure) -> Record.Verdict says whether a
 // warning or the end is due -> the effect, in a transaction that looks once more. Preview replays the same on what
 // Prometheus still knows (preview.go).
 //

@@ -23,25 +23,25 @@ const (
 	leastKnown = 0.5  // of the time that it ran; below that nobody can say that nothing would have happened
 )
 
-// Case is what settings would do to one workload.
-type Case struct {
-	Workload workload.Workload
-	Hit      Action        // Off where nothing would happen
-	At       time.Time     // when it would be stopped, or would have been warned or stopped; zero where nothing would
-	Idle     time.Duration // for how long it is idle, or the longest that it was
-	Known    float64       // which part of the time is known, 0 to 1
-	Why      Why           // why nothing can be said of the rest; "" where all is known
-	Kept     bool          // somebody still needs it: nothing follows now
-	Recorded Recorded      // of the past: what statements say of it
+// PreviewRow is what settings would do to one workload.
+type PreviewRow struct {
+	Workload  workload.Workload
+	Hit       Action        // Off where nothing would happen
+	At        time.Time     // when it would be stopped, or would have been warned or stopped; zero where nothing would
+	Idle      time.Duration // for how long it is idle, or the longest that it was
+	Known     float64       // which part of the time is known, 0 to 1
+	Reason    Reason        // why nothing can be said of the rest; "" where all is known
+	KeptAlive bool          // somebody still needs it: nothing follows now
+	Recorded  Recorded      // of the past: what statements say of it
 }
 
 // Unknown reports whether nobody can say what would happen.
-func (c Case) Unknown() bool { return c.Hit == Off && c.Known < leastKnown }
+func (c PreviewRow) Unknown() bool { return c.Hit == Off && c.Known < leastKnown }
 
 // Tally counts cases.
 type Tally struct{ Seen, Warned, Stopped, Unknown int }
 
-func tally(list []Case) (t Tally) {
+func tally(list []PreviewRow) (t Tally) {
 	for _, c := range list {
 		t.Seen++
 		switch {
@@ -59,10 +59,10 @@ func tally(list []Case) (t Tally) {
 // Preview is what settings would do to what runs, and would have done to what ran. Cases are those that would be hit,
 // and those of which nobody can say, what is hit first.
 type Preview struct {
-	Running      []Case
+	Running      []PreviewRow
 	RunningTally Tally
-	Spared       []Case // run and are known to be at work, or not idle for long enough: nothing follows
-	Past         []Case
+	Spared       []PreviewRow // run and are known to be at work, or not idle for long enough: nothing follows
+	Past         []PreviewRow
 	PastTally    Tally
 	From         time.Time // of the past
 	Recorded     Recorded  // what statements say of all that ran in the past, hit or not
@@ -73,16 +73,16 @@ type Preview struct {
 
 // replay is what would have followed from looks that join one another, as if the settings had counted all the time and
 // nobody had said that they need it.
-func replay(w workload.Workload, s Setting, looks []Look, slot time.Duration) Case {
-	c := Case{Workload: w, Hit: Off}
-	m := Mark{}
+func replay(w workload.Workload, s Setting, looks []Observation, slot time.Duration) PreviewRow {
+	c := PreviewRow{Workload: w, Hit: Off}
+	m := Record{}
 	known := 0
 	for _, l := range looks {
-		m = Fold(m, w, s, l)
-		if l.Why == "" {
+		m = Accumulate(m, w, s, l)
+		if l.Reason == "" {
 			known++
 		} else {
-			c.Why = l.Why
+			c.Reason = l.Reason
 		}
 		c.Idle = max(c.Idle, m.Idle())
 		if c.Hit == Stop {
@@ -105,24 +105,24 @@ func replay(w workload.Workload, s Setting, looks []Look, slot time.Duration) Ca
 }
 
 // now is what would follow for what runs: it is warned, and where the settings say so stopped once it was told.
-func now(w workload.Workload, s Setting, looks []Look, kept time.Time, at time.Time, slot time.Duration) Case {
-	c := Case{Workload: w, Hit: Off, Kept: at.Before(kept)}
-	m, known := Mark{}, 0
+func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at time.Time, slot time.Duration) PreviewRow {
+	c := PreviewRow{Workload: w, Hit: Off, KeptAlive: at.Before(kept)}
+	m, known := Record{}, 0
 	for _, l := range looks {
-		m = Fold(m, w, s, l)
-		if l.Why == "" {
+		m = Accumulate(m, w, s, l)
+		if l.Reason == "" {
 			known++
 		} else {
-			c.Why = l.Why
+			c.Reason = l.Reason
 		}
 	}
 	if len(looks) > 0 {
 		c.Known = float64(known) / float64(len(looks))
 	}
-	m = Heed(m, w, at)
-	m.KeptUntil = kept
+	m = ApplyActivity(m, w, at)
+	m.KeepAliveUntil = kept
 	c.Idle = m.Idle()
-	if !c.Kept && m.Verdict(s, at, max(3*slot, at.Sub(m.Until))) == Warn {
+	if !c.KeptAlive && m.Verdict(s, at, max(3*slot, at.Sub(m.Until))) == Warn {
 		c.Hit = s.Action
 		c.At = m.Warned(s, at).StopsAt
 	}
@@ -143,7 +143,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 	if len(past) > mostPast {
 		past, p.Capped = past[:mostPast], true
 	}
-	marks, err := s.o.Store.IdleMarks(ctx)
+	marks, err := s.o.Store.IdleRecords(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -164,7 +164,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 		recent, told := s.recent(asking, source, settings, mine(running), at)
 		for _, w := range mine(running) {
 			p.Running = append(p.Running, now(w, settings.Of(w.Tenant, w.Size.Name), recent.of(w, time.Time{}),
-				marks[w.ID].KeptUntil, at, recent.slot))
+				marks[w.ID].KeepAliveUntil, at, recent.slot))
 		}
 		long, all := s.long(asking, source, mine(past), p.From, at)
 		for _, w := range mine(past) {
@@ -185,7 +185,7 @@ func (s *Service) Preview(ctx context.Context, a identity.Actor, settings Settin
 }
 
 // total is what statements say of all cases.
-func total(list []Case) (sum Recorded) {
+func total(list []PreviewRow) (sum Recorded) {
 	for _, c := range list {
 		sum.Measured += c.Recorded.Measured
 		sum.Idle += c.Recorded.Idle
@@ -238,17 +238,17 @@ type answers struct {
 }
 
 // of are the looks at one workload, from when it was made.
-func (a answers) of(w workload.Workload, made time.Time) []Look {
+func (a answers) of(w workload.Workload, made time.Time) []Observation {
 	if a.slot == 0 {
 		return nil
 	}
-	looks := SeenOf(w, a.works[w.Namespace], a.from, a.until, a.slot)
-	return slices.DeleteFunc(looks, func(l Look) bool { return l.From.Before(made) })
+	looks := Observe(w, a.works[w.Namespace], a.from, a.until, a.slot)
+	return slices.DeleteFunc(looks, func(l Observation) bool { return l.From.Before(made) })
 }
 
 // held keeps the looks at times in which a workload held its GPU, by its meter: what stood still was not idle.
-func held(looks []Look, meter []usage.Interval, at time.Time) []Look {
-	return slices.DeleteFunc(looks, func(l Look) bool {
+func held(looks []Observation, meter []usage.Interval, at time.Time) []Observation {
+	return slices.DeleteFunc(looks, func(l Observation) bool {
 		return !slices.ContainsFunc(meter, func(i usage.Interval) bool {
 			end := i.Until
 			if end.IsZero() {
@@ -318,9 +318,9 @@ func (s *Service) long(ctx context.Context, source Source, items []workload.Work
 }
 
 // spared are those of which it is known that nothing follows, the longest idle first: what another setting might hit.
-func spared(list []Case) []Case {
-	list = slices.DeleteFunc(slices.Clone(list), func(c Case) bool { return c.Hit != Off || c.Unknown() })
-	slices.SortFunc(list, func(a, b Case) int {
+func spared(list []PreviewRow) []PreviewRow {
+	list = slices.DeleteFunc(slices.Clone(list), func(c PreviewRow) bool { return c.Hit != Off || c.Unknown() })
+	slices.SortFunc(list, func(a, b PreviewRow) int {
 		return cmp.Or(cmp.Compare(b.Idle, a.Idle), cmp.Compare(a.Workload.Name, b.Workload.Name),
 			cmp.Compare(a.Workload.ID, b.Workload.ID))
 	})
@@ -329,10 +329,10 @@ func spared(list []Case) []Case {
 
 // worthTelling are those that are hit or unknown: what ends first, then what is warned, then what nobody can say, each
 // by how long it was idle.
-func worthTelling(list []Case) []Case {
-	list = slices.DeleteFunc(list, func(c Case) bool { return c.Hit == Off && !c.Unknown() })
+func worthTelling(list []PreviewRow) []PreviewRow {
+	list = slices.DeleteFunc(list, func(c PreviewRow) bool { return c.Hit == Off && !c.Unknown() })
 	rank := map[Action]int{Stop: 0, Warn: 1, Off: 2}
-	slices.SortFunc(list, func(a, b Case) int {
+	slices.SortFunc(list, func(a, b PreviewRow) int {
 		return cmp.Or(cmp.Compare(rank[a.Hit], rank[b.Hit]), cmp.Compare(b.Idle, a.Idle),
 			cmp.Compare(a.Workload.Name, b.Workload.Name), cmp.Compare(a.Workload.ID, b.Workload.ID))
 	})

@@ -43,10 +43,10 @@ type Store interface {
 type Tx interface {
 	workload.Tx
 	IdleSettings(ctx context.Context) (Revision, error)
-	// SaveIdleMark keeps a mark in place of the last one. With an event, pages that show the workload hear of it.
-	SaveIdleMark(ctx context.Context, m Mark, events ...audit.Event) error
-	DeleteIdleMarks(ctx context.Context, ids ...workload.ID) error
-	SaveIdleLook(ctx context.Context, cluster string, until time.Time) error
+	// SaveIdleRecord keeps a record in place of the last one. With an event, pages that show the workload hear of it.
+	SaveIdleRecord(ctx context.Context, m Record, events ...audit.Event) error
+	DeleteIdleRecords(ctx context.Context, ids ...workload.ID) error
+	SaveIdleObserved(ctx context.Context, cluster string, until time.Time) error
 	reader
 }
 
@@ -80,7 +80,7 @@ func New(o Options) *Service {
 	return &Service{o: o}
 }
 
-// Every is how often Judge is to be called.
+// Every is how often Evaluate is to be called.
 func (s *Service) Every() time.Duration { return s.o.Every }
 
 // Shortest is the least time after which something can follow: four looks, in whole minutes, as it is said to people.
@@ -152,18 +152,18 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, settings Settings,
 
 // State is what is known of one workload.
 type State struct {
-	Setting   Setting
-	Never     Why           // why it can never be judged; "" where it can
-	Idle      time.Duration // as far as is known; 0 where it is at work, or nothing is known
-	Since     time.Time
-	High      float64   // per cent, the highest use in that time
-	AsOf      time.Time // up to when that is known; zero for never
-	Stale     bool      // AsOf is too long ago to follow anything from
-	Warned    time.Time // zero for not
-	WarnsAt   time.Time // zero where nothing is idle, or the warning was given
-	StopsAt   time.Time // zero where no end was announced
-	KeptUntil time.Time // zero where nobody keeps it, or that is over
-	KeptBy    string
+	Setting        Setting
+	Never          Reason        // why it can never be judged; "" where it can
+	Idle           time.Duration // as far as is known; 0 where it is at work, or nothing is known
+	Since          time.Time
+	High           float64   // per cent, the highest use in that time
+	AsOf           time.Time // up to when that is known; zero for never
+	Stale          bool      // AsOf is too long ago to follow anything from
+	Warned         time.Time // zero for not
+	WarnsAt        time.Time // zero where nothing is idle, or the warning was given
+	StopsAt        time.Time // zero where no end was announced
+	KeepAliveUntil time.Time // zero where nobody keeps it, or that is over
+	KeepAliveBy    string
 }
 
 // Of is what is known of one workload. What the actor may not read does not exist.
@@ -180,7 +180,7 @@ func (s *Service) Of(ctx context.Context, a identity.Actor, id workload.ID) (Sta
 		return State{}, err
 	}
 	if is == nil {
-		return State{Setting: Setting{Action: Off}, Never: Judged(w)}, nil
+		return State{Setting: Setting{Action: Off}, Never: Unmeasurable(w)}, nil
 	}
 	return is[w.ID], nil
 }
@@ -195,11 +195,11 @@ func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[w
 	for i, w := range items {
 		ids[i] = w.ID
 	}
-	marks, err := s.o.Store.IdleMarks(ctx, ids...)
+	marks, err := s.o.Store.IdleRecords(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
-	looks, err := s.o.Store.IdleLooks(ctx)
+	looks, err := s.o.Store.IdleObserved(ctx)
 	states := make(map[workload.ID]State, len(items))
 	for _, w := range items {
 		m := marks[w.ID]
@@ -209,14 +209,14 @@ func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[w
 	return states, err
 }
 
-func (s *Service) state(w workload.Workload, m Mark, of Setting) State {
+func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 	now := s.o.Now()
-	is := State{Setting: of, Never: Judged(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() || now.Before(m.Until)}
+	is := State{Setting: of, Never: Unmeasurable(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() || now.Before(m.Until)}
 	if !of.On() || w.State != workload.Running || w.Generation != m.Generation {
 		return is
 	}
-	if now.Before(m.KeptUntil) {
-		is.KeptUntil, is.KeptBy = m.KeptUntil, m.KeptBy
+	if now.Before(m.KeepAliveUntil) {
+		is.KeepAliveUntil, is.KeepAliveBy = m.KeepAliveUntil, m.KeepAliveBy
 	}
 	if m.Below != of.Below || m.Since.IsZero() {
 		return is
@@ -228,9 +228,9 @@ func (s *Service) state(w workload.Workload, m Mark, of Setting) State {
 	return is
 }
 
-// Need says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict
+// KeepAlive says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict
 // where nothing would follow anyway.
-func (s *Service) Need(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
+func (s *Service) KeepAlive(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
 	var out State
 	err := s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
 		w, err := tx.Workload(ctx, id)
@@ -253,14 +253,14 @@ func (s *Service) Need(ctx context.Context, a identity.Actor, id workload.ID) (S
 			return err
 		}
 		now := s.o.Now()
-		was := m.KeptUntil
+		was := m.KeepAliveUntil
 		m.Generation, m.Below = w.Generation, of.Below
-		m = m.Kept(now.Add(of.Keep.Std()), a.Person.Name)
-		e := audit.By(a, audit.WorkloadNeeded, now)
-		e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), i18n.T("idle.kept_until", "Until", stamp(m.KeptUntil))
-		e.Changes = audit.Changed("keep.until", when(was), stamp(m.KeptUntil))
+		m = m.KeepAlive(now.Add(of.KeepAlive.Std()), a.Person.Name)
+		e := audit.By(a, audit.WorkloadKeptAlive, now)
+		e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), i18n.T("idle.kept_until", "Until", stamp(m.KeepAliveUntil))
+		e.Changes = audit.Changed("keep.until", when(was), stamp(m.KeepAliveUntil))
 		out = s.state(w, m, of)
-		return tx.SaveIdleMark(ctx, m, e)
+		return tx.SaveIdleRecord(ctx, m, e)
 	})
 	return out, err
 }

@@ -31,28 +31,28 @@ type Setting struct {
 	Action Action           `json:"action"`
 	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
 	// per cent of the engine: idle is what never reaches it, not even in one sample
-	Below int              `json:"below,omitempty"`
-	Keep  catalog.Duration `json:"keep,omitempty"` // for how long "I still need it" holds; idle time counts again after it
+	Below     int              `json:"below,omitempty"`
+	KeepAlive catalog.Duration `json:"keepAlive,omitempty"` // for how long "I still need it" holds; idle time counts again after it
 }
 
 // The bounds of a setting, and what an empty field of a form means.
 const (
-	Longest     = 30 * 24 * time.Hour
-	MostBelow   = 50
-	UsualBelow  = usage.IdleBelow // as in statements
-	longestTold = time.Hour
+	Longest       = 30 * 24 * time.Hour
+	MostBelow     = 50
+	UsualBelow    = usage.IdleBelow // as in statements
+	longestNotice = time.Hour
 )
 
 // On reports whether anything follows.
 func (s Setting) On() bool { return s.Action == Warn || s.Action == Stop }
 
-// Told is how long before the end the warning comes: a quarter of the time, and an hour at most.
-func (s Setting) Told() time.Duration { return min(longestTold, s.After.Std()/4) }
+// Notice is how long before the end the warning comes: a quarter of the time, and an hour at most.
+func (s Setting) Notice() time.Duration { return min(longestNotice, s.After.Std()/4) }
 
 // warnAfter is after how much idle time the warning comes.
 func (s Setting) warnAfter() time.Duration {
 	if s.Action == Stop {
-		return s.After.Std() - s.Told()
+		return s.After.Std() - s.Notice()
 	}
 	return s.After.Std()
 }
@@ -126,7 +126,7 @@ func (s Settings) problems(shortest time.Duration, known func(field string) bool
 			}
 		}
 		span("after", of.After)
-		span("keep", of.Keep)
+		span("keepAlive", of.KeepAlive)
 		if of.Below < 1 || of.Below > MostBelow {
 			add(field+".below", i18n.T("idle.bad_below", "Most", MostBelow))
 		}
@@ -140,7 +140,7 @@ func (s Settings) flat() map[string]string {
 	s.each(func(field string, of Setting) {
 		all[field] = string(of.Action)
 		if of.On() {
-			all[field] += fmt.Sprintf(" after %s below %d%% keep %s", of.After, of.Below, of.Keep)
+			all[field] += fmt.Sprintf(" after %s below %d%% keep %s", of.After, of.Below, of.KeepAlive)
 		}
 	})
 	return all

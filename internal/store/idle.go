@@ -32,37 +32,37 @@ type idleSettingsRow struct {
 
 func (idleSettingsRow) TableName() string { return "idle_settings" }
 
-type idleLookRow struct {
+type idleObservedRow struct {
 	Cluster string `gorm:"primaryKey"`
 	UntilAt moment
 }
 
-func (idleLookRow) TableName() string { return "idle_looks" }
+func (idleObservedRow) TableName() string { return "idle_observed" }
 
-type idleMarkRow struct {
-	Workload   string `gorm:"primaryKey"`
-	Generation int64
-	Below      int64
-	SinceAt    moment
-	High       int64 // hundredths of a per cent
-	WarnedAt   moment
-	StopsAt    moment
-	KeptUntil  moment
-	KeptBy     string
+type idleRecordRow struct {
+	Workload       string `gorm:"primaryKey"`
+	Generation     int64
+	Below          int64
+	SinceAt        moment
+	High           int64 // hundredths of a per cent
+	WarnedAt       moment
+	StopsAt        moment
+	KeepAliveUntil moment
+	KeepAliveBy    string
 }
 
-func (idleMarkRow) TableName() string { return "idle_marks" }
+func (idleRecordRow) TableName() string { return "idle_records" }
 
-func toMark(r idleMarkRow) idle.Mark {
-	return idle.Mark{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
+func toMark(r idleRecordRow) idle.Record {
+	return idle.Record{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
 		Since: r.SinceAt.time(), High: float64(r.High) / 100,
-		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeptUntil: r.KeptUntil.time(), KeptBy: r.KeptBy}
+		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(), KeepAliveBy: r.KeepAliveBy}
 }
 
-func fromMark(m idle.Mark) idleMarkRow {
-	return idleMarkRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
+func fromMark(m idle.Record) idleRecordRow {
+	return idleRecordRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
 		SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
-		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeptUntil: momentOf(m.KeptUntil), KeptBy: m.KeptBy}
+		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeepAliveUntil: momentOf(m.KeepAliveUntil), KeepAliveBy: m.KeepAliveBy}
 }
 
 // IdleSettings are the ones that count; version 0 while none were saved.
@@ -95,24 +95,24 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 	})
 }
 
-// IdleMarks are those of the given workloads, of all where none is given. Up to when they are known is their cluster's
-// to say: see IdleLooks.
-func (v view) IdleMarks(ctx context.Context, ids ...workload.ID) (map[workload.ID]idle.Mark, error) {
+// IdleRecords are those of the given workloads, of all where none is given. Up to when they are known is their cluster's
+// to say: see IdleObserved.
+func (v view) IdleRecords(ctx context.Context, ids ...workload.ID) (map[workload.ID]idle.Record, error) {
 	query := v.at(ctx)
 	if len(ids) > 0 {
 		query = query.Where("workload IN ?", ids)
 	}
-	rows, err := all[idleMarkRow](query)
-	marks := make(map[workload.ID]idle.Mark, len(rows))
+	rows, err := all[idleRecordRow](query)
+	marks := make(map[workload.ID]idle.Record, len(rows))
 	for _, row := range rows {
 		marks[workload.ID(row.Workload)] = toMark(row)
 	}
 	return marks, err
 }
 
-// IdleLooks is up to when each cluster was looked at.
-func (v view) IdleLooks(ctx context.Context) (map[string]time.Time, error) {
-	rows, err := all[idleLookRow](v.at(ctx))
+// IdleObserved is up to when each cluster was looked at.
+func (v view) IdleObserved(ctx context.Context) (map[string]time.Time, error) {
+	rows, err := all[idleObservedRow](v.at(ctx))
 	looks := make(map[string]time.Time, len(rows))
 	for _, row := range rows {
 		looks[row.Cluster] = row.UntilAt.time()
@@ -125,17 +125,17 @@ func (s *Store) ChangeIdle(ctx context.Context, fn func(idle.Tx) error) error {
 	return s.exclusively(ctx, "idle", func(t *tx) error { return fn(t) })
 }
 
-// SaveIdleLook notes up to when a cluster was looked at.
-func (t *tx) SaveIdleLook(ctx context.Context, cluster string, until time.Time) error {
-	row := idleLookRow{Cluster: cluster, UntilAt: momentOf(until)}
+// SaveIdleObserved notes up to when a cluster was looked at.
+func (t *tx) SaveIdleObserved(ctx context.Context, cluster string, until time.Time) error {
+	row := idleObservedRow{Cluster: cluster, UntilAt: momentOf(until)}
 	if err := writable(&row); err != nil {
 		return err
 	}
 	return failure(t.at(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error)
 }
 
-// SaveIdleMark keeps a mark in place of the last one. With an event, pages that show the workload hear of it.
-func (t *tx) SaveIdleMark(ctx context.Context, m idle.Mark, events ...audit.Event) error {
+// SaveIdleRecord keeps a record in place of the last one. With an event, pages that show the workload hear of it.
+func (t *tx) SaveIdleRecord(ctx context.Context, m idle.Record, events ...audit.Event) error {
 	row := fromMark(m)
 	if err := writable(&row); err != nil {
 		return err
@@ -146,10 +146,10 @@ func (t *tx) SaveIdleMark(ctx context.Context, m idle.Mark, events ...audit.Even
 	return t.adviceChanged(ctx, row.Workload, events)
 }
 
-// DeleteIdleMarks forgets what was known of workloads.
-func (t *tx) DeleteIdleMarks(ctx context.Context, ids ...workload.ID) error {
+// DeleteIdleRecords forgets what was known of workloads.
+func (t *tx) DeleteIdleRecords(ctx context.Context, ids ...workload.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return failure(t.at(ctx).Where("workload IN ?", ids).Delete(&idleMarkRow{}).Error)
+	return failure(t.at(ctx).Where("workload IN ?", ids).Delete(&idleRecordRow{}).Error)
 }

@@ -29,7 +29,7 @@ var flashes = map[string]ui.Kind{
 	"volume-shared": ui.OK, "volume-grown": ui.OK, "volume-going": ui.Info, "volume-restored": ui.OK,
 	"image-retired": ui.OK,
 	"budget-saved":  ui.OK, "budget-removed": ui.OK, "budget-refunded": ui.OK,
-	"workload-needed": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
+	"workload-kept-alive": ui.OK, "idle-saved": ui.OK, "advice-dismissed": ui.OK, "advice-restored": ui.OK,
 	"price-added": ui.OK, "price-ended": ui.OK,
 	"notices-saved": ui.OK, "address-entered": ui.OK, "address-removed": ui.OK, "delivery-retried": ui.OK,
 }

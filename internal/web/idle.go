@@ -45,7 +45,7 @@ func idleFormOf(values url.Values) idleForm {
 		}
 		trimmed := func(name string) string { return strings.TrimSpace(values.Get(name + n)) }
 		f.lines = append(f.lines, idleLine{trimmed("for"), trimmed("action"), trimmed("after"), trimmed("below"),
-			trimmed("keep")})
+			trimmed("keepAlive")})
 	}
 	return f
 }
@@ -56,7 +56,7 @@ func idleFormFor(r idle.Revision) idleForm {
 	line := func(whom string, s idle.Setting) {
 		l := idleLine{For: whom, Action: string(s.Action)}
 		if s.On() {
-			l.After, l.Below, l.Keep = s.After.String(), strconv.Itoa(s.Below), s.Keep.String()
+			l.After, l.Below, l.Keep = s.After.String(), strconv.Itoa(s.Below), s.KeepAlive.String()
 		}
 		f.lines = append(f.lines, l)
 	}
@@ -96,8 +96,8 @@ func (f idleForm) settings() (s idle.Settings, problems []fault.Field) {
 			if of.After, err = catalog.ParseDuration(l.After); err != nil {
 				add(".after", i18n.T("idle.no_time"))
 			}
-			if of.Keep = of.After; l.Keep != "" {
-				if of.Keep, err = catalog.ParseDuration(l.Keep); err != nil {
+			if of.KeepAlive = of.After; l.Keep != "" {
+				if of.KeepAlive, err = catalog.ParseDuration(l.Keep); err != nil {
 					add(".keep", i18n.T("idle.no_time"))
 				}
 			}
@@ -201,7 +201,7 @@ func (w *Web) idleFields(say words, f *idleForm, problems []fault.Field) *idlevi
 		}
 		below := text("below", l.Below, "%")
 		below.InputMode, below.Placeholder = "numeric", strconv.Itoa(idle.UsualBelow)
-		after, keep := text("after", l.After, ""), text("keep", l.Keep, "")
+		after, keep := text("after", l.After, ""), text("keepAlive", l.Keep, "")
 		after.Placeholder, keep.Placeholder = "4h", "8h"
 		title := say.S("idle.another")
 		if l.For != "" {
@@ -295,7 +295,7 @@ func (w *Web) idlePreviewModel(say words, p idle.Preview) *idleview.PreviewModel
 	return m
 }
 
-func (w *Web) idleCases(say words, list []idle.Case, running bool) (models []idleview.CaseModel, cut string) {
+func (w *Web) idleCases(say words, list []idle.PreviewRow, running bool) (models []idleview.CaseModel, cut string) {
 	for _, c := range list[:min(len(list), mostShown)] {
 		item := c.Workload
 		row := idleview.CaseModel{Name: ui.StackModel{Title: item.Name, Href: workloadPath(item.ID),
@@ -332,10 +332,10 @@ func idleFor(say words, d time.Duration) string {
 
 // whyUnknown is the reason for all of the time: where something was measured, a part of it is missing, whatever was the
 // matter last.
-func whyUnknown(c idle.Case) idle.Why {
+func whyUnknown(c idle.PreviewRow) idle.Reason {
 	switch {
-	case c.Why != "" && c.Why != idle.Unmeasured:
-		return c.Why
+	case c.Reason != "" && c.Reason != idle.Unmeasured:
+		return c.Reason
 	case c.Known > 0:
 		return idle.Partly
 	}

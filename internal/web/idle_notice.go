@@ -34,9 +34,9 @@ func (w *Web) workloadIdle(k call, s seen) (workloadview.IdleModel, error) {
 // nothing to say: it works, it is not known, or it is idle for less than half of the time after which something
 // follows.
 func idleNotice(say words, item workload.Workload, is idle.State, change bool) *ui.NoticeModel {
-	if !is.KeptUntil.IsZero() {
-		return &ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", clockOn(say, is.KeptUntil)),
-			Body: say.S("idle.kept_body", "Name", is.KeptBy), Test: "idle-kept"}
+	if !is.KeepAliveUntil.IsZero() {
+		return &ui.NoticeModel{Kind: ui.Info, Title: say.S("idle.kept", "At", clockOn(say, is.KeepAliveUntil)),
+			Body: say.S("idle.kept_body", "Name", is.KeepAliveBy), Test: "idle-kept"}
 	}
 	if is.Stale || is.Idle == 0 || is.Warned.IsZero() && 2*is.Idle < is.Setting.After.Std() {
 		return nil
@@ -48,9 +48,9 @@ func idleNotice(say words, item workload.Workload, is idle.State, change bool) *
 		n.Body += " " + say.S("idle.is_body_stop")
 	}
 	if change {
-		n.Body += " " + say.S("idle.needed_for", "For", say.duration(is.Setting.Keep.Std()))
-		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/needed",
-			Button: ui.ButtonModel{Label: say.S("idle.needed"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "needed"}}}}
+		n.Body += " " + say.S("idle.keep_alive_for", "For", say.duration(is.Setting.KeepAlive.Std()))
+		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/keep-alive",
+			Button: ui.ButtonModel{Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "keep-alive"}}}}
 	}
 	return n
 }
@@ -63,11 +63,11 @@ func clockOn(say words, t time.Time) string {
 	return say.at(t).Exact
 }
 
-func (w *Web) workloadNeeded(c echo.Context) error {
+func (w *Web) workloadKeepAlive(c echo.Context) error {
 	k := w.callOf(c)
 	id := workload.ID(c.Param("id"))
-	if _, err := w.Idle.Need(k.ctx, k.actor, id); err != nil {
+	if _, err := w.Idle.KeepAlive(k.ctx, k.actor, id); err != nil {
 		return err
 	}
-	return w.done(c, "workload-needed", localPath(c.FormValue("back"), workloadPath(id)))
+	return w.done(c, "workload-kept-alive", localPath(c.FormValue("back"), workloadPath(id)))
 }

@@ -11,7 +11,7 @@ import (
 
 func idleForm(more url.Values) url.Values {
 	form := url.Values{"base": {"0"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"},
-		"keep-0": {"8h"}, "for-1": {""}, "action-1": {"warn"}, "after-1": {""}, "below-1": {""}, "keep-1": {""}}
+		"keepAlive-0": {"8h"}, "for-1": {""}, "action-1": {"warn"}, "after-1": {""}, "below-1": {""}, "keepAlive-1": {""}}
 	for name, values := range more {
 		form[name] = values
 	}
@@ -72,9 +72,9 @@ func TestAnIdleWorkloadSaysSo(t *testing.T) {
 	doc := read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantSaid(t, doc, "idle", "No GPU work for", "stops at", "no sample reached 5 %", "the highest was 1 %")
 	wantSaid(t, read(t, w.Get(webtest.Anna, "/"), http.StatusOK), "attention-idle", "train-resnet")
-	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "needed")
-	read(t, w.Post(webtest.Eli, page+"/needed", nil), http.StatusForbidden)
-	wantRedirect(t, w.Post(webtest.Anna, page+"/needed", nil))
+	wantAbsent(t, read(t, w.Get(webtest.Eli, page), http.StatusOK), "keep-alive")
+	read(t, w.Post(webtest.Eli, page+"/keep-alive", nil), http.StatusForbidden)
+	wantRedirect(t, w.Post(webtest.Anna, page+"/keep-alive", nil))
 	doc = read(t, w.Get(webtest.Anna, page), http.StatusOK)
 	wantSaid(t, doc, "idle-kept", "Anna")
 	wantAbsent(t, doc, "idle")

@@ -35,7 +35,7 @@ func (w *Web) Routes() []Route {
 		{get, "/workloads/:id/metrics", identity.ReadWorkload, w.show(chartsPage)},
 		{get, "/workloads/:id/history", identity.ReadWorkload, w.show(historyPage)},
 		{post, "/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop},
-		{post, "/workloads/:id/needed", identity.ChangeWorkload, w.workloadNeeded},
+		{post, "/workloads/:id/keep-alive", identity.ChangeWorkload, w.workloadKeepAlive},
 		{post, "/workloads/:id/start", identity.ChangeWorkload, w.workloadStart},
 		{post, "/workloads/:id/share", identity.ChangeWorkload, w.workloadShare},
 		{get, "/workloads/:id/resume", identity.ChangeWorkload, w.show(resumePage)},

@@ -12,14 +12,14 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-func idleMark(id string) idle.Mark {
-	return idle.Mark{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2),
-		StopsAt: later(3), KeptUntil: later(4), KeptBy: "Ada Lovelace"}
+func idleRecord(id string) idle.Record {
+	return idle.Record{Workload: workload.ID(id), Generation: 3, Below: 5, Since: later(1), High: 1.25, WarnedAt: later(2),
+		StopsAt: later(3), KeepAliveUntil: later(4), KeepAliveBy: "Ada Lovelace"}
 }
 
 func idleSettings(version int64) idle.Revision {
 	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(4 * time.Hour), Below: 5,
-		Keep: catalog.Duration(8 * time.Hour)}
+		KeepAlive: catalog.Duration(8 * time.Hour)}
 	return idle.Revision{Version: version, Settings: idle.Settings{All: &of, Sizes: map[string]idle.Setting{"h100": of},
 		Teams: map[string]idle.Setting{"vision": {Action: idle.Off}}},
 		Author: "p-ada", Name: "Ada Lovelace", At: later(5)}
@@ -38,39 +38,39 @@ var idleCases = cases{
 		}
 		must(t, s.SaveIdleSettings(ctx, idleSettings(2)))
 	},
-	"an idle mark is kept whole, and replaced": func(t *testing.T, s *store.Store) {
+	"an idle record is kept whole, and replaced": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		saveWorkload(t, s, Workload("w-1"))
 		saveWorkload(t, s, Workload("w-2"))
-		m := idleMark("w-1")
+		m := idleRecord("w-1")
 		must(t, s.ChangeIdle(ctx, func(tx idle.Tx) error {
-			if err := tx.SaveIdleLook(ctx, "west", later(9)); err != nil {
+			if err := tx.SaveIdleObserved(ctx, "west", later(9)); err != nil {
 				return err
 			}
-			if err := tx.SaveIdleMark(ctx, idle.Mark{Workload: "w-2"}); err != nil {
+			if err := tx.SaveIdleRecord(ctx, idle.Record{Workload: "w-2"}); err != nil {
 				return err
 			}
-			return tx.SaveIdleMark(ctx, m, Event(1))
+			return tx.SaveIdleRecord(ctx, m, Event(1))
 		}))
-		equal(t, map[workload.ID]idle.Mark{"w-1": m, "w-2": {Workload: "w-2"}}, got(s.IdleMarks(ctx))(t))
-		equal(t, map[workload.ID]idle.Mark{"w-1": m}, got(s.IdleMarks(ctx, "w-1", "w-none"))(t))
-		equal(t, map[string]time.Time{"west": later(9)}, got(s.IdleLooks(ctx))(t))
-		m.Since, m.KeptBy = time.Time{}, ""
+		equal(t, map[workload.ID]idle.Record{"w-1": m, "w-2": {Workload: "w-2"}}, got(s.IdleRecords(ctx))(t))
+		equal(t, map[workload.ID]idle.Record{"w-1": m}, got(s.IdleRecords(ctx, "w-1", "w-none"))(t))
+		equal(t, map[string]time.Time{"west": later(9)}, got(s.IdleObserved(ctx))(t))
+		m.Since, m.KeepAliveBy = time.Time{}, ""
 		must(t, s.ChangeIdle(ctx, func(tx idle.Tx) error {
-			if err := tx.SaveIdleLook(ctx, "west", later(10)); err != nil {
+			if err := tx.SaveIdleObserved(ctx, "west", later(10)); err != nil {
 				return err
 			}
-			if err := tx.DeleteIdleMarks(ctx, "w-2", "w-none"); err != nil {
+			if err := tx.DeleteIdleRecords(ctx, "w-2", "w-none"); err != nil {
 				return err
 			}
-			return tx.SaveIdleMark(ctx, m)
+			return tx.SaveIdleRecord(ctx, m)
 		}))
-		equal(t, map[workload.ID]idle.Mark{"w-1": m}, got(s.IdleMarks(ctx))(t))
-		equal(t, map[string]time.Time{"west": later(10)}, got(s.IdleLooks(ctx))(t))
+		equal(t, map[workload.ID]idle.Record{"w-1": m}, got(s.IdleRecords(ctx))(t))
+		equal(t, map[string]time.Time{"west": later(10)}, got(s.IdleObserved(ctx))(t))
 	},
 	"a mark of a workload that there is none of is refused": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
-		err := s.ChangeIdle(ctx, func(tx idle.Tx) error { return tx.SaveIdleMark(ctx, idleMark("w-none"), Event(1)) })
+		err := s.ChangeIdle(ctx, func(tx idle.Tx) error { return tx.SaveIdleRecord(ctx, idleRecord("w-none"), Event(1)) })
 		if err == nil || fault.As(err).Kind == fault.Internal {
 			t.Errorf("want a fault that somebody can understand, got %v", err)
 		}

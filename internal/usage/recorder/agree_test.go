@@ -221,7 +221,7 @@ func (s *oneSite) preview() map[string]told {
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
 		Team: func(string) bool { return true }, Every: time.Minute, Now: func() time.Time { return s.now }})
 	p, err := service.Preview(s.t.Context(), pat, idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
-		After: catalog.Duration(30 * time.Minute), Keep: catalog.Duration(time.Hour)}})
+		After: catalog.Duration(30 * time.Minute), KeepAlive: catalog.Duration(time.Hour)}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestThePreviewTellsWhatPrometheusForgot(t *testing.T) {
 		Namespaces: func() []string { return []string{"gpu-vision"} }, Size: func(string) bool { return true },
 		Team: func(string) bool { return true }, Statements: statements, Zone: s.zone, Now: func() time.Time { return s.now }})
 	p, err := service.Preview(t.Context(), pat, idle.Settings{All: &idle.Setting{Action: idle.Warn, Below: idle.UsualBelow,
-		After: catalog.Duration(30 * time.Minute), Keep: catalog.Duration(time.Hour)}})
+		After: catalog.Duration(30 * time.Minute), KeepAlive: catalog.Duration(time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}

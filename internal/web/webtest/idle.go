@@ -20,7 +20,7 @@ import (
 type Idle struct {
 	*Store
 	Set   idle.Revision
-	Marks map[workload.ID]idle.Mark
+	Marks map[workload.ID]idle.Record
 	Looks map[string]time.Time
 	// what Prometheus tells of everything that runs: the highest use of a stretch; nil: nothing
 	Did   func(until time.Time) float64
@@ -29,7 +29,7 @@ type Idle struct {
 }
 
 func newIdle(s *Store) *Idle {
-	return &Idle{Store: s, Marks: map[workload.ID]idle.Mark{}, Looks: map[string]time.Time{"local": Now.Add(-time.Minute)}}
+	return &Idle{Store: s, Marks: map[workload.ID]idle.Record{}, Looks: map[string]time.Time{"local": Now.Add(-time.Minute)}}
 }
 
 // idleTx is one transaction; the stores of this package know nothing of others beside it.
@@ -70,22 +70,22 @@ func (s *Idle) SaveIdleSettings(ctx context.Context, r idle.Revision, events ...
 	return s.Store.Append(ctx, events...)
 }
 
-// IdleMarks are all of them: those that nobody asked for do no harm.
-func (s *Idle) IdleMarks(context.Context, ...workload.ID) (map[workload.ID]idle.Mark, error) {
+// IdleRecords are all of them: those that nobody asked for do no harm.
+func (s *Idle) IdleRecords(context.Context, ...workload.ID) (map[workload.ID]idle.Record, error) {
 	return maps.Clone(s.Marks), nil
 }
 
-// IdleLooks is up to when the cluster was looked at.
-func (s *Idle) IdleLooks(context.Context) (map[string]time.Time, error) { return s.Looks, nil }
+// IdleObserved is up to when the cluster was looked at.
+func (s *Idle) IdleObserved(context.Context) (map[string]time.Time, error) { return s.Looks, nil }
 
-// SaveIdleMark keeps a mark.
-func (s *Idle) SaveIdleMark(ctx context.Context, m idle.Mark, events ...audit.Event) error {
+// SaveIdleRecord keeps a mark.
+func (s *Idle) SaveIdleRecord(ctx context.Context, m idle.Record, events ...audit.Event) error {
 	s.Marks[m.Workload], s.Saved = m, s.Saved+1
 	return s.Store.Append(ctx, events...)
 }
 
-// DeleteIdleMarks forgets some.
-func (s *Idle) DeleteIdleMarks(_ context.Context, ids ...workload.ID) error {
+// DeleteIdleRecords forgets some.
+func (s *Idle) DeleteIdleRecords(_ context.Context, ids ...workload.ID) error {
 	for _, id := range ids {
 		delete(s.Marks, id)
 	}
@@ -93,8 +93,8 @@ func (s *Idle) DeleteIdleMarks(_ context.Context, ids ...workload.ID) error {
 	return nil
 }
 
-// SaveIdleLook notes when the cluster was looked at.
-func (s *Idle) SaveIdleLook(_ context.Context, cluster string, until time.Time) error {
+// SaveIdleObserved notes when the cluster was looked at.
+func (s *Idle) SaveIdleObserved(_ context.Context, cluster string, until time.Time) error {
 	s.Looks[cluster] = until
 	s.Saved++
 	return nil
@@ -132,12 +132,12 @@ func (s idleSource) Works(_ context.Context, _ []string, from, until time.Time, 
 func (w *World) EndsWhenIdle(after time.Duration) {
 	w.Idle.Set = idle.Revision{Version: 1, Name: "Pat", At: Now.Add(-48 * time.Hour),
 		Settings: idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(after), Below: idle.UsualBelow,
-			Keep: catalog.Duration(8 * time.Hour)}}}
+			KeepAlive: catalog.Duration(8 * time.Hour)}}}
 }
 
 // IsIdle says since when a workload's GPU does nothing, and when its owner was warned; zero for not.
 func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
-	m := idle.Mark{Workload: id, Below: idle.UsualBelow, Since: since, Until: w.Idle.Looks["local"], High: 1.2}
+	m := idle.Record{Workload: id, Below: idle.UsualBelow, Since: since, Until: w.Idle.Looks["local"], High: 1.2}
 	if item, err := w.Idle.Workload(context.Background(), id); err == nil {
 		m.Generation = item.Generation
 	}
@@ -149,8 +149,8 @@ func (w *World) IsIdle(id workload.ID, since, warned time.Time) {
 
 // idleTried is a form that stops sooner.
 var idleTried = url.Values{"base": {"1"}, "for-0": {"all"}, "action-0": {"stop"}, "after-0": {"4h"}, "below-0": {"5"},
-	"keep-0": {"8h"}, "for-1": {"teams.vision"}, "action-1": {"warn"}, "after-1": {"2h"}, "below-1": {"10"},
-	"keep-1": {""}}
+	"keepAlive-0": {"8h"}, "for-1": {"teams.vision"}, "action-1": {"warn"}, "after-1": {"2h"}, "below-1": {"10"},
+	"keepAlive-1": {""}}
 
 // idling is a world in which one workload is idle and its owner was told, and another one is kept.
 func idling() *World {
@@ -167,7 +167,7 @@ func idling() *World {
 // needed is idling after somebody said that they still need it.
 func needed() *World {
 	w := idling()
-	w.Idle.Marks["w-train-resnet"] = w.Idle.Marks["w-train-resnet"].Kept(Now.Add(7*time.Hour), Anna.Name)
+	w.Idle.Marks["w-train-resnet"] = w.Idle.Marks["w-train-resnet"].KeepAlive(Now.Add(7*time.Hour), Anna.Name)
 	return w
 }
 

@@ -26,7 +26,7 @@ func slice() workload.Workload {
 }
 
 func stopAfter(d time.Duration) Setting {
-	return Setting{Action: Stop, After: catalog.Duration(d), Below: 5, Keep: catalog.Duration(d)}
+	return Setting{Action: Stop, After: catalog.Duration(d), Below: 5, KeepAlive: catalog.Duration(d)}
 }
 
 func percent(v float64) gpumetrics.Reading {
@@ -48,40 +48,40 @@ func TestLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		of    workload.Workload
 		works []gpumetrics.Work
-		want  Look
+		want  Observation
 	}{
 		"all of it measured": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
-			Look{High: 3}},
+			Observation{High: 3}},
 		"the busiest of two counts": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
-			work("nb-0", "B", percent(80), slot)}, Look{High: 80}},
+			work("nb-0", "B", percent(80), slot)}, Observation{High: 80}},
 		"one of two is missing": {two, []gpumetrics.Work{work("nb-0", "A", percent(3), slot)},
-			Look{High: 3, Why: Partly}},
+			Observation{High: 3, Reason: Partly}},
 		"a part of the time is missing": {slice(),
-			[]gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Look{High: 3, Why: Partly}},
+			[]gpumetrics.Work{work("nb-0", "A", percent(3), slot-time.Second)}, Observation{High: 3, Reason: Partly}},
 		"a pod that came in place of another": {slice(), []gpumetrics.Work{work("nb-0", "A", percent(3), slot),
-			work("nb-0", "B", percent(1), slot/2)}, Look{High: 3, Why: Partly}},
-		"nothing measured is not nothing done": {slice(), nil, Look{Why: Unmeasured}},
+			work("nb-0", "B", percent(1), slot/2)}, Observation{High: 3, Reason: Partly}},
+		"nothing measured is not nothing done": {slice(), nil, Observation{Reason: Unmeasured}},
 		"no value": {slice(),
-			[]gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)}, Look{Why: Unclear}},
-		"not a number":        {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)}, Look{Why: Unclear}},
-		"somebody else's pod": {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)}, Look{Why: Unmeasured}},
+			[]gpumetrics.Work{work("nb-0", "A", gpumetrics.Reading{Unit: gpumetrics.Percent}, slot)}, Observation{Reason: Unclear}},
+		"not a number":        {slice(), []gpumetrics.Work{work("nb-0", "A", percent(math.NaN()), slot)}, Observation{Reason: Unclear}},
+		"somebody else's pod": {slice(), []gpumetrics.Work{work("nb-2-0", "A", percent(0), slot)}, Observation{Reason: Unmeasured}},
 		"a card that others share, whatever its value says": {shared, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)},
-			Look{Why: Shared}},
-		"no GPU": {cpu, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Look{Why: NoGPU}},
+			Observation{Reason: Shared}},
+		"no GPU": {cpu, []gpumetrics.Work{work("nb-0", "A", percent(0), slot)}, Observation{Reason: NoGPU}},
 	} {
 		c.want.From, c.want.Until = noon, until
-		if diff := cmp.Diff([]Look{c.want}, SeenOf(c.of, c.works, noon, until, slot)); diff != "" {
+		if diff := cmp.Diff([]Observation{c.want}, Observe(c.of, c.works, noon, until, slot)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 // quiet folds so many idle stretches, from noon on.
-func quiet(w workload.Workload, s Setting, n int) Mark {
-	m := Mark{}
+func quiet(w workload.Workload, s Setting, n int) Record {
+	m := Record{}
 	for i := range n {
 		from := noon.Add(time.Duration(i) * slot)
-		m = Fold(m, w, s, Look{From: from, Until: from.Add(slot), High: 1})
+		m = Accumulate(m, w, s, Observation{From: from, Until: from.Add(slot), High: 1})
 	}
 	return m
 }
@@ -91,11 +91,11 @@ func TestVerdicts(t *testing.T) {
 	told := quiet(slice(), s, 9).Warned(s, noon.Add(46*time.Minute))
 	full := quiet(slice(), s, 14)
 	full.WarnedAt, full.StopsAt = told.WarnedAt, told.StopsAt
-	with := func(m Mark, change func(*Mark)) Mark { change(&m); return m }
+	with := func(m Record, change func(*Record)) Record { change(&m); return m }
 	onlyWarn := s
 	onlyWarn.Action = Warn
 	for name, c := range map[string]struct {
-		m     Mark
+		m     Record
 		s     Setting
 		after time.Duration // since noon
 		want  Action
@@ -105,15 +105,15 @@ func TestVerdicts(t *testing.T) {
 		"one warning is enough":                    {told, s, 47 * time.Minute, Off},
 		"warned, and idle for all of the time":     {full, s, 71 * time.Minute, Stop},
 		"idle for all of the time, and not warned": {quiet(slice(), s, 14), s, 71 * time.Minute, Warn},
-		"the time that they were told is not over": {with(full, func(m *Mark) { m.StopsAt = noon.Add(80 * time.Minute) }), s,
+		"the time that they were told is not over": {with(full, func(m *Record) { m.StopsAt = noon.Add(80 * time.Minute) }), s,
 			71 * time.Minute, Off},
-		"warned of nothing but idleness": {with(full, func(m *Mark) { m.StopsAt = time.Time{} }), s,
+		"warned of nothing but idleness": {with(full, func(m *Record) { m.StopsAt = time.Time{} }), s,
 			71 * time.Minute, Warn},
-		"warned in a former idle time": {with(full, func(m *Mark) { m.WarnedAt = noon.Add(-time.Hour) }), s,
+		"warned in a former idle time": {with(full, func(m *Record) { m.WarnedAt = noon.Add(-time.Hour) }), s,
 			71 * time.Minute, Warn},
-		"somebody needs it": {with(full, func(m *Mark) { m.KeptUntil = noon.Add(2 * time.Hour) }), s,
+		"somebody needs it": {with(full, func(m *Record) { m.KeepAliveUntil = noon.Add(2 * time.Hour) }), s,
 			71 * time.Minute, Off},
-		"it was needed, and idle time counts anew": {with(full, func(m *Mark) { m.KeptUntil = noon.Add(40 * time.Minute) }),
+		"it was needed, and idle time counts anew": {with(full, func(m *Record) { m.KeepAliveUntil = noon.Add(40 * time.Minute) }),
 			s, 71 * time.Minute, Off},
 		"nobody looked for a while": {full, s, 90 * time.Minute, Off},
 		"the clock was set back":    {full, s, 69 * time.Minute, Off},
@@ -123,7 +123,7 @@ func TestVerdicts(t *testing.T) {
 		"a warning alone, early":                    {quiet(slice(), onlyWarn, 11), onlyWarn, 56 * time.Minute, Off},
 		"a warning alone, once all of it is over":   {quiet(slice(), onlyWarn, 12), onlyWarn, 61 * time.Minute, Warn},
 		"a warning alone is never followed by more": {full, onlyWarn, 71 * time.Minute, Off},
-		"nothing is known":                          {Mark{}, s, 71 * time.Minute, Off},
+		"nothing is known":                          {Record{}, s, 71 * time.Minute, Off},
 	} {
 		if got := c.m.Verdict(c.s, noon.Add(c.after), 3*slot); got != c.want {
 			t.Errorf("%s: want %s, got %s", name, c.want, got)
@@ -160,12 +160,12 @@ func TestWhatANotebookSaysOfItself(t *testing.T) {
 		w := slice()
 		w.Image = catalog.Image{Auth: "token", Port: 8888}
 		w.Observed.Activity = c.said
-		if got := Heed(quiet(w, s, 9), w, now).Since; !got.Equal(c.want) {
+		if got := ApplyActivity(quiet(w, s, 9), w, now).Since; !got.Equal(c.want) {
 			t.Errorf("%s: want idle since %v, got %v", name, c.want, got)
 		}
 	}
 	other := slice() // no Jupyter server: its engine alone counts
-	if got := Heed(quiet(other, s, 9), other, now).Since; !got.Equal(noon) {
+	if got := ApplyActivity(quiet(other, s, 9), other, now).Since; !got.Equal(noon) {
 		t.Errorf("want what nobody asks judged by its engine, got %v", got)
 	}
 }
@@ -173,7 +173,7 @@ func TestWhatANotebookSaysOfItself(t *testing.T) {
 // world is a history by chance: stretches that are idle, at work, unknown or left out, starts in between, somebody who
 // needs it, changes of the setting, and a clock that jumps.
 type moment struct {
-	look  *Look // nil: nobody looked
+	look  *Observation // nil: nobody looked
 	now   time.Time
 	s     Setting
 	gen   int64
@@ -185,12 +185,12 @@ func history(r *rand.Rand) []moment {
 	idler := r.IntN(4) > 0
 	var list []moment
 	for range 60 {
-		l := Look{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
+		l := Observation{From: at, Until: at.Add(slot), High: float64(r.IntN(4))}
 		switch n := r.IntN(24); {
 		case n == 0 || !idler && n < 8:
 			l.High = 5 + 95*r.Float64()
 		case n == 1:
-			l.Why = Whys()[r.IntN(len(Whys()))]
+			l.Reason = Whys()[r.IntN(len(Whys()))]
 		}
 		m := moment{look: &l, now: l.Until.Add(time.Duration(r.IntN(75)) * time.Second), s: s, gen: gen}
 		switch r.IntN(40) {
@@ -218,19 +218,19 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 	warnings, stops := 0, 0
 	holds := func(seed uint64) bool {
 		past := history(rand.New(rand.NewPCG(seed, 1)))
-		var m Mark
+		var m Record
 		told, kept := time.Time{}, time.Time{}
 		for i, now := range past {
 			w := slice()
 			w.Generation = now.gen
 			if now.look != nil {
-				if m = Fold(m, w, now.s, *now.look); m.KeptUntil.IsZero() {
+				if m = Accumulate(m, w, now.s, *now.look); m.KeepAliveUntil.IsZero() {
 					kept = time.Time{} // what somebody said of a former spec is over
 				}
 			}
 			if now.needs {
-				kept = now.now.Add(now.s.Keep.Std())
-				m = m.Kept(kept, "Dana")
+				kept = now.now.Add(now.s.KeepAlive.Std())
+				m = m.KeepAlive(kept, "Dana")
 			}
 			verdict := m.Verdict(now.s, now.now, 3*slot)
 			if m.Generation != now.gen {
@@ -243,7 +243,7 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 			}
 			for j := last; j >= 0; j-- {
 				p := past[j]
-				if p.look == nil || p.look.Why != "" || p.look.High >= float64(now.s.Below) || p.gen != now.gen ||
+				if p.look == nil || p.look.Reason != "" || p.look.High >= float64(now.s.Below) || p.gen != now.gen ||
 					p.s.Below != now.s.Below || j < last && p.needs || p.look.From.Before(kept) {
 					break
 				}
@@ -257,13 +257,13 @@ func TestNothingIsStoppedOnDoubt(t *testing.T) {
 			case Stop:
 				stops++
 				if idle < now.s.After.Std() || now.s.Action != Stop || now.now.Before(kept) || told.IsZero() ||
-					now.now.Sub(told) < now.s.Told() || told.Before(past[last].look.Until.Add(-idle)) ||
+					now.now.Sub(told) < now.s.Notice() || told.Before(past[last].look.Until.Add(-idle)) ||
 					now.now.Sub(past[last].look.Until) > 3*slot || now.now.Before(past[last].look.Until) {
 					t.Errorf("seed %d: stopped at step %d after %s of idle time, told at %v, kept until %v, under %+v", seed, i, idle,
 						told, kept, now.s)
 					return false
 				}
-				m, told, kept = Mark{}, time.Time{}, time.Time{}
+				m, told, kept = Record{}, time.Time{}, time.Time{}
 			}
 		}
 		return true
@@ -283,7 +283,7 @@ func TestABusySampleAlwaysHelps(t *testing.T) {
 		past := history(r)
 		busy := r.IntN(len(past))
 		run := func(extra bool) int {
-			var m Mark
+			var m Record
 			for i, now := range past {
 				w := slice()
 				w.Generation = now.gen
@@ -292,7 +292,7 @@ func TestABusySampleAlwaysHelps(t *testing.T) {
 					if extra && i == busy {
 						l.High = 100
 					}
-					m = Fold(m, w, now.s, l)
+					m = Accumulate(m, w, now.s, l)
 				}
 				switch m.Verdict(now.s, now.now, 3*slot) {
 				case Warn:

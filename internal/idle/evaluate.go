@@ -36,9 +36,9 @@ func step(slot time.Duration) time.Duration {
 	return slot
 }
 
-// Judge looks at what the pods of each cluster that answers did since the last time, and does what is due. It can be
+// Evaluate looks at what the pods of each cluster that answers did since the last time, and does what is due. It can be
 // interrupted and called again. What cannot be known now is asked for the next time.
-func (s *Service) Judge(ctx context.Context, answers func(cluster string) bool) error {
+func (s *Service) Evaluate(ctx context.Context, answers func(cluster string) bool) error {
 	settings, err := s.o.Store.IdleSettings(ctx)
 	if err != nil || !settings.Settings.Any() {
 		return err
@@ -52,7 +52,7 @@ func (s *Service) Judge(ctx context.Context, answers func(cluster string) bool) 
 		if !answers(cluster) {
 			continue
 		}
-		due, err := s.look(ctx, cluster, source, settings.Settings, running)
+		due, err := s.observe(ctx, cluster, source, settings.Settings, running)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("look at %s: %w", cluster, err))
 			continue
@@ -95,10 +95,10 @@ func slots(last, now time.Time, slot time.Duration) (from, until time.Time, ok b
 	return last, until, until.After(last)
 }
 
-// look adds what a cluster's pods did since the last look to the marks, and gives those for whom something is due.
-func (s *Service) look(ctx context.Context, cluster string, source Source, settings Settings,
+// observe adds what a cluster's pods did since the last look to the marks, and gives those for whom something is due.
+func (s *Service) observe(ctx context.Context, cluster string, source Source, settings Settings,
 	running []workload.Workload) (due []workload.ID, err error) {
-	looks, err := s.o.Store.IdleLooks(ctx)
+	looks, err := s.o.Store.IdleObserved(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +120,14 @@ func (s *Service) look(ctx context.Context, cluster string, source Source, setti
 	byNamespace := byNamespace(works)
 	err = s.o.Store.ChangeIdle(ctx, func(tx Tx) error {
 		due = nil
-		looks, err := tx.IdleLooks(ctx)
+		looks, err := tx.IdleObserved(ctx)
 		if err != nil {
 			return err
 		}
 		if looks[cluster].After(from) {
 			return nil // somebody else was faster
 		}
-		marks, err := tx.IdleMarks(ctx)
+		marks, err := tx.IdleRecords(ctx)
 		if err != nil {
 			return err
 		}
@@ -142,15 +142,15 @@ func (s *Service) look(ctx context.Context, cluster string, source Source, setti
 			was := marks[w.ID]
 			m := was
 			m.Workload, m.Until = w.ID, looks[cluster]
-			for _, l := range SeenOf(w, byNamespace[w.Namespace], from, until, s.o.Every) {
-				m = Fold(m, w, of, l)
+			for _, l := range Observe(w, byNamespace[w.Namespace], from, until, s.o.Every) {
+				m = Accumulate(m, w, of, l)
 			}
-			m = Heed(m, w, now)
+			m = ApplyActivity(m, w, now)
 			if m.Verdict(of, now, s.fresh()) != Off {
 				due = append(due, w.ID)
 			}
 			if worth(was, m) {
-				if err := tx.SaveIdleMark(ctx, m); err != nil {
+				if err := tx.SaveIdleRecord(ctx, m); err != nil {
 					return err
 				}
 			}
@@ -158,7 +158,7 @@ func (s *Service) look(ctx context.Context, cluster string, source Source, setti
 		if err := forget(ctx, tx, marks, seen, elsewhere(running, cluster), now); err != nil {
 			return err
 		}
-		return tx.SaveIdleLook(ctx, cluster, until)
+		return tx.SaveIdleObserved(ctx, cluster, until)
 	})
 	return due, err
 }
@@ -174,25 +174,25 @@ func elsewhere(running []workload.Workload, cluster string) map[workload.ID]bool
 
 // forget drops the marks of what does not run any more, or is not judged any more: what nobody looked at is not idle.
 // That somebody still needs it stays for as long as they said.
-func forget(ctx context.Context, tx Tx, marks map[workload.ID]Mark, seen, elsewhere map[workload.ID]bool,
+func forget(ctx context.Context, tx Tx, marks map[workload.ID]Record, seen, elsewhere map[workload.ID]bool,
 	now time.Time) error {
 	var gone []workload.ID
 	for id, m := range marks {
 		switch {
 		case seen[id] || elsewhere[id]:
-		case !now.Before(m.KeptUntil):
+		case !now.Before(m.KeepAliveUntil):
 			gone = append(gone, id)
 		case !m.Since.IsZero():
-			if err := tx.SaveIdleMark(ctx, m.busy(m.Until)); err != nil {
+			if err := tx.SaveIdleRecord(ctx, m.busy(m.Until)); err != nil {
 				return err
 			}
 		}
 	}
-	return tx.DeleteIdleMarks(ctx, gone...)
+	return tx.DeleteIdleRecords(ctx, gone...)
 }
 
 // worth reports whether a mark says something else than before; up to when it is known is the cluster's.
-func worth(was, is Mark) bool {
+func worth(was, is Record) bool {
 	was.Until, is.Until = time.Time{}, time.Time{}
 	if was.Workload == "" && is.Since.IsZero() {
 		return false // at work, as most are: nothing to keep
@@ -224,16 +224,16 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 			return err
 		}
 		now, of := s.o.Now(), settings.Settings.Of(w.Tenant, w.Size.Name)
-		switch Heed(m, w, now).Verdict(of, now, s.fresh()) {
+		switch ApplyActivity(m, w, now).Verdict(of, now, s.fresh()) {
 		case Warn:
 			m = m.Warned(of, now)
-			return tx.SaveIdleMark(ctx, m, s.warning(w, m, of, now))
+			return tx.SaveIdleRecord(ctx, m, s.warning(w, m, of, now))
 		case Stop:
 			next, event := workload.StopIdle(w, span(m.Idle()), facts(m, of), now)
 			if err := tx.SaveWorkload(ctx, next); err != nil {
 				return err
 			}
-			if err := tx.DeleteIdleMarks(ctx, id); err != nil {
+			if err := tx.DeleteIdleRecords(ctx, id); err != nil {
 				return err
 			}
 			return tx.Append(ctx, event)
@@ -244,23 +244,23 @@ func (s *Service) act(ctx context.Context, id workload.ID) error {
 
 // reader is what both the store and a transaction tell.
 type reader interface {
-	IdleMarks(ctx context.Context, ids ...workload.ID) (map[workload.ID]Mark, error)
-	IdleLooks(ctx context.Context) (map[string]time.Time, error)
+	IdleRecords(ctx context.Context, ids ...workload.ID) (map[workload.ID]Record, error)
+	IdleObserved(ctx context.Context) (map[string]time.Time, error)
 }
 
 // mark is a workload's, known up to when its cluster was looked at.
-func (s *Service) mark(ctx context.Context, from reader, w workload.Workload) (Mark, error) {
-	marks, err := from.IdleMarks(ctx, w.ID)
+func (s *Service) mark(ctx context.Context, from reader, w workload.Workload) (Record, error) {
+	marks, err := from.IdleRecords(ctx, w.ID)
 	if err != nil {
-		return Mark{}, err
+		return Record{}, err
 	}
-	looks, err := from.IdleLooks(ctx)
+	looks, err := from.IdleObserved(ctx)
 	m := marks[w.ID]
 	m.Workload, m.Until = w.ID, looks[w.Cluster]
 	return m, err
 }
 
-func (s *Service) warning(w workload.Workload, m Mark, of Setting, now time.Time) audit.Event {
+func (s *Service) warning(w workload.Workload, m Record, of Setting, now time.Time) audit.Event {
 	e := audit.By(identity.System(), audit.WorkloadIdle, now)
 	e.Tenant, e.Workload, e.Detail = w.Tenant, string(w.ID), facts(m, of)
 	if !m.StopsAt.IsZero() {
@@ -270,7 +270,7 @@ func (s *Service) warning(w workload.Workload, m Mark, of Setting, now time.Time
 }
 
 // facts are what was measured, as the audit keeps it.
-func facts(m Mark, of Setting) i18n.Text {
+func facts(m Record, of Setting) i18n.Text {
 	return i18n.T("idle.facts", "For", span(m.Idle()), "Since", stamp(m.from()), "High", fmt.Sprintf("%.1f", m.High),
 		"Below", of.Below)
 }

@@ -81,7 +81,7 @@ func (w *world) set(action idle.Action, after time.Duration) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	of := idle.Setting{Action: action, After: catalog.Duration(after), Below: 5, Keep: catalog.Duration(2 * time.Hour)}
+	of := idle.Setting{Action: action, After: catalog.Duration(after), Below: 5, KeepAlive: catalog.Duration(2 * time.Hour)}
 	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, now.Version); err != nil {
 		w.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for end := w.now.Add(d); w.now.Before(end); {
 		w.now = w.now.Add(slot)
-		if err := w.Judge(context.Background(), func(string) bool { return true }); err != nil && w.err == nil &&
+		if err := w.Evaluate(context.Background(), func(string) bool { return true }); err != nil && w.err == nil &&
 			w.skew == 0 {
 			w.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestIdleIsWarnedAndStopped(t *testing.T) {
 	if got := w.events(audit.WorkloadIdleStopped); len(got) != 1 {
 		t.Errorf("want one event of the end, got %v", got)
 	}
-	if marks, err := w.store.IdleMarks(t.Context()); err != nil || len(marks) != 0 {
+	if marks, err := w.store.IdleRecords(t.Context()); err != nil || len(marks) != 0 {
 		t.Errorf("want nothing kept of what is over, got %v %v", marks, err)
 	}
 }
@@ -212,8 +212,8 @@ func TestWhatKeepsItRunning(t *testing.T) {
 
 func needs(w *world) {
 	w.Helper()
-	is, err := w.Need(context.Background(), dana, "w-lazy")
-	if err != nil || is.KeptBy != "Dana" || !is.KeptUntil.Equal(w.now.Add(2*time.Hour)) {
+	is, err := w.KeepAlive(context.Background(), dana, "w-lazy")
+	if err != nil || is.KeepAliveBy != "Dana" || !is.KeepAliveUntil.Equal(w.now.Add(2*time.Hour)) {
 		w.Fatalf("want it kept, got %+v %v", is, err)
 	}
 }
@@ -229,7 +229,7 @@ func again(w *world) {
 
 func threshold(w *world) {
 	w.Helper()
-	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 6, Keep: catalog.Duration(time.Hour)}
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 6, KeepAlive: catalog.Duration(time.Hour)}
 	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, 1); err != nil {
 		w.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestAKeptOneIsWarnedAgainLater(t *testing.T) {
 	w.wants(workload.WantRunning, 2, "idle again after that")
 	w.pass(20 * time.Minute)
 	w.wants(workload.WantStopped, 2, "and stopped")
-	if got := w.events(audit.WorkloadNeeded); len(got) != 1 {
+	if got := w.events(audit.WorkloadKeptAlive); len(got) != 1 {
 		t.Errorf("want it on record who needed it, got %v", got)
 	}
 }
@@ -289,8 +289,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		want fault.Kind
 	}{
 		"a stranger reads":           {second(w.Of(t.Context(), other, "w-lazy")), fault.NotFound},
-		"a stranger needs it":        {second(w.Need(t.Context(), other, "w-lazy")), fault.NotFound},
-		"an auditor needs it":        {second(w.Need(t.Context(), auditor, "w-lazy")), fault.Forbidden},
+		"a stranger needs it":        {second(w.KeepAlive(t.Context(), other, "w-lazy")), fault.NotFound},
+		"an auditor needs it":        {second(w.KeepAlive(t.Context(), auditor, "w-lazy")), fault.Forbidden},
 		"a developer reads settings": {second(w.Settings(t.Context(), dana)), fault.NotFound},
 		"an auditor changes them":    {second(w.Save(t.Context(), auditor, settings, 1)), fault.Forbidden},
 		"an old version":             {second(w.Save(t.Context(), admin, settings, 0)), fault.Conflict},
@@ -300,10 +300,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 		}
 	}
 	w.set(idle.Off, 0)
-	if _, err := w.Need(t.Context(), dana, "w-lazy"); !fault.Is(err, fault.Conflict) {
+	if _, err := w.KeepAlive(t.Context(), dana, "w-lazy"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("nothing follows: want a conflict, got %v", err)
 	}
-	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, Keep: 0},
+	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, KeepAlive: 0},
 		Teams: map[string]idle.Setting{"vision": {Action: "shoot"}}}
 	if err := w.Check(admin, bad); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) != 4 {
 		t.Errorf("want every problem by field, got %v", fault.As(err).Fields)

@@ -34,6 +34,7 @@ func (w *Web) Routes() []Route {
 		{get, "/workloads/:id/objects", identity.ReadWorkload, w.show(objectsPage)},
 		{get, "/workloads/:id/metrics", identity.ReadWorkload, w.show(chartsPage)},
 		{get, "/workloads/:id/history", identity.ReadWorkload, w.show(historyPage)},
+		{get, "/workloads/:id/stop", identity.ChangeWorkload, w.show(stopPage)},
 		{post, "/workloads/:id/stop", identity.ChangeWorkload, w.workloadStop},
 		{post, "/workloads/:id/keep-alive", identity.ChangeWorkload, w.workloadKeepAlive},
 		{post, "/workloads/:id/start", identity.ChangeWorkload, w.workloadStart},
@@ -213,6 +214,7 @@ var (
 	resumePage       = page{"resume", nil, (*Web).workloadResumeAsk}
 	extendPage       = page{"extend", nil, (*Web).workloadExtendAsk}
 	deletePage       = page{"delete", nil, (*Web).workloadDeleteAsk}
+	stopPage         = page{"stop", nil, (*Web).workloadStopAsk}
 	requestsPage     = page{"requests", []string{"request"}, (*Web).requests}
 	requestPage      = page{"request", []string{"request", "workload"}, (*Web).request}
 	requestEditPage  = page{"request-edit", nil, (*Web).requestEditAsk}

@@ -37,8 +37,16 @@ func (w *Web) seen(k call) (seen, error) {
 func (w *Web) workloadView(k call, s seen, tab workloadview.Tab, m workloadview.PageModel) view {
 	m.Head, m.Tabs, m.Tab = w.workloadHead(k, s), workloadTabs(k.words, s.Workload, tab), tab
 	m.Dialogs = w.workloadDialogs(k, s)
-	return view{title: s.Name, nav: "/", wide: true, body: workloadview.Page(m), asOf: s.Observed.At, parts: []part{
+	v := view{title: s.Name, nav: "/", wide: true, body: workloadview.Page(m), asOf: s.Observed.At, parts: []part{
 		{id: "workload-head", draw: func(words) templ.Component { return workloadview.Head(m.Head) }}}}
+	for _, d := range m.Dialogs {
+		if d.Now != nil {
+			v.parts = append(v.parts, part{id: d.Now.ID, ticks: true, draw: func(say words) templ.Component {
+				return workloadview.Now(workloadview.NowModel{ID: d.Now.ID, Words: kernelsNow(say, s.Workload)})
+			}})
+		}
+	}
+	return v
 }
 
 // workloadOverview answers: is it running, where, how hard does it work, when does it end, how do I get in.
@@ -188,8 +196,7 @@ func (w *Web) headActions(k call, s seen, waits bool) []ui.ActionModel {
 			Button: ui.ButtonModel{Label: say.S("workload.resume"), Icon: "play", Kind: ui.Primary, Test: "resume"}}})
 	}
 	if s.CanStop() {
-		actions = append(actions, ui.ActionModel{Post: &ui.PostButtonModel{Action: path + "/stop",
-			Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}})
+		actions = append(actions, stopAction(say, s.Workload))
 	}
 	if s.CanExtend() {
 		actions = append(actions, ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.extend"), Icon: "extend",
@@ -202,19 +209,41 @@ func (w *Web) headActions(k call, s seen, waits bool) []ui.ActionModel {
 	return actions
 }
 
+// stopNow is the region of the stop dialog that says what the workload does at the moment.
+const stopNow = "stop-now"
+
+// stopAction asks first where a stop would end work that cannot be brought back.
+func stopAction(say words, item workload.Workload) ui.ActionModel {
+	path := workloadPath(item.ID) + "/stop"
+	if item.StopLoses(say.now) {
+		return ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("workload.stop"), Icon: "stop", Href: path,
+			OpensDialog: "stop", Test: "stop"}}
+	}
+	return ui.ActionModel{Post: &ui.PostButtonModel{Action: path,
+		Button: ui.ButtonModel{Label: say.S("workload.stop"), Icon: "stop", Test: "stop"}}}
+}
+
 // workloadDialogs are the same questions as the pages ask that the buttons lead to without scripts.
 func (w *Web) workloadDialogs(k call, s seen) []workloadview.DialogModel {
 	if !s.change {
 		return nil
 	}
 	var dialogs []workloadview.DialogModel
-	for _, ask := range []workloadview.AskModel{w.extendAsk(k, s, "", "", nil), w.deleteAsk(k, s)} {
+	asks := []workloadview.AskModel{w.extendAsk(k, s, "", "", nil), w.deleteAsk(k, s)}
+	if s.CanStop() {
+		asks = append(asks, w.stopAsk(k, s))
+	}
+	for _, ask := range asks {
 		id := strings.TrimPrefix(ask.Form.ID, "ask-")
 		fields := make([]ui.FieldModel, len(ask.Fields))
 		copy(fields, ask.Fields)
-		dialogs = append(dialogs, workloadview.DialogModel{Fields: fields,
+		d := workloadview.DialogModel{Fields: fields,
 			Dialog: ui.DialogModel{ID: id, Title: ask.Header.Title, Body: ask.Lead, Loses: ask.Loses, Keeps: ask.Keeps,
-				Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}})
+				Action: ask.Form.Action, Hidden: ask.Form.Hidden, Confirm: ask.Button, Kind: dialogKind(id)}}
+		if id == "stop" { // what it does now changes while the page is open
+			d.Now, d.Dialog.Body = &workloadview.NowModel{ID: stopNow, Words: ask.Lead}, ""
+		}
+		dialogs = append(dialogs, d)
 	}
 	return dialogs
 }

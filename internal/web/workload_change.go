@@ -21,6 +21,55 @@ func (w *Web) workloadStop(c echo.Context) error {
 	return w.done(c, "stopped", workloadPath(item.ID))
 }
 
+// workloadStopAsk says what a stop ends and what stays, before anything is stopped.
+func (w *Web) workloadStopAsk(k call) (view, error) {
+	s, err := w.changeable(k)
+	if err != nil {
+		return view{}, err
+	}
+	return askView(w.stopAsk(k, s)), nil
+}
+
+func (w *Web) stopAsk(k call, s seen) workloadview.AskModel {
+	say := k.words
+	m := workloadview.AskModel{
+		Header: ui.HeaderModel{Title: say.S("workload.stop_title", "Name", s.Name), Crumbs: workloadCrumbs(say, s.Workload,
+			"workload.stop")},
+		Lead:  kernelsNow(say, s.Workload),
+		Loses: []string{say.S("workload.stop_loses")},
+		Keeps: []string{say.S("workload.stop_keeps_history")},
+		Form:  ui.FormModel{ID: "ask-stop", Action: workloadPath(s.ID) + "/stop", Test: "stop-form"},
+		Button: ui.ButtonModel{Label: say.S("workload.stop"), Kind: ui.Primary, Icon: "stop",
+			Test: "stop-confirm"},
+		Cancel: ui.LinkButtonModel{Label: say.S("web.back"), Href: workloadPath(s.ID), Kind: ui.LinkLike},
+	}
+	if s.Size.Devices() > 0 {
+		m.Loses = append(m.Loses, say.S("workload.stop_loses_gpu"))
+	}
+	if s.Volume != "" {
+		m.Keeps = append([]string{say.S("workload.stop_keeps_storage", "Volume", s.Volume)}, m.Keeps...)
+	}
+	return m
+}
+
+// kernelsNow is what the notebook server says that it does; where it says nothing recent, that it may be at work.
+func kernelsNow(say words, item workload.Workload) string {
+	a := item.Observed.Activity
+	if a == nil || len(a.Kernels) == 0 {
+		return say.S("workload.stop_unknown")
+	}
+	busy := 0
+	for _, kernel := range a.Kernels {
+		if kernel.State == "busy" {
+			busy++
+		}
+	}
+	if busy == 0 {
+		return say.S("workload.stop_kernels_idle", "Count", len(a.Kernels), "Last", say.since(a.LastActivity).Words)
+	}
+	return say.S("workload.stop_kernels_busy", "Count", busy)
+}
+
 func (w *Web) workloadStart(c echo.Context) error {
 	k := w.callOf(c)
 	item, err := w.Workloads.Start(k.ctx, k.actor, workload.ID(c.Param("id")))

@@ -131,13 +131,41 @@ func TestAColleagueLooksAndTouchesNothing(t *testing.T) {
 			t.Errorf("%s: want 403, got %d", verb, got)
 		}
 	}
-	for _, page := range []string{"extend", "delete"} {
+	for _, page := range []string{"extend", "delete", "stop"} {
 		if got := w.Get(webtest.Anna, "/workloads/w-render-farm/"+page).Code; got != http.StatusForbidden {
 			t.Errorf("%s: want 403, got %d", page, got)
 		}
 	}
 	auditor := read(t, w.Get(webtest.Eli, "/workloads/w-train-resnet"), http.StatusOK)
 	wantAbsent(t, auditor, "stop", "delete", "open", "address")
+}
+
+// The story: one click beside Open ended a training, without a question.
+func TestAStopSaysWhatItEnds(t *testing.T) {
+	t.Parallel()
+	w := webtest.Busy()
+	path := "/workloads/w-train-resnet"
+	doc := read(t, w.Get(webtest.Anna, path), http.StatusOK)
+	if to, _ := part(doc, "stop").Attr("href"); to != path+"/stop" || part(doc, "stop").Closest("form").Length() > 0 {
+		t.Errorf("the button stops without asking; it leads to %q", to)
+	}
+	wantSaid(t, doc, "stop-now", "One kernel is busy right now")
+	ask := read(t, w.Get(webtest.Anna, path+"/stop"), http.StatusOK)
+	wantSaid(t, ask, "stop-form", "Stop")
+	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool", "All files on"} {
+		if !strings.Contains(ask.Text(), want) {
+			t.Errorf("the question does not say %q", want)
+		}
+	}
+	if w.Works["w-train-resnet"].Desired != workload.WantRunning {
+		t.Error("the question alone stopped it")
+	}
+	item := w.Works["w-train-resnet"]
+	item.Observed.Activity = &workload.Activity{At: webtest.Now}
+	w.Works["w-train-resnet"] = item
+	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {
+		t.Error("a notebook without a kernel has nothing to lose, and is asked for")
+	}
 }
 
 func TestStopResumeShareDelete(t *testing.T) {

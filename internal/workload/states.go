@@ -1,6 +1,9 @@
 package workload
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // transitions is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other
 // state has.
@@ -26,6 +29,20 @@ func CanMove(from, to State) bool { return from == to || slices.Contains(transit
 func (w Workload) CanStop() bool {
 	return w.Desired == WantRunning && w.State != Ended
 }
+
+// StopLoses reports whether a stop ends work that nobody can bring back: programs and the memory of kernels. A notebook
+// server that said within the last five minutes that it has no kernel has nothing to lose; neither has what does not
+// run yet.
+func (w Workload) StopLoses(now time.Time) bool {
+	if !w.CanStop() || w.State != Running {
+		return false
+	}
+	a := w.Observed.Activity
+	return a == nil || len(a.Kernels) > 0 || now.Sub(a.At) > activityFresh || a.At.After(now.Add(activityFresh))
+}
+
+// activityFresh is how old the word of a notebook server may be: it is asked every few seconds.
+const activityFresh = 5 * time.Minute
 
 // CanStart reports whether a stopped workload may be resumed (its lease and quota are looked at when it is).
 func (w Workload) CanStart() bool { return w.Desired == WantStopped && w.State != Ended }

@@ -345,6 +345,7 @@ func Scenes() []Scene {
 		{"workload", "extend, came back", Anna, Busy, "/workloads/w-train-resnet/extend",
 			url.Values{"lease": {"90d"}, "reason": {"why not"}}},
 		{"workload", "delete", Anna, Busy, "/workloads/w-train-resnet/delete", nil},
+		{"workload", "stop", Anna, Busy, "/workloads/w-train-resnet/stop", nil},
 		{"requests", "mine", Anna, Busy, "/requests", nil},
 		{"requests", "none", Anna, fresh, "/requests", nil},
 		{"requests", "one, waiting", Anna, Busy, "/requests/r-anna1", nil},

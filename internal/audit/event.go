@@ -41,8 +41,8 @@ const (
 	// WorkloadIdle is a warning that a GPU is left idle; the detail has what was measured, as that of WorkloadIdleStopped.
 	WorkloadIdle        Kind = "workload.idle"
 	WorkloadIdleStopped Kind = "workload.idle_stopped"
-	WorkloadKeptAlive      Kind = "workload.kept-alive" // somebody says that they still need it
-	IdleSaved           Kind = "idle.saved"      // the settings of what counts as idle
+	WorkloadKeptAlive   Kind = "workload.kept-alive" // somebody says that they still need it
+	IdleSaved           Kind = "idle.saved"          // the settings of what counts as idle
 	WorkloadDeleted     Kind = "workload.deleted"
 	WorkloadObserved    Kind = "workload.observed"
 	ObjectRepaired      Kind = "object.repaired"  // the portal took back what somebody set on an object of it

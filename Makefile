@@ -22,12 +22,23 @@ demo: build ## everything on one machine, ready to click
 demo-reset: ## forget the data of the demo
 	@rm -rf .demo && echo "The demo has forgotten everything."
 
+# Seconds the first time on two cores | what it makes | what it is | how; see .ci/steps.
+WORLD := $(BIN)/devstack build --source e2e/devstack --out $(STACK) --only
+define BUILD_STEPS
+60|$(BIN)/portal|the portal|go build -ldflags '$(LD)' -o $(BIN)/ ./cmd/portal ./e2e/signin ./e2e/demo ./e2e/withstack
+10|$(BIN)/devstack|the devstack|cd e2e/devstack && go build -ldflags '-s -w' -o ../../$(BIN)/devstack ./cmd/devstack
+230|$(STACK)/controlplane|the Kubernetes control plane|$(WORLD) controlplane
+5|$(STACK)/kwok|KWOK, for simulated nodes|$(WORLD) kwok
+50|$(STACK)/prometheus|Prometheus|$(WORLD) prometheus
+40|$(STACK)/victoria-metrics|VictoriaMetrics|$(WORLD) victoria-metrics
+10|$(STACK)/devstack|the devices of the nodes|$(WORLD) devstack
+endef
+export BUILD_STEPS
+
 .PHONY: build
 build: needs-go ## the programs: portal, sign-in provider, the world around them
 	@mkdir -p $(BIN)
-	@$(STAGE) "building the portal" go build -ldflags '$(LD)' -o $(BIN)/ ./cmd/portal ./e2e/signin ./e2e/demo ./e2e/withstack
-	@cd e2e/devstack && ../../$(STAGE) "building the devstack" go build -ldflags '-s -w' -o ../../$(BIN)/devstack ./cmd/devstack
-	@$(BIN)/devstack build --source e2e/devstack --out $(STACK)
+	@printf '%s\n' "$$BUILD_STEPS" | .ci/steps .cache/build.log
 
 .PHONY: agent
 agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA driver)
@@ -40,8 +51,9 @@ test: needs build node_modules ## every test: unit, store on SQLite and PostgreS
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-rooms test-stories test-patient
 	@$(MAKE) --no-print-directory verify
 
-# The stories wait more than they compute, so the other tests run beside them; those in PATIENT wait for minutes (metrics gather, seats are counted), and run beside the others.
-# Each group needs a world of its own: the stories stop the API server. A story is in exactly one group: the one runs what the other skips.
+# The stories wait more than they compute, so the other tests run beside them; those in PATIENT wait for minutes (metrics
+# gather, seats are counted), and run beside the others. Each group needs a world of its own: the stories stop the API
+# server. A story is in exactly one group: the one runs what the other skips.
 PATIENT := TestALoadShowsOnItsOwnPageAndNoOther|TestLicenseCockpit|TestASmallerSizeWouldDo|TestABudgetThatIsUsedUp|TestATeamFromItsFirstDayToItsLast|TestTheMainJobOverREST|TestAnIdleGPUIsGivenBack
 
 .PHONY: test-rooms
@@ -116,9 +128,6 @@ needs-go:
 	@command -v go >/dev/null || { echo "Go is missing: install Go 1.26 or newer"; exit 1; }
 
 .PHONY: needs
-needs: needs-go
+needs: needs-go ## what the tests need beside Go and Node; installed on Debian, named elsewhere
 	@command -v node >/dev/null || { echo "Node is missing: install Node 20 or newer"; exit 1; }
-	@command -v cc >/dev/null || { echo "A C compiler is missing: apt-get install gcc libc6-dev"; exit 1; }
-	@command -v chromium >/dev/null || { echo "Chromium is missing: apt-get install chromium"; exit 1; }
-	@command -v jupyter-notebook >/dev/null || { echo "jupyter-notebook is missing: apt-get install jupyter-notebook"; exit 1; }
-	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "postgres is missing: apt-get install postgresql"; exit 1; }
+	@.ci/needs

@@ -39,12 +39,16 @@ type workplace struct {
 	environments []string
 }
 
+// programs is the folder of what built has made, "" before.
+var programs string
+
 // built is the real program, once for all tests.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gpu-portal-docs-")
 	if err != nil {
 		return "", err
 	}
+	programs = dir
 	program := filepath.Join(dir, "portal")
 	out, err := exec.Command("go", "build", "-o", program, "../cmd/portal").CombinedOutput()
 	if err != nil {

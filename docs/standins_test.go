@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if program, err := built(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(program))
+	if programs != "" {
+		_ = os.RemoveAll(programs)
 	}
 	os.Exit(code)
 }

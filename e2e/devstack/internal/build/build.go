@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Out      string // folder for the programs
 	Source   string // folder of this module; found from the working directory when empty
+	Only     string // name of the one program to compile; all when empty
 	Progress io.Writer
 }
 
@@ -48,7 +49,21 @@ func programs() []program {
 	}
 }
 
-// All compiles every program whose stamp differs.
+// chosen is the program of that name, or all of them.
+func chosen(only string) ([]program, error) {
+	all := programs()
+	if only == "" {
+		return all, nil
+	}
+	for _, p := range all {
+		if p.name == only {
+			return []program{p}, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no program %q to build", only)
+}
+
+// All compiles every program, or the one that is wanted, whose stamp differs.
 func All(ctx context.Context, o Options) error {
 	source, err := findSource(o.Source)
 	if err != nil {
@@ -61,7 +76,11 @@ func All(ctx context.Context, o Options) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	stale, err := staleOnes(ctx, source, out)
+	wanted, err := chosen(o.Only)
+	if err != nil {
+		return err
+	}
+	stale, err := staleOnes(ctx, source, out, wanted)
 	if err != nil || len(stale) == 0 {
 		return err
 	}

@@ -94,6 +94,20 @@ func TestFindSource(t *testing.T) {
 	}
 }
 
+func TestOneProgramOrAll(t *testing.T) {
+	for _, p := range programs() {
+		if got, err := chosen(p.name); err != nil || len(got) != 1 || got[0].name != p.name {
+			t.Errorf("%s: got %v, %v", p.name, got, err)
+		}
+	}
+	if all, err := chosen(""); err != nil || len(all) != len(programs()) {
+		t.Errorf("want all, got %d, %v", len(all), err)
+	}
+	if _, err := chosen("minikube"); err == nil {
+		t.Error("want an unknown name refused")
+	}
+}
+
 func TestCheckFreeNamesBothNumbers(t *testing.T) {
 	if err := checkFree(1, t.TempDir()); err != nil {
 		t.Errorf("want a byte to be free, got %v", err)

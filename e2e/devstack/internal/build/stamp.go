@@ -17,13 +17,13 @@ type staleProgram struct {
 }
 
 // staleOnes are the programs that are missing, or were made from something else.
-func staleOnes(ctx context.Context, source, out string) ([]staleProgram, error) {
+func staleOnes(ctx context.Context, source, out string, wanted []program) ([]staleProgram, error) {
 	version, err := exec.CommandContext(ctx, "go", "version").Output()
 	if err != nil {
 		return nil, fmt.Errorf("ask go for its version: %w", err)
 	}
 	var stale []staleProgram
-	for _, p := range programs() {
+	for _, p := range wanted {
 		stamp, err := stampOf(source, p, string(version))
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ type answered struct {
 func (f *fakePrometheus) instant(query string) (rows []answered) {
 	l := f.labels
 	q := newQueries(l)
-	device := slices.Concat(l.UUID, l.Instance)
+	device := l.ofDevice()
 	switch query {
 	default:
 		if strings.Contains(query, partOther+"/") {
@@ -138,9 +139,10 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 		}
 	case q.devices:
 		for _, name := range []string{"DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL",
-			"DCGM_FI_DEV_POWER_USAGE", "gpu_used_vram", "habanalabs_memory_used_bytes", "xpum_memory_used_bytes"} {
-			for _, row := range f.max(name, slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels,
-				claimLabels, l.Namespace, l.Pod),
+			"DCGM_FI_DEV_POWER_USAGE", "gpu_used_vram", "habanalabs_memory_used_bytes", "xpum_memory_used_bytes",
+			"hw_memory_usage_bytes", modelOf} {
+			for _, row := range f.max(name, slices.Concat(device, []string{amdMemory}, l.Profile, l.Model, l.Node,
+				targetLabels, claimLabels, l.Namespace, l.Pod),
 				"") {
 				rows = append(rows, answered{row.labels, fmt.Sprint(seconds(f.scraped))})
 			}
@@ -151,7 +153,7 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 			case k < firstCardKind:
 				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod), "")...)
 			case k < kinds:
-				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, l.UUID), partCard)...)
+				rows = append(rows, f.max(name, slices.Concat([]string{"__name__"}, l.ofCard()), partCard)...)
 			}
 		}
 	case q.health:
@@ -176,7 +178,7 @@ func (f *fakePrometheus) instant(query string) (rows []answered) {
 func (f *fakePrometheus) max(name string, by []string, part string) []answered {
 	groups := map[string]answered{}
 	for _, row := range f.rows {
-		if row["__name__"] != name {
+		if row["__name__"] != name || !chosen(row, matchers[name]) {
 			continue
 		}
 		kept := map[string]string{}
@@ -195,6 +197,20 @@ func (f *fakePrometheus) max(name string, by []string, part string) []answered {
 		}
 	}
 	return slices.Collect(maps.Values(groups))
+}
+
+// chosen evaluates matchers of PromQL.
+func chosen(row map[string]string, matchers string) bool {
+	for _, m := range regexp.MustCompile(`(\w+)(=~|!=|=)"([^"]*)"`).FindAllStringSubmatch(matchers, -1) {
+		is := row[m[1]] == m[3]
+		if m[2] == "=~" {
+			is = regexp.MustCompile("^(?:" + m[3] + ")$").MatchString(row[m[1]])
+		}
+		if is == (m[2] == "!=") {
+			return false
+		}
+	}
+	return true
 }
 
 // rangeOf repeats a ratio as per cent over the range, with a gap of ten minutes in the middle.

@@ -57,29 +57,32 @@ type metric struct {
 }
 
 // The names of other makers' exporters stand behind those of DCGM: AMD's device-metrics-exporter (with its prefix or
-// without), Gaudi's metric exporter, Intel's XPU Manager 1.x. What they do not tell is unknown.
+// without), Gaudi's metric exporter, Intel's XPU Manager 1.x (xpum_*) and 2.x (hw_*, after OpenTelemetry). What they do
+// not tell is unknown.
 //
 // Names that the sheet of DCGM 4.6 has and the exporter's list of counters has in comments are known too, for sites
 // that switch them on.
 var metrics = map[kind]metric{
 	// may overshoot a little
 	engineRatio: {names: []string{"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO",
-		"xpum_engine_ratio"}, unit: Percent, max: 1.05, slice: true},
+		"xpum_engine_ratio", "hw_gpu_utilization_ratio"}, unit: Percent, max: 1.05, slice: true},
 	utilPercent: {names: []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_GPU_UTIL_RATIO", "gpu_gfx_activity",
 		"amd_gpu_gfx_activity", "habanalabs_utilization"}, unit: Percent, max: 100},
 	memUsed: {names: []string{"DCGM_FI_DEV_FB_USED", "gpu_used_vram", "amd_gpu_used_vram", "habanalabs_memory_used_bytes",
-		"xpum_memory_used_bytes"}, unit: MiB, max: 1 << 30, slice: true},
-	memSize: {names: []string{"gpu_total_vram", "amd_gpu_total_vram", "habanalabs_memory_total_bytes"}, unit: MiB,
-		max: 1 << 30, slice: true},
+		"xpum_memory_used_bytes", "hw_memory_usage_bytes"}, unit: MiB, max: 1 << 30, slice: true},
+	memSize: {names: []string{"gpu_total_vram", "amd_gpu_total_vram", "habanalabs_memory_total_bytes",
+		"hw_memory_size_bytes"}, unit: MiB, max: 1 << 30, slice: true},
 	memShare:    {names: []string{"xpum_memory_ratio"}, unit: Percent, max: 1.05, slice: true},
 	memFree:     {names: []string{"DCGM_FI_DEV_FB_FREE"}, unit: MiB, max: 1 << 30, slice: true},
 	memReserved: {names: []string{"DCGM_FI_DEV_FB_RESERVED"}, unit: MiB, max: 1 << 30, slice: true},
 	tensorRatio: {names: []string{"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_TENSOR_UTIL_RATIO"}, unit: Percent,
 		max: 1.05, slice: true},
 	power: {names: []string{"DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_BOARD_POWER_WATTS", "gpu_package_power",
-		"amd_gpu_package_power", "habanalabs_power_mW"}, unit: Watt, max: 1e5},
+		"amd_gpu_package_power", "gpu_average_package_power", "amd_gpu_average_package_power", "habanalabs_power_mW",
+		"xpum_power_watts", "hw_power_watts"}, unit: Watt, max: 1e5},
 	temperature: {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gpu_junction_temperature",
-		"amd_gpu_junction_temperature", "habanalabs_temperature_onchip"}, unit: Celsius, min: -50, max: 250},
+		"amd_gpu_junction_temperature", "gpu_edge_temperature", "amd_gpu_edge_temperature",
+		"habanalabs_temperature_onchip", "xpum_temperature_celsius", "hw_temperature_celsius"}, unit: Celsius, min: -50, max: 250},
 	xidLast: {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999,
 		whole: true, slice: true},
 	xidCount: {names: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, unit: Count, max: 1e9, whole: true, slice: true},
@@ -110,7 +113,30 @@ var metrics = map[kind]metric{
 // scales are what values of some series are multiplied by to be in the unit of their kind.
 var scales = map[string]float64{"habanalabs_memory_used_bytes": 1. / (1 << 20),
 	"habanalabs_memory_total_bytes": 1. / (1 << 20), "xpum_memory_used_bytes": 1. / (1 << 20),
-	"habanalabs_power_mW": 1e-3}
+	"hw_memory_usage_bytes": 1. / (1 << 20), "hw_memory_size_bytes": 1. / (1 << 20), "habanalabs_power_mW": 1e-3}
+
+// The rows of XPU Manager that are of a whole card. 1.x has rows of its tiles too (sub_dev), and sums of several devices
+// on one board, without their UUID (rest/prometheus_exporter, build_dev_labels, attach_tile_labels,
+// attach_card_labels). 2.x has rows for each engine, sensor and memory of a card and its subdevices; pci_bdf is there in
+// every one, and in none of other exporters that follow OpenTelemetry's names (xpumd/receiver/intelxpu/sysman). "all",
+// "compute-all" and "render-all" are the engines that work is computed on; copying and video are not.
+const (
+	xpumCard  = `uuid!="",sub_dev=""`
+	hwCard    = `pci_bdf!=""`
+	hwWhole   = hwCard + `,com_intel_subdevice_id=""`
+	hwEngines = hwCard + `,hw_gpu_task=~"all|compute-all|render-all"`
+)
+
+// matchers choose rows of a series that has others under the same name.
+var matchers = map[string]string{
+	"xpum_engine_ratio": xpumCard, "xpum_memory_used_bytes": xpumCard, "xpum_memory_ratio": xpumCard,
+	"xpum_power_watts": xpumCard, "xpum_temperature_celsius": `uuid!="",location="gpu"`,
+	"hw_gpu_info": hwCard, "hw_gpu_utilization_ratio": hwEngines,
+	"hw_memory_usage_bytes":  hwWhole + `,hw_memory_location="device"`,
+	"hw_memory_size_bytes":   hwWhole + `,hw_memory_location="device"`,
+	"hw_power_watts":         hwWhole + `,hw_sensor_location=~"card|package|gpu"`,
+	"hw_temperature_celsius": hwCard + `,hw_sensor_location="gpu",statistic!="min"`,
+}
 
 // scaled is a value of a series in the unit of its kind; marks for "no value" stay as they are.
 func scaled(name string, v float64) float64 {

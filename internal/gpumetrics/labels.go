@@ -18,16 +18,16 @@ type Labels struct {
 }
 
 // DefaultLabels are those of dcgm-exporter, of AMD's exporter (gpu_uuid, or serial_number where that is off), Gaudi's
-// (pod_name) and Intel's (uuid, kube_pod). Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are
+// (pod_name) and Intel's (uuid and kube_pod, since 2.0 hw_id and no pod). Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are
 // its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own pod
 // in namespace and pod, and the holder moves to exported_*. The names of nodes before Hostname are what scrape
 // configurations write __meta_kubernetes_pod_node_name and its like to; Hostname is the exporter's pod where the
 // exporter is not told its node.
 func DefaultLabels() Labels {
-	return Labels{UUID: []string{"UUID", "uuid", "gpu_uuid", "serial_number"},
+	return Labels{UUID: []string{"UUID", "uuid", "gpu_uuid", "serial_number", "hw_id"},
 		Instance: []string{"GPU_I_ID"},
 		Profile:  []string{"GPU_I_PROFILE", "dra_mig_profile"},
-		Model:    []string{"modelName", "card_series", "dev_name"},
+		Model:    []string{"modelName", "card_series", "dev_name", "hw_model", "card_model"},
 		Node: []string{"node", "kubernetes_node", "node_name", "nodename",
 			"Hostname", "hostname"},
 		Namespace: []string{"exported_namespace", "pod_namespace", "kube_namespace", "namespace"},
@@ -110,9 +110,61 @@ type deviceKey struct{ uuid, instance string }
 
 func (k deviceKey) card() deviceKey { return deviceKey{uuid: k.uuid} }
 
+// AMD's exporter has a row for each partition of a card. Their gpu_uuid, which is off unless a site wants it, is the
+// partition's own; the serial number, which is always there, is the card's (ROCm/device-metrics-exporter,
+// pkg/amdgpu/gpuagent, gpuMandatoryLables and populateLabelsFromGPU). Of a card that is not cut the mode is SPX, or NA
+// in a virtual machine.
+const (
+	amdSerial    = "serial_number"
+	amdPartition = "gpu_partition_id"
+	amdMode      = "gpu_compute_partition_type"
+	amdMemory    = "gpu_memory_partition_type"
+	amdWhole     = amdMode + `=~"|NA|na|N/A|SPX|spx"`
+)
+
+// partitioned reports whether a row is of a card that is cut into partitions, as its mode says.
+func partitioned(row labels) bool {
+	switch strings.ToLower(row.get(amdMode)) {
+	case "", "na", "n/a", "spx":
+		return false
+	}
+	return true
+}
+
+// ofDevice are the labels that a device is known by.
+func (l Labels) ofDevice() []string {
+	return slices.Concat(l.UUID, l.Instance, []string{amdPartition, amdMode})
+}
+
+// ofCard are the labels that a card is known by.
+func (l Labels) ofCard() []string { return slices.Concat(l.UUID, []string{amdMode}) }
+
+// whole are the matchers of rows of cards that are not cut.
+func (l Labels) whole() string {
+	all := []string{amdWhole}
+	for _, n := range l.Instance {
+		all = append(all, n+`=""`)
+	}
+	return strings.Join(all, ",")
+}
+
 func (l Labels) device(row labels) (deviceKey, bool) {
 	k := deviceKey{row.first(l.UUID), row.first(l.Instance)}
+	if partitioned(row) {
+		k.instance = row.get(amdPartition)
+		if serial := row.get(amdSerial); serial != "" {
+			k.uuid = serial
+		}
+	}
 	return k, k.uuid != ""
+}
+
+// profile is what a slice is called: an AMD partition after both its modes, as in the name of its resource.
+func (l Labels) profile(row labels) string {
+	if partitioned(row) {
+		return strings.ToLower(strings.Trim(row.get(amdMode)+"_"+row.get(amdMemory), "_"))
+	}
+	return row.first(l.Profile)
 }
 
 // holder is the pod that a row names, and whether that may be the exporter's own: the last names are those which

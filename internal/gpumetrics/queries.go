@@ -1,6 +1,7 @@
 package gpumetrics
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,21 +20,19 @@ type queries struct {
 }
 
 func newQueries(l Labels) queries {
-	device := slices.Concat(l.UUID, l.Instance)
-	of := func(wanted func(kind, metric) bool) string {
-		return "{__name__=~" + quote(strings.Join(namesOf(wanted), "|")) + "}"
-	}
+	device := l.ofDevice()
+	of := func(wanted func(kind, metric) bool) string { return selector(namesOf(wanted), "") }
 	return queries{
 		labels: l,
 		names:  `count by (__name__) ({__name__=~"DCGM_.+"})`,
 		// An instant query stamps samples with its own time, so timestamp() has to ask for theirs. All metrics of a device
 		// come from one scrape: one of them tells the time for all. Each stands for devices that lack those before it.
-		devices: maxBy(slices.Concat(device, l.Profile, l.Model, l.Node, targetLabels, claimLabels,
-			l.Namespace, l.Pod)) + "(" +
+		devices: maxBy(slices.Concat(device, []string{amdMemory}, l.Profile, l.Model, l.Node, targetLabels,
+			claimLabels, l.Namespace, l.Pod)) + "(" +
 			strings.Join(clocks(), " or ") + ")",
 		values: maxBy(slices.Concat([]string{"__name__"}, device, l.Namespace, l.Pod)) + "(" +
 			of(func(k kind, _ metric) bool { return k < firstCardKind }) + ") or " +
-			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.UUID))+"("+
+			part(partCard, maxBy(slices.Concat([]string{"__name__"}, l.ofCard()))+"("+
 				of(func(k kind, _ metric) bool { return k >= firstCardKind && k < kinds })+")"),
 		// A counter that starts again is no negative number of anything: rate() knows, and it comes before max.
 		health: maxBy(slices.Concat([]string{"__name__", "xid"}, device)) + "(" +
@@ -54,10 +53,37 @@ func clocks() []string {
 	var parts []string
 	for _, k := range []kind{memUsed, engineRatio, utilPercent, power, temperature} {
 		for _, n := range metrics[k].names {
-			parts = append(parts, "timestamp("+n+")")
+			parts = append(parts, "timestamp("+selector([]string{n}, "")+")")
 		}
 	}
-	return parts
+	return append(parts, "timestamp("+selector([]string{modelOf}, "")+")")
+}
+
+// modelOf is where XPU Manager 2.x tells the model of a card.
+const modelOf = "hw_gpu_info"
+
+// selector gives the rows of some series that are of devices, by their matchers, and that a matcher of the caller's
+// chooses. What other matchers choose is joined by "or", which looks at labels alone: series whose rows have the same
+// labels have the same matchers.
+func selector(names []string, and string) string {
+	by := map[string][]string{}
+	for _, n := range names {
+		by[matchers[n]] = append(by[matchers[n]], n)
+	}
+	var parts []string
+	for _, m := range slices.Sorted(maps.Keys(by)) {
+		name, also := "", strings.Trim(m+","+and, ",")
+		if slices.Sort(by[m]); len(by[m]) == 1 {
+			name = by[m][0]
+		} else {
+			also = strings.TrimSuffix("__name__=~"+quote(strings.Join(by[m], "|"))+","+also, ",")
+		}
+		if also != "" {
+			also = "{" + also + "}"
+		}
+		parts = append(parts, name+also)
+	}
+	return strings.Join(parts, " or ")
 }
 
 // partLabel tells the parts of a query apart. "or" compares rows without regard to their metric names, so that the
@@ -86,19 +112,15 @@ func nvlink() string {
 // report 0 there.
 func (q queries) history(namespaces []string) string {
 	var parts []string
-	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
-	var whole []string
-	for _, n := range q.labels.Instance {
-		whole = append(whole, n+`=""`)
-	}
+	by := maxBy(slices.Concat(q.labels.ofDevice(), q.labels.Namespace, q.labels.Pod))
 	for _, k := range []kind{engineRatio, utilPercent} {
-		factor, slices := "100 * ", ""
+		factor, whole := "100 * ", ""
 		if k == utilPercent {
-			factor, slices = "", strings.Join(whole, ",")
+			factor, whole = "", q.labels.whole()
 		}
 		for _, name := range metrics[k].names {
 			for _, in := range q.namespaceMatchers(namespaces) {
-				parts = append(parts, factor+by+"("+name+"{"+strings.Trim(slices+","+in, ",")+"})")
+				parts = append(parts, factor+by+"("+promSeries(name, whole+","+in)+")")
 			}
 		}
 	}

@@ -200,8 +200,8 @@ func (q queries) ranges(pod podKey, step time.Duration) string {
 		}
 		var parts []string
 		for _, holder := range q.podMatchers(pod) {
-			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.UUID, q.labels.Instance))+"({__name__=~"+
-				quote(strings.Join(names, "|"))+","+holder+"})")
+			parts = append(parts, maxBy(slices.Concat([]string{"__name__"}, q.labels.ofDevice()))+"("+
+				selector(names, holder)+")")
 		}
 		all := "label_replace((" + strings.Join(parts, " or ") + `) >= -50 < ` + most + `, "` + nameLabel +
 			`", "$1", "__name__", "(.+)")`

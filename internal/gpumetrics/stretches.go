@@ -102,7 +102,7 @@ func (p *Poller) askStretches(ctx context.Context, from, until time.Time, step t
 
 // stretches is one query with several parts. Below is the use, in per cent, under which an engine is idle.
 func (q queries) stretches(namespaces []string, span, step time.Duration, below float64, wanted []stretchPart) string {
-	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
+	by := maxBy(slices.Concat(q.labels.ofDevice(), q.labels.Namespace, q.labels.Pod))
 	var (
 		all   = "[" + promDuration(span) + "]"
 		steps = "[" + promDuration(span) + ":" + promDuration(step) + "]"
@@ -111,11 +111,12 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 		add   = func(name stretchPart, query string) { parts[name] = append(parts[name], query) }
 	)
 	for _, in := range q.namespaceMatchers(namespaces) {
-		used, free := promSeries(metrics[memUsed].names[0], in), promSeries(metrics[memFree].names[0], in)
-		add(stretchMemoryPeak, by+"(max_over_time("+used+all+"))")
-		add(stretchMemoryTime, by+"(count_over_time("+used+steps+"))")
-		add(stretchFullTime, by+"(count_over_time(("+used+" / ("+used+" + "+free+") > "+strconv.FormatFloat(FullFrom, 'g', -1,
-			64)+")"+steps+"))")
+		for _, m := range q.memories(in) {
+			add(stretchMemoryPeak, m.factor+by+"(max_over_time("+m.series+all+"))")
+			add(stretchMemoryTime, by+"(count_over_time("+m.series+steps+"))")
+			add(stretchFullTime, by+"(count_over_time((("+m.part+") > "+strconv.FormatFloat(FullFrom, 'g', -1, 64)+")"+steps+
+				"))")
+		}
 		for _, e := range q.engines(in) {
 			add(stretchEngineMean, by+"(avg_over_time("+e.percent()+fine+"))")
 			add(stretchEngineHigh, e.factor+by+"(quantile_over_time("+highOfTwenty+", "+e.series+all+"))")
@@ -138,8 +139,10 @@ func (q queries) stretches(namespaces []string, span, step time.Duration, below 
 	return strings.Join(query, " or ")
 }
 
-// promSeries chooses rows of a series.
-func promSeries(name, matchers string) string { return name + "{" + strings.Trim(matchers, ",") + "}" }
+// promSeries chooses rows of a series that are of devices.
+func promSeries(name, in string) string {
+	return name + "{" + strings.Trim(matchers[name]+","+strings.Trim(in, ","), ",") + "}"
+}
 
 // promDuration writes a length of time as PromQL reads it, in whole milliseconds.
 func promDuration(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + "ms" }

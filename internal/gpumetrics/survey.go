@@ -279,7 +279,8 @@ func countDevices(s *shot) counts {
 		add(&c.claims, d.Claim != "")
 		add(&c.shared, len(d.pods) > 1 && d.known[memUsed].state != good)
 		add(&c.noProfiling, bare(d) && whole[engineRatio].state != good)
-		add(&c.sliceNoProfiling, d.Instance != "" && whole[engineRatio].state != good)
+		// only DCGM tells of slices at all: AMD's exporter has the activity of a whole card alone
+		add(&c.sliceNoProfiling, d.Instance != "" && nvidia(d.UUID) && whole[engineRatio].state != good)
 	}
 	for name, n := range s.tally.series {
 		if k := kindOf[name]; n > 0 && strings.HasPrefix(name, "DCGM_") && slices.Index(metrics[k].names, name) > 0 {

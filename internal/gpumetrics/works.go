@@ -55,7 +55,7 @@ func (p *Poller) Works(ctx context.Context, namespaces []string, from, until tim
 // works is one query with both parts. A step counts when the highest of its samples can be: NaN and the sentinels of
 // "no value" are none.
 func (q queries) works(namespaces []string, slot, step time.Duration) string {
-	by := maxBy(slices.Concat(q.labels.UUID, q.labels.Instance, q.labels.Namespace, q.labels.Pod))
+	by := maxBy(slices.Concat(q.labels.ofDevice(), q.labels.Namespace, q.labels.Pod))
 	one := "[" + promDuration(step) + "]"
 	// A millisecond less: a range that includes its beginning, as in Prometheus 2, would count a step too many, which
 	// could stand for one that lacks.

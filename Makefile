@@ -48,7 +48,7 @@ agent: needs-go ## the node agent; NVML needs cgo (a C compiler, no NVIDIA drive
 .PHONY: test
 test: needs build node_modules ## every test: unit, store on SQLite and PostgreSQL, real control plane, browser
 	go vet ./... && (cd e2e/devstack && go vet ./...)
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-rooms test-stories test-patient
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line test-packages test-stories test-patient
 	@$(MAKE) --no-print-directory verify
 
 # The stories wait more than they compute, so the other tests run beside them; those in PATIENT wait for minutes (metrics
@@ -56,8 +56,8 @@ test: needs build node_modules ## every test: unit, store on SQLite and PostgreS
 # server. A story is in exactly one group: the one runs what the other skips.
 PATIENT := TestALoadShowsOnItsOwnPageAndNoOther|TestLicenseCockpit|TestASmallerSizeWouldDo|TestABudgetThatIsUsedUp|TestATeamFromItsFirstDayToItsLast|TestTheMainJobOverREST|TestAnIdleGPUIsGivenBack
 
-.PHONY: test-rooms
-test-rooms:
+.PHONY: test-packages
+test-packages:
 	go test -timeout 25m ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/... ./e2e/signin/...
 	CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -w" go test ./internal/agent/... ./cmd/agent/...
 	cd e2e/devstack && DEVSTACK_BIN=$(CURDIR)/$(STACK) DEVSTACK_SIGNIN=$(CURDIR)/$(BIN)/signin go test ./...

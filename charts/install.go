@@ -138,11 +138,12 @@ func as(ctx context.Context, admin *rest.Config, client kubernetes.Interface, na
 	return config, nil
 }
 
-// CheckAgent is the user agent of the calls by which InstallRights sees that the rights count; they are not the portal's.
+// CheckAgent is the user agent of the calls by which InstallRights sees that the rights count; they are not the
+// portal's.
 const CheckAgent = "gpu-portal-rights-check"
 
-// await waits until the API server goes by the role and by the policy, which it hears of by watches of its own. Both are
-// asked with a namespace that only the policy refuses, and nothing is made.
+// await waits until the API server goes by the role and by the policy, which it hears of by watches of its own. Both
+// are asked with a namespace that only the policy refuses, and nothing is made.
 func (in Installed) await(ctx context.Context) error {
 	config := rest.CopyConfig(in.Config)
 	config.UserAgent = CheckAgent

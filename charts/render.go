@@ -81,7 +81,8 @@ func Render(release, namespace, values string, served *chartutil.Capabilities) (
 // Capabilities are those of an API server of a version such as "1.36". Helm as a library knows of 1.20 only.
 func Capabilities(version string) *chartutil.Capabilities {
 	c := *chartutil.DefaultCapabilities
-	c.KubeVersion = chartutil.KubeVersion{Version: "v" + version + ".0", Major: "1", Minor: strings.TrimPrefix(version, "1.")}
+	c.KubeVersion = chartutil.KubeVersion{Version: "v" + version + ".0", Major: "1",
+		Minor: strings.TrimPrefix(version, "1.")}
 	return &c
 }
 

@@ -249,7 +249,8 @@ func TestDevstackTakeoverFails(t *testing.T) {
 	}
 }
 
-// beyondAdmission are steps that read, or that change what admission policies are not asked for: rights alone stop them.
+// beyondAdmission are steps that read, or that change what admission policies are not asked for: rights alone stop
+// them.
 var beyondAdmission = []string{"read a Secret of kube-system", "list all Secrets", "the policy away"}
 
 // TestDevstackPolicyHoldsAlone: should somebody give the portal's account all rights there are, the policy still keeps

@@ -170,7 +170,8 @@ func settings(t *testing.T) []string {
 	return all
 }
 
-// TestEverySettingIsThere: what looks like a setting of the portal, "oidc.refresh", or like a value of the chart is one.
+// TestEverySettingIsThere: what looks like a setting of the portal, "oidc.refresh", or like a value of the chart is
+// one.
 func TestEverySettingIsThere(t *testing.T) {
 	known := settings(t)
 	var groups []string

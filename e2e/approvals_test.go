@@ -138,8 +138,8 @@ func TestTheInboxByKeyboard(t *testing.T) {
 // presses sends a key to whatever has the focus.
 func (p *person) presses(key string) { p.t.Helper(); p.do(p.page.Keyboard().Press(key)) }
 
-// TestKeysDecideTheOpenRequest: j once moved the focus only, and a then approved the request that stood beside the list,
-// which was another one than the one in focus.
+// TestKeysDecideTheOpenRequest: j once moved the focus only, and a then approved the request that stood beside the
+// list, which was another one than the one in focus.
 func TestKeysDecideTheOpenRequest(t *testing.T) {
 	first, second := asked(t, "7h"), asked(t, "7h")
 	ada := signIn(t, "ada", look{})

@@ -58,7 +58,7 @@ type Options struct {
 // Service gives advice to people.
 type Service struct{ o Options }
 
-// New checks nothing: app hands over what is needed.
+// New makes the service. Every dependency must be set.
 func New(o Options) *Service { return &Service{o} }
 
 // Report is the advice for what somebody may read.

@@ -65,8 +65,9 @@ func differenceView(l *i18n.Localizer, d drift.Difference) ClusterDifference {
 	p := d.Owner()
 	v := ClusterDifference{ID: d.ID, Cluster: d.Cluster, Thing: string(d.ResourceKind), Key: d.Key, Kind: string(d.Kind),
 		Seen: d.Version, Name: p.Name, Namespace: p.Namespace, Team: p.Tenant, Owner: p.OwnerName, Fields: []DifferentField{},
-		Holds: []HeldResource{}, Objects: []string{}, Decisions: []string{}, Unknown: []string{}, Decision: string(d.Decision),
-		By: d.ByName, DecidedAt: known(d.DecidedAt)}
+		Holds: []HeldResource{}, Objects: []string{}, Decisions: []string{}, Unknown: []string{},
+		Decision: string(d.Decision),
+		By:       d.ByName, DecidedAt: known(d.DecidedAt)}
 	for _, f := range d.Fields {
 		v.Fields = append(v.Fields, DifferentField(f))
 	}
@@ -165,9 +166,11 @@ func (a *API) registerDifferences() {
 	add(a, op(http.MethodPost, "/differences/{id}/adopt", "adopt-difference", "The cluster is right: the database takes "+
 		"over what the objects say", tag), identity.DecideDifferences, a.decideDifference(drift.Adopt))
 	add(a, op(http.MethodPost, "/differences/{id}/release", "release-difference", "Let it go: the row ends, the objects "+
-		"stay as they are and are not looked after any more", tag), identity.DecideDifferences, a.decideDifference(drift.Release))
+		"stay as they are and are not looked after any more", tag), identity.DecideDifferences,
+		a.decideDifference(drift.Release))
 	add(a, op(http.MethodPost, "/differences/{id}/apply", "apply-difference", "The database is right: the cluster is "+
-		"changed to it. Objects that it does not know are deleted", tag), identity.DecideDifferences, a.decideDifference(drift.Apply))
+		"changed to it. Objects that it does not know are deleted", tag), identity.DecideDifferences,
+		a.decideDifference(drift.Apply))
 	add(a, op(http.MethodPost, "/differences/decide", "decide-differences", "Decide all open differences of a cluster "+
 		"in one way, or let work go on without", tag), identity.DecideDifferences, a.decideDifferences)
 }

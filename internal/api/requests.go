@@ -205,8 +205,9 @@ type reassignInput struct {
 
 func (a *API) reassign(ctx context.Context, actor identity.Actor, in *reassignInput) (*output[Request], error) {
 	b := in.Body
-	r, err := a.deps.Requests.Reassign(ctx, actor, request.ID(in.ID), request.ReassignInput{To: identity.PersonID(b.Person),
-		Reason: b.Reason, Seen: b.Seen})
+	r, err := a.deps.Requests.Reassign(ctx, actor, request.ID(in.ID),
+		request.ReassignInput{To: identity.PersonID(b.Person),
+			Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

@@ -78,8 +78,9 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/requests/{id}/assignees", "list-assignees",
 		"Approvers to whom I can give it: those whose word counts in its open step", "Requests"), identity.DecideRequest,
 		a.assignees)
-	add(a, op(http.MethodPost, "/requests/{id}/reassign", "reassign-request", "Give it to another approver of the same step, "+
-		"who is told; I decide it no longer until I take it back", "Requests"), identity.DecideRequest, a.reassign)
+	add(a, op(http.MethodPost, "/requests/{id}/reassign", "reassign-request",
+		"Give it to another approver of the same step, who is told; I decide it no longer until I take it back",
+		"Requests"), identity.DecideRequest, a.reassign)
 	add(a, op(http.MethodPost, "/requests/{id}/reclaim", "reclaim-request", "Undo that I gave it away", "Requests"),
 		identity.DecideRequest, a.reclaim)
 	add(a, op(http.MethodPost, "/requests/{id}/edit", "edit-request", "Change one's own undecided request; it is "+
@@ -89,8 +90,8 @@ func (a *API) register() {
 
 	add(a, op(http.MethodGet, "/delegations/candidates", "find-delegations", "People who could decide in my place, by a "+
 		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageDelegations, a.candidates)
-	add(a, op(http.MethodGet, "/delegations", "list-delegations", "Who decides in my place, and for whom I decide, now and "+
-		"later", "Requests"), identity.ManageDelegations, a.delegations)
+	add(a, op(http.MethodGet, "/delegations", "list-delegations",
+		"Who decides in my place, and for whom I decide, now and later", "Requests"), identity.ManageDelegations, a.delegations)
 	add(a, created(op(http.MethodPost, "/delegations", "create-delegation", "Let somebody decide in my place for a time",
 		"Requests")), identity.ManageDelegations, a.createDelegation)
 	add(a, op(http.MethodDelete, "/delegations/{id}", "end-delegation", "End it before its time", "Requests"),
@@ -163,7 +164,8 @@ func (a *API) register() {
 		a.warningsOf)
 	add(a, op(http.MethodGet, "/workloads/{id}/idle", "get-workload-idle", "For how long its GPU is idle as far as is "+
 		"known, and what follows", "Workloads"), identity.ReadWorkload, a.idleOf)
-	add(a, op(http.MethodPost, "/workloads/{id}/keep-alive", "keep-workload-alive", "Say that it is still needed though it is idle",
+	add(a, op(http.MethodPost, "/workloads/{id}/keep-alive", "keep-workload-alive",
+		"Say that it is still needed though it is idle",
 		"Workloads"), identity.ChangeWorkload, a.keepAlive)
 	add(a, op(http.MethodGet, "/prices", "list-prices", "What costs how much, and since when; for admins and auditors",
 		"Usage"), identity.ReadPrices, a.prices)

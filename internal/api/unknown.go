@@ -30,8 +30,8 @@ func unknown(location, id string, known func(location string) []string) fault.Fi
 	return f
 }
 
-// knownIn gives the names that may stand where huma found one that may not: of query parameters, or of the object in the
-// body.
+// knownIn gives the names that may stand where huma found one that may not: of query parameters, or of the object in
+// the body.
 func knownIn(op *huma.Operation) func(location string) []string {
 	if op == nil {
 		return nil

@@ -146,7 +146,8 @@ func statementView(s usage.Statement) Statement {
 		line := StatementLine{Workload: l.Workload, Name: l.Name, Tenant: l.Tenant, Owner: l.Owner, OwnerName: l.OwnerName,
 			Size: l.Size, Kind: kindView(l.Kind), Devices: l.Devices,
 			HeldSeconds: l.Held.Seconds(), UnknownSeconds: l.Unknown.Seconds(), PricePerHour: money(l.PerHour),
-			Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse()), LiveSince: moment(l.LiveSince)}
+			Cost: money(l.Cost()), MeasuredSeconds: l.Engine.Measured.Seconds(), MeanUse: meanUse(l.CardUse()),
+			LiveSince: moment(l.LiveSince)}
 		if line.MeanUse != nil {
 			idle, cost := l.Engine.Idle.Seconds(), money(l.IdleCost())
 			line.IdleSeconds, line.IdleCost = &idle, &cost

@@ -532,8 +532,9 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 		v.TakenAt = &s.TakenAt
 	}
 	for _, n := range s.Nodes {
-		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Quarantined, Model: n.Model, Resources: []Resource{},
-			Odd: []string{}}
+		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Quarantined, Model: n.Model,
+			Resources: []Resource{},
+			Odd:       []string{}}
 		for _, odd := range n.Warnings {
 			node.Odd = append(node.Odd, l.Say(odd))
 		}

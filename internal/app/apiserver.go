@@ -30,8 +30,8 @@ func throughAPIServer(rc *rest.Config) (http.RoundTripper, error) {
 	return serviceProxy{host, transport}, nil
 }
 
-// serviceProxy sends calls for a workload to its Service below the address of an API server, which may have a path of its
-// own (Rancher and other prefixing proxies).
+// serviceProxy sends calls for a workload to its Service below the address of an API server, which may have a path of
+// its own (Rancher and other prefixing proxies).
 type serviceProxy struct {
 	host      *url.URL
 	transport http.RoundTripper
@@ -73,8 +73,8 @@ func proxyURL(host *url.URL, w workload.Workload, from *url.URL) (*url.URL, erro
 // unescapes is how often a path is decoded to look for dot segments: once by the API server, and by proxies before it.
 const unescapes = 4
 
-// dotted reports whether a path has "." or ".." segments, however encoded: what normalises it on the way would leave the
-// Service and call the API server itself, with the portal's credentials.
+// dotted reports whether a path has "." or ".." segments, however encoded: what normalises it on the way would leave
+// the Service and call the API server itself, with the portal's credentials.
 func dotted(u *url.URL) bool {
 	path := u.EscapedPath()
 	for range unescapes {

@@ -298,7 +298,8 @@ func (a *App) services() {
 	a.requests = &request.Service{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
 		Snapshots: a.store, Renderer: a,
 		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
-	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides, Now: a.now,
+	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides,
+		Now:   a.now,
 		NewID: a.newID, Logger: a.log})
 	a.accounts = &accounts.Service{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(),
 		Idle: a.config.Session.Idle.Std(), Now: a.now}

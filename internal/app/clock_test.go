@@ -34,8 +34,8 @@ func newClocksWorld(t *testing.T, portal, provider time.Duration) *world {
 	return w
 }
 
-// TestSignInWhileClocksDisagree: T-CLOCK. Two minutes are tolerated, as is a portal ahead of its provider for as long as
-// tokens last; else nobody is let in, and both the page and the record say that it is the clocks.
+// TestSignInWhileClocksDisagree: T-CLOCK. Two minutes are tolerated, as is a portal ahead of its provider for as long
+// as tokens last; else nobody is let in, and both the page and the record say that it is the clocks.
 func TestSignInWhileClocksDisagree(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
@@ -117,8 +117,8 @@ func (w *world) runOnTrust() map[string]jobs.Outcome {
 	return kept.outcomes()
 }
 
-// TestNothingEndsWhileThePortalsClockIsOff: T-CLOCK. Five minutes are tolerated. With a day nothing ends or is deleted by
-// time, though by the portal's clock it is due, and the log says why.
+// TestNothingEndsWhileThePortalsClockIsOff: T-CLOCK. Five minutes are tolerated. With a day nothing ends or is deleted
+// by time, though by the portal's clock it is due, and the log says why.
 func TestNothingEndsWhileThePortalsClockIsOff(t *testing.T) {
 	const day = 24 * time.Hour
 	const tolerated = 5 * time.Minute
@@ -153,9 +153,9 @@ func TestNothingEndsWhileThePortalsClockIsOff(t *testing.T) {
 var negative = regexp.MustCompile(`(^|[\s>])[-−]\d+([.,]\d+)?\s?(s|min|m|h|d|days?|hours?|minutes?|seconds?|EUR)\b` +
 	`|":\s*"?-\d`)
 
-// TestTheClockIsSetBack: T-CLOCK. While somebody works, the portal's clock is put back by an hour and later by a day, and
-// right again: sessions and tokens go on, leases keep what they have, no page or answer has a length below zero, and the
-// record is in the order in which things happened.
+// TestTheClockIsSetBack: T-CLOCK. While somebody works, the portal's clock is put back by an hour and later by a day,
+// and right again: sessions and tokens go on, leases keep what they have, no page or answer has a length below zero,
+// and the record is in the order in which things happened.
 func TestTheClockIsSetBack(t *testing.T) {
 	w := newWorld(t)
 	b, token := w.signedIn(developer), w.token(developer)

@@ -24,7 +24,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// clusters is every cluster as the rooms need it.
+// clusters is every cluster as each package needs it.
 type clusters struct {
 	controlled []reconcile.Cluster
 	sites      map[string]kube.Site

@@ -21,7 +21,7 @@ func (a *App) holdsChanged() {
 	}
 }
 
-// followDrift is followCatalog for clusters that are held.
+// followDrift takes up holds of clusters that other processes begin or end.
 func (a *App) followDrift(ctx context.Context) error {
 	changed, done := a.publish(ctx, "difference")
 	defer done()

@@ -9,7 +9,8 @@ func (a *App) watchIdle() {
 		sources[cluster] = p
 	}
 	a.idle = idle.New(idle.Options{Store: a.store, Sources: sources, Namespaces: a.namespaces, Size: a.sizeKnown,
-		Team: a.teamKnown, Statements: a.usage, Zone: zone(a.config), Every: a.config.Idle.Every.Std(), Now: a.now, Logger: a.log})
+		Team: a.teamKnown, Statements: a.usage, Zone: zone(a.config), Every: a.config.Idle.Every.Std(), Now: a.now,
+		Logger: a.log})
 }
 
 func (a *App) teamKnown(name string) bool {

@@ -11,7 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// seatLine lets resumed workloads stand in one line with requests. A transaction of the store is both rooms' kind.
+// seatLine lets resumed workloads stand in one line with requests. A transaction of the store implements both packages'
+// Tx.
 type seatLine struct{ requests *request.Service }
 
 // Ahead counts who waits already.

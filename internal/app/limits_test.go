@@ -90,7 +90,8 @@ func TestCallsOfOneTokenAreBounded(t *testing.T) {
 	}
 }
 
-// TestBehindAProxyEachAddressCountsByItself: X-Forwarded-For of a trusted proxy is the address; of anybody else it is not.
+// TestBehindAProxyEachAddressCountsByItself: X-Forwarded-For of a trusted proxy is the address; of anybody else it is
+// not.
 func TestBehindAProxyEachAddressCountsByItself(t *testing.T) {
 	rates := limit.Rates{limit.BadToken: {PerMinute: 1, Burst: 5}}
 	ask := func(w *world, address string) answer {

@@ -33,8 +33,8 @@ func newPostgresWorld(t *testing.T) (*world, *sql.DB) {
 }
 
 // TestALockedTableIsUnavailableAndNothingElse: T-DB-3, the finding L1. Somebody locks the table of workloads and thirty
-// ask for them: they held every connection for 30 s, and all others waited behind them. Now they are told within seconds
-// to come back, while others are answered, and everything is there again when the lock goes.
+// ask for them: they held every connection for 30 s, and all others waited behind them. Now they are told within
+// seconds to come back, while others are answered, and everything is there again when the lock goes.
 func TestALockedTableIsUnavailableAndNothingElse(t *testing.T) {
 	w, admin := newPostgresWorld(t)
 	token, others, b := w.token(developer), w.token(other), w.signedIn(developer)

@@ -24,7 +24,7 @@ func (a *App) marksChanged() {
 	}
 }
 
-// followMarks is followCatalog for what is marked as bad.
+// followMarks takes up quarantine marks that other processes save.
 func (a *App) followMarks(ctx context.Context) error {
 	changed, done := a.publish(ctx, "mark")
 	defer done()

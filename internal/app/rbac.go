@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
 )
 
-// TenantAccess is, as YAML, what gives the portal its rights in a tenant's namespace on a cluster: the namespace with the
-// labels by which the portal knows it, and the RoleBindings. cluster may be "" where there is one.
+// TenantAccess is, as YAML, what gives the portal its rights in a tenant's namespace on a cluster: the namespace with
+// the labels by which the portal knows it, and the RoleBindings. cluster may be "" where there is one.
 func TenantAccess(ctx context.Context, c config.Config, name, cluster string) (string, error) {
 	k, err := clusterNamed(c, cluster)
 	if err != nil {

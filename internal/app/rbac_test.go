@@ -24,7 +24,8 @@ func rightsConfig(t *testing.T) config.Config {
 			Role: "gpu-portal-tenant", Account: "system:serviceaccount:gpu-portal:gpu-portal-controller"}}}}
 }
 
-// TestTenantAccess: the namespace as the portal knows it, and one RoleBinding of the named role to the portal's account.
+// TestTenantAccess: the namespace as the portal knows it, and one RoleBinding of the named role to the portal's
+// account.
 func TestTenantAccess(t *testing.T) {
 	got, err := TenantAccess(t.Context(), rightsConfig(t), "vision", "")
 	if err != nil {

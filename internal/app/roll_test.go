@@ -18,8 +18,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store"
 )
 
-// endpoints are the replicas that get calls. As with the endpoints of a Service and the chart's preStop pause, a replica
-// is taken off the list, and what was sent to it has its answer, before it is told to stop.
+// endpoints are the replicas that get calls. As with the endpoints of a Service and the chart's preStop pause, a
+// replica is taken off the list, and what was sent to it has its answer, before it is told to stop.
 type endpoints struct {
 	mu    sync.Mutex
 	list  []*portal
@@ -106,8 +106,8 @@ func credentials(t *testing.T, st *store.Store) (session, token map[string]strin
 }
 
 // TestReplicasAreRolled: T-UPG. Two replicas on one PostgreSQL are replaced one after the other, each twice, while
-// clients read and write. Nothing was released, so old and new are of one build. Clients see no error: reads may be sent
-// again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
+// clients read and write. Nothing was released, so old and new are of one build. Clients see no error: reads may be
+// sent again, writes are not. Sessions and tokens go on, and what was acknowledged is there once.
 func TestReplicasAreRolled(t *testing.T) {
 	t.Parallel()
 	folder, address := portalFolder(t)

@@ -113,8 +113,8 @@ const (
 	leaveWithin = 20 * time.Second // for the loops, once the lead is lost
 )
 
-// campaign runs controller and jobs while this process is the leader: at once on SQLite, and on PostgreSQL when no other
-// replica is.
+// campaign runs controller and jobs while this process is the leader: at once on SQLite, and on PostgreSQL when no
+// other replica is.
 func (a *App) campaign(ctx context.Context) error {
 	for {
 		try := a.watchdog.Begin(ctx, "leader election", electWithin)

@@ -108,7 +108,7 @@ func (a *App) followCatalog(ctx context.Context) error {
 	return a.offer.Follow(ctx, changed, 30*time.Second)
 }
 
-// followRules is followCatalog for the rules.
+// followRules takes up rules that other processes save.
 func (a *App) followRules(ctx context.Context) error {
 	changed, done := a.publish(ctx, "rules")
 	defer done()
@@ -122,14 +122,14 @@ func (a *App) followLogLevel(ctx context.Context) error {
 	return a.levels.Follow(ctx, changed, 5*time.Second)
 }
 
-// followDelegations is followRules for who decides in whose place.
+// followDelegations takes up delegations that other processes create or end.
 func (a *App) followDelegations(ctx context.Context) error {
 	changed, done := a.publish(ctx, "delegation")
 	defer done()
 	return a.delegations.Follow(ctx, changed, 30*time.Second)
 }
 
-// followPrices is followCatalog for the price list.
+// followPrices takes up prices that other processes save.
 func (a *App) followPrices(ctx context.Context) error {
 	changed, done := a.publish(ctx, "prices")
 	defer done()
@@ -144,14 +144,14 @@ func (a *App) licensesEvery() time.Duration {
 	return cmp.Or(a.config.LicensePollInterval.Std(), license.DefaultPollInterval)
 }
 
-// followTenants is followCatalog for the teams.
+// followTenants takes up tenants that other processes save.
 func (a *App) followTenants(ctx context.Context) error {
 	changed, done := a.publish(ctx, "tenant")
 	defer done()
 	return a.tenants.Follow(ctx, changed, 30*time.Second)
 }
 
-// followLicenses is followCatalog for what is known of licenses.
+// followLicenses takes up entitlements and seats that other processes save.
 func (a *App) followLicenses(ctx context.Context) error {
 	changed, done := a.publish(ctx, "license")
 	defer done()

@@ -134,8 +134,8 @@ func Verify(dump io.Reader) (Chain, error) {
 }
 
 // readRecord reads one line. A field that the record does not have is in no link, so whoever adds one could make a
-// verified dump say anything; the same goes for a name that stands there twice or in other letters, and for what follows
-// the record.
+// verified dump say anything; the same goes for a name that stands there twice or in other letters, and for what
+// follows the record.
 func readRecord(line []byte, r *Record) error {
 	unknown, err := strictjson.UnmarshalStrict(line, r, strictjson.DisallowUnknownFields,
 		strictjson.DisallowDuplicateFields)

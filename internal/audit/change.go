@@ -15,8 +15,8 @@ const AskedSize = "size"
 // Delegate is the field of a Change in which an event names the person who decides in somebody's place.
 const Delegate = "delegate"
 
-// TokenHolder is the field of a Change in which an event names whose token it is about. Values of fields that are called
-// after tokens are not kept.
+// TokenHolder is the field of a Change in which an event names whose token it is about. Values of fields that are
+// called after tokens are not kept.
 const TokenHolder = "holder"
 
 // ReassignedTo is the field of a Change in which an event names the approver to whom a request was given.

@@ -14,9 +14,9 @@ const (
 	foldMostOfOne = 20     // keys of one group; all others of the group are one
 )
 
-// Fold keeps somebody who is refused again and again from filling the record, from which nothing can be removed: of each
-// key the first event is written at once, and then one row a minute with how many more there were. Memory is bounded
-// whatever comes.
+// Fold keeps somebody who is refused again and again from filling the record, from which nothing can be removed: of
+// each key the first event is written at once, and then one row a minute with how many more there were. Memory is
+// bounded whatever comes.
 type Fold struct {
 	now   func() time.Time
 	write func(ctx context.Context, events ...Event) error
@@ -48,8 +48,8 @@ func (f *Fold) Note(ctx context.Context, group, key string, e Event) error {
 	return nil
 }
 
-// First reports whether an event is to be written by the caller, for nothing like it came of late; else it is counted. A
-// nil Fold counts nothing.
+// First reports whether an event is to be written by the caller, for nothing like it came of late; else it is counted.
+// A nil Fold counts nothing.
 func (f *Fold) First(group, key string, e Event) bool {
 	if f == nil {
 		return true

@@ -20,7 +20,8 @@ import (
 )
 
 // history is some months of a site, by chance: workloads start, are resized, end and are lost sight of, storage grows,
-// prices change. What happened is kept apart from what the meter made of it, so that an independent sum can be compared.
+// prices change. What happened is kept apart from what the meter made of it, so that an independent sum can be
+// compared.
 type history struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -493,9 +494,10 @@ func (h *history) sumOf(write func(io.Writer) error, column string) (sum int64) 
 	return sum
 }
 
-// TestMeterStatementFilesAndBooksAgree holds meter, price list, statement, CSV, FOCUS and the books of a budget in money
-// and in GPU-hours together: over zones, months, silences of a cluster, resizes, growing storage, seats (also those
-// that several share) and prices that change, each month comes to what an independent exact sum says, to the minor unit and to the part of a card-second.
+// TestMeterStatementFilesAndBooksAgree holds meter, price list, statement, CSV, FOCUS and the books of a budget in
+// money and in GPU-hours together: over zones, months, silences of a cluster, resizes, growing storage, seats (also
+// those that several share) and prices that change, each month comes to what an independent exact sum says, to the
+// minor unit and to the part of a card-second.
 func TestMeterStatementFilesAndBooksAgree(t *testing.T) {
 	for seed := range uint64(40) {
 		h := newHistory(t, seed)

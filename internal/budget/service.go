@@ -28,8 +28,8 @@ type Reader interface {
 	// BudgetShares gives what each workload has of a book; those without anything are missing.
 	BudgetShares(ctx context.Context, b Book) (map[string]Share, error)
 	// BudgetClaims gives what a team's workloads and its storage claim: those that hold something now, those that were
-	// metered, or found gone after their cluster was silent, since a time, and those that have something held in any of the
-	// team's books.
+	// metered, or found gone after their cluster was silent, since a time, and those that have something held in any of
+	// the team's books.
 	BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]Claim, error)
 	// BudgetClaim gives that of one workload, or of the storage with that VolumeID.
 	BudgetClaim(ctx context.Context, id string) (Claim, error)

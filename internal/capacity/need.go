@@ -21,8 +21,8 @@ type requirements struct {
 	any         []string // of an uncountable one: patterns of what a node must advertise one of; none: anything
 }
 
-// requirementsOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing that nodes
-// advertise, or its claim names a class or has an expression that is not known here.
+// requirementsOf is not ok for a size of which nothing can be told: its quantities are unreadable, it takes nothing
+// that nodes advertise, or its claim names a class or has an expression that is not known here.
 func requirementsOf(size catalog.Size) (requirements, bool) {
 	cpu, err := resource.ParseQuantity(size.CPU)
 	memory, err2 := resource.ParseQuantity(size.Memory)

@@ -99,8 +99,8 @@ func changing(n *inventory.Node) bool {
 	return state == "pending" || state == "rebooting"
 }
 
-// predicates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much of
-// it.
+// predicates are asked in the order in which their reasons help: hardware first, then what chooses nodes, then how much
+// of it.
 var predicates = []struct {
 	passes func(*inventory.Node, requirements, catalog.Size) bool
 	reason func([]*inventory.Node, requirements, catalog.Size) i18n.Text

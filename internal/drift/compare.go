@@ -188,7 +188,8 @@ func Compare(cluster string, seen []Seen, rows Rows, now time.Time) []Difference
 		}
 	}
 	slices.SortFunc(list, func(a, b Difference) int {
-		return cmp.Or(strings.Compare(string(b.ResourceKind), string(a.ResourceKind)), strings.Compare(a.Owner().Name, b.Owner().Name),
+		return cmp.Or(strings.Compare(string(b.ResourceKind), string(a.ResourceKind)),
+			strings.Compare(a.Owner().Name, b.Owner().Name),
 			strings.Compare(a.ID, b.ID))
 	})
 	return list

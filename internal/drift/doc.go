@@ -13,7 +13,7 @@
 // Everything but the Service is pure. Reading the cluster and carrying decisions out belong to package reconcile.
 //
 // What a mark covers: the controller writes it before the first write that a change of the database leads to, so
-// whatever the cluster carries is at or before its mark. What was never carried out in the cluster (a request that waits for an
-// approver, a price) is covered some seconds later (reconcile.Intervals.Mark); losing such a change within those seconds
-// is not noticed.
+// whatever the cluster carries is at or before its mark. What was never carried out in the cluster (a request that
+// waits for an approver, a price) is covered some seconds later (reconcile.Intervals.Mark); losing such a change within
+// those seconds is not noticed.
 package drift

@@ -1,4 +1,4 @@
-// Package fault is the language in which rooms say that something went wrong: a kind that the edge maps to a status,
+// Package fault is the language in which packages say that something went wrong: a kind that the edge maps to a status,
 // a sentence for a person, and, for input, the field and the reason. The cause is wrapped for the log and never shown.
 package fault
 

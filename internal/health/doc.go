@@ -2,7 +2,7 @@
 // the node agents say of each card.
 //
 // An administrator marks a node or a card with a note (Service.Mark) -> the record and the notices of those who hold
-// something there are written with it -> the inventory counts it as broken (inventory.Quarantine), pods that are made from
-// then on go around it (kube.Avoid), and what runs goes on. Release takes it back. A mark stays when its node or card is
-// gone: who comes back finds it marked.
+// something there are written with it -> the inventory counts it as broken (inventory.Quarantine), pods that are made
+// from then on go around it (kube.Avoid), and what runs goes on. Release takes it back. A mark stays when its node or
+// card is gone: who comes back finds it marked.
 package health

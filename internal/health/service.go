@@ -21,8 +21,8 @@ import (
 // Store keeps marks, and knows what runs. Faults: Unavailable when the database is away.
 type Store interface {
 	Quarantines(ctx context.Context) ([]Quarantine, error)
-	// SaveQuarantine keeps a mark, in place of one with another note, and writes the events; where there is one with the same
-	// note it does nothing.
+	// SaveQuarantine keeps a mark, in place of one with another note, and writes the events; where there is one with the
+	// same note it does nothing.
 	SaveQuarantine(ctx context.Context, m Quarantine, events ...audit.Event) error
 	// DeleteQuarantine takes a mark away and writes the events; where there is none it does nothing.
 	DeleteQuarantine(ctx context.Context, p Place, events ...audit.Event) error

@@ -158,8 +158,8 @@ var table = map[Action][]rule{
 	RetryDelivery:      {admin},
 }
 
-// notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens, and what
-// runs in their notebooks.
+// notImpersonating is what nobody does or sees in somebody else's place, not even to look: their sign-ins and tokens,
+// and what runs in their notebooks.
 var notImpersonating = []Action{ReadAccount, ManageTokens, OpenWorkload, ChangeMembers, Impersonate}
 
 // Can reports whether the actor may do this to the thing. A disabled person may do nothing.

@@ -76,8 +76,8 @@ type Actor struct {
 	Person  Person
 	Global  []Role            // platform-wide roles: Approver, Admin, Auditor
 	Tenants map[string][]Role // roles by tenant name
-	// Granted is who gave a role that comes by hand alone, by its RolePrincipal: the granter first, then who had granted the
-	// granter the role by which they could. What the sign-in provider's groups give has no entry.
+	// Granted is who gave a role that comes by hand alone, by its RolePrincipal: the granter first, then who had granted
+	// the granter the role by which they could. What the sign-in provider's groups give has no entry.
 	Granted map[string][]PersonID
 	Via     Via
 	Session string // id of the session or token, for ending it; never the secret
@@ -86,8 +86,8 @@ type Actor struct {
 	Credential string
 	// Delegators are those who asked this person to decide requests for them, now. Only deciding requests looks at it.
 	Delegators []Actor
-	// Impersonator is the administrator who sees the portal as Person, read only, until ImpersonationUntil; nil for those who are
-	// themselves.
+	// Impersonator is the administrator who sees the portal as Person, read only, until ImpersonationUntil; nil for those
+	// who are themselves.
 	Impersonator       *Person
 	ImpersonationUntil time.Time
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Approvers is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform, or
-// everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
+// Approvers is whose word a decision may need: everybody with a role, in the request's tenant or on the whole platform,
+// or everybody in a group as the sign-in provider spells it. Exactly one of role and group is set.
 type Approvers struct {
 	Role  Role   `json:"role,omitempty"`  // owner, approver or admin
 	Scope Scope  `json:"scope,omitempty"` // platform leaves out a tenant's own approvers; with role approver only
@@ -63,8 +63,8 @@ func (p Approvers) IncludesFor(a Actor, tenant string, asker PersonID) bool {
 	return intersects(p.Principals(tenant), a.PrincipalsFor(asker))
 }
 
-// Principals are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can spell
-// the other.
+// Principals are what somebody holds. Groups are the sign-in provider's and tenants the configuration's, so neither can
+// spell the other.
 func (a Actor) Principals() []string {
 	var keys []string
 	for _, r := range a.Global {
@@ -81,9 +81,9 @@ func (a Actor) Principals() []string {
 	return keys
 }
 
-// PrincipalsFor are the keys that count for a request of the asker. The two-person rule is about the whole chain: asker, those
-// who granted the approver's role, and approver are different people. So a role by hand does not count where the asker
-// or its holder is among those who granted it.
+// PrincipalsFor are the keys that count for a request of the asker. The two-person rule is about the whole chain:
+// asker, those who granted the approver's role, and approver are different people. So a role by hand does not count
+// where the asker or its holder is among those who granted it.
 func (a Actor) PrincipalsFor(asker PersonID) []string {
 	return slices.DeleteFunc(a.Principals(), func(k string) bool {
 		chain := a.Granted[k]

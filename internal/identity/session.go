@@ -29,8 +29,8 @@ type Session struct {
 	RefreshToken string
 	GroupsAt     time.Time // when the provider last told the groups
 	AskedAt      time.Time // when it was last asked for them without an answer so far
-	// Impersonates is the person as whom an administrator sees the portal with this session, until ImpersonationUntil; "" for the
-	// session's own.
+	// Impersonates is the person as whom an administrator sees the portal with this session, until ImpersonationUntil; ""
+	// for the session's own.
 	Impersonates       PersonID
 	ImpersonationUntil time.Time
 	// Roles is RolesHash of the person when the session was used last. When it changes the session gets another secret;

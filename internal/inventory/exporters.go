@@ -11,7 +11,8 @@ import (
 
 // exporterNames are in the names or images of what exports metrics of cards: NVIDIA's dcgm-exporter and its kin, AMD's
 // device-metrics-exporter, Gaudi's metric-exporter, Intel's XPU Manager.
-var exporterNames = []string{"dcgm", "metrics-exporter", "metric-exporter", "gpu-exporter", "gpu_exporter", "xpumanager",
+var exporterNames = []string{"dcgm", "metrics-exporter", "metric-exporter", "gpu-exporter", "gpu_exporter",
+	"xpumanager",
 	"xpu-manager"}
 
 // Bounds of what one node puts into a snapshot.

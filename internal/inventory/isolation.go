@@ -100,9 +100,10 @@ func (f sharing) troubled() bool {
 	l := f.n.Labels
 	state := l["nvidia.com/mig.config.state"]
 	cards, _ := cutsOf(f.n)
-	return f.nvidia() && (cards.twice() || f.n.ownScheduler()) || f.nvidia() && (len(contradictionsOf(f.n, f.prefix)) > 0 || state != "" && state != "success" ||
-		ParseProduct(l["nvidia.com/gpu.product"]).Invalid || published(f.n) || len(rivals(f.n)) > 1 ||
-		strings.HasPrefix(l["nvidia.com/gpu.workload.config"], "vm-"))
+	return f.nvidia() && (cards.twice() || f.n.ownScheduler()) || f.nvidia() &&
+		(len(contradictionsOf(f.n, f.prefix)) > 0 || state != "" && state != "success" ||
+			ParseProduct(l["nvidia.com/gpu.product"]).Invalid || published(f.n) || len(rivals(f.n)) > 1 ||
+			strings.HasPrefix(l["nvidia.com/gpu.workload.config"], "vm-"))
 }
 
 // alone: a whole card that nobody shares, by every label that could say otherwise.

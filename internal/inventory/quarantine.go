@@ -7,8 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// Quarantine are what administrators of a cluster have called bad: nodes, and cards by UUID with the node that they were on
-// then.
+// Quarantine are what administrators of a cluster have called bad: nodes, and cards by UUID with the node that they
+// were on then.
 type Quarantine struct {
 	Nodes map[string]bool
 	Cards map[string]string

@@ -49,5 +49,5 @@ func plain(text string) bool {
 // clip shortens a text for a sentence.
 func clip(text string) string { return clean(text, 80) }
 
-// Short bounds a text of an agent as this room does it with its own.
+// Short bounds a text of an agent as this package does with its own.
 func Short(text string) string { return clean(text, longestValue) }

@@ -33,7 +33,8 @@ func (f *facts) changing() bool {
 // checks is the table of what an administrator should look at on a node, the most important first. Each row says one
 // thing, with its reason.
 var checks = []func(*facts){
-	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice, offeredTwice,
+	notReady, cordoned, migState, migInvalid, pluginGone, unhealthy, overcommitted, staleResources, advertisedTwice,
+	offeredTwice,
 	ownScheduler, twoSystems, poolTroubles, devicesTainted, devicesGone,
 	labelsContradict, sharingContradicts, strategiesMixed, virtualContradicts, machinesOnly, noDriver, driverUpgrade,
 	noLabels, tooMuch,

@@ -37,8 +37,8 @@ const (
 	proxyBindingName = "gpu-portal-proxy"
 )
 
-// TenantAccess renders what stands before everything else of a tenant: the namespace with its labels and the RoleBindings
-// in it. With BindAdmin the administrator applies it.
+// TenantAccess renders what stands before everything else of a tenant: the namespace with its labels and the
+// RoleBindings in it. With BindAdmin the administrator applies it.
 func TenantAccess(t tenant.Tenant, site Site) ([]Object, error) {
 	n, err := newSpace(t, site)
 	if err != nil {

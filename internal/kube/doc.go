@@ -4,7 +4,8 @@
 // The path of data: Objects renders a workload (objects.go: Secret, storage, StatefulSet or Deployment, Service;
 // pod.go: the pod inside; claim.go: what it claims of devices), TenantObjects the namespace that it runs in (tenant.go:
 // Pod Security, quota, network policies, an account without token). owner.go writes on every object whose it is, and
-// reads it back; spec.go what a row of the database can be rebuilt from after a restore. manifest.go writes objects as YAML for people, with secrets masked.
+// reads it back; spec.go what a row of the database can be rebuilt from after a restore. manifest.go writes objects as
+// YAML for people, with secrets masked.
 //
 // Nothing here is built from text that a person typed: names come from the workload's checked name, everything else
 // from the catalog. Reading the cluster, comparing and applying belong to package reconcile.

@@ -37,8 +37,8 @@ type Rate struct {
 // Rates are those of each class.
 type Rates map[Class]Rate
 
-// Defaults are far above what people and their programs do: a company behind one address signs in on a Monday morning, a
-// form that is filled in asks for a preview with each change.
+// Defaults are far above what people and their programs do: a company behind one address signs in on a Monday morning,
+// a form that is filled in asks for a preview with each change.
 func Defaults() Rates {
 	return Rates{SignIn: {300, 100}, BadToken: {60, 60}, Flow: {1, 5}, Call: {6000, 2000}, Preview: {600, 200},
 		Notice: {6, 10}}

@@ -129,8 +129,8 @@ func totals() i18n.Text {
 	return i18n.T("usage.monthly", "Month", "2026-11", "Cost", i18n.T("usage.monthly_free"), "Rest", rest)
 }
 
-// notes are what the rooms write into the events that people are told of; where a list is empty it is always something
-// that somebody typed, or nothing.
+// notes are what other packages write into the events that people are told of; where a list is empty it is always
+// something that somebody typed, or nothing.
 func notes() map[audit.Kind][]i18n.Text {
 	typed := i18n.Literal("№8")
 	node, card := i18n.T("health.the_node", "Node", "№1"), i18n.T("health.the_card", "Card", "№2", "Node", "№1")
@@ -260,7 +260,7 @@ func foreign(lang, text string) string {
 	return ""
 }
 
-// TestNoNoticeMixesLanguages composes each kind of notice with all that other rooms put into it. Chinese and Korean
+// TestNoNoticeMixesLanguages composes each kind of notice with all that other packages put into it. Chinese and Korean
 // messages had English sentences in them, for only the frame was in the reader's language.
 func TestNoNoticeMixesLanguages(t *testing.T) {
 	words, err := notify.LoadWords(i18n.MustLoad())

@@ -86,7 +86,7 @@ type Service struct {
 	senders map[Channel]Sender
 }
 
-// New starts nothing.
+// New makes the service; Run is what sends.
 func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

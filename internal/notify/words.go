@@ -37,7 +37,7 @@ type Words struct {
 	templates map[string]map[string]*template.Template // by language and id
 }
 
-// LoadWords reads the templates. The bundle puts notes and reasons of other rooms into words.
+// LoadWords reads the templates. The bundle puts notes and reasons of other packages into words.
 func LoadWords(bundle *i18n.Bundle) (*Words, error) {
 	w := &Words{bundle: bundle, templates: map[string]map[string]*template.Template{}}
 	for _, lang := range Languages() {
@@ -61,7 +61,7 @@ func LoadWords(bundle *i18n.Bundle) (*Words, error) {
 	return w, nil
 }
 
-// say puts a text of another room into words, with the times and lengths of time in it as people read them.
+// say puts a text of another package into words, with the times and lengths of time in it as people read them.
 func (w *Words) say(lang string, t i18n.Text) string {
 	l := w.bundle.Exactly(lang)
 	return l.Say(readable(l, t))

@@ -14,7 +14,8 @@ func levels(n int, open, inside, shut string) string {
 	return strings.Repeat(open, n) + inside + strings.Repeat(shut, n)
 }
 
-// TestDeepJSONIsRefusedAtOnce: 240 bytes of nested objects held a core for an hour, for each level was passed over twice.
+// TestDeepJSONIsRefusedAtOnce: 240 bytes of nested objects held a core for an hour, for each level was passed over
+// twice.
 func TestDeepJSONIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

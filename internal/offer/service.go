@@ -121,10 +121,11 @@ func (s *Service) read(ctx context.Context, newest Revision, was Status) (Status
 	if was.Active.Version > 0 {
 		return now, nil
 	}
-	r, c, found, err := revision.Readable(ctx, newest.Version, s.o.Store.Catalog, func(r Revision) (catalog.Catalog, bool) {
-		c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...)
-		return c, len(problems) == 0
-	})
+	r, c, found, err := revision.Readable(ctx, newest.Version, s.o.Store.Catalog,
+		func(r Revision) (catalog.Catalog, bool) {
+			c, problems := catalog.Parse([]byte(r.Text), s.o.First.pools...)
+			return c, len(problems) == 0
+		})
 	if found {
 		now.Active, now.Catalog = r, c
 	}

@@ -137,7 +137,7 @@ func (s Step) check() error {
 	return nil
 }
 
-// Who is whose approval the steps need, for people: "team owner, then approver or group X".
+// Who names the approvers of the steps in order: "team owner, then approver or group X".
 func Who(steps []Step) i18n.Text {
 	var who i18n.Text
 	for _, s := range steps {

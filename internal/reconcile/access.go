@@ -26,8 +26,8 @@ var errNamespaceLeaving = errors.New("the tenant's namespace is being deleted")
 // firstList is how long a pass waits for what a namespace has. Others of the tenant wait with it.
 const firstList = 2 * time.Second
 
-// settleTenant makes what the tenant needs: the namespace, the rights in it, and then what they let us write. The time is
-// when a repair that was held back is due.
+// settleTenant makes what the tenant needs: the namespace, the rights in it, and then what they let us write. The time
+// is when a repair that was held back is due.
 func (l *loop) settleTenant(ctx context.Context, name string, objects []Object) (time.Duration, error) {
 	space, bindings, rest := parted(objects)
 	namespace := rest[0].Namespace
@@ -139,8 +139,8 @@ func isNoRights(err error) bool {
 	return errors.As(err, &rights)
 }
 
-// namespaceAbsent reports whether nothing of a tenant can be in a namespace: it is not there, or it is somebody else's, and
-// then we never wrote into it.
+// namespaceAbsent reports whether nothing of a tenant can be in a namespace: it is not there, or it is somebody else's,
+// and then we never wrote into it.
 func (l *loop) namespaceAbsent(ctx context.Context, tenant, name string) (bool, error) {
 	ns, err := l.cluster.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -156,7 +156,8 @@ func (l *loop) namespaceAbsent(ctx context.Context, tenant, name string) (bool, 
 	return false, nil
 }
 
-// visible is nil when the caches show what the namespace of a workload has, and when there is no such namespace of ours.
+// visible is nil when the caches show what the namespace of a workload has, and when there is no such namespace of
+// ours.
 func (l *loop) visible(w workload.Workload) error {
 	n := l.caches().within(w.Namespace)
 	if n == nil {

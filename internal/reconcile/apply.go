@@ -289,8 +289,8 @@ func (l *ledger) wait(s Step, now time.Time) time.Duration {
 	return ownWriteLag - past
 }
 
-// ownedObjects reports whether a state of an object is the one that was written here last: caches that lag behind do not make
-// it somebody else's.
+// ownedObjects reports whether a state of an object is the one that was written here last: caches that lag behind do
+// not make it somebody else's.
 func (l *ledger) made(k Key, hash string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,8 @@ func (l *loop) quarantine() inventory.Quarantine {
 	return l.o.Quarantine(l.name)
 }
 
-// quarantined is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked cards.
+// quarantined is what a pod that is made now goes around: marked nodes, those whose cards are all marked, and marked
+// cards.
 func (l *loop) quarantined() kube.Avoid {
 	marks := l.quarantine()
 	nodes := maps.Clone(marks.Nodes)
@@ -69,8 +70,8 @@ func (m ownedObjects) waits() bool {
 	})
 }
 
-// RefreshQuarantine tells that Quarantine says something else now: the inventory is taken anew, and workloads that wait for a place are
-// looked at.
+// RefreshQuarantine tells that Quarantine says something else now: the inventory is taken anew, and workloads that wait
+// for a place are looked at.
 func (c *Controller) RefreshQuarantine(ctx context.Context) {
 	for _, l := range c.all() {
 		l.dirty.fire()

@@ -72,7 +72,8 @@ func (c *fakeCluster) waiting(t *testing.T, name string) {
 	}
 }
 
-// What runs is not touched by a mark, nor by its end; what starts later goes around the node, and what waits is let go again.
+// What runs is not touched by a mark, nor by its end; what starts later goes around the node, and what waits is let go
+// again.
 func TestMarksReachOnlyWhatDoesNotRun(t *testing.T) {
 	w, m := newWorld(t), &marker{}
 	w.store.Put(reconciletest.Notebook("nb-a", namespace, reconciletest.Slice, time.Now().UTC()))

@@ -58,8 +58,8 @@ const (
 	byInvolved = "involved" // UID of the object that an event is about
 )
 
-// caches is what is known of a cluster without asking it. What is cluster-scoped, and pods and claims of everybody for the
-// inventory, comes from informers; what is ours in tenants' namespaces from a namespaceCache for each.
+// caches is what is known of a cluster without asking it. What is cluster-scoped, and pods and claims of everybody for
+// the inventory, comes from informers; what is ours in tenants' namespaces from a namespaceCache for each.
 type caches struct {
 	client     kubernetes.Interface
 	access     kube.Access               // how rights in namespaces are come by; with bindings they are asked for first
@@ -320,8 +320,9 @@ func (c *caches) behind(api string) []cache.SharedIndexInformer {
 	return nil
 }
 
-// synced reports whether everything was listed once, in all namespaces that there were: a namespace that does not let us
-// list does not count. Before, nothing may be concluded from what is missing. What comes later is not waited for here.
+// synced reports whether everything was listed once, in all namespaces that there were: a namespace that does not let
+// us list does not count. Before, nothing may be concluded from what is missing. What comes later is not waited for
+// here.
 func (c *caches) synced() bool {
 	list := c.all()
 	for _, api := range optionalAPIs() {

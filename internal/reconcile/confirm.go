@@ -18,7 +18,7 @@ var errBehind = errors.New("what is known of the cluster is behind what was alre
 // of the API server that lags behind, and the meter would be closed and opened again for a pod that was there all the
 // time.
 func (l *loop) confirm(ctx context.Context, w workload.Workload, obs workload.Observation, m ownedObjects) error {
-	// what was never seen to hold one cannot have let go of it either
+	// PlacedAt is zero: no GPU was ever allocated to it, so none can have been released
 	if placed(obs) == placed(w.Observed) || w.PlacedAt.IsZero() {
 		return nil
 	}

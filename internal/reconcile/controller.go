@@ -262,7 +262,7 @@ func (c *Controller) isExpected(id workload.ID) bool {
 	return n > 0
 }
 
-// resync forgets what rows are still to come: some were lost.
+// resync drops all expectations after changes were lost: the list that follows reads every row anyway.
 func (c *Controller) resync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

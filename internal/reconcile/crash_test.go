@@ -34,8 +34,8 @@ import (
 
 var errKilled = errors.New("killed")
 
-// fuse counts crash points and burns at the n-th. Those with odd numbers are before a write, which does not happen then;
-// those with even numbers are after it, and the controller does not hear that it did. Nothing later happens.
+// fuse counts crash points and burns at the n-th. Those with odd numbers are before a write, which does not happen
+// then; those with even numbers are after it, and the controller does not hear that it did. Nothing later happens.
 type fuse struct {
 	n      int64 // 0: never
 	points atomic.Int64

@@ -1,5 +1,5 @@
 // Package reconcile keeps the clusters as the database wants them, and tells the database what they are. It is the only
-// room that writes to a cluster.
+// package that writes to a cluster.
 //
 // The path of data, for one workload (loop.go):
 //
@@ -17,9 +17,10 @@
 // Each cluster has a loop of its own with caches (cluster.go, slim.go), a queue of workload ids and workers;
 // controller.go holds them together. What is ours is watched namespace by namespace (namespaced.go, source.go), since
 // the portal's rights on it end there (rights.go); access.go makes the namespace and binds the rights, or says what an
-// administrator has to. A namespace without rights costs its tenant and nobody else. A workload is due when its row changed (outbox), when something of it changed in
-// the cluster (seen.go), at a time of its own (a lease that ends), and in the periodic comparison. Nothing depends on
-// having seen an event: each pass starts from the row and the caches, so it can be killed anywhere.
+// administrator has to. A namespace without rights costs its tenant and nobody else. A workload is due when its row
+// changed (outbox), when something of it changed in the cluster (seen.go), at a time of its own (a lease that ends),
+// and in the periodic comparison. Nothing depends on having seen an event: each pass starts from the row and the
+// caches, so it can be killed anywhere.
 //
 // The fields that carry security are what was rendered (drift_fields.go): drift.go compares the live object with the
 // rendered one, repair.go takes additions back by path, which server-side apply leaves alone, and edits.go tells it,

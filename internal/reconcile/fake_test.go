@@ -117,8 +117,8 @@ func (c *fakeCluster) watch(a kubetest.Action) (bool, watch.Interface, error) {
 	return true, copies{replay(c.gone(a.GetResource(), a.GetNamespace()), own)}, nil
 }
 
-// list remembers what it gives: a watch that begins from a list tells what was deleted in between, as an API server does
-// by the resource version, and the tracker does not.
+// list remembers what it gives: a watch that begins from a list tells what was deleted in between, as an API server
+// does by the resource version, and the tracker does not.
 func (c *fakeCluster) list(a kubetest.Action) (bool, runtime.Object, error) {
 	handled, list, err := kubetest.ObjectReaction(c.Tracker())(a)
 	if err != nil {

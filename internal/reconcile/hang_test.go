@@ -13,8 +13,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/reconcile/reconciletest"
 )
 
-// TestALoopThatHangsIsNamed: one call never returns and heeds no deadline. The watchdog names the loop that made it, and
-// every loop is watched until then and no longer than it runs.
+// TestALoopThatHangsIsNamed: one call never returns and heeds no deadline. The watchdog names the loop that made it,
+// and every loop is watched until then and no longer than it runs.
 func TestALoopThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

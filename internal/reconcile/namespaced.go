@@ -19,8 +19,8 @@ import (
 )
 
 // namespaceCache is the reflectors of one tenant's namespace: the portal's rights on Secrets, workloads and storage end
-// at a namespace, so what it lists and watches does too. The reflectors of all namespaces feed the same indexers. What is
-// missing in one namespace costs the tenant of it, and nobody else.
+// at a namespace, so what it lists and watches does too. The reflectors of all namespaces feed the same indexers. What
+// is missing in one namespace costs the tenant of it, and nobody else.
 type namespaceCache struct {
 	caches *caches
 	name   string
@@ -202,8 +202,8 @@ func (n *namespaceCache) awaitService(ctx context.Context, name string) bool {
 	}
 }
 
-// awaitRights waits until we may list Secrets here: rights come in one binding. Asking makes no refusals in the audit log
-// of the API server. It reports whether the context still lives.
+// awaitRights waits until we may list Secrets here: rights come in one binding. Asking makes no refusals in the audit
+// log of the API server. It reports whether the context still lives.
 func (n *namespaceCache) awaitRights(ctx context.Context) bool {
 	if !n.caches.asks() {
 		return true
@@ -294,8 +294,8 @@ func (n *namespaceCache) listed(name string) {
 	}
 }
 
-// note keeps a refusal to list. Everything else is tried again without anybody being told: the cluster's own status tells
-// of an API server that is away.
+// note keeps a refusal to list. Everything else is tried again without anybody being told: the cluster's own status
+// tells of an API server that is away.
 func (n *namespaceCache) note(name string, err error) {
 	if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
 		return

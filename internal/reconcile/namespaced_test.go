@@ -64,8 +64,8 @@ func (w *world) administer(name, space string) {
 	}
 }
 
-// TestRightsOfOneTenant: a namespace that is missing or that lets us do nothing costs its tenant, who is told, and nobody
-// else; as soon as the rights are there everything is made, with no event of the workload's.
+// TestRightsOfOneTenant: a namespace that is missing or that lets us do nothing costs its tenant, who is told, and
+// nobody else; as soon as the rights are there everything is made, with no event of the workload's.
 func TestRightsOfOneTenant(t *testing.T) {
 	w := newWorld(t)
 	var allowed atomic.Bool
@@ -129,8 +129,8 @@ func TestPortalBindsItself(t *testing.T) {
 	}
 }
 
-// TestDeletedWithoutItsNamespace: what shall be deleted, and whose namespace is somebody else's or gone, has ended: asking
-// for its objects there would be refused.
+// TestDeletedWithoutItsNamespace: what shall be deleted, and whose namespace is somebody else's or gone, has ended:
+// asking for its objects there would be refused.
 func TestDeletedWithoutItsNamespace(t *testing.T) {
 	for name, space := range map[string]*corev1.Namespace{"gone": nil, "foreign": foreignNamespace()} {
 		t.Run(name, func(t *testing.T) {

@@ -195,8 +195,8 @@ func (l *loop) noPods(ctx context.Context, w workload.Workload) (bool, error) {
 	return true, nil
 }
 
-// ownedBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a copy
-// of our label.
+// ownedBy tells pods of a StatefulSet, or of a ReplicaSet of a Deployment, of that name from pods that only carry a
+// copy of our label.
 func ownedBy(owner *metav1.OwnerReference, name string) bool {
 	if owner.Kind == "ReplicaSet" {
 		return len(owner.Name) > len(name) && owner.Name[:len(name)+1] == name+"-"
@@ -204,8 +204,8 @@ func ownedBy(owner *metav1.OwnerReference, name string) bool {
 	return owner.Kind == "StatefulSet" && owner.Name == name
 }
 
-// rendered is when the present spec was made and when its objects were first there; both are kept from one observation to
-// the next.
+// rendered is when the present spec was made and when its objects were first there; both are kept from one observation
+// to the next.
 func rendered(w workload.Workload, f explain.Facts) (decided, created time.Time) {
 	for _, s := range w.Observed.Steps {
 		switch s.Name {

@@ -145,9 +145,9 @@ func (r *restricted) unlabel() {
 	})
 }
 
-// TestDevstackRights (T-RBAC-1): the flows of the controller with the rights that the chart renders: nothing is refused,
-// and every verb that is granted was used, read in the API server's audit log. The second round is that of an API server
-// without streaming lists, where list stands for what watch does otherwise.
+// TestDevstackRights (T-RBAC-1): the flows of the controller with the rights that the chart renders: nothing is
+// refused, and every verb that is granted was used, read in the API server's audit log. The second round is that of an
+// API server without streaming lists, where list stands for what watch does otherwise.
 func TestDevstackRights(t *testing.T) {
 	r := newRestricted(t, kube.BindSelf)
 	r.start(r.adjust)

@@ -40,7 +40,8 @@ func newStats(registry prometheus.Registerer) *stats {
 		Name: "gpu_portal_spoofed_objects", Help: "Objects that carry the portal's labels and are not the portal's.",
 	}, []string{"cluster", "kind"})
 	s.ready = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "gpu_portal_time_to_ready_seconds", Help: "Time from the decision, or the request to resume, until the workload " +
+		Name: "gpu_portal_time_to_ready_seconds",
+		Help: "Time from the decision, or the request to resume, until the workload " +
 			"answered. Each start counts once.",
 		Buckets: []float64{2, 5, 10, 20, 40, 60, 120, 300, 600, 1200, 3600, 4 * 3600, 24 * 3600},
 	}, []string{"cluster", "size"})

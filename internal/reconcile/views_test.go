@@ -259,8 +259,8 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// T-API-2: tries of one workload come half a second apart, then twice as far each time up to two minutes, a quarter more
-// or less by chance, so that many do not march in step; a success begins anew.
+// T-API-2: tries of one workload come half a second apart, then twice as far each time up to two minutes, a quarter
+// more or less by chance, so that many do not march in step; a success begins anew.
 func TestBackoffDoublesWithJitter(t *testing.T) {
 	b, delays := reconcile.NewBackoff(), map[time.Duration]bool{}
 	for n := range 200 {

@@ -39,8 +39,8 @@ func (s *Server) logoutRefused(c echo.Context, address string, err error) error 
 	if fault.Is(err, fault.Conflict) { // it came before
 		why = i18n.T("oidc.logout_refused")
 	}
-	// Anybody can post here without a session: refused ones are bounded as other bad tokens are. Good ones are not counted,
-	// for a provider that ends many sessions at once sends as many.
+	// Anybody can post here without a session: refused ones are bounded as other bad tokens are. Good ones are not
+	// counted, for a provider that ends many sessions at once sends as many.
 	if busy := s.opts.Limits.Take(limit.BadToken, "logout "+neighbourhood(address)); busy != nil {
 		return busy
 	}

@@ -20,8 +20,8 @@ const (
 	impersonationEndPath = "/impersonation/end"
 )
 
-// impersonation is the actor of a session of an administrator who looks through somebody else's eyes. It ends by itself when
-// its time is over, or when one of the two has become somebody with whom it could not begin.
+// impersonation is the actor of a session of an administrator who looks through somebody else's eyes. It ends by itself
+// when its time is over, or when one of the two has become somebody with whom it could not begin.
 func (s *Server) impersonation(ctx context.Context, session identity.Session, own identity.Actor) (identity.Actor, error) {
 	p, err := s.opts.Store.Person(ctx, session.Impersonates)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -35,10 +35,11 @@ func (s *Server) impersonation(ctx context.Context, session identity.Session, ow
 	return seen, nil
 }
 
-// mayImpersonate: an administrator as somebody who is none. Two who are would be a way around that nobody decides their own
-// requests.
+// mayImpersonate: an administrator as somebody who is none. Two who are would be a way around that nobody decides their
+// own requests.
 func mayImpersonate(own, seen identity.Actor) bool {
-	return identity.Can(own, identity.Impersonate, identity.Resource{}) && !seen.Person.Disabled && !seen.Is(identity.Admin) &&
+	return identity.Can(own, identity.Impersonate, identity.Resource{}) && !seen.Person.Disabled &&
+		!seen.Is(identity.Admin) &&
 		seen.Person.ID != own.Person.ID
 }
 
@@ -92,8 +93,9 @@ func (s *Server) impersonate(c echo.Context) error {
 		return fault.New(fault.Forbidden, i18n.T("serve.impersonation_not_them"))
 	}
 	now := s.opts.Now()
-	if err := s.opts.Store.Impersonate(ctx, a.Session, p.ID, now.Add(impersonationLife), impersonationEvent(a, audit.ImpersonationBegun, p,
-		now)); err != nil {
+	if err := s.opts.Store.Impersonate(ctx, a.Session, p.ID, now.Add(impersonationLife),
+		impersonationEvent(a, audit.ImpersonationBegun, p,
+			now)); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/")

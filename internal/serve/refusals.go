@@ -31,10 +31,10 @@ func (s *Server) noteSignIn(ctx context.Context, address string, why i18n.Text) 
 		At: s.opts.Now(), Address: address, Detail: why})
 }
 
-// noteAccess records that somebody was not let to what they asked for (ASVS 16.3.2): no or no valid credential where one
-// was sent, a right that they lack, an object that is not theirs or does not exist. Which of the two it is the record
-// does not know either. An address that leads nowhere is no attempt at anything, and what the answer's own event tells
-// is not told twice.
+// noteAccess records that somebody was not let to what they asked for (ASVS 16.3.2): no or no valid credential where
+// one was sent, a right that they lack, an object that is not theirs or does not exist. Which of the two it is the
+// record does not know either. An address that leads nowhere is no attempt at anything, and what the answer's own event
+// tells is not told twice.
 func (s *Server) noteAccess(c echo.Context, calls *calls) {
 	r, status := c.Request(), c.Response().Status
 	a := identity.ActorFrom(r.Context())

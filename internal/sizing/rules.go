@@ -75,9 +75,10 @@ var rules = []struct {
 	}},
 	// A library or a daemon that caps memory does not hold against someone who means harm; the border of a virtual machine
 	// does.
-	{"memory", "memory is kept from strangers by hardware or a hypervisor", func(a Answers, _ Estimate, s catalog.Size) bool {
-		return a.Sharing == Tenants && s.Isolation == catalog.IsolationMemory && s.Technology != catalog.VGPU
-	}},
+	{"memory", "memory is kept from strangers by hardware or a hypervisor",
+		func(a Answers, _ Estimate, s catalog.Size) bool {
+			return a.Sharing == Tenants && s.Isolation == catalog.IsolationMemory && s.Technology != catalog.VGPU
+		}},
 	{"spot", "what can be taken away serves nobody", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return s.Preemptible && (a.Work == Inference || a.Lease.Std() > 24*time.Hour)
 	}},
@@ -85,7 +86,8 @@ var rules = []struct {
 		return a.Work == Render && (s.Technology == catalog.MIG && !strings.Contains(s.Accelerator.Profile, "gfx") ||
 			s.Accelerator.Vendor == "habana")
 	}},
-	// Turns on a card last milliseconds each (vGPU scheduling: 1 to 2 ms and more), and a neighbour's kernel is waited for.
+	// Turns on a card last milliseconds each (vGPU scheduling: 1 to 2 ms and more), and a neighbour's kernel is waited
+	// for.
 	{"latency", "steady response times need compute of one's own", func(a Answers, _ Estimate, s catalog.Size) bool {
 		return a.Latency && !s.CPUOnly() && !whole(s) && s.Isolation != catalog.IsolationHard
 	}},

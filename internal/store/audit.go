@@ -61,8 +61,8 @@ func toEvent(row eventRow) audit.Event {
 	}
 }
 
-// insertEvents writes events with the numbers after last, each linked to the one before. Nothing in this room changes
-// or deletes one. The caller holds the row in counters, so that nobody else adds a link meanwhile.
+// insertEvents writes events with the numbers after last, each linked to the one before. Nothing in this package
+// changes or deletes one. The caller holds the row in counters, so that nobody else adds a link meanwhile.
 func insertEvents(db *gorm.DB, events []audit.Event, last int64) error {
 	if len(events) == 0 {
 		return nil
@@ -229,7 +229,8 @@ func (v view) concerning(ctx context.Context, query *gorm.DB, who string) (*gorm
 	if len(others) == 0 {
 		return query.Where("(actor IN ? OR kind IN ? AND behalf IN ?)", ids, impersonations, ids), nil
 	}
-	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, impersonations, ids, others,
+	return query.Where("(actor IN ? OR kind IN ? AND behalf IN ? OR actor IN ? AND behalf IN ?)", ids, impersonations,
+		ids, others,
 		ids), nil
 }
 

@@ -263,7 +263,9 @@ func (v view) BudgetTransactions(ctx context.Context, b budget.Book, cursor stri
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next := cut(rows, limit, func(r budgetTransactionRow) cursorAt { return cursorAt{bookList, r.CreatedAt.Int64, r.ID} })
+	rows, next := cut(rows, limit, func(r budgetTransactionRow) cursorAt {
+		return cursorAt{bookList, r.CreatedAt.Int64, r.ID}
+	})
 	return each(rows, toTransaction), next, nil
 }
 

@@ -1,6 +1,6 @@
 // Package store keeps what the portal must not lose: people and sessions, requests, workloads and their storage, meter
 // intervals, the audit record, the last picture of each cluster. SQLite serves one portal process; PostgreSQL serves
-// many. Both run the same SQL and pass the same suite, storetest.Run. gorm stays inside this room.
+// many. Both run the same SQL and pass the same suite, storetest.Run. gorm stays inside this package.
 //
 // The path of a change: a service calls DecideExclusively or ChangeExclusively (grants, one at a time) or a single
 // method (write.go). Rows are saved against the Version they were read at; events and outbox rows gather in the

@@ -76,8 +76,9 @@ func fromDifference(d drift.Difference) differenceRow {
 
 func toDifference(r differenceRow) drift.Difference {
 	is := r.Data.is
-	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Thing, Key: is.Key, Kind: is.Kind, Fields: is.Fields,
-		Seen: is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
+	return drift.Difference{ID: r.ID, Cluster: r.Cluster, ResourceKind: is.Thing, Key: is.Key, Kind: is.Kind,
+		Fields: is.Fields,
+		Seen:   is.Seen, Row: is.Row, Version: r.Version, FoundAt: r.FoundAt.time(), Decision: drift.Decision(r.Decision),
 		By: identity.PersonID(r.DecidedBy), ByName: r.DecidedName, DecidedAt: r.DecidedAt.time()}
 }
 

@@ -233,8 +233,8 @@ func TestALockThatIsHeldTooLongSaysSo(t *testing.T) {
 	}
 }
 
-// T-DB-3: somebody locks one table, and many read it. Reads of other tables go on at once while those wait; then those end
-// with Unavailable, and everything is as before when the lock goes. A write waits for the lock and is not cut.
+// T-DB-3: somebody locks one table, and many read it. Reads of other tables go on at once while those wait; then those
+// end with Unavailable, and everything is as before when the lock goes. A write waits for the lock and is not cut.
 func TestALockedTableHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	ctx, address := context.Background(), storetest.Postgres(t)

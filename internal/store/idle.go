@@ -56,13 +56,15 @@ func (idleRecordRow) TableName() string { return "idle_records" }
 func toMark(r idleRecordRow) idle.Record {
 	return idle.Record{Workload: workload.ID(r.Workload), Generation: r.Generation, Below: int(r.Below),
 		Since: r.SinceAt.time(), High: float64(r.High) / 100,
-		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(), KeepAliveBy: r.KeepAliveBy}
+		WarnedAt: r.WarnedAt.time(), StopsAt: r.StopsAt.time(), KeepAliveUntil: r.KeepAliveUntil.time(),
+		KeepAliveBy: r.KeepAliveBy}
 }
 
 func fromMark(m idle.Record) idleRecordRow {
 	return idleRecordRow{Workload: string(m.Workload), Generation: m.Generation, Below: int64(m.Below),
 		SinceAt: momentOf(m.Since), High: int64(math.Ceil(m.High * 100)),
-		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeepAliveUntil: momentOf(m.KeepAliveUntil), KeepAliveBy: m.KeepAliveBy}
+		WarnedAt: momentOf(m.WarnedAt), StopsAt: momentOf(m.StopsAt), KeepAliveUntil: momentOf(m.KeepAliveUntil),
+		KeepAliveBy: m.KeepAliveBy}
 }
 
 // IdleSettings are the ones that count; version 0 while none were saved.
@@ -95,8 +97,8 @@ func (s *Store) SaveIdleSettings(ctx context.Context, r idle.Revision, events ..
 	})
 }
 
-// IdleRecords are those of the given workloads, of all where none is given. Up to when they are known is their cluster's
-// to say: see IdleObserved.
+// IdleRecords are those of the given workloads, of all where none is given. Up to when they are known is their
+// cluster's to say: see IdleObserved.
 func (v view) IdleRecords(ctx context.Context, ids ...workload.ID) (map[workload.ID]idle.Record, error) {
 	query := v.at(ctx)
 	if len(ids) > 0 {

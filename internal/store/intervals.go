@@ -72,7 +72,8 @@ func (v view) Intervals(ctx context.Context, ids []workload.ID) (map[workload.ID
 func (v view) SeatSharers(ctx context.Context, groups []string) (usage.Sharers, error) {
 	found := make(usage.Sharers, len(groups))
 	for some := range slices.Chunk(groups, intervalsAtOnce) {
-		rows, err := all[intervalRow](v.at(ctx).Where("seat_group <> '' AND seat_group IN ?", some).Order("from_at, workload"))
+		rows, err := all[intervalRow](v.at(ctx).Where(
+			"seat_group <> '' AND seat_group IN ?", some).Order("from_at, workload"))
 		if err != nil {
 			return nil, err
 		}

@@ -113,8 +113,8 @@ func renewLease(ctx context.Context, conn *sql.Conn, epoch int64) (bool, error) 
 
 var errNotRenewed = errors.New("the lease was not renewed in time")
 
-// watch looks whether the session that holds the lock lives and the lease counts, until one does not, or stop closes. It
-// renews nothing: that is for the loops that lead.
+// watch looks whether the session that holds the lock lives and the lease counts, until one does not, or stop closes.
+// It renews nothing: that is for the loops that lead.
 func (t *term) watch(stop <-chan struct{}, conn *sql.Conn, o Options) error {
 	ticker := time.NewTicker(min(o.LeaderChecks, o.Lease/8))
 	defer ticker.Stop()

@@ -110,8 +110,8 @@ func leadAndWrite(address string) {
 
 const frozenLease = 3 * time.Second
 
-// T-FENCE with a whole process that is frozen in the middle of its writes: the kernel keeps its connections open, and it
-// may hold the row that every leader locks. Another one takes the lead; what the first writes when it goes on is
+// T-FENCE with a whole process that is frozen in the middle of its writes: the kernel keeps its connections open, and
+// it may hold the row that every leader locks. Another one takes the lead; what the first writes when it goes on is
 // refused.
 func TestAFrozenLeaderIsReplaced(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,8 @@ func migrateUp(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	return err
 }
 
-// notNewer refuses a database that a newer program has migrated: this one would write to a schema that it does not know.
+// notNewer refuses a database that a newer program has migrated: this one would write to a schema that it does not
+// know.
 func notNewer(ctx context.Context, provider *goose.Provider) error {
 	have, err := provider.GetDBVersion(ctx)
 	if err != nil {

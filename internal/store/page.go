@@ -23,8 +23,8 @@ func pageSize(wanted int) int {
 	return min(wanted, largestOne)
 }
 
-// cursorAt is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so the
-// next page holds what is older; rows that arrive later stand before it and do not move it.
+// cursorAt is where a page ended: the list it belongs to, and the sort key of the last row. Lists are newest first, so
+// the next page holds what is older; rows that arrive later stand before it and do not move it.
 type cursorAt struct {
 	list string // one letter
 	at   int64  // microseconds, or the number of an event

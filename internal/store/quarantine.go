@@ -30,7 +30,8 @@ func (quarantineRow) TableName() string { return "hardware_quarantine" }
 func (v view) Quarantines(ctx context.Context) ([]health.Quarantine, error) {
 	rows, err := all[quarantineRow](v.at(ctx).Order("cluster, kind DESC, name"))
 	return each(rows, func(r quarantineRow) health.Quarantine {
-		return health.Quarantine{Place: health.Place{Cluster: r.Cluster, Kind: health.Kind(r.Kind), Name: r.Name}, Node: r.Node,
+		return health.Quarantine{Place: health.Place{Cluster: r.Cluster, Kind: health.Kind(r.Kind), Name: r.Name},
+			Node: r.Node,
 			Note: r.Note,
 			By:   identity.PersonID(r.Author), ByName: r.AuthorName, At: r.CreatedAt.time()}
 	}), err
@@ -44,7 +45,8 @@ func (s *Store) SaveQuarantine(ctx context.Context, m health.Quarantine, events 
 		return err
 	}
 	return s.write(ctx, func(t *tx) error {
-		same := t.at(ctx).Model(&quarantineRow{}).Where("cluster = ? AND kind = ? AND name = ? AND note = ?", row.Cluster, row.Kind,
+		same := t.at(ctx).Model(&quarantineRow{}).Where("cluster = ? AND kind = ? AND name = ? AND note = ?", row.Cluster,
+			row.Kind,
 			row.Name, row.Note)
 		if there, err := all[quarantineRow](same); err != nil || len(there) > 0 {
 			return err // somebody was faster

@@ -147,7 +147,8 @@ func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, kee
 	return s.write(ctx, func(t *tx) error {
 		own := t.at(ctx).Model(&sessionRow{}).Where("person = ? AND parent IS NULL", string(person))
 		var over []string
-		if err := own.Order("seen_at DESC, created_at DESC, id").Offset(keep).Limit(1000).Pluck("id", &over).Error; err != nil ||
+		if err := own.Order("seen_at DESC, created_at DESC, id").Offset(keep).Limit(1000).
+			Pluck("id", &over).Error; err != nil ||
 			len(over) == 0 {
 			return err
 		}
@@ -155,8 +156,8 @@ func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, kee
 	})
 }
 
-// Impersonate notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict when
-// it does so already, or has ended.
+// Impersonate notes that a session sees the portal as somebody else from now on, with the event that says so. Conflict
+// when it does so already, or has ended.
 func (s *Store) Impersonate(ctx context.Context, id string, person identity.PersonID, until time.Time,
 	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
@@ -166,8 +167,8 @@ func (s *Store) Impersonate(ctx context.Context, id string, person identity.Pers
 	})
 }
 
-// EndImpersonation gives a session back to its own person, with the event that says so. Nothing is written about one that is
-// its own already.
+// EndImpersonation gives a session back to its own person, with the event that says so. Nothing is written about one
+// that is its own already.
 func (s *Store) EndImpersonation(ctx context.Context, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = NULL, impersonation_until = NULL WHERE id = ? AND impersonates IS "+

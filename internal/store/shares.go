@@ -17,8 +17,9 @@ const transactions = "(transactions)"
 // errTableStands is the error of a read that found every connection of its table's share waiting.
 var errTableStands = errors.New("the reads before this one wait for a lock")
 
-// shares is the reading pool of PostgreSQL. Reads of one table get a part of it: those that wait for a lock on the table
-// leave connections for the reads of others. It counts from the call to the first row, which is what a lock holds up.
+// shares is the reading pool of PostgreSQL. Reads of one table get a part of it: those that wait for a lock on the
+// table leave connections for the reads of others. It counts from the call to the first row, which is what a lock holds
+// up.
 type shares struct {
 	*sql.DB
 	most     int           // statements of one table at once
@@ -99,8 +100,8 @@ func (s *shares) enter(ctx context.Context, tables ...string) (leave func(answer
 	}, nil
 }
 
-// suspect is the table that has not answered for longest: of a join with a locked table it is that one, for reads of the
-// other one go on. Nil without a table.
+// suspect is the table that has not answered for longest: of a join with a locked table it is that one, for reads of
+// the other one go on. Nil without a table.
 func (s *shares) suspect(tables []string) *tableShare {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Options may all be left out.
+// Options tune a store; the comment of each field gives the value that a zero stands for.
 type Options struct {
 	Now         func() time.Time // time.Now
 	Log         *slog.Logger     // nil: nothing is logged; only for what no caller hears of
@@ -81,7 +81,7 @@ type Store struct {
 	snapshots snapshotCache
 }
 
-// What the rooms ask for.
+// What the packages that use the store ask for.
 var (
 	_ request.Store     = (*Store)(nil)
 	_ request.Snapshots = (*Store)(nil)
@@ -164,8 +164,8 @@ func (s *Store) OnEvents(fn func([]audit.Event)) { s.onEvents.Store(&fn) }
 // Pools are the connections to the database, by what they are for: for those who watch how many are in use.
 func (s *Store) Pools() map[string]*sql.DB { return s.pools() }
 
-// Ping reports whether the database answers and its schema is there. It asks as a read does: writes that wait for a lock
-// do not make a process unready.
+// Ping reports whether the database answers and its schema is there. It asks as a read does: writes that wait for a
+// lock do not make a process unready.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
 	if err := s.pools()["read"].QueryRowContext(ctx, "SELECT count(*) FROM counters").Scan(&one); err != nil {

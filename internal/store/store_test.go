@@ -11,8 +11,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/store/storetest"
 )
 
-// What the controller asks for, beside what store.go says: its room brings a Kubernetes client with it, which the store
-// must not.
+// What the controller asks for, beside what store.go says: its package brings a Kubernetes client with it, which the
+// store must not.
 var _ reconcile.Store = (*store.Store)(nil)
 
 // open opens a store and closes it with the test.

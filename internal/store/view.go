@@ -45,7 +45,7 @@ func all[Row any](query *gorm.DB) ([]Row, error) {
 	return rows, failure(err)
 }
 
-// each turns rows into what the rooms know.
+// each turns rows into what the other packages know.
 func each[Row, Value any](rows []Row, to func(Row) Value) []Value {
 	values := make([]Value, len(rows))
 	for i, row := range rows {

@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
-// NamespaceRule says which namespaces can be tenants'. The cluster's admission policy holds the portal to the same names.
+// NamespaceRule says which namespaces can be tenants'. The cluster's admission policy holds the portal to the same
+// names.
 type NamespaceRule struct {
 	Names []string // with "*" for any characters, see Matches; none: any name
 	Own   []string // where the portal itself and its node agents run

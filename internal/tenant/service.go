@@ -126,14 +126,14 @@ func (s *Service) Follow(ctx context.Context, changed <-chan struct{}, every tim
 	}
 }
 
-// Entry is a team with where it comes from.
+// Entry is a tenant as it counts, beside its configuration and its newest revision.
 type Entry struct {
 	Tenant
 	First  *Tenant   // as the configuration has it; nil for one that was made by hand
 	Newest *Revision // what was saved last; nil where nothing was
 }
 
-// Version is the one to write from.
+// Version is that of the newest revision, 0 for none: what a change has to name as its base.
 func (e Entry) Version() int64 {
 	if e.Newest == nil {
 		return 0

@@ -14,8 +14,8 @@ const (
 	staleAfter    = 3
 )
 
-// stale reports whether data that is read anew every so often is older than it may be. A moment in the future is that of
-// another clock, and as fresh as can be.
+// stale reports whether data that is read anew every so often is older than it may be. A moment in the future is that
+// of another clock, and as fresh as can be.
 func (w words) stale(at time.Time, every time.Duration) bool { return w.now.Sub(at) > staleAfter*every }
 
 // age says where data comes from and how old it is: the line that stands beside whatever comes from outside.

@@ -359,7 +359,8 @@ func (w *Web) decideForm(k call, r request.Request, was typed,
 		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
 	}
 	if w.Requests.MayReassign(k.actor, r) == nil {
-		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign", Kind: ui.LinkLike,
+		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign",
+			Kind: ui.LinkLike,
 			Test: "reassign"}
 	}
 	if k.get("seen") != strconv.FormatInt(r.Version, 10) {

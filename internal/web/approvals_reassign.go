@@ -16,7 +16,8 @@ import (
 // reassignedModels say that it was given to this person, or give the way to undo that they gave it away.
 func reassignedModels(k call, r request.Request) (given *ui.NoticeModel, back *ui.PostButtonModel) {
 	if h, ok := r.ReassignedTo(k.actor.Person.ID); ok {
-		given = &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("requests.reassigned_you", "From", h.FromName), Body: h.Reason,
+		given = &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("requests.reassigned_you", "From", h.FromName),
+			Body: h.Reason,
 			Test: "given"}
 	}
 	if _, ok := r.ReassignedBy(k.actor.Person.ID); ok {
@@ -56,7 +57,8 @@ func (w *Web) reassignView(k call, r request.Request, was request.ReassignInput,
 		return view{title: m.Header.Title, nav: "/approvals", body: workloadview.Ask(m)}, nil
 	}
 	who := ui.FieldModel{ID: "person", Name: "person", Kind: ui.RadiosField, Label: say.S("requests.reassign_to"),
-		Hint: say.S("requests.reassign_to_hint"), Value: string(was.To), Required: true, Error: wrongIn(say, problems, "person"),
+		Hint: say.S("requests.reassign_to_hint"), Value: string(was.To), Required: true, Error: wrongIn(say, problems,
+			"person"),
 		Test: "reassign-to"}
 	for _, p := range people {
 		who.Options = append(who.Options, ui.OptionModel{Value: string(p.ID), Label: p.Name, Hint: p.Email,
@@ -71,8 +73,9 @@ func (w *Web) reassignView(k call, r request.Request, was request.ReassignInput,
 func (w *Web) reassign(c echo.Context) error {
 	k := w.callOf(c)
 	id := request.ID(c.Param("id"))
-	was := request.ReassignInput{To: identity.PersonID(c.FormValue("person")), Reason: strings.TrimSpace(c.FormValue("reason")),
-		Seen: seenIn(c.FormValue("seen"))}
+	was := request.ReassignInput{To: identity.PersonID(c.FormValue("person")),
+		Reason: strings.TrimSpace(c.FormValue("reason")),
+		Seen:   seenIn(c.FormValue("seen"))}
 	_, err := w.Requests.Reassign(k.ctx, k.actor, id, was)
 	switch {
 	case err == nil:

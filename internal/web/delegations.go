@@ -65,7 +65,8 @@ func (w *Web) delegationsView(k call, form delegationForm, problems []fault.Fiel
 	for _, p := range mine {
 		row := periodModel(say, p, p.DelegateName)
 		row.End = &ui.PostButtonModel{Action: delegationsPath + "/" + p.ID + "/end",
-			Button: ui.ButtonModel{Label: say.S("delegation.end"), Kind: ui.DangerSecondary, Small: true, Test: "delegation-end"}}
+			Button: ui.ButtonModel{Label: say.S("delegation.end"), Kind: ui.DangerSecondary, Small: true,
+				Test: "delegation-end"}}
 		m.Mine = append(m.Mine, row)
 	}
 	for _, p := range others {

@@ -104,14 +104,14 @@ type Outage struct {
 // Events reads the audit record.
 type Events = audit.Reader
 
-// Web is the pages.
+// Web answers browsers: routes.go lists what, live.go keeps open pages up to date.
 type Web struct {
 	Deps
 	streams *streams
 	heats   heats
 }
 
-// New checks nothing: app hands over what is needed.
+// New fills in what a site may lack (metrics, licenses, outages); every other dependency must be set.
 func New(d Deps) *Web {
 	if d.Health == nil {
 		d.Health = func() []Outage { return nil }

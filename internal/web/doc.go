@@ -1,5 +1,5 @@
 // Package web answers people: pages, forms and the live stream. A handler asks who calls, what they want, calls the
-// room that knows, turns the answer into a model of plain values, and renders a component of views with it. Handlers
+// package that knows, turns the answer into a model of plain values, and renders a component of views with it. Handlers
 // return errors; serve answers them.
 //
 // One builder per part (workloadRow, requestRow, …) makes the model that the page, the htmx answer and the live message

@@ -96,8 +96,8 @@ func (w words) reading(r gpumetrics.Reading, unit string) string {
 	return w.number(math.Round(r.Value)) + " " + unit
 }
 
-// say puts a Text of a rule room into words. Times and lengths of time travel in Texts as machines write them; here
-// they become readable.
+// say puts a Text of a package with rules into words. Times and lengths of time travel in Texts as machines write them;
+// here they become readable.
 func (w words) say(t i18n.Text) string {
 	args := make(map[string]any, len(t.Args))
 	for name, value := range t.Args {

@@ -147,7 +147,8 @@ func requestName(say words, r request.Request) string {
 // requestTitle heads the page of a request. An extension says what it makes of the lease, and for how much.
 func requestTitle(say words, r request.Request) string {
 	if r.Kind == request.ExtendKind {
-		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", leaseChange(say, r), "Price", say.money(r.Estimate))
+		return say.S("requests.one_extension", "Name", r.Spec.Name, "Leases", leaseChange(say, r), "Price",
+			say.money(r.Estimate))
 	}
 	return say.S("requests.one", "Name", requestName(say, r))
 }

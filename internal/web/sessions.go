@@ -45,7 +45,8 @@ func sessionRows(k call, list []identity.Session, path string, manages bool) []a
 	say := k.words
 	rows := make([]account.SessionModel, len(list))
 	for i, n := range list {
-		rows[i] = account.SessionModel{Browser: ui.StackModel{Title: browserOf(say, n.Agent), Detail: n.Address, Icon: "globe"},
+		rows[i] = account.SessionModel{Browser: ui.StackModel{Title: browserOf(say, n.Agent), Detail: n.Address,
+			Icon: "globe"},
 			Since: say.ago(n.CreatedAt), Seen: say.ago(n.SeenAt)}
 		if accounts.Current(k.actor, n) {
 			rows[i].Current = &ui.StateModel{Kind: ui.OK, Word: say.S("account.this_session"), Test: "current"}

@@ -622,7 +622,8 @@ func (w *Web) summary(k call, form StartForm, offers []request.Offer) (start.Sum
 		Update: ui.ButtonModel{Label: say.S("start.update"), Kind: ui.LinkLike, FormAction: "/start/summary", Test: "update"},
 		Send:   ui.ButtonModel{Label: sendLabel(say, p), Kind: ui.Primary, Icon: "bolt", Block: true, Test: "send"}}
 	if instead := p.Alternatives.Offer; instead.Size.Name != "" {
-		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: insteadLabel(say, "start.instead", p.Alternatives),
+		m.Verdict.Actions = []ui.ActionModel{{Button: &ui.ButtonModel{Label: insteadLabel(say, "start.instead",
+			p.Alternatives),
 			Small: true, Name: "instead", Value: instead.Size.Name,
 			FormAction: "/start/form", Test: "instead", Attrs: asking(k, "/start/form", "#start", "")}}}
 	}

@@ -355,7 +355,8 @@ func (w *Web) leaseCard(say words, item workload.Workload, cost usage.Money,
 	longer request.Request) workloadview.LeaseCardModel {
 	m := workloadview.LeaseCardModel{ID: "workload-lease", Lease: leaseModel(say, item)}
 	if longer.ID != "" {
-		m.Pending = &ui.NoticeModel{Kind: ui.Info, Title: say.S("workload.extension_waits", "Leases", leaseChange(say, longer),
+		m.Pending = &ui.NoticeModel{Kind: ui.Info, Title: say.S("workload.extension_waits", "Leases", leaseChange(say,
+			longer),
 			"Price", say.money(longer.Estimate), "By", longer.Waits()), Test: "extension-waits",
 			Actions: []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("workload.extension_open"),
 				Href: requestPath(longer.ID), Kind: ui.LinkLike, Small: true, Test: "extension-open"}}}}

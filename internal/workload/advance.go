@@ -62,8 +62,8 @@ func stateOf(w Workload, obs Observation) State {
 	return Queued
 }
 
-// reasonOf keeps what the request to stop wrote (who, or the end of the lease) until something else is requested: the cluster
-// has nothing better to say of something that goes or is gone.
+// reasonOf keeps what the request to stop wrote (who, or the end of the lease) until something else is requested: the
+// cluster has nothing better to say of something that goes or is gone.
 func reasonOf(w Workload, obs Observation) i18n.Text {
 	switch w.State {
 	case Running, Ended:

@@ -10,8 +10,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 )
 
-// PendingDeletion reports whether its owners have deleted a volume of a team that is still there: no new workload gets it, and it
-// can be taken back.
+// PendingDeletion reports whether its owners have deleted a volume of a team that is still there: no new workload gets
+// it, and it can be taken back.
 func (v Volume) PendingDeletion() bool { return !v.DeleteAfter.IsZero() && !v.Deleted }
 
 // EndVolume deletes a volume of a team with everything in it, after a time of grace in which RestoreVolume takes that
@@ -85,8 +85,8 @@ func (s *Service) RestoreVolume(ctx context.Context, a identity.Actor, team, nam
 	return out, err
 }
 
-// deleteDue ends a volume of a team whose time of grace is over. It looks without a lock, and once more with one: it may
-// have been taken back meanwhile.
+// deleteDue ends a volume of a team whose time of grace is over. It looks without a lock, and once more with one: it
+// may have been taken back meanwhile.
 func (s *Service) deleteDue(ctx context.Context, v Volume) error {
 	if !s.over(v) {
 		return nil

@@ -87,8 +87,8 @@ func (k Retention) Next(v Volume, use Use, now time.Time) (next Volume, announce
 	return v, &e, false
 }
 
-// EnforceRetention looks at all storage and announces or ends what is due. What is known of a cluster that does not answer is
-// old, so nothing of it is touched. It can be interrupted and called again.
+// EnforceRetention looks at all storage and announces or ends what is due. What is known of a cluster that does not
+// answer is old, so nothing of it is touched. It can be interrupted and called again.
 func (s *Service) EnforceRetention(ctx context.Context, answers func(cluster string) bool) error {
 	volumes, err := s.Store.Volumes(ctx, VolumeFilter{})
 	if err != nil {
@@ -178,8 +178,8 @@ func (s *Service) reclaim(ctx context.Context, tx Tx, v Volume, w *Workload) err
 	return tx.Append(ctx, e)
 }
 
-// ExtendRetention begins the time anew for which unused storage is kept. Storage that is in use, or kept for ever, needs no
-// such thing: nothing changes.
+// ExtendRetention begins the time anew for which unused storage is kept. Storage that is in use, or kept for ever,
+// needs no such thing: nothing changes.
 func (s *Service) ExtendRetention(ctx context.Context, a identity.Actor, name string) (Volume, error) {
 	var out Volume
 	err := s.Store.ChangeExclusively(ctx, func(tx Tx) error {

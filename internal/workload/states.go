@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// transitions is the one table of allowed moves; buttons, tests and the diagram read it. "Ended" has no way out, every other
-// state has.
+// transitions is the one table of allowed state changes; Advance checks each against it. Ended is final.
 var transitions = map[State][]State{
 	Queued:   {Starting, Running, Stopping, Stopped, Failed, Ended},
 	Starting: {Queued, Running, Stopping, Stopped, Failed, Ended},
@@ -25,7 +24,7 @@ func States() []State {
 // CanMove reports whether a workload may go from one state to another. Staying is always allowed.
 func CanMove(from, to State) bool { return from == to || slices.Contains(transitions[from], to) }
 
-// Can says which specs make sense for a workload now, whoever asks. Rights are asked separately.
+// CanStop reports whether stopping it means anything in its state. Rights are checked separately.
 func (w Workload) CanStop() bool {
 	return w.Desired == WantRunning && w.State != Ended
 }

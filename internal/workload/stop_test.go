@@ -7,7 +7,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// TestAStopAsksWhereWorkIsLost: memory that a stop ends is asked for, unless a notebook server just said that it has none.
+// TestAStopAsksWhereWorkIsLost: memory that a stop ends is asked for, unless a notebook server just said that it has
+// none.
 func TestAStopAsksWhereWorkIsLost(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

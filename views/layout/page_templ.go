@@ -162,8 +162,8 @@ func orElse(value, otherwise string) string {
 	return otherwise
 }
 
-// htmxConfig keeps htmx within the page's policy: no style element of its own, same origin only, and no taking over of the
-// browser's history, so that back and forward load real pages.
+// htmxConfig keeps htmx within the page's policy: no style element of its own, same origin only, and no taking over of
+// the browser's history, so that back and forward load real pages.
 const htmxConfig = `{"includeIndicatorCSS":false,"mode":"same-origin","history":false,"transitions":false,"defaultSwap":"outerMorph"}`
 
 // Head is the head of every page; tests of the policy look here.

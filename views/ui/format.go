@@ -15,8 +15,8 @@ func At(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
 	return timeModel(l, at, zone, TimeRelative, Relative(l, at, now))
 }
 
-// Past is At for what was measured or observed. Where its clock is ahead of the portal's it reads "now": nothing has been
-// measured in the future.
+// Past is At for what was measured or observed. Where its clock is ahead of the portal's it reads "now": nothing has
+// been measured in the future.
 func Past(l *i18n.Localizer, at, now time.Time, zone *time.Location) TimeModel {
 	shown := at
 	if shown.After(now) {

@@ -8,8 +8,8 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// TableModel is a list of like things. Rows are the children: components of the area, so that a live message can replace
-// one row with the same component.
+// TableModel is a list of like things. Rows are the children: components of the area, so that a live message can
+// replace one row with the same component.
 type TableModel struct {
 	ID      string
 	Caption string

@@ -1,4 +1,4 @@
-// Package budgettest keeps the books of budgets in memory, for tests of the rooms that stand on them.
+// Package budgettest keeps the books of budgets in memory, for tests of the packages that use them.
 package budgettest
 
 import (

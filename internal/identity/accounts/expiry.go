@@ -11,7 +11,8 @@ import (
 
 // Announcing is the part of the store that announcements need.
 type Announcing interface {
-	// ExpiringTokens lists tokens that expire before a time, or were made before another one, of which nobody was told yet.
+	// ExpiringTokens lists tokens that expire before a time, or were made before another one, of which nobody was told
+	// yet.
 	ExpiringTokens(ctx context.Context, now, expires, created time.Time) ([]identity.Token, error)
 	// AnnounceToken writes the event once for each token.
 	AnnounceToken(ctx context.Context, id string, event audit.Event) error

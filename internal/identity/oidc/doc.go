@@ -12,6 +12,6 @@
 // While it is away sign-in fails closed with a plain sentence, Since says since when, and running sessions go on.
 //
 // Everything that the provider sends is bounded, and nothing but it is asked: no redirect is followed (calls.go), keys
-// are fetched at most once in an interval (keys.go). What this room leaves to others: cookies and sessions (serve), and
-// what a group means (tenant).
+// are fetched at most once in an interval (keys.go). What this package leaves to others: cookies and sessions (serve),
+// and what a group means (tenant).
 package oidc

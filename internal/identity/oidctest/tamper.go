@@ -29,7 +29,7 @@ func ExpiredSince(now time.Time, d time.Duration) Tamper { return Set("exp", now
 // ValidAfter makes the token begin this long after now.
 func ValidAfter(now time.Time, d time.Duration) Tamper { return Set("nbf", now.Add(d).Unix()) }
 
-// Unsigned is alg none.
+// Unsigned sends the token with `alg: none` (RFC 8725, section 2.1).
 func Unsigned(t *Token) { t.Algorithm, t.Key = "none", nil }
 
 // Missing leaves the whole ID token out of the answer.

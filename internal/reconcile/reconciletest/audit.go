@@ -72,8 +72,8 @@ func callsIn(path string, accounts []string) ([]Call, error) {
 	return calls, lines.Err()
 }
 
-// Refused lists what RBAC or the admission policy refused, each once. What a quota or another admission plugin refuses is
-// not about rights. Neither is a refusal between two answers to the same call: an API server that has just started
+// Refused lists what RBAC or the admission policy refused, each once. What a quota or another admission plugin refuses
+// is not about rights. Neither is a refusal between two answers to the same call: an API server that has just started
 // refuses everything until its authorizer has read the roles.
 func Refused(calls []Call) []string {
 	var list []string
@@ -106,8 +106,8 @@ func answered(c Call, calls []Call) bool {
 	})
 }
 
-// Unused lists what rules grant and nobody used, "verb group/resource". Making by server-side apply is a patch in the log,
-// answered with 201, and needs both verbs. Bind is no call of its own: a RoleBinding that was made has used it.
+// Unused lists what rules grant and nobody used, "verb group/resource". Making by server-side apply is a patch in the
+// log, answered with 201, and needs both verbs. Bind is no call of its own: a RoleBinding that was made has used it.
 func Unused(rules []rbacv1.PolicyRule, calls []Call) []string {
 	used := map[string]bool{}
 	for _, c := range calls {

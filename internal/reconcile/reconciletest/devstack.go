@@ -76,8 +76,8 @@ func (d Devstack) Part(t testing.TB, verb, part string) {
 	}
 }
 
-// Compact has etcd forget its history up to now, so that a watch from an earlier resourceVersion cannot be answered from
-// it. The address of etcd is read from its command line: the devstack keeps it to itself.
+// Compact has etcd forget its history up to now, so that a watch from an earlier resourceVersion cannot be answered
+// from it. The address of etcd is read from its command line: the devstack keeps it to itself.
 func (d Devstack) Compact(t testing.TB) {
 	t.Helper()
 	url := d.etcd(t)

@@ -85,8 +85,8 @@ func Endpoint(w workload.Workload) workload.Workload {
 	return w
 }
 
-// instance is a portal of its own for each namespace of a real cluster: a portal watches all namespaces that are its own,
-// and tests run beside each other.
+// instance is a portal of its own for each namespace of a real cluster: a portal watches all namespaces that are its
+// own, and tests run beside each other.
 func instance(namespace string) string {
 	if strings.HasPrefix(namespace, "gpu-test-") {
 		return namespace

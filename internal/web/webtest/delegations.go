@@ -84,5 +84,5 @@ func (w *World) Away(person, stand identity.Person) {
 	}
 }
 
-// Everybody is all of this world.
+// Everybody lists the people of the stories.
 func (s *Store) Everybody(context.Context) ([]identity.Person, error) { return people(), nil }

@@ -55,7 +55,7 @@ func newStore() *Store {
 	return s
 }
 
-// requestStore and workloadStore give the two rooms their own face of the same maps.
+// requestStore and workloadStore give the two packages their own face of the same maps.
 type (
 	requestStore  struct{ *Store }
 	workloadStore struct{ *Store }

@@ -78,8 +78,20 @@ chart: needs-go ## the Helm chart: rendered, read, and compared with what the pr
 check: needs-go ## the fast loop: format, vet, unit tests, generated files
 	@test -z "$$(gofmt -l cmd internal views static migrations charts e2e | grep -v _templ.go)" || { gofmt -l cmd internal views static migrations charts e2e; echo "run make fmt"; exit 1; }
 	go vet ./...
+	@$(MAKE) --no-print-directory lint
 	go test -short ./cmd/... ./internal/... ./views/... ./static/... ./migrations/... ./charts/... ./docs/...
 	@$(MAKE) --no-print-directory verify
+
+# The linter is built once from its module, apart from go.mod: its hundreds of modules are no part of the portal.
+GOLANGCI_LINT := $(BIN)/golangci-lint-v2.15.0
+$(GOLANGCI_LINT):
+	@mkdir -p $(BIN)
+	GOBIN=$(CURDIR)/$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(@:$(BIN)/golangci-lint-%=%)
+	@mv $(BIN)/golangci-lint $@
+
+.PHONY: lint
+lint: needs-go $(GOLANGCI_LINT) ## golangci-lint: errcheck, staticcheck, unused, revive, lines of 120 columns
+	$(GOLANGCI_LINT) run ./...
 
 .PHONY: e2e
 e2e: needs build node_modules ## the stories in a browser and over the API (RUN=name picks)

@@ -182,32 +182,40 @@ func (f thief) attempts() map[string]attempt {
 			return c.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(ctx, f.policy(),
 				metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 		}},
-		"a label for kube-system": {do: label("kube-system", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"gpu-portal",`+
-			`"gpu-portal.github.io/instance":"`+f.prefix+`","pod-security.kubernetes.io/enforce":"restricted"}}}`)},
+		"a label for kube-system": {do: label("kube-system",
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":"gpu-portal",`+
+				`"gpu-portal.github.io/instance":"`+f.prefix+`","pod-security.kubernetes.io/enforce":"restricted"}}}`)},
 		"a label for default": {do: label("default", `{"metadata":{"labels":{"a":"b"}}}`)},
 		"a weaker Pod Security level for the tenant": {do: label(f.tenant,
 			`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`)},
 		"no Pod Security level for the tenant": {do: label(f.tenant,
 			`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":null}}}`)},
-		"a namespace of another name":     {do: named("somebody-elses")},
-		"a namespace of the platform's":   {do: named("kube-mine")},
-		"the portal's own namespace":      {do: named(strings.Split(f.in.Access.Account, ":")[2])},
-		"a namespace without our label":   {do: foreign(func(l map[string]string) { delete(l, "app.kubernetes.io/managed-by") })},
-		"a namespace of another portal's": {do: foreign(func(l map[string]string) { l["gpu-portal.github.io/instance"] = "other" })},
+		"a namespace of another name":   {do: named("somebody-elses")},
+		"a namespace of the platform's": {do: named("kube-mine")},
+		"the portal's own namespace":    {do: named(strings.Split(f.in.Access.Account, ":")[2])},
+		"a namespace without our label": {do: foreign(func(l map[string]string) {
+			delete(l, "app.kubernetes.io/managed-by")
+		})},
+		"a namespace of another portal's": {do: foreign(func(l map[string]string) {
+			l["gpu-portal.github.io/instance"] = "other"
+		})},
 		"a privileged namespace": {do: foreign(func(l map[string]string) {
 			l["pod-security.kubernetes.io/enforce"] = "privileged"
 		})},
-		"cluster-admin in kube-system":            {role: true, do: bind("kube-system", binding("ClusterRole", "cluster-admin", "x"))},
-		"cluster-admin in the tenant's namespace": {role: true, do: bind(f.tenant, binding("ClusterRole", "cluster-admin", "x"))},
-		"the own role in kube-system":             {do: bind("kube-system", own)},
-		"the own role in default":                 {do: bind("default", own)},
-		"the own role for somebody else":          {do: bind(f.tenant, binding("ClusterRole", f.in.Access.Role, "x"))},
+		"cluster-admin in kube-system": {role: true,
+			do: bind("kube-system", binding("ClusterRole", "cluster-admin", "x"))},
+		"cluster-admin in the tenant's namespace": {role: true,
+			do: bind(f.tenant, binding("ClusterRole", "cluster-admin", "x"))},
+		"the own role in kube-system":    {do: bind("kube-system", own)},
+		"the own role in default":        {do: bind("default", own)},
+		"the own role for somebody else": {do: bind(f.tenant, binding("ClusterRole", f.in.Access.Role, "x"))},
 		"a pod in kube-system": {role: true, do: func(ctx context.Context, c kubernetes.Interface) error {
 			_, err := c.CoreV1().Pods("kube-system").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mine"},
 				Spec: pod("default")}, dry)
 			return err
 		}},
-		"a workload in kube-system":               {role: true, do: run("kube-system", pod("clusterrole-aggregation-controller"))},
+		"a workload in kube-system": {role: true,
+			do: run("kube-system", pod("clusterrole-aggregation-controller"))},
 		"a workload with another account's token": {do: run(f.tenant, pod("default"))},
 		"a Service that takes over addresses": {do: func(ctx context.Context, c kubernetes.Interface) error {
 			_, err := c.CoreV1().Services(f.tenant).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "mine"},
@@ -232,7 +240,8 @@ func (f thief) policy() string {
 func TestDevstackTakeoverFails(t *testing.T) {
 	d, f := newThief(t)
 	canary := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, StringData: map[string]string{"a": "b"}}
-	if _, err := d.Client.CoreV1().Secrets("kube-system").Create(t.Context(), canary, metav1.CreateOptions{}); err != nil &&
+	if _, err := d.Client.CoreV1().Secrets("kube-system").Create(t.Context(), canary,
+		metav1.CreateOptions{}); err != nil &&
 		!apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}

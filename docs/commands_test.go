@@ -122,7 +122,8 @@ func (w *workplace) serve(t *testing.T) {
 	args := []string{"--config", "portal.yaml", "--database", "sqlite:server.db"}
 	w.user = w.token(t, "sqlite:server.db", "dora", "vision-devs")
 	w.admin = w.token(t, "sqlite:server.db", "adam", "gpu-admins")
-	cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--oidc-issuer", provider}, args...)...)
+	cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--oidc-issuer", provider},
+		args...)...)
 	cmd.Dir = w.dir
 	out, err := cmd.StderrPipe()
 	must(t, err)
@@ -138,7 +139,8 @@ func (w *workplace) serve(t *testing.T) {
 func (w *workplace) token(t *testing.T, database, subject, group string) string {
 	t.Helper()
 	program, _ := built()
-	cmd := exec.Command(program, "token", "create", "--config", "portal.yaml", "--database", database, "--issuer", provider,
+	cmd := exec.Command(program, "token", "create", "--config", "portal.yaml", "--database", database, "--issuer",
+		provider,
 		"--subject", subject, "--name", subject, "--groups", group)
 	cmd.Dir = w.dir
 	out, err := cmd.CombinedOutput()
@@ -200,7 +202,8 @@ func TestTheCallsOfTheAPIPageWork(t *testing.T) {
 	w := newWorkplace(t)
 	w.serve(t)
 	out := w.run(t, "api.md", "PORTAL_URL="+w.url, "PORTAL_TOKEN="+w.user, "ADMIN_TOKEN="+w.admin)
-	for _, want := range []string{`"name": "dora"`, `"name": "cpu"`, `"startsNow"`, `"state": "approved"`, `"stopped"`, `"deleted"`,
+	for _, want := range []string{`"name": "dora"`, `"name": "cpu"`, `"startsNow"`, `"state": "approved"`, `"stopped"`,
+		`"deleted"`,
 		`"status": 422`, `"instance": "urn:gpu-portal:request:`, `"level": "debug"`, `"configured": "info"`, `"until"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("want %s in what the calls answer", want)
@@ -295,8 +298,10 @@ func TestTheStandInsAreStrict(t *testing.T) {
 		"echo 'no: object' | kubectl apply -f -":                                                       false,
 		"portal serve --config portal.yaml":                                                            true,
 		"portal serve --confg portal.yaml":                                                             false,
-		"make check":                                                                                   true, "make chekc": false,
-		"withstack -- go test ./internal/reconcile": true, "withstack -- go test ./internal/nothing": false,
+		"make check":                                                                                   true,
+		"make chekc":                                                                                   false,
+		"withstack -- go test ./internal/reconcile":                                                    true,
+		"withstack -- go test ./internal/nothing":                                                      false,
 	} {
 		cmd := exec.Command("bash", "-c", "set -euo pipefail; helm template gpu-portal charts/gpu-portal -n gpu-portal "+
 			"-f site.yaml > /dev/null; "+command)

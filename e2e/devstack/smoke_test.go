@@ -141,8 +141,9 @@ func makePod(t *testing.T, ctx context.Context, client kubernetes.Interface) *co
 
 // checkVictoria: what one server knows of the pod's device the other one knows by the same labels.
 func checkVictoria(t *testing.T, world *running, pod string) {
-	expression := fmt.Sprintf(`count by (__name__, UUID, GPU_I_ID, exported_namespace, exported_pod, namespace, instance) `+
-		`({__name__=~"DCGM_.+", exported_pod=%q})`, pod)
+	expression := fmt.Sprintf(
+		`count by (__name__, UUID, GPU_I_ID, exported_namespace, exported_pod, namespace, instance) `+
+			`({__name__=~"DCGM_.+", exported_pod=%q})`, pod)
 	eventually(t, time.Minute, "both servers know the same series", func() error {
 		one := labelsOf(query(t, world, expression))
 		other := labelsOf(ask(t, world.text("victoria_metrics"), expression))

@@ -48,6 +48,7 @@ type Round struct {
 	Unknowns map[Reason]int
 }
 
+// NewLoop begins nothing; Run does.
 func NewLoop(o Options) *Loop {
 	if o.Now == nil {
 		o.Now = time.Now

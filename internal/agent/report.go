@@ -61,6 +61,7 @@ type GPU struct {
 	License           License          `json:"license"`
 }
 
+// PCI is where a card sits on its node's bus.
 type PCI struct {
 	BusID    Value[string] `json:"bus_id"`    // 00000000:17:00.0
 	DeviceID Value[string] `json:"device_id"` // 0x<device><vendor>
@@ -174,6 +175,7 @@ type RetiredPages struct {
 	Pending   Value[bool] `json:"pending"`
 }
 
+// NVLink is one link of a card, with its errors since the driver was loaded.
 type NVLink struct {
 	Link      int           `json:"link"`
 	Up        bool          `json:"up"`
@@ -193,6 +195,7 @@ type XIDs struct {
 	Counts []XIDCount `json:"counts"` // by number
 }
 
+// XIDCount is how often one XID came, and when last.
 type XIDCount struct {
 	XID   uint64    `json:"xid"`
 	Count int       `json:"count"`
@@ -209,6 +212,7 @@ type VGPUHost struct {
 	Active        Value[[]VGPUInstance] `json:"active"`
 }
 
+// VGPUType is a vGPU type that the card supports: nvmlVgpuTypeId_t.
 type VGPUType struct {
 	Name             Value[string] `json:"name"`
 	Class            Value[string] `json:"class"`
@@ -217,6 +221,7 @@ type VGPUType struct {
 	MaxInstances     Value[int]    `json:"max_instances"`
 }
 
+// VGPUInstance is a vGPU that a virtual machine has now: nvmlVgpuInstance_t.
 type VGPUInstance struct {
 	UUID         Value[string]    `json:"uuid"`
 	VM           Value[string]    `json:"vm_id"`
@@ -236,6 +241,7 @@ type License struct {
 	Features  Value[[]LicenseFeature] `json:"features"`
 }
 
+// LicenseFeature is one licensable feature: nvmlGridLicensableFeature_t.
 type LicenseFeature struct {
 	Feature  string           `json:"feature"` // vgpu, rtx, gaming, compute
 	Product  string           `json:"product"`

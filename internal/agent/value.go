@@ -9,18 +9,18 @@ import (
 // stands.
 type Reason string
 
+// The reasons.
 const (
-	NotRead         Reason = "not_read"          // the agent did not ask, or an older one does not report it
-	NotSupported    Reason = "not_supported"     // the card or driver does not have it
-	NotAvailable    Reason = "not_available"     // the driver answers, but without a value
-	NotFound        Reason = "not_found"         //
-	NoData          Reason = "no_data"           //
-	NoPermission    Reason = "no_permission"     // the agent runs with too few rights for it
-	LibraryMissing  Reason = "library_missing"   // no libnvidia-ml.so.1 that can be loaded
-	LibraryTooOld   Reason = "library_too_old"   // the library lacks the function
-	DriverNotLoaded Reason = "driver_not_loaded" //
-	// the library in this process is of another version than the loaded driver
-	DriverMismatch   Reason = "driver_mismatch"
+	NotRead          Reason = "not_read"           // the agent did not ask, or an older one does not report it
+	NotSupported     Reason = "not_supported"      // the card or driver does not have it
+	NotAvailable     Reason = "not_available"      // the driver answers, but without a value
+	NotFound         Reason = "not_found"          //
+	NoData           Reason = "no_data"            //
+	NoPermission     Reason = "no_permission"      // the agent runs with too few rights for it
+	LibraryMissing   Reason = "library_missing"    // no libnvidia-ml.so.1 that can be loaded
+	LibraryTooOld    Reason = "library_too_old"    // the library lacks the function
+	DriverNotLoaded  Reason = "driver_not_loaded"  //
+	DriverMismatch   Reason = "driver_mismatch"    // the library in this process is not of the loaded driver's version
 	Uninitialized    Reason = "uninitialized"      // the session with the driver ended
 	GPULost          Reason = "gpu_lost"           // the card fell off the bus
 	ResetRequired    Reason = "reset_required"     //
@@ -41,8 +41,10 @@ type Value[T any] struct {
 	why   Reason
 }
 
+// Known is a value that was read.
 func Known[T any](v T) Value[T] { return Value[T]{value: v, known: true} }
 
+// Unknown is a value that could not be read, and why.
 func Unknown[T any](why Reason) Value[T] { return Value[T]{why: why} }
 
 // KnownList is Known for a list; an empty one is a list all the same.
@@ -77,14 +79,6 @@ func (v Value[T]) Equal(o Value[T]) bool {
 	return v.known == o.known && v.Why() == o.Why() && reflect.DeepEqual(v.value, o.value)
 }
 
-// mapped turns a known value into another and keeps the reason of an unknown one.
-func mapped[T, U any](v Value[T], f func(T) U) Value[U] {
-	if !v.known {
-		return Unknown[U](v.Why())
-	}
-	return Known(f(v.value))
-}
-
 type wireKnown[T any] struct {
 	Value T `json:"value"`
 }
@@ -93,6 +87,7 @@ type wireUnknown struct {
 	Unknown Reason `json:"unknown"`
 }
 
+// MarshalJSON writes {"value": …} or {"unknown": "reason"}.
 func (v Value[T]) MarshalJSON() ([]byte, error) {
 	if v.known {
 		return json.Marshal(wireKnown[T]{v.value})

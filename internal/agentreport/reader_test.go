@@ -108,8 +108,9 @@ func TestTheAgentsOwnReport(t *testing.T) {
 	if len(cards) != 8 {
 		t.Fatalf("want eight cards, got %d", len(cards))
 	}
-	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Bus: "00000000:10:00.0", Model: "Mock NVIDIA A100-SXM4-40GB",
-		Axis: 8,
+	want := inventory.PhysicalCard{UUID: "GPU-00000000-0000-0000-0000-000000000000", Bus: "00000000:10:00.0",
+		Model: "Mock NVIDIA A100-SXM4-40GB",
+		Axis:  8,
 		Slices: []inventory.Placement{{UUID: "MIG-00000000-0000-0000-0000-000000000000-0", Profile: "1g.5gb", Start: 0,
 			Size: 1},
 			{UUID: "MIG-00000000-0000-0000-0000-000000000000-1", Profile: "1g.5gb", Start: 1, Size: 1},

@@ -152,9 +152,11 @@ func TestBodiesAreBounded(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"deep":           {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nests deeper"},
-		"long":           {"POST", "/api/v1/requests", `"` + strings.Repeat("x", maxBody) + `"`, http.StatusRequestEntityTooLarge, "64 KiB"},
-		"a long catalog": {"POST", "/api/v1/catalog/check", strings.Repeat("x", 600<<10), http.StatusRequestEntityTooLarge, "512 KiB"},
+		"deep": {"POST", "/api/v1/requests", deep, http.StatusUnprocessableEntity, "nests deeper"},
+		"long": {"POST", "/api/v1/requests", `"` + strings.Repeat("x", maxBody) + `"`,
+			http.StatusRequestEntityTooLarge, "64 KiB"},
+		"a long catalog": {"POST", "/api/v1/catalog/check", strings.Repeat("x", 600<<10), http.StatusRequestEntityTooLarge,
+			"512 KiB"},
 	} {
 		status, p := call(t, c.method, c.path, c.body)
 		says := p.Detail

@@ -133,7 +133,8 @@ func idleState(is idle.State) IdleState {
 	v := IdleState{Setting: *idleView(idle.Revision{Settings: idle.Settings{All: &is.Setting}}).All,
 		Never: string(is.Never), AsOf: moment(is.AsOf), Stale: is.Stale, IdleSeconds: is.Idle.Seconds(),
 		Since:    moment(is.Since),
-		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeepAliveUntil: moment(is.KeepAliveUntil), KeepAliveBy: is.KeepAliveBy}
+		WarnedAt: moment(is.Warned), StopsAt: moment(is.StopsAt), KeepAliveUntil: moment(is.KeepAliveUntil),
+		KeepAliveBy: is.KeepAliveBy}
 	if is.Idle > 0 {
 		v.High = &is.High
 	}

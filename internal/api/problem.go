@@ -22,9 +22,15 @@ type Problem struct {
 	problem.Details
 }
 
-func (p *Problem) Error() string             { return p.Detail }
-func (p *Problem) GetStatus() int            { return p.Status }
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus is the HTTP status, for huma.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is that of RFC 9457, whatever was asked for.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders are Retry-After and WWW-Authenticate where they apply.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	p.SetRetryAfter(h)

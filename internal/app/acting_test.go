@@ -47,7 +47,8 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	before, tried := len(w.events()), 0
 	for _, route := range w.routes() {
 		method, pattern, _ := strings.Cut(route, " ")
-		if method == http.MethodGet || pattern == "/impersonation/end" || pattern == "/signout" || pattern == serve.BackChannelPath {
+		if method == http.MethodGet || pattern == "/impersonation/end" || pattern == "/signout" ||
+			pattern == serve.BackChannelPath {
 			continue
 		}
 		if a := b.do(method, w.fillMissing(pattern), url.Values{}); a.status != http.StatusForbidden ||
@@ -68,7 +69,8 @@ func TestSeeingThePortalAsSomebodyElse(t *testing.T) {
 	if a := b.post("/impersonation/end", url.Values{}); a.status != http.StatusSeeOther {
 		t.Errorf("it does not end: %d", a.status)
 	}
-	if a := b.get("/admin/tenants"); a.status != http.StatusOK || a.page(t).Find("[data-test=impersonation]").Length() > 0 {
+	if a := b.get("/admin/tenants"); a.status != http.StatusOK ||
+		a.page(t).Find("[data-test=impersonation]").Length() > 0 {
 		t.Errorf("the administrator is not themselves again: %d", a.status)
 	}
 	for _, kind := range []audit.Kind{audit.ImpersonationBegun, audit.ImpersonationEnded} {

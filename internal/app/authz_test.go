@@ -237,7 +237,8 @@ func (w *world) fill(path, subject, team string) string {
 		return id(team)
 	case strings.HasSuffix(path, "/see"):
 		return id(w.personID(subject))
-	case strings.Contains(path, "/people/"): // somebody of their own: what ends all tokens must not end those of the columns
+	case strings.Contains(path, "/people/"):
+		// somebody of their own: what ends all tokens must not end those of the columns
 		p, session, token := w.newcomer(team)
 		return strings.NewReplacer(":id", p, "{id}", p, ":session", session, "{session}", session, ":token", token,
 			"{token}", token).Replace(path)
@@ -371,8 +372,9 @@ type table struct {
 
 // unlimited lets a test ask as much as it likes.
 func unlimited(c *config.Config) {
-	c.RateLimits = limit.Rates{limit.Call: {PerMinute: -1}, limit.Preview: {PerMinute: -1}, limit.BadToken: {PerMinute: -1},
-		limit.SignIn: {PerMinute: -1}, limit.Notice: {PerMinute: -1}}
+	c.RateLimits = limit.Rates{limit.Call: {PerMinute: -1}, limit.Preview: {PerMinute: -1},
+		limit.BadToken: {PerMinute: -1},
+		limit.SignIn:   {PerMinute: -1}, limit.Notice: {PerMinute: -1}}
 }
 
 // TestRightsMatrix asks every route as everybody for a thing of the developer of vision, and compares with a table that

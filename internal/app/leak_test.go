@@ -104,7 +104,8 @@ func TestNothingLeaks(t *testing.T) {
 		t.Errorf("the export of the record: %d, %d bytes", record.status, len(record.body))
 	}
 	told := fmt.Sprintf("%+v", spans.GetSpans())
-	if !strings.Contains(told, "/api/v1/requests") || !strings.Contains(numbers.Body.String(), "gpu_portal_http_requests_total") {
+	if !strings.Contains(told, "/api/v1/requests") ||
+		!strings.Contains(numbers.Body.String(), "gpu_portal_http_requests_total") {
 		t.Error("nothing was traced or counted")
 	}
 	for name, canary := range canaries {

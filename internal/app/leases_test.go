@@ -83,7 +83,8 @@ func TestStorageThatNobodyUsesGoes(t *testing.T) {
 	if v, err := w.store.Volume(t.Context(), item.Volume); err != nil || v.Deleted || !v.UnusedFrom.IsZero() {
 		t.Errorf("want what is used to stay, got %+v %v", v, err)
 	}
-	if _, err := w.workloads.ExtendRetention(t.Context(), w.actorOf(developer), left.Name); !fault.Is(err, fault.Conflict) {
+	if _, err := w.workloads.ExtendRetention(t.Context(), w.actorOf(developer), left.Name); !fault.Is(err,
+		fault.Conflict) {
 		t.Errorf("want nothing to keep any more, got %v", err)
 	}
 }

@@ -411,7 +411,8 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 		nil); a.json(t)["waitsForSeatIn"] != string(waits.ID) || a.json(t)["desired"] != "stopped" {
 		t.Errorf("want the API to tell, got %s", a.body)
 	}
-	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil ||
+		past.Requests != 1 {
 		t.Errorf("want one start on record, got %+v, %v", past, err)
 	}
 	w.gone(taker.Workload)
@@ -425,7 +426,8 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 	if r, err := w.store.Request(t.Context(), waits.ID); err != nil || r.State != request.Approved || r.WaitsForSeat() {
 		t.Errorf("want its request done, got %s, %v", r.State, err)
 	}
-	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil || past.Requests != 1 {
+	if past, err := w.store.AskerHistory(t.Context(), old.Asker, w.clock.now().Add(-time.Hour)); err != nil ||
+		past.Requests != 1 {
 		t.Errorf("a resume counts as a start: %+v, %v", past, err)
 	}
 	if line, _ := w.store.SeatLine(t.Context()); len(line) != 1 || line[0].ID != late.ID {

@@ -98,7 +98,10 @@ func TestBehindAProxyEachAddressCountsByItself(t *testing.T) {
 		return w.call("gpup_none.x", "GET", "/api/v1/me", nil, "X-Forwarded-For", address)
 	}
 	t.Run("trusted", func(t *testing.T) {
-		w := newWorld(t, func(c *config.Config) { c.RateLimits, c.TrustedProxies = rates, []string{"127.0.0.0/8", "::1/128"} })
+		w := newWorld(t, func(c *config.Config) {
+			c.RateLimits, c.TrustedProxies = rates,
+				[]string{"127.0.0.0/8", "::1/128"}
+		})
 		for i := range 10 {
 			if a := ask(w, fmt.Sprintf("192.0.2.%d", i)); a.status != http.StatusUnauthorized {
 				t.Errorf("address %d: %d", i, a.status)

@@ -67,7 +67,8 @@ func document(t *testing.T) (operations []operation, schemas map[string]*schema)
 }
 
 // hostile are values that a field does not expect: no type, no end, no sign, no sense.
-var hostile = []any{nil, "", " ", "-1", "0", "99999999999999999999", "1e309", "NaN", "true", "null", "../../etc", "%00", "\x00",
+var hostile = []any{nil, "", " ", "-1", "0", "99999999999999999999", "1e309", "NaN", "true", "null", "../../etc", "%00",
+	"\x00",
 	"\u202eabc", "\ud7ff\uffff", "'; DROP TABLE people;--", "{{.}}", "${x}", "=1+1", "9999999999999Ti", "-1h", "10000000h",
 	"2026-02-30", "2026-11-22T25:61:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "main", "cpu", "vision", "none",
 	strings.Repeat("a", 63), strings.Repeat("a", 300), strings.Repeat("💥", 70), strings.Repeat("a.", 2000), 0, -1, 1, 0.5,

@@ -20,8 +20,9 @@ func rightsConfig(t *testing.T) config.Config {
 	return config.Config{Instance: "default", Database: "sqlite:" + filepath.Join(t.TempDir(), "portal.db"),
 		TenantNamespaces: []string{"gpu-*"},
 		Tenants:          []tenant.Tenant{{Name: "vision", Title: "Vision"}},
-		Clusters: []config.Cluster{{Name: "main", GatewayNamespace: "gpu-portal", Access: kube.Access{Bindings: kube.BindAdmin,
-			Role: "gpu-portal-tenant", Account: "system:serviceaccount:gpu-portal:gpu-portal-controller"}}}}
+		Clusters: []config.Cluster{{Name: "main", GatewayNamespace: "gpu-portal",
+			Access: kube.Access{Bindings: kube.BindAdmin,
+				Role: "gpu-portal-tenant", Account: "system:serviceaccount:gpu-portal:gpu-portal-controller"}}}}
 }
 
 // TestTenantAccess: the namespace as the portal knows it, and one RoleBinding of the named role to the portal's

@@ -26,7 +26,8 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead", "ResumeOf",
+	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead",
+		"ResumeOf",
 		"Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}

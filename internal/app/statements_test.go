@@ -24,7 +24,8 @@ var tenantTables = []string{"requests", "refusals", "request_asks", "workloads",
 var (
 	tables = regexp.MustCompile(`(?i)\b(?:from|join|update|into)\s+["` + "`" + `]?([a-z_]+)`)
 	// narrowed is a condition on whose it is; asks is whose word a request waits for.
-	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate)["` + "`" + `]?\s*(=|in\s*\()`)
+	narrowed = regexp.MustCompile(`(?i)\b(tenant|owner|asker|asks|person|actor|recipient|holder|delegate)["` + "`" +
+		`]?\s*(=|in\s*\()`)
 	literals = regexp.MustCompile(`'(?:[^']|\'\')*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?\b`)
 	lists    = regexp.MustCompile(`\(\?(?:\s*,\s*\?)+\)`)
 )

@@ -139,7 +139,10 @@ func brokenAt(t *testing.T, records []Record) int64 {
 func TestWhatNoLinkHoldsIsRefused(t *testing.T) {
 	whole := dump(t, chained(3)).String()
 	for name, change := range map[string]func(string) string{
-		"a field more":      func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"approvedBy":"eve",`, 1) },
+		"a field more": func(s string) string {
+			return strings.Replace(s, `{"seq":2,`, `{"seq":2,"approvedBy":"eve",`,
+				1)
+		},
 		"in other letters":  func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"Actor":"eve",`, 1) },
 		"a name twice":      func(s string) string { return strings.Replace(s, `{"seq":2,`, `{"seq":2,"actor":"eve",`, 1) },
 		"something behind":  func(s string) string { return strings.Replace(s, "}\n", "} {}\n", 1) },

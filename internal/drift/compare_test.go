@@ -43,7 +43,8 @@ func row(id string) workload.Workload {
 
 // made is what the cluster has of a row that was carried out.
 func made(w workload.Workload) drift.Seen {
-	return drift.Seen{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace, Name: w.Name,
+	return drift.Seen{ResourceKind: drift.Workload, Key: string(w.ID), Tenant: w.Tenant, Namespace: w.Namespace,
+		Name: w.Name,
 		Kind: "StatefulSet", Objects: []drift.Object{{Kind: "StatefulSet", Name: w.Name, UID: "u"}}, Generation: w.Generation,
 		Running: w.Desired == workload.WantRunning, Size: w.Size.Name, Lease: w.Lease.Until.Sub(w.Lease.From),
 		Holds: []drift.Amount{
@@ -62,7 +63,8 @@ func rows(list ...workload.Workload) drift.Rows {
 }
 
 func claim(name string, gib int) drift.Seen {
-	return drift.Seen{ResourceKind: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision", Name: name, GiB: gib,
+	return drift.Seen{ResourceKind: drift.Storage, Key: name, Tenant: "vision", Namespace: "gpu-vision", Name: name,
+		GiB:   gib,
 		Since: now, Spec: &kube.Spec{Owner: "p-dana"}}
 }
 

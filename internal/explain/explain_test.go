@@ -725,8 +725,9 @@ func TestSteps(t *testing.T) {
 		facts Facts
 		want  []workload.Step
 	}{
-		"requested": {scene(fact(func(f *Facts) { f.AppliedAt, f.Generation = zero, 0 })), step(ago(10*time.Minute), zero, zero,
-			zero, zero)},
+		"requested": {scene(fact(func(f *Facts) { f.AppliedAt, f.Generation = zero, 0 })),
+			step(ago(10*time.Minute), zero, zero,
+				zero, zero)},
 		"applied": {scene(), step(ago(10*time.Minute), ago(10*time.Minute-time.Second), zero, zero, zero)},
 		"resumed": {scene(fact(func(f *Facts) { f.RequestedAt = ago(time.Minute) })), step(ago(time.Minute), ago(time.Minute),
 			zero, zero, zero)},

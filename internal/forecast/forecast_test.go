@@ -162,7 +162,8 @@ func TestTheRecordOfAStart(t *testing.T) {
 	if !stuck.Waited || len(stuck.Answer(in(9)).Verdicts()) != 0 {
 		t.Errorf("what had no estimate is not judged, and waited: %+v", stuck)
 	}
-	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, At: in(100)}, usual, noon))
+	waits := forecast.Tell(w, in(5), forecast.Wait(forecast.Line{Basis: forecast.Leases, Place: 1, At: in(100)}, usual,
+		noon))
 	if !waits.Told.Equal(noon) {
 		t.Errorf("nobody is told after the estimate: %v", waits.Told)
 	}

@@ -53,7 +53,7 @@ func TestFleetByNodeAndCard(t *testing.T) {
 	if diff := cmp.Diff(want, sketch(p.Fleet())); diff != "" {
 		t.Error(diff)
 	}
-	if p.Fleet() != p.Fleet() {
+	if first, second := p.Fleet(), p.Fleet(); first != second {
 		t.Error("want one value for all who look")
 	}
 	c.pass(16 * time.Minute)

@@ -95,15 +95,15 @@ func (c CardHealth) spoken() bool {
 }
 
 // Level of a node: the worst of its cards, or its own mark.
-func (n NodeHealth) Level() Level {
+func (h NodeHealth) Level() Level {
 	worst := Fine
-	if len(n.Cards) == 0 {
+	if len(h.Cards) == 0 {
 		worst = Unknown
 	}
-	if n.Quarantine != nil {
+	if h.Quarantine != nil {
 		worst = Quarantined
 	}
-	for _, c := range n.Cards {
+	for _, c := range h.Cards {
 		worst = max(worst, c.Level())
 	}
 	return worst

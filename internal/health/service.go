@@ -169,7 +169,8 @@ func (s *Service) Release(ctx context.Context, a identity.Actor, p Place) error 
 	if err != nil || !was {
 		return err
 	}
-	if err := s.o.Store.DeleteQuarantine(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "", s.o.Now())); err != nil {
+	if err := s.o.Store.DeleteQuarantine(ctx, p, event(a, audit.HardwareUnmarked, old, old.Note, "",
+		s.o.Now())); err != nil {
 		return err
 	}
 	return s.Refresh(ctx)

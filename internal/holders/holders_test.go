@@ -41,7 +41,8 @@ func TestWhoHolds(t *testing.T) {
 	shared := w.Works["w-asr-train"]
 	shared.Size.Technology = catalog.TimeSlicing
 	w.Works[shared.ID] = shared
-	got := listed(t, w, webtest.Dora, told{"w-train-resnet": used(58), string(shared.ID): used(90), "w-llm-chat": used(20)})
+	got := listed(t, w, webtest.Dora, told{"w-train-resnet": used(58), string(shared.ID): used(90),
+		"w-llm-chat": used(20)})
 	train := got["train-resnet"]
 	if want := (usage.Money{Minor: 165, Currency: "EUR"}); train.Money != want || train.Use.Mean() != 58 ||
 		!train.Since.Equal(webtest.Now.Add(-3*time.Hour)) {

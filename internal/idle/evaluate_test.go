@@ -81,7 +81,8 @@ func (w *world) set(action idle.Action, after time.Duration) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	of := idle.Setting{Action: action, After: catalog.Duration(after), Below: 5, KeepAlive: catalog.Duration(2 * time.Hour)}
+	of := idle.Setting{Action: action, After: catalog.Duration(after), Below: 5,
+		KeepAlive: catalog.Duration(2 * time.Hour)}
 	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, now.Version); err != nil {
 		w.Fatal(err)
 	}
@@ -229,7 +230,8 @@ func again(w *world) {
 
 func threshold(w *world) {
 	w.Helper()
-	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 6, KeepAlive: catalog.Duration(time.Hour)}
+	of := idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Hour), Below: 6,
+		KeepAlive: catalog.Duration(time.Hour)}
 	if _, err := w.Save(context.Background(), admin, idle.Settings{All: &of}, 1); err != nil {
 		w.Fatal(err)
 	}
@@ -303,7 +305,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if _, err := w.KeepAlive(t.Context(), dana, "w-lazy"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("nothing follows: want a conflict, got %v", err)
 	}
-	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90, KeepAlive: 0},
+	bad := idle.Settings{All: &idle.Setting{Action: idle.Stop, After: catalog.Duration(time.Minute), Below: 90,
+		KeepAlive: 0},
 		Teams: map[string]idle.Setting{"vision": {Action: "shoot"}}}
 	if err := w.Check(admin, bad); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) != 4 {
 		t.Errorf("want every problem by field, got %v", fault.As(err).Fields)

@@ -105,7 +105,8 @@ func replay(w workload.Workload, s Setting, looks []Observation, slot time.Durat
 }
 
 // now is what would follow for what runs: it is warned, and where the settings say so stopped once it was told.
-func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at time.Time, slot time.Duration) PreviewRow {
+func now(w workload.Workload, s Setting, looks []Observation, kept time.Time, at time.Time,
+	slot time.Duration) PreviewRow {
 	c := PreviewRow{Workload: w, Hit: Off, KeptAlive: at.Before(kept)}
 	m, known := Record{}, 0
 	for _, l := range looks {

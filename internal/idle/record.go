@@ -129,8 +129,8 @@ func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record 
 	return m
 }
 
-// activityFresh is how old a notebook's own word may be: it is asked every few seconds, and written down at least once a
-// minute.
+// activityFresh is how old a notebook's own word may be: it is asked every few seconds, and written down at least once
+// a minute.
 const activityFresh = 5 * time.Minute
 
 // ReportsActivity reports whether a workload is a notebook server that says itself what it does (gateway.Probe).
@@ -138,9 +138,9 @@ func ReportsActivity(w workload.Workload) bool {
 	return w.Kind == catalog.Notebook && w.Image.Auth == "token" && w.Image.Port > 0
 }
 
-// ApplyActivity adds what a notebook server says of itself: it is in use while a kernel is busy, or does what nobody can tell,
-// and since somebody last did something. With kernels it is theirs that counts: an open window keeps asking the server,
-// and that alone is no work.
+// ApplyActivity adds what a notebook server says of itself: it is in use while a kernel is busy, or does what nobody
+// can tell, and since somebody last did something. With kernels it is theirs that counts: an open window keeps asking
+// the server, and that alone is no work.
 func ApplyActivity(m Record, w workload.Workload, now time.Time) Record {
 	if !ReportsActivity(w) || m.Since.IsZero() {
 		return m

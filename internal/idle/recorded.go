@@ -9,8 +9,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Recorded is what statements say of a workload's GPUs. It stays when Prometheus has forgotten the samples, so a preview
-// of the past can say that GPUs were idle, and what that cost, where it cannot say any more what would have followed.
+// Recorded is what statements say of a workload's GPUs. It stays when Prometheus has forgotten the samples, so a
+// preview of the past can say that GPUs were idle, and what that cost, where it cannot say any more what would have
+// followed.
 type Recorded struct {
 	Measured time.Duration
 	Idle     time.Duration // of the measured time

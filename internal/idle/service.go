@@ -211,7 +211,8 @@ func (s *Service) States(ctx context.Context, items ...workload.Workload) (map[w
 
 func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 	now := s.o.Now()
-	is := State{Setting: of, Never: Unmeasurable(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() || now.Before(m.Until)}
+	is := State{Setting: of, Never: Unmeasurable(w), AsOf: m.Until, Stale: now.Sub(m.Until) > s.fresh() ||
+		now.Before(m.Until)}
 	if !of.On() || w.State != workload.Running || w.Generation != m.Generation {
 		return is
 	}
@@ -228,8 +229,8 @@ func (s *Service) state(w workload.Workload, m Record, of Setting) State {
 	return is
 }
 
-// KeepAlive says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A Conflict
-// where nothing would follow anyway.
+// KeepAlive says that somebody still needs a workload, idle or not: for the time of its setting nothing follows. A
+// Conflict where nothing would follow anyway.
 func (s *Service) KeepAlive(ctx context.Context, a identity.Actor, id workload.ID) (State, error) {
 	var out State
 	err := s.o.Store.ChangeIdle(ctx, func(tx Tx) error {

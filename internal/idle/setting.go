@@ -31,8 +31,9 @@ type Setting struct {
 	Action Action           `json:"action"`
 	After  catalog.Duration `json:"after,omitempty"` // idle for so long: the warning, or the end
 	// per cent of the engine: idle is what never reaches it, not even in one sample
-	Below     int              `json:"below,omitempty"`
-	KeepAlive catalog.Duration `json:"keepAlive,omitempty"` // for how long "I still need it" holds; idle time counts again after it
+	Below int `json:"below,omitempty"`
+	// for how long "I still need it" holds; idle time counts again after it
+	KeepAlive catalog.Duration `json:"keepAlive,omitempty"`
 }
 
 // The bounds of a setting, and what an empty field of a form means.

@@ -226,7 +226,7 @@ type Placement struct {
 // System hands out shares of cards in place of the vendor's device plugin.
 type System string
 
-// The systems that show on the node itself. Others show by the names of their resources.
+// HAMi shows on the node itself. Other systems show by the names of their resources.
 const HAMi System = "hami"
 
 // Fit is what a size could get now.

@@ -31,7 +31,7 @@ type Total struct {
 }
 
 // Held is what somebody has.
-func (t Total) Held() int64 { return t.Ours + t.Foreign }
+func (total Total) Held() int64 { return total.Ours + total.Foreign }
 
 // totalKey is what makes a total its own.
 type totalKey struct {

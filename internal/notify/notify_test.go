@@ -138,8 +138,9 @@ func TestWhoHearsOfWhat(t *testing.T) {
 		"a bad card under it":           {"pat", audit.HardwareMarked, about, "p-dana broken, p-otto broken"},
 		"a bad card":                    {"", audit.HardwareMarked, func(*audit.Event) {}, ""},
 		"somebody changed an object of a workload": {"", audit.ObjectRepaired, about, "p-dana drift, p-pat drift"},
-		"a rule of a team's network":               {"", audit.ObjectRepaired, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
-		"a pod that pretends":                      {"", audit.ObjectSpoofed, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
+		"a rule of a team's network": {"", audit.ObjectRepaired, func(*audit.Event) {},
+			"p-otto drift, p-pat drift"},
+		"a pod that pretends": {"", audit.ObjectSpoofed, func(*audit.Event) {}, "p-otto drift, p-pat drift"},
 		"a delegate is named": {"otto", audit.DelegationCreated, func(e *audit.Event) {
 			e.Changes = []audit.Change{{Field: audit.Delegate, New: "p-ada"}}
 		}, "p-ada waiting"},

@@ -81,7 +81,7 @@ func (s *Service) Version() int64 { return s.standing.Load().Active.Version }
 // Catalog is what is on offer now.
 func (s *Service) Catalog() catalog.Catalog { return s.standing.Load().Catalog }
 
-// InUse is what those who keep clusters in order go by.
+// Held is what those who keep clusters in order go by: what is on offer, and what is still held of former offers.
 func (s *Service) Held() catalog.Catalog { return s.standing.Load().InUse }
 
 // Refresh takes up the newest revision, if it is another one than before.

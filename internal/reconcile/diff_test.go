@@ -116,7 +116,8 @@ func TestDiff(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, s := range reconcile.Diff(reconcile.DesiredObjects{Objects: objects, Old: []reconcile.Object{old}, Gone: c.gone},
+			for _, s := range reconcile.Diff(reconcile.DesiredObjects{Objects: objects, Old: []reconcile.Object{old},
+				Gone: c.gone},
 				c.found) {
 				text := string(s.Verb) + " " + s.Kind
 				if s.Repair {

@@ -63,7 +63,7 @@ func content(t *testing.T, text string) map[string]any {
 func fields(manager, set string) metav1.ManagedFieldsEntry {
 	at := metav1.NewTime(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(set)}}
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(set)}
 }
 
 // edited replaces text in the rendered object.
@@ -156,7 +156,8 @@ func TestDrift(t *testing.T) {
 				"strict added spec.publishNotReadyAddresses by ?"}},
 		"whom a Service leads to": {"Service", renderedService, edited(renderedService, "{w: a}", "{w: a, x: y}"), "",
 			[]string{"strict added spec.selector.x by ?"}},
-		"a line in the quota": {"ResourceQuota", renderedQuota, `{spec: {hard: {pods: "4", cpu: "1"}, scopes: [Terminating]}}`,
+		"a line in the quota": {"ResourceQuota", renderedQuota,
+			`{spec: {hard: {pods: "4", cpu: "1"}, scopes: [Terminating]}}`,
 			"", []string{"strict added spec.hard.cpu by ?", "strict added spec.scopes by ?"}},
 		"pull secrets of OpenShift": {"ServiceAccount", `{automountServiceAccountToken: false}`,
 			`{automountServiceAccountToken: false, imagePullSecrets: [{name: a}]}`, "", nil},
@@ -185,7 +186,8 @@ func TestDrift(t *testing.T) {
 
 // Later items of a list go first, so that what remains to be removed keeps its index.
 func TestRemoval(t *testing.T) {
-	live := content(t, edited(renderedSet, "      - name: main", "      - {name: x}\n      - name: main", "      volumes:\n",
+	live := content(t, edited(renderedSet, "      - name: main", "      - {name: x}\n      - name: main",
+		"      volumes:\n",
 		"      - {name: y}\n      hostNetwork: true\n      volumes:\n"))
 	edits := reconcile.Drift("StatefulSet", content(t, renderedSet), live, nil)
 	body, err := reconcile.Removal(edits, "u-1", "7")

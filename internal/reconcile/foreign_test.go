@@ -176,7 +176,8 @@ func TestFightIsFolded(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	var got []string
 	for n := range 300 { // one a minute
-		if kind := reconcile.KindOfEvent(m, k, audit.ObjectRepaired, "fields", now.Add(time.Duration(n)*time.Minute)); kind != "" {
+		if kind := reconcile.KindOfEvent(m, k, audit.ObjectRepaired, "fields",
+			now.Add(time.Duration(n)*time.Minute)); kind != "" {
 			got = append(got, fmt.Sprint(n, " ", kind))
 		}
 	}
@@ -185,7 +186,8 @@ func TestFightIsFolded(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if kind := reconcile.KindOfEvent(m, k, audit.ObjectRepaired, "other", now.Add(301*time.Minute)); kind != audit.ObjectRepaired {
+	if kind := reconcile.KindOfEvent(m, k, audit.ObjectRepaired, "other",
+		now.Add(301*time.Minute)); kind != audit.ObjectRepaired {
 		t.Errorf("other fields are news, got %q", kind)
 	}
 	later := now.Add(10 * time.Hour)
@@ -257,7 +259,8 @@ func TestSpoofedObjects(t *testing.T) {
 	}
 	within(t, 2*time.Minute, "ours goes", func() bool { return w.cluster.has(namespace, "Service/door") })
 	// the garbage collector takes away what names an owner that there is not
-	if err := w.cluster.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), namespace, forger.Name); err != nil {
+	if err := w.cluster.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), namespace,
+		forger.Name); err != nil {
 		t.Fatal(err)
 	}
 	w.cluster.unplay(t, "nb-a")

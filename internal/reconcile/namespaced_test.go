@@ -79,7 +79,8 @@ func TestRightsOfOneTenant(t *testing.T) {
 	})
 	within(t, 2*time.Minute, "no namespace", func() bool {
 		got := w.store.Get(poor.ID)
-		return got.State == workload.Failed && got.Reason.ID == "reconcile.no_namespace" && got.Reason.Args["Tenant"] == "speech"
+		return got.State == workload.Failed && got.Reason.ID == "reconcile.no_namespace" &&
+			got.Reason.Args["Tenant"] == "speech"
 	})
 	w.administer("speech", "gpu-speech")
 	within(t, 2*time.Minute, "no rights", func() bool {

@@ -45,11 +45,13 @@ type Way struct {
 const (
 	guideMIG     = "NVIDIA MIG User Guide, Supported Configurations (docs.nvidia.com/datacenter/tesla/mig-user-guide)"
 	guideVGPU    = "NVIDIA vGPU Software User Guide and Packaging, Pricing and Licensing Guide (docs.nvidia.com/vgpu)"
-	guideSharing = "NVIDIA GPU Operator, Time-Slicing GPUs in Kubernetes (docs.nvidia.com/datacenter/cloud-native/gpu-operator)"
+	guideSharing = "NVIDIA GPU Operator, Time-Slicing GPUs in Kubernetes " +
+		"(docs.nvidia.com/datacenter/cloud-native/gpu-operator)"
 	readmePlugin = "NVIDIA/k8s-device-plugin v0.20, README: shared access to GPUs with MPS"
-	guideVirt    = "NVIDIA GPU Operator with OpenShift Virtualization and KubeVirt (docs.nvidia.com/datacenter/cloud-native)"
-	guideDRA     = "kubernetes-sigs/dra-driver-nvidia-gpu, README; resource.k8s.io/v1 is there from Kubernetes 1.34 on"
-	guideCloud   = "GPU machine types and MIG node pools of GKE, EKS and AKS, in the documentation of the providers"
+	guideVirt    = "NVIDIA GPU Operator with OpenShift Virtualization and KubeVirt " +
+		"(docs.nvidia.com/datacenter/cloud-native)"
+	guideDRA   = "kubernetes-sigs/dra-driver-nvidia-gpu, README; resource.k8s.io/v1 is there from Kubernetes 1.34 on"
+	guideCloud = "GPU machine types and MIG node pools of GKE, EKS and AKS, in the documentation of the providers"
 )
 
 // row is what a platform makes of a technology. The sentence is sizing.on.<why>.

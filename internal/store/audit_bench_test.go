@@ -13,8 +13,10 @@ import (
 
 // A million events of 2,000 people in 40 teams, one each 20 seconds. The chain is left out: nothing here reads it.
 const (
-	manyEvents = `INSERT INTO audit_events (seq, at, kind, actor, name, address, tenant, request, workload, volume, rule, detail, via, credential, changes)
-SELECT i + 1, %d + i * 20000000, CASE i %% 5 WHEN 0 THEN 'workload.observed' WHEN 1 THEN 'request.submitted' WHEN 2 THEN 'request.approved' WHEN 3 THEN 'workload.created' ELSE 'session.started' END,
+	manyEvents = `INSERT INTO audit_events (seq, at, kind, actor, name, address, tenant, request, workload, volume, rule,
+		detail, via, credential, changes)
+SELECT i + 1, %d + i * 20000000, CASE i %% 5 WHEN 0 THEN 'workload.observed' WHEN 1 THEN 'request.submitted'
+  WHEN 2 THEN 'request.approved' WHEN 3 THEN 'workload.created' ELSE 'session.started' END,
   'p-' || (i %% 2000), 'Person ' || (i %% 2000), '192.0.2.' || (i %% 250), 'team-' || (i %% 40), 'r-' || (i / 5), 'w-' || (i / 10), '', 'shares-and-slices',
   '{"id":"workload.moved","args":{"From":{"id":"state.queued"},"To":{"id":"state.running"}}}', 'session', 's-' || (i %% 3000), ''`
 	manyOnSQLite = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999) ` + manyEvents +

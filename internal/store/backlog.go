@@ -54,7 +54,8 @@ func (v view) Backlog(ctx context.Context) (Backlog, error) {
 		Oldest              moment
 	}
 	err := v.at(ctx).Raw(`SELECT c.audit, c.outbox, (SELECT seq FROM notice_cursor WHERE id = 1) AS told,
-		(SELECT min(next_at) FROM deliveries WHERE state IN ('due', 'sending')) AS oldest FROM counters c WHERE c.id = 1`).Scan(&rest).Error
+		(SELECT min(next_at) FROM deliveries WHERE state IN ('due', 'sending')) AS oldest FROM counters c
+			WHERE c.id = 1`).Scan(&rest).Error
 	b.Untold, b.Changes = max(0, rest.Audit-rest.Told), rest.Outbox
 	b.OldestDue = rest.Oldest.time()
 	return b, failure(err)

@@ -163,7 +163,8 @@ func (v view) BudgetBooks(ctx context.Context, tenant string) ([]budget.Book, er
 func (v view) BudgetClaims(ctx context.Context, tenant string, since time.Time) ([]budget.Claim, error) {
 	rows, err := all[workloadRow](v.at(ctx).Where(
 		`id IN (SELECT id FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
-		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ? OR unknown_until > ?)
+		UNION SELECT workload FROM meter_intervals WHERE tenant = ? AND (until_at IS NULL OR until_at > ?
+			OR unknown_until > ?)
 		UNION SELECT workload FROM budget_shares WHERE tenant = ? AND held > 0)`, tenant, tenant, momentOf(since),
 		momentOf(since), tenant).Order("id"))
 	if err != nil {
@@ -339,7 +340,8 @@ func (t *tx) PostBudget(ctx context.Context, p budget.Transaction, within bool) 
 func (t *tx) openBook(ctx context.Context, b budget.Book) error {
 	return failure(
 		t.at(ctx).Exec(
-			`INSERT INTO budget_balances (tenant, month, unit, left_over, held, spent, refunded, platform, warned) VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)
+			`INSERT INTO budget_balances (tenant, month, unit, left_over, held, spent, refunded, platform, warned) VALUES (?,
+				?, ?, 0, 0, 0, 0, 0, 0)
 		ON CONFLICT (tenant, month, unit) DO NOTHING`, b.Tenant, b.Month.String(), string(b.Unit)).Error)
 }
 

@@ -77,7 +77,7 @@ func TestOneLeaderOnPostgres(t *testing.T) {
 	t.Parallel()
 	ctx, address := context.Background(), storetest.Postgres(t)
 	first, second := open(t, address), open(t, address)
-	release, ok, lost := first.Lead(ctx)
+	release, ok, _ := first.Lead(ctx)
 	if !ok {
 		t.Fatal("nobody else leads, so the first must")
 	}
@@ -86,7 +86,7 @@ func TestOneLeaderOnPostgres(t *testing.T) {
 	}
 	release()
 	release()
-	release, ok, lost = second.Lead(ctx)
+	release, ok, lost := second.Lead(ctx)
 	if !ok {
 		t.Fatal("the first has let go, so the second must lead")
 	}
@@ -355,9 +355,11 @@ func TestUnreachableIsUnavailable(t *testing.T) {
 // Holdings is read under the lock of every grant: both databases must answer it from its indexes alone.
 func TestHoldingsComesFromItsIndexes(t *testing.T) {
 	t.Parallel()
-	const query = `SELECT tenant, size_name, license_pool, count(*) FROM workloads WHERE tenant = 'team-1' AND (desired = 'running' OR state = 'stopping')
+	const query = `SELECT tenant, size_name, license_pool, count(*) FROM workloads WHERE tenant = 'team-1'
+		AND (desired = 'running' OR state = 'stopping')
 		GROUP BY tenant, size_name, license_pool
-		UNION ALL SELECT '', '', license_pool, count(*) FROM workloads WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> 'team-1'
+		UNION ALL SELECT '', '', license_pool, count(*) FROM workloads WHERE license_pool <> '' AND (desired = 'running'
+			OR state = 'stopping') AND tenant <> 'team-1'
 		GROUP BY license_pool`
 	lite := sqliteAddress(t)
 	fill(t, migrated(t, lite), 50)

@@ -50,8 +50,8 @@ func TestALateWriteOfAFormerLeaderIsRefused(t *testing.T) {
 	}
 
 	mine.OwnerName = "written late"
-	refused(t, first, asleep, mine)
-	refused(t, first, asleep, mine)
+	refused(asleep, t, first, mine)
+	refused(asleep, t, first, mine)
 	if n := late.Load(); n != 2 {
 		t.Errorf("want both counted, got %d", n)
 	}
@@ -92,7 +92,7 @@ func TestALateWriteOnSQLite(t *testing.T) {
 		t.Fatal("want to lead again")
 	}
 	defer again()
-	refused(t, s, before, storetest.Workload("w-2"))
+	refused(before, t, s, storetest.Workload("w-2"))
 	if err := s.SaveObserved(s.Fenced(context.Background()), storetest.Workload("w-2"), nil, nil); err != nil {
 		t.Error(err)
 	}
@@ -108,7 +108,7 @@ func counting(s *store.Store) *atomic.Int64 {
 	return &n
 }
 
-func refused(t *testing.T, s *store.Store, ctx context.Context, w workload.Workload) {
+func refused(ctx context.Context, t *testing.T, s *store.Store, w workload.Workload) {
 	t.Helper()
 	if err := s.SaveObserved(ctx, w, nil, nil); !errors.Is(err, store.ErrFenced) || !fault.Is(err, fault.Conflict) {
 		t.Errorf("want it refused as late, got %v", err)

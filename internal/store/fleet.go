@@ -79,9 +79,12 @@ func (s *Store) CountFleet(ctx context.Context, sample usage.Sample, zone *time.
 func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 	for _, d := range days {
 		err := t.at(ctx).Exec(
-			`INSERT INTO fleet_days (day, cluster, model, physical, ours, others, free, broken, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (day, cluster, model) DO UPDATE SET physical = fleet_days.physical + excluded.physical, ours = fleet_days.ours + excluded.ours,
-				others = fleet_days.others + excluded.others, free = fleet_days.free + excluded.free, broken = fleet_days.broken + excluded.broken,
+			`INSERT INTO fleet_days (day, cluster, model, physical, ours, others, free, broken, unknown) VALUES (?, ?, ?, ?, ?,
+				?, ?, ?, ?)
+			ON CONFLICT (day, cluster, model) DO UPDATE SET physical = fleet_days.physical + excluded.physical,
+				ours = fleet_days.ours + excluded.ours,
+				others = fleet_days.others + excluded.others, free = fleet_days.free + excluded.free,
+					broken = fleet_days.broken + excluded.broken,
 				unknown = fleet_days.unknown + excluded.unknown`,
 			d.Day, d.Cluster, d.Model, int64(d.Physical), int64(d.Ours), int64(d.Others), int64(d.Free), int64(d.Broken),
 			int64(d.Unknown)).Error
@@ -95,18 +98,21 @@ func (t *tx) addFleetDays(ctx context.Context, days []usage.FleetDay) error {
 // chargesQuery adds up, for each cluster and step of the grid, what begins and what ends there: what usage.Charges says
 // of one interval. Times are in microseconds.
 const chargesQuery = `
-SELECT cluster, 0 AS doubt, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step, CAST(SUM(parts) AS BIGINT) AS parts,
+SELECT cluster, 0 AS doubt, (CASE WHEN from_at < @from THEN @from ELSE from_at END) / @step AS step,
+  CAST(SUM(parts) AS BIGINT) AS parts,
   CAST(SUM(parts * ((CASE WHEN from_at < @from THEN @from ELSE from_at END) % @step / 1000)) AS BIGINT) AS late
 FROM meter_intervals
 WHERE parts > 0 AND from_at < @until AND (until_at > @from OR until_at IS NULL)
 GROUP BY 1, 3
 UNION ALL
-SELECT cluster, 0, until_at / @step, CAST(-SUM(parts) AS BIGINT), CAST(-SUM(parts * (until_at % @step / 1000)) AS BIGINT)
+SELECT cluster, 0, until_at / @step, CAST(-SUM(parts) AS BIGINT),
+  CAST(-SUM(parts * (until_at % @step / 1000)) AS BIGINT)
 FROM meter_intervals
 WHERE parts > 0 AND until_at > @from AND until_at <= @until AND from_at < @until
 GROUP BY 1, 3
 UNION ALL
-SELECT cluster, 0, CAST(@until AS BIGINT) / @step, CAST(-SUM(parts) AS BIGINT), CAST(-SUM(parts) * (CAST(@until AS BIGINT) % @step / 1000) AS BIGINT)
+SELECT cluster, 0, CAST(@until AS BIGINT) / @step, CAST(-SUM(parts) AS BIGINT),
+  CAST(-SUM(parts) * (CAST(@until AS BIGINT) % @step / 1000) AS BIGINT)
 FROM meter_intervals
 WHERE parts > 0 AND from_at < @until AND (until_at > @until OR until_at IS NULL)
 GROUP BY 1
@@ -156,7 +162,8 @@ func partlessCharges(db *gorm.DB, s usage.Span, args map[string]any) (list []usa
 	}
 	err = db.Raw(`SELECT m.workload, m.size_name, m.from_at, m.until_at, m.unknown_until, w.cluster, w.size
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
-		WHERE m.parts IS NULL AND m.from_at < @until AND (m.until_at > @from OR m.until_at IS NULL OR m.unknown_until > @from)`, args).Scan(&rows).Error
+		WHERE m.parts IS NULL AND m.from_at < @until AND (m.until_at > @from OR m.until_at IS NULL
+			OR m.unknown_until > @from)`, args).Scan(&rows).Error
 	for _, row := range rows {
 		i := toInterval(row.Interval)
 		if ware := row.Size.is.Ware(); ware.Size == i.Size {

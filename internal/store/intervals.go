@@ -139,14 +139,20 @@ func (t *tx) openInterval(ctx context.Context, row intervalRow) error {
 		return err
 	}
 	err := t.at(ctx).Exec(
-		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most, parts, cluster)
-		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most, parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
-		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name, CAST(? AS BIGINT) AS price_minor,
-			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool, CAST(? AS BIGINT) AS seats,
+		`INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats,
+			seat_group, seat_most, parts, cluster)
+		SELECT workload, tenant, size_name, price_minor, price_currency, from_at, seat_pool, seats, seat_group, seat_most,
+			parts, COALESCE((SELECT w.cluster FROM workloads AS w WHERE w.id = new.workload), '')
+		FROM (SELECT CAST(? AS TEXT) AS workload, CAST(? AS TEXT) AS tenant, CAST(? AS TEXT) AS size_name,
+			CAST(? AS BIGINT) AS price_minor,
+			CAST(? AS TEXT) AS price_currency, CAST(? AS BIGINT) AS from_at, CAST(? AS TEXT) AS seat_pool,
+				CAST(? AS BIGINT) AS seats,
 			CAST(? AS TEXT) AS seat_group, CAST(? AS BIGINT) AS seat_most, CAST(? AS BIGINT) AS parts) AS new
 		WHERE NOT EXISTS (SELECT 1 FROM meter_intervals AS open WHERE open.workload = new.workload AND open.until_at IS NULL)
-		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool, seats = excluded.seats,
-			seat_group = excluded.seat_group, seat_most = excluded.seat_most, parts = excluded.parts, cluster = excluded.cluster`,
+		ON CONFLICT (workload, from_at) DO UPDATE SET until_at = NULL, unknown_until = NULL, seat_pool = excluded.seat_pool,
+			seats = excluded.seats,
+			seat_group = excluded.seat_group, seat_most = excluded.seat_most, parts = excluded.parts,
+				cluster = excluded.cluster`,
 		row.Workload, row.Tenant, row.SizeName, row.PriceMinor, row.PriceCurrency, row.FromAt, row.SeatPool, row.Seats,
 		row.SeatGroup, row.SeatMost, row.Parts).Error
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // leaseQuery says what epoch the last leader took, and whether another process may take the next one: its lease is over
 // by the clock of the database, or the session is gone that holds its lock.
 const leaseQuery = `SELECT epoch, renewed_at < ` + microsNow + ` - $1 OR NOT EXISTS (SELECT 1 FROM pg_locks
-		WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database
+			WHERE datname = current_database())
 		AND classid = $2 AND objid = epoch % 2147483648 AND objsubid = 2)
 	FROM leader_leases WHERE id = 1`
 

@@ -47,7 +47,7 @@ func TestALeaderThatRenewsNothingIsReplaced(t *testing.T) {
 	defer release()
 	hung := first.Fenced(context.Background())
 	leads(t, second)
-	refused(t, first, hung, w)
+	refused(hung, t, first, w)
 	select {
 	case <-lost:
 	case <-time.After(time.Minute):

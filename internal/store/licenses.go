@@ -127,7 +127,8 @@ func (s *Store) SaveLicenseChoice(ctx context.Context, c license.Choice, events 
 		}
 		done := t.at(ctx).Exec(
 			`INSERT INTO license_pools (name, when_full, author, author_name, changed_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET when_full = excluded.when_full, author = excluded.author, author_name = excluded.author_name, changed_at = excluded.changed_at`,
+			ON CONFLICT (name) DO UPDATE SET when_full = excluded.when_full, author = excluded.author,
+				author_name = excluded.author_name, changed_at = excluded.changed_at`,
 			row.Name, row.WhenFull, row.Author, row.AuthorName, row.ChangedAt)
 		if done.Error != nil {
 			return done.Error
@@ -159,7 +160,8 @@ func (s *Store) SaveLicenseAnswer(ctx context.Context, a license.Answer) error {
 			return err
 		}
 		done := t.at(ctx).Exec(`INSERT INTO license_answers (source, answer, tried_at) VALUES (?, ?, ?)
-			ON CONFLICT (source) DO UPDATE SET answer = excluded.answer, tried_at = excluded.tried_at WHERE license_answers.tried_at <= excluded.tried_at`,
+			ON CONFLICT (source) DO UPDATE SET answer = excluded.answer, tried_at = excluded.tried_at
+				WHERE license_answers.tried_at <= excluded.tried_at`,
 			row.Source, row.Answer, row.TriedAt)
 		if done.RowsAffected > 0 {
 			t.changed(licenseChange)
@@ -225,8 +227,10 @@ func (s *Store) SaveLicenseDevices(ctx context.Context, list []license.Device, f
 				return err
 			}
 			err := t.at(ctx).Exec(
-				`INSERT INTO license_devices (cluster, node, uuid, gpu_index, model, state, since, seen_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (cluster, node, uuid) DO UPDATE SET gpu_index = excluded.gpu_index, model = excluded.model, state = excluded.state, since = excluded.since,
+				`INSERT INTO license_devices (cluster, node, uuid, gpu_index, model, state, since, seen_at, expires_at) VALUES (?,
+					?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (cluster, node, uuid) DO UPDATE SET gpu_index = excluded.gpu_index, model = excluded.model,
+					state = excluded.state, since = excluded.since,
 				seen_at = excluded.seen_at, expires_at = excluded.expires_at WHERE license_devices.seen_at <= excluded.seen_at`,
 				row.Cluster, row.Node, row.UUID, row.GPUIndex, row.Model, row.State, row.Since, row.SeenAt, row.ExpiresAt).Error
 			if err != nil {
@@ -263,7 +267,8 @@ type takingRow struct {
 func (v view) Takings(ctx context.Context) ([]license.Taking, error) {
 	var rows []takingRow
 	err := v.at(ctx).Raw(
-		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at FROM workloads
+		`SELECT id, name, tenant, owner, cluster, license_pool, license_seats, on_node, size, observed, created_at
+			FROM workloads
 		WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') ORDER BY created_at, id`).Scan(&rows).Error
 	return each(rows, func(r takingRow) license.Taking {
 		t := r.Size.is.Taking(license.Pool{}, r.Owner)
@@ -292,7 +297,9 @@ type spanRow struct {
 // there.
 func (v view) Spans(ctx context.Context, since time.Time) (map[string][]license.Span, error) {
 	var rows []spanRow
-	err := v.at(ctx).Raw(`SELECT w.id AS workload, w.name, m.tenant, w.license_pool, w.license_seats, m.seat_group, m.seat_most, m.from_at, m.until_at
+	err := v.at(ctx).Raw(
+		`SELECT w.id AS workload, w.name, m.tenant, w.license_pool, w.license_seats, m.seat_group, m.seat_most, m.from_at,
+			m.until_at
 		FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
 		WHERE w.license_pool <> '' AND (m.until_at IS NULL OR m.until_at > ?) ORDER BY m.from_at, m.workload`,
 		momentOf(since)).Scan(&rows).Error

@@ -196,7 +196,8 @@ func TestBooksAreInsertOnly(t *testing.T) {
 		db := d.reach(t, address)
 		if _,
 			err := db.Exec(
-			`INSERT INTO budget_transactions (id, tenant, month, unit, kind, workload, left_over, held, spent, refunded, platform, posted_by, by_name, note, created_at)
+			`INSERT INTO budget_transactions (id, tenant, month, unit, kind, workload, left_over, held, spent, refunded,
+				platform, posted_by, by_name, note, created_at)
 			VALUES ('b-1', 'vision', '2026-03', 'EUR', 'granted', '', 5, 0, 0, 0, -5, '', '', '', 1)`); err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +295,8 @@ var (
 
 func describeSQLite(t *testing.T, db *sql.DB) []string {
 	lines := rows(t, db,
-		`SELECT COALESCE(sql, name) FROM sqlite_master WHERE type <> 'trigger' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite_sequence'
+		`SELECT COALESCE(sql, name) FROM sqlite_master WHERE type <> 'trigger' AND name NOT LIKE 'goose%'
+			AND name NOT LIKE 'sqlite_sequence'
 		AND name NOT LIKE 'sqlite_autoindex%'`)
 	for i, line := range lines {
 		lines[i] = strings.NewReplacer(" ,", ",", " )",
@@ -306,7 +308,8 @@ func describeSQLite(t *testing.T, db *sql.DB) []string {
 
 func describePostgres(t *testing.T, db *sql.DB) []string {
 	return rows(t, db, `
-		SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || COALESCE(column_default, '') AS line
+		SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || COALESCE(column_default,
+			'') AS line
 			FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%'
 		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE 'goose%'
 		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint

@@ -254,7 +254,8 @@ func (v view) SeatLine(ctx context.Context) ([]request.Waiting, error) {
 }
 
 // AskerHistory is what somebody was granted since a time, by when it was asked.
-func (v view) AskerHistory(ctx context.Context, asker identity.PersonID, since time.Time) (request.AskerHistory, error) {
+func (v view) AskerHistory(ctx context.Context, asker identity.PersonID,
+	since time.Time) (request.AskerHistory, error) {
 	var p request.AskerHistory
 	err := v.at(ctx).Raw("SELECT count(*) AS requests, COALESCE(SUM(estimate_minor), 0) AS minor FROM requests WHERE "+
 		"asker = ? AND created_at >= ? AND state = 'approved' AND kind <> 'resume'",

@@ -39,7 +39,8 @@ func (v view) Seated(ctx context.Context, f usage.Filter, since time.Time) ([]us
 		return nil, nil
 	}
 	query := among(v.seated(ctx, f.Span, since), "m.tenant", f.Tenants).Where(
-		`EXISTS (SELECT 1 FROM meter_intervals AS o WHERE o.seat_pool <> '' AND o.workload = m.workload AND o.from_at < ? AND (o.until_at IS NULL OR o.until_at > ?))`,
+		`EXISTS (SELECT 1 FROM meter_intervals AS o WHERE o.seat_pool <> '' AND o.workload = m.workload AND o.from_at < ?
+			AND (o.until_at IS NULL OR o.until_at > ?))`,
 		momentOf(f.Span.Until), momentOf(f.Span.From))
 	if f.Owner != "" {
 		query = query.Where("w.owner = ?", f.Owner)

@@ -161,7 +161,8 @@ func (s *Store) LimitSessions(ctx context.Context, person identity.PersonID, kee
 func (s *Store) Impersonate(ctx context.Context, id string, person identity.PersonID, until time.Time,
 	event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = ?, impersonation_until = ? WHERE id = ? AND impersonates IS NULL",
+		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = ?, impersonation_until = ? WHERE id = ? AND "+
+			"impersonates IS NULL",
 			string(person), momentOf(until), id)
 		return t.impersonated(ctx, id, done, lostRace(), event)
 	})
@@ -171,7 +172,8 @@ func (s *Store) Impersonate(ctx context.Context, id string, person identity.Pers
 // that is its own already.
 func (s *Store) EndImpersonation(ctx context.Context, id string, event audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
-		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = NULL, impersonation_until = NULL WHERE id = ? AND impersonates IS "+
+		done := t.at(ctx).Exec("UPDATE sessions SET impersonates = NULL, impersonation_until = NULL WHERE id = ? AND "+
+			"impersonates IS "+
 			"NOT NULL", id)
 		return t.impersonated(ctx, id, done, nil, event)
 	})

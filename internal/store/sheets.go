@@ -69,7 +69,8 @@ func writeSheet(db *gorm.DB, span usage.Span) error {
 		"INSERT INTO meter_sums (from_at, until_at, workload, tenant, size_name, price_minor, price_currency, before_us, " +
 			"held_us, unknown_us)" +
 			strings.ReplaceAll(usesQuery, "@where", "1 = 1") + `SELECT @from, @until, lines.* FROM lines
-		WHERE held > 0 OR unknown > 0 OR EXISTS (SELECT 1 FROM workloads AS w WHERE w.id = lines.workload AND w.state <> 'ended')`,
+		WHERE held > 0 OR unknown > 0 OR EXISTS (SELECT 1 FROM workloads AS w WHERE w.id = lines.workload
+			AND w.state <> 'ended')`,
 		"DELETE FROM meter_sheets WHERE from_at = @from AND until_at < @until",
 	} {
 		if err := db.Exec(query, args).Error; err != nil {

@@ -52,7 +52,8 @@ func (s *Store) SaveSnapshot(ctx context.Context, taken inventory.Snapshot) erro
 			return err
 		}
 		done := t.at(ctx).Exec(`INSERT INTO snapshots (cluster, taken_at, revision, data) VALUES (?, ?, 1, ?)
-			ON CONFLICT (cluster) DO UPDATE SET taken_at = excluded.taken_at, revision = snapshots.revision + 1, data = excluded.data
+			ON CONFLICT (cluster) DO UPDATE SET taken_at = excluded.taken_at, revision = snapshots.revision + 1,
+				data = excluded.data
 			WHERE snapshots.taken_at <= excluded.taken_at`, row.Cluster, row.TakenAt, row.Data)
 		if done.Error == nil && done.RowsAffected > 0 {
 			t.changed(live.Change{Topic: "inventory", ID: taken.Cluster})

@@ -120,7 +120,8 @@ func (v view) DecidedIn(ctx context.Context, tenant string, since time.Time) ([]
 		}]
 	}
 	err := v.at(ctx).Raw(
-		`SELECT state, created_at, decided_at, decision FROM requests WHERE tenant = ? AND decided_at >= ? AND kind = 'start' AND state <> 'pending'
+		`SELECT state, created_at, decided_at, decision FROM requests WHERE tenant = ? AND decided_at >= ?
+			AND kind = 'start' AND state <> 'pending'
 		AND state IN (?, ?) AND decided_at > created_at ORDER BY decided_at DESC LIMIT ?`,
 		tenant, momentOf(since), string(request.Approved), string(request.Rejected), mostExamples).Scan(&rows).Error
 	var list []time.Duration
@@ -141,7 +142,8 @@ func (v view) GivenBack(ctx context.Context, size string, since time.Time) ([]ti
 	var early []int64
 	err := v.at(ctx).Raw(
 		`SELECT w.lease_until - m.until_at FROM meter_intervals AS m JOIN workloads AS w ON w.id = m.workload
-		WHERE m.until_at >= ? AND m.size_name = ? AND w.lease_until IS NOT NULL AND w.state IN ('stopped', 'ended') ORDER BY m.until_at DESC LIMIT ?`,
+		WHERE m.until_at >= ? AND m.size_name = ? AND w.lease_until IS NOT NULL AND w.state IN ('stopped', 'ended')
+			ORDER BY m.until_at DESC LIMIT ?`,
 		momentOf(since), size, mostExamples).Scan(&early).Error
 	list := make([]time.Duration, len(early))
 	for i, us := range early {
@@ -167,7 +169,8 @@ type holderRow struct {
 func (v view) Holders(ctx context.Context) ([]forecast.Held, error) {
 	var rows []holderRow
 	err := v.at(ctx).Raw(
-		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until, w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
+		`SELECT w.id, w.tenant, w.cluster, w.size, w.license_pool, w.license_seats, w.lease_until,
+			w.state = 'queued' AS queued, COALESCE(s.told_at, w.updated_at) AS told
 		FROM workloads AS w LEFT JOIN starts AS s ON s.workload = w.id AND s.generation = w.generation
 		WHERE w.state <> 'ended' AND (w.desired = 'running' OR w.state = 'stopping') ORDER BY w.id`).Scan(&rows).Error
 	list := make([]forecast.Held, len(rows))

@@ -39,23 +39,28 @@ type ledgerRow struct {
 const usesQuery = `
 WITH base AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
-    CASE WHEN @carried THEN before_us + held_us ELSE before_us END AS before, CASE WHEN @carried THEN 0 ELSE held_us END AS held, CASE WHEN @carried THEN 0 ELSE unknown_us END AS unknown
+    CASE WHEN @carried THEN before_us + held_us ELSE before_us END AS before, CASE WHEN @carried THEN 0
+      ELSE held_us END AS held, CASE WHEN @carried THEN 0 ELSE unknown_us END AS unknown
   FROM meter_sums
   WHERE from_at = @sheet AND until_at = @since AND @where
 ), cut AS (
-  SELECT workload, tenant, size_name, price_minor, price_currency, from_at, COALESCE(until_at, @until) AS until_at, unknown_until
+  SELECT workload, tenant, size_name, price_minor, price_currency, from_at, COALESCE(until_at, @until) AS until_at,
+    unknown_until
   FROM meter_intervals
   WHERE from_at < @until AND (until_at > @since OR until_at IS NULL OR unknown_until > @since) AND @where
 ), since AS (
   SELECT workload, tenant, size_name, price_minor, price_currency,
     SUM(CASE WHEN until_at <= @since THEN 0 ELSE
-      (CASE WHEN until_at > @until THEN @until ELSE until_at END) - (CASE WHEN from_at < @since THEN @since ELSE from_at END) END) AS held,
+      (CASE WHEN until_at > @until THEN @until ELSE until_at END) - (CASE WHEN from_at < @since THEN @since
+        ELSE from_at END) END) AS held,
     SUM(CASE WHEN unknown_until IS NULL OR unknown_until <= @since OR until_at >= @until THEN 0 ELSE
-      (CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END) - (CASE WHEN until_at < @since THEN @since ELSE until_at END) END) AS unknown
+      (CASE WHEN unknown_until > @until THEN @until ELSE unknown_until END) - (CASE WHEN until_at < @since THEN @since
+        ELSE until_at END) END) AS unknown
   FROM cut
   GROUP BY workload, tenant, size_name, price_minor, price_currency
 ), together AS (
-  SELECT workload, tenant, size_name, price_minor, price_currency, SUM(before) AS before, SUM(held) AS held, SUM(unknown) AS unknown, MAX(on_sheet) AS on_sheet
+  SELECT workload, tenant, size_name, price_minor, price_currency, SUM(before) AS before, SUM(held) AS held,
+    SUM(unknown) AS unknown, MAX(on_sheet) AS on_sheet
   FROM (
     SELECT workload, tenant, size_name, price_minor, price_currency, before, held, unknown, 1 AS on_sheet FROM base
     UNION ALL SELECT workload, tenant, size_name, price_minor, price_currency, 0, held, unknown, 0 FROM since
@@ -74,10 +79,13 @@ WITH base AS (
 `
 
 const statementQuery = usesQuery + `
-SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.price_currency, lines.before, lines.held, lines.unknown,
-  w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size, e.measured_us AS measured, e.busy_us AS busy, e.idle_us AS idle
+SELECT lines.workload, lines.tenant, lines.size_name, lines.price_minor, lines.price_currency, lines.before,
+  lines.held, lines.unknown,
+  w.name, w.owner, w.owner_name, COALESCE(w.size, '{}') AS size, e.measured_us AS measured, e.busy_us AS busy,
+    e.idle_us AS idle
 FROM lines LEFT JOIN workloads AS w ON w.id = lines.workload
-LEFT JOIN engine_uses AS e ON e.month = @month AND e.workload = lines.workload AND e.tenant = lines.tenant AND e.size_name = lines.size_name
+LEFT JOIN engine_uses AS e ON e.month = @month AND e.workload = lines.workload AND e.tenant = lines.tenant
+  AND e.size_name = lines.size_name
   AND e.price_minor = lines.price_minor AND e.price_currency = lines.price_currency
 WHERE lines.held > 0 OR lines.unknown > 0`
 

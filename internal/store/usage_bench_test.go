@@ -16,8 +16,10 @@ var million = map[string]string{
 	"PostgreSQL": millionRows + ` FROM generate_series(CAST(0 AS BIGINT), 999999) AS n(i)`,
 }
 
-const millionRows = `INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at, until_at)
-SELECT 'w-' || (i %% 20000), 'team-' || (i %% 40), 'mig-10gb', 75, 'EUR', %[1]d + (i / 20000) * %[2]d, %[1]d + (i / 20000) * %[2]d + 1000000 * (60 + i %% 600)`
+const millionRows = `INSERT INTO meter_intervals (workload, tenant, size_name, price_minor, price_currency, from_at,
+	until_at)
+SELECT 'w-' || (i %% 20000), 'team-' || (i %% 40), 'mig-10gb', 75, 'EUR', %[1]d + (i / 20000) * %[2]d,
+  %[1]d + (i / 20000) * %[2]d + 1000000 * (60 + i %% 600)`
 
 // How busy each of their lines was in November.
 var millionUses = map[string]string{
@@ -25,7 +27,8 @@ var millionUses = map[string]string{
 	"PostgreSQL": useRows + ` FROM generate_series(CAST(0 AS BIGINT), 19999) AS n(i)`,
 }
 
-const useRows = `INSERT INTO engine_uses (month, workload, tenant, size_name, price_minor, price_currency, measured_us, busy_us, idle_us)
+const useRows = `INSERT INTO engine_uses (month, workload, tenant, size_name, price_minor, price_currency,
+	measured_us, busy_us, idle_us)
 SELECT '2026-11', 'w-' || i, 'team-' || (i % 40), 'mig-10gb', 75, 'EUR', 3600000000, 1800000000, 600000000`
 
 // BenchmarkStatement asks for a month of a table of a million intervals: once all of them are in that month, once they

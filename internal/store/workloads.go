@@ -152,9 +152,11 @@ func (v view) Living(ctx context.Context) ([]workload.Workload, error) {
 
 // holdings names the conditions of the indexes workloads_holding and workloads_seats word for word: only so do both
 // databases answer from them.
-const holdings = `SELECT tenant, size_name, license_pool, count(*), sum(license_seats) FROM workloads WHERE tenant = ? AND (desired = 'running' OR state = 'stopping')
+const holdings = `SELECT tenant, size_name, license_pool, count(*), sum(license_seats) FROM workloads WHERE tenant = ?
+	AND (desired = 'running' OR state = 'stopping')
 	GROUP BY tenant, size_name, license_pool
-	UNION ALL SELECT '', '', license_pool, count(*), sum(license_seats) FROM workloads WHERE license_pool <> '' AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
+	UNION ALL SELECT '', '', license_pool, count(*), sum(license_seats) FROM workloads WHERE license_pool <> ''
+		AND (desired = 'running' OR state = 'stopping') AND tenant <> ?
 	GROUP BY license_pool`
 
 // Holdings counts what a tenant holds, and the seats that all others hold. Each grant reads it, so it comes from

@@ -250,14 +250,14 @@ func (s *Service) Save(ctx context.Context, a identity.Actor, d Draft) (Entry, e
 	return s.save(ctx, a, now, d)
 }
 
-func (d Draft) trimmed() Draft {
-	for _, text := range []*string{&d.Name, &d.Title, &d.Namespace, &d.Note} {
+func (f Draft) trimmed() Draft {
+	for _, text := range []*string{&f.Name, &f.Title, &f.Namespace, &f.Note} {
 		*text = strings.TrimSpace(*text)
 	}
-	if !d.New {
-		d.Namespace = ""
+	if !f.New {
+		f.Namespace = ""
 	}
-	return d
+	return f
 }
 
 func (s *Service) save(ctx context.Context, a identity.Actor, now Entry, d Draft) (Entry, error) {

@@ -159,7 +159,7 @@ func (u CardUse) add(l Line) CardUse {
 		u.Busy + cards*l.Engine.Busy.Hours(), u.Idle + cards*l.Engine.Idle.Hours()}
 }
 
-// Use is that of one line.
+// CardUse is that of one line.
 func (l Line) CardUse() CardUse { return CardUse{}.add(l) }
 
 // IdleCost is what the time costs in which the line's GPU is known to have been idle: never more than the line costs.

@@ -19,7 +19,8 @@ func TestYesBut(t *testing.T) {
 	w := webtest.Busy()
 	asked := read(t, w.Get(webtest.Carla, "/approvals/r-anna1"), http.StatusOK)
 	wantSaid(t, asked, "less", "Asked for was 4h", "As asked: Whole H100")
-	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"}, "seen": {"1"}}),
+	more := read(t, w.Post(webtest.Carla, "/approvals/r-anna1/approve", url.Values{"lease": {"9h"}, "note": {"kept"},
+		"seen": {"1"}}),
 		http.StatusUnprocessableEntity)
 	wantSaid(t, more, "form-errors", "At most 4 h")
 	if _, open := part(more, "less").Attr("open"); !open || more.Find("textarea[name=note]").Text() != "kept" {
@@ -257,7 +258,8 @@ func TestARequestIsGivenAway(t *testing.T) {
 	wantSaid(t, ask, "reassign-form", "Dora")
 	// a card without a title had swallowed this on every page that asks
 	wantSaid(t, ask, "ask-lead", "You can take it back until it is decided")
-	if strings.Contains(part(ask, "reassign-form").Text(), "Anna") || strings.Contains(part(ask, "reassign-form").Text(), "Ben") {
+	if strings.Contains(part(ask, "reassign-form").Text(), "Anna") || strings.Contains(part(ask, "reassign-form").Text(),
+		"Ben") {
 		t.Error("want those alone who may decide it")
 	}
 	for why, form := range map[string]url.Values{"other approver": {"person": {string(webtest.Anna.ID)}, "reason": {"x"},
@@ -324,7 +326,8 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			if part(detail, "reject").Length() != 1 || part(detail, "approve").Length() != 0 {
 				t.Error("want a way to say no, and none to say yes again")
 			}
-			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."}, "seen": {"1"}}))
+			wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-seat/reject", url.Values{"note": {"Not this week."},
+				"seen": {"1"}}))
 			if now := w.Reqs["r-seat"]; now.State != request.Rejected {
 				t.Errorf("want it rejected, got %s", now.State)
 			}

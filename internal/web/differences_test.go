@@ -34,7 +34,8 @@ func TestDifferencesPage(t *testing.T) {
 	if got := page.Find("[data-test=held] a").Length(); got != 4 {
 		t.Errorf("want four ways to decide all, got %d", got)
 	}
-	if got := read(t, w.Get(webtest.Eli, "/admin/differences"), http.StatusOK).Find("[data-test=difference] a[data-test]").Length(); got != 0 {
+	if got := read(t, w.Get(webtest.Eli, "/admin/differences"),
+		http.StatusOK).Find("[data-test=difference] a[data-test]").Length(); got != 0 {
 		t.Errorf("want nothing for an auditor to decide, got %d", got)
 	}
 }

@@ -50,7 +50,8 @@ func idleNotice(say words, item workload.Workload, is idle.State, change bool) *
 	if change {
 		n.Body += " " + say.S("idle.keep_alive_for", "For", say.duration(is.Setting.KeepAlive.Std()))
 		n.Actions = []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/keep-alive",
-			Button: ui.ButtonModel{Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true, Test: "keep-alive"}}}}
+			Button: ui.ButtonModel{Label: say.S("idle.keep_alive"), Icon: "extend", Kind: ui.Primary, Small: true,
+				Test: "keep-alive"}}}}
 	}
 	return n
 }

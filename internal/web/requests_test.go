@@ -99,7 +99,8 @@ func TestDeciding(t *testing.T) {
 	if got := full.Find("textarea[name=note]").Text(); got != "kept note" {
 		t.Errorf("the note stays, got %q", got)
 	}
-	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."}, "seen": {"1"}}))
+	wantRedirect(t, w.Post(webtest.Carla, "/approvals/r-olaf1/reject", url.Values{"note": {"Stop one first."},
+		"seen": {"1"}}))
 	if w.Reqs["r-olaf1"].State != request.Rejected {
 		t.Error("it was turned down")
 	}

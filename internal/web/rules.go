@@ -145,7 +145,8 @@ func (w *Web) rulesEdit(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	if _, _, err := w.Rules.Check(k.ctx, k.actor, standing.Newest.Text); err != nil { // it is for those who may change them
+	// it is for those who may change them
+	if _, _, err := w.Rules.Check(k.ctx, k.actor, standing.Newest.Text); err != nil {
 		return view{}, err
 	}
 	return w.rulesEditor(k, policy.Draft{Text: standing.Newest.Text, Base: standing.Newest.Version}, nil, false)

@@ -89,7 +89,8 @@ func TestARuleIsTriedBeforeItCounts(t *testing.T) {
 	if got := w.Post(webtest.Carla, "/approvals/"+string(id)+"/approve", nil).Code; got != http.StatusForbidden {
 		t.Errorf("it is not the approver's turn, got %d", got)
 	}
-	wantRedirect(t, w.Post(webtest.Ben, "/approvals/"+string(id)+"/approve", url.Values{"note": {"Within the plan."}, "seen": {"1"}}))
+	wantRedirect(t, w.Post(webtest.Ben, "/approvals/"+string(id)+"/approve", url.Values{"note": {"Within the plan."},
+		"seen": {"1"}}))
 	wantSaid(t, read(t, w.Get(webtest.Carla, "/approvals/"+string(id)), http.StatusOK), "approval-steps",
 		"Ben Brandt approved it.", "Within the plan.")
 	if w.Reqs[id].State != request.Pending {

@@ -69,7 +69,8 @@ func (w *Web) rowActions(k call, item workload.Workload) []ui.ActionModel {
 	if open := w.openButton(k, item); open != nil {
 		return []ui.ActionModel{{Link: open}}
 	}
-	if item.CanStart() && identity.Can(k.actor, identity.ChangeWorkload, item.Resource()) && !item.Lease.Over(k.words.now) {
+	if item.CanStart() && identity.Can(k.actor, identity.ChangeWorkload, item.Resource()) &&
+		!item.Lease.Over(k.words.now) {
 		return []ui.ActionModel{{Post: &ui.PostButtonModel{Action: workloadPath(item.ID) + "/start", Button: ui.ButtonModel{
 			Label: k.words.S("workload.resume"), Icon: "play", Test: "resume", Small: true}}}}
 	}

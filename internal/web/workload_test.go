@@ -152,7 +152,8 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 	wantSaid(t, doc, "stop-now", "One kernel is busy right now")
 	ask := read(t, w.Get(webtest.Anna, path+"/stop"), http.StatusOK)
 	wantSaid(t, ask, "stop-form", "Stop")
-	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool", "All files on"} {
+	for _, want := range []string{"One kernel is busy right now", "everything in memory", "goes back to the pool",
+		"All files on"} {
 		if !strings.Contains(ask.Text(), want) {
 			t.Errorf("the question does not say %q", want)
 		}

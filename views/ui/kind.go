@@ -3,6 +3,7 @@ package ui
 // Kind is what a state, notice or bar means; it chooses colour and icon. The word beside it says the same.
 type Kind string
 
+// The kinds.
 const (
 	OK       Kind = "ok"
 	Waiting  Kind = "waiting"

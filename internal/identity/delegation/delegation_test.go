@@ -149,7 +149,8 @@ func TestAPeriod(t *testing.T) {
 // TestLostRightsAreLostForTheDelegation too, and so is somebody who was shut out.
 func TestLostRightsAreLostForTheDelegation(t *testing.T) {
 	w := newWorld()
-	if _, err := w.Create(t.Context(), w.actor("p-ada"), Draft{Delegate: "p-dan", Until: noon.Add(time.Hour)}); err != nil {
+	if _, err := w.Create(t.Context(), w.actor("p-ada"),
+		Draft{Delegate: "p-dan", Until: noon.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	ada := w.memory.people["p-ada"]
@@ -179,8 +180,9 @@ func TestADelegationIsRefused(t *testing.T) {
 			Until: noon.Add(-24 * time.Hour)}, "delegation.over"},
 		"for years": {"p-ada", Draft{Delegate: "p-dan", Until: noon.Add(2 * longest)},
 			"delegation.too_long"},
-		"twice":                            {"p-bea", day, "delegation.twice"},
-		"by somebody who decides nothing":  {"p-dan", Draft{Delegate: "p-bea", Until: day.Until}, "delegation.decides_nothing"},
+		"twice": {"p-bea", day, "delegation.twice"},
+		"by somebody who decides nothing": {"p-dan", Draft{Delegate: "p-bea", Until: day.Until},
+			"delegation.decides_nothing"},
 		"who was shut out of the portal":   {"p-ada", Draft{Delegate: "p-out", Until: day.Until}, "delegation.unknown"},
 		"by nobody, who is not signed in":  {"", day, "problem.sign_in_first"},
 		"with more than one may have open": {"p-max", Draft{Delegate: "p-bea", Until: day.Until}, "delegation.too_many"},

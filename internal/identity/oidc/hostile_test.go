@@ -44,7 +44,8 @@ func TestAnyClaimsAreReadInTime(t *testing.T) {
 // FuzzClaims: whatever a provider says, a person that comes of it has a fit name, one address and bounded groups, and a
 // token is never taken for another client's or beyond its time.
 func FuzzClaims(f *testing.F) {
-	f.Add([]byte(`{"iss":"https://idp.test","aud":"portal","sub":"1","exp":1900000000,"iat":1763715600,"groups":["a","b"]}`))
+	f.Add(
+		[]byte(`{"iss":"https://idp.test","aud":"portal","sub":"1","exp":1900000000,"iat":1763715600,"groups":["a","b"]}`))
 	f.Add([]byte(`{"iss":"https://idp.test","aud":["portal","x"],"azp":"portal","sub":"1","exp":1e10,"groups":"a"}`))
 	f.Add([]byte(`{"email":"a@b@c","email_verified":"true","name":"a\u202eb","groups":[null]}`))
 	f.Add([]byte(`{"exp":-1e308,"iat":"1","nbf":null,"groups":{}}`))

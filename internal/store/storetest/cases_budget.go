@@ -123,7 +123,8 @@ var budgetCases = cases{
 		}
 		equal(t, []bool{true, false, true, false}, []bool{warn(50), warn(50), warn(100), warn(80)})
 	},
-	"claims are of what holds, what was metered or lost sight of, and what has something held": func(t *testing.T, s *store.Store) {
+	"claims are of what holds, what was metered or lost sight of, and what has something held": func(t *testing.T,
+		s *store.Store) {
 		ctx := context.Background()
 		save := func(id string, desired workload.Desired, state workload.State, tenant string) {
 			w := Workload(id)

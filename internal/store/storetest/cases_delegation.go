@@ -13,8 +13,9 @@ import (
 
 // Period is one with every field set.
 func Period(id string) delegation.Delegation {
-	return delegation.Delegation{ID: id, Person: "p-ada", Name: "Ada Lovelace", Delegate: "p-eve", DelegateName: "Eve Größe",
-		From: later(10), Until: later(20), CreatedAt: later(0)}
+	return delegation.Delegation{ID: id, Person: "p-ada", Name: "Ada Lovelace", Delegate: "p-eve",
+		DelegateName: "Eve Größe",
+		From:         later(10), Until: later(20), CreatedAt: later(0)}
 }
 
 // couple are Ada and Eve.

@@ -11,8 +11,10 @@ import (
 )
 
 func unknown(key, version string) drift.Difference {
-	return drift.Difference{ID: "d-" + key, Cluster: "west", ResourceKind: drift.Workload, Key: key, Kind: drift.ClusterOnly,
-		Seen:    &drift.Seen{ResourceKind: drift.Workload, Key: key, Name: "nb-ä", Since: later(1), Objects: []drift.Object{}},
+	return drift.Difference{ID: "d-" + key, Cluster: "west", ResourceKind: drift.Workload, Key: key,
+		Kind: drift.ClusterOnly,
+		Seen: &drift.Seen{ResourceKind: drift.Workload, Key: key, Name: "nb-ä", Since: later(1),
+			Objects: []drift.Object{}},
 		Version: version, FoundAt: later(2)}
 }
 

@@ -84,9 +84,11 @@ var raceCases = cases{
 		equal(t, stored(), asked.Version)
 		edited := got(service.Edit(ctx, ada, asked.ID, request.Edited{Lease: "2h"}))(t)
 		equal(t, stored(), edited.Version)
-		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.ApproveVerb})))
+		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID,
+			request.DecisionInput{Verb: request.ApproveVerb})))
 		equal(t, "seen", f.Fields[0].Name)
-		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.RejectVerb, Seen: -1})))
+		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.RejectVerb,
+			Seen: -1})))
 		fails(t, fault.Conflict, one(service.Approve(ctx, eve, asked, "")))
 		fails(t, fault.Conflict, one(service.Reject(ctx, eve, asked, "")))
 		granted := got(service.Approve(ctx, eve, edited, ""))(t)
@@ -373,7 +375,7 @@ var raceCases = cases{
 
 // words are texts that have broken other programs.
 var words = map[string]string{
-	"right to left": "שלום עולם ‫مرحبا‬", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" +
+	"right to left": "שלום עולם \u202bمرحبا\u202c", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" +
 		`; DROP TABLE workloads; -- \' \\ %s %_ $1 ? :name @p`,
 	"lines": "a\r\nb\tc\x1b[31m\x7f", "blank": "   ", "noncharacter": "\uffff\ufffd\u2028",
 	"markup": "<script>&amp;</script>{{.}}",

@@ -228,9 +228,10 @@ var requestCases = cases{
 			"an approver of all":           {"p-bob", []request.ApproverID{voice("p-bob", "role:approver")}, 9, "r-0 r-1 r-2"},
 			"made an approver by an asker": {"p-bob", []request.ApproverID{granted("p-bob", "p-x", "p-ada")}, 9, "r-1 r-2"},
 			"made one by both askers":      {"p-bob", []request.ApproverID{granted("p-bob", "p-ada", "p-eve")}, 9, "r-2"},
-			"standing in for such a one":   {"p-cat", []request.ApproverID{voice("p-cat"), granted("p-bob", "p-ada")}, 9, "r-1 r-2"},
-			"an administrator":             {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
-			"one's own":                    {"p-ada", []request.ApproverID{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
+			"standing in for such a one": {"p-cat", []request.ApproverID{voice("p-cat"), granted("p-bob", "p-ada")}, 9,
+				"r-1 r-2"},
+			"an administrator": {"p-bob", []request.ApproverID{voice("p-bob", "role:admin")}, 9, "r-0 r-1 r-2"},
+			"one's own":        {"p-ada", []request.ApproverID{voice("p-ada", "role:approver")}, 9, "r-1 r-2"},
 			"of one team": {"p-bob",
 				[]request.ApproverID{voice("p-bob", "role:approver@speech", "role:owner@speech")}, 9, "r-2"},
 			"an owner": {"p-bob", []request.ApproverID{voice("p-bob", "role:owner@vision")}, 9, "r-4"},
@@ -245,7 +246,8 @@ var requestCases = cases{
 				[]request.ApproverID{voice("p-cat"), voice("p-bob", "group:"+security.Group)}, 9, ""},
 			"standing in for the asker": {"p-cat", []request.ApproverID{voice("p-cat"), voice("p-ada", "role:approver")}, 9,
 				"r-1 r-2"},
-			"a key that no database can hold":   {"p-cat", []request.ApproverID{voice("p-cat", "group:a\x00b", "group:\xff")}, 9, ""},
+			"a key that no database can hold": {"p-cat", []request.ApproverID{voice("p-cat", "group:a\x00b", "group:\xff")}, 9,
+				""},
 			"nobody":                            {"", nil, 9, ""},
 			"no key, which is not an open door": {"p-cat", []request.ApproverID{voice("p-cat")}, 9, ""},
 		} {
@@ -318,8 +320,10 @@ var requestCases = cases{
 			r.Asker, r.State, r.CreatedAt = c.asker, c.state, later(i)
 			saveRequest(t, s, r)
 		}
-		equal(t, request.AskerHistory{Requests: 2, Minor: 1200}, got(s.AskerHistory(context.Background(), "p-ada", later(0)))(t))
-		equal(t, request.AskerHistory{Requests: 1, Minor: 600}, got(s.AskerHistory(context.Background(), "p-ada", later(1)))(t))
+		equal(t, request.AskerHistory{Requests: 2, Minor: 1200},
+			got(s.AskerHistory(context.Background(), "p-ada", later(0)))(t))
+		equal(t, request.AskerHistory{Requests: 1, Minor: 600},
+			got(s.AskerHistory(context.Background(), "p-ada", later(1)))(t))
 		equal(t, request.AskerHistory{}, got(s.AskerHistory(context.Background(), "p-bob", later(0)))(t))
 	},
 	"a transaction reads what it wrote": func(t *testing.T, s *store.Store) {

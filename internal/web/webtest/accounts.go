@@ -23,7 +23,8 @@ func (w *World) signedIn() {
 	w.Sessions = []identity.Session{
 		{ID: "s-" + string(Anna.ID), Person: Anna.ID, CreatedAt: at(3 * time.Hour), SeenAt: at(time.Minute),
 			EndsAt: Now.Add(6 * 24 * time.Hour), Address: "192.0.2.7",
-			Agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Mobile/15E148 Safari/604.1"},
+			Agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Mobile/15E148 " +
+				"Safari/604.1"},
 		{ID: "s-desk", Person: Anna.ID, CreatedAt: at(26 * time.Hour), SeenAt: at(40 * time.Minute),
 			EndsAt: Now.Add(5 * 24 * time.Hour), Address: "198.51.100.24",
 			Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"},

@@ -54,8 +54,9 @@ func (d *Drifts) Restored() {
 			ByName:    "Dora Admin",
 			DecidedAt: Now.Add(-4 * time.Minute),
 		},
-		{ID: "d-5", ResourceKind: drift.Storage, Key: "old-home", Kind: drift.ClusterOnly, Seen: &drift.Seen{ResourceKind: drift.Storage,
-			Key: "old-home", Tenant: "vision", Namespace: "gpu-vision", Name: "old-home", GiB: 200, Since: since}},
+		{ID: "d-5", ResourceKind: drift.Storage, Key: "old-home", Kind: drift.ClusterOnly,
+			Seen: &drift.Seen{ResourceKind: drift.Storage,
+				Key: "old-home", Tenant: "vision", Namespace: "gpu-vision", Name: "old-home", GiB: 200, Since: since}},
 	}
 	for i := range d.List {
 		is := &d.List[i]

@@ -29,7 +29,8 @@ type Idle struct {
 }
 
 func newIdle(s *Store) *Idle {
-	return &Idle{Store: s, Marks: map[workload.ID]idle.Record{}, Looks: map[string]time.Time{"local": Now.Add(-time.Minute)}}
+	return &Idle{Store: s, Marks: map[workload.ID]idle.Record{},
+		Looks: map[string]time.Time{"local": Now.Add(-time.Minute)}}
 }
 
 // idleTx is one transaction; the stores of this package know nothing of others beside it.

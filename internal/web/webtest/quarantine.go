@@ -20,7 +20,8 @@ func (m *marks) Quarantines(context.Context) ([]health.Quarantine, error) {
 }
 
 func (m *marks) SaveQuarantine(_ context.Context, k health.Quarantine, events ...audit.Event) error {
-	m.world.Marked = append(slices.DeleteFunc(m.world.Marked, func(o health.Quarantine) bool { return o.Place == k.Place }), k)
+	m.world.Marked = append(slices.DeleteFunc(m.world.Marked,
+		func(o health.Quarantine) bool { return o.Place == k.Place }), k)
 	m.world.Record = append(m.world.Record, events...)
 	return nil
 }

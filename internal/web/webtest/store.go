@@ -123,7 +123,8 @@ func (s *Store) Requests(_ context.Context, f request.Filter) ([]request.Request
 	defer s.mu.Unlock()
 	var list []request.Request
 	for _, r := range s.Reqs {
-		if (f.Asker == "" || r.Asker == f.Asker) && (f.About == "" || r.Workload == f.About) && (f.Tenants == nil || slices.Contains(f.Tenants, r.Spec.Tenant)) &&
+		if (f.Asker == "" || r.Asker == f.Asker) && (f.About == "" || r.Workload == f.About) &&
+			(f.Tenants == nil || slices.Contains(f.Tenants, r.Spec.Tenant)) &&
 			(len(f.States) == 0 || slices.Contains(f.States, r.State)) &&
 			(f.Inbox == nil || f.Inbox.Holds(r)) && (f.Size == "" || f.Size == r.Spec.Size.Name) &&
 			!r.CreatedAt.Before(f.Since) && (!f.Holding || s.holds(r)) && (!f.Seat || r.WaitsForSeat()) {
@@ -380,8 +381,9 @@ func (s *Store) Escalated(_ context.Context, id request.ID, since time.Time) (bo
 	}), nil
 }
 
-// Past is what somebody was granted since a time.
-func (s *Store) AskerHistory(_ context.Context, asker identity.PersonID, since time.Time) (request.AskerHistory, error) {
+// AskerHistory is what somebody asked for since a moment.
+func (s *Store) AskerHistory(_ context.Context, asker identity.PersonID,
+	since time.Time) (request.AskerHistory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var p request.AskerHistory

@@ -60,7 +60,8 @@ func Scenes() []Scene {
 	}
 	budgeted := withBudget(budget.Draft{Unit: "EUR", Amount: 100_000, AtLimit: budget.Approval})
 	overdrawn := withBudget(budget.Draft{Unit: "EUR", Amount: 100, AtLimit: budget.Approval}) // something runs already
-	counting := withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300 * budget.GPUHours.Parts(), AtLimit: budget.Stop})
+	counting := withBudget(budget.Draft{Unit: budget.GPUHours, Amount: 300 * budget.GPUHours.Parts(),
+		AtLimit: budget.Stop})
 	quiet := func() *World { // Prometheus answers, and knows the pod, but not all values
 		w := Busy()
 		r := w.Readings["train-resnet-0"]

@@ -28,7 +28,7 @@ func TestNobodyGetsNothing(t *testing.T) {
 	// for the portal itself, or about what the caller was shown before
 	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead",
 		"ResumeOf",
-		"Quotas", "Seats", "Site", "Costs", "States", "Judge", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
+		"Quotas", "Seats", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
 		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}
 	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,

@@ -534,7 +534,7 @@ func TestXIDs(t *testing.T) {
 
 // Names and what fits, for each model of which the facts are known.
 func TestProfilesOfEachModel(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "catalog", "testdata", "mig.json"))
+	data, err := os.ReadFile(filepath.Join("..", "hardware", "testdata", "mig.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -175,7 +176,7 @@ func alike(ours, theirs string) bool {
 
 // sharedVGPU reports whether it is a turn on a vGPU.
 func (u unit) sharedVGPU() bool {
-	virtual, _ := catalog.VGPUType(u.profile)
+	virtual, _ := hardware.VGPUType(u.profile)
 	return u.technology == catalog.TimeSlicing && virtual
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
 
@@ -61,13 +61,13 @@ func TestEveryBoardHasItsMemory(t *testing.T) {
 		"L20": 48, "RTX5880-Ada": 48, "RTX8000P": 48, "A800": 40, "A800D": 80, "A800DX": 80, "H800": 80, "H800XM": 80,
 		"H800L": 94, "H100XS": 64, "H20X": 141, "GB200": 189, "B300X": 269, "6000D": 84, "DC": 96,
 		"A100": 40, "A100D": 80, "H100L": 94, "L40S": 48, "T4": 16, "RTX6000-Ada": 48, "GH200L": 144, "A16": 16} {
-		if got, known := catalog.BoardMemory(board, board+"-1-4C"); !known || got != gb {
+		if got, known := hardware.BoardMemory(board, board+"-1-4C"); !known || got != gb {
 			t.Errorf("%s: want %g GB, got %g", board, gb, got)
 		}
 		if strings.Contains(board, "-Ada") {
 			continue
 		}
-		if is, _ := catalog.VGPUType("NVIDIA-" + board + "-4Q"); !is {
+		if is, _ := hardware.VGPUType("NVIDIA-" + board + "-4Q"); !is {
 			t.Errorf("%s-4Q is no vGPU type", board)
 		}
 	}

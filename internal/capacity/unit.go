@@ -2,13 +2,13 @@ package capacity
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 )
@@ -161,25 +161,18 @@ func migUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 	return known(u), true
 }
 
-// resourceProfile finds what comes after the memory in a profile as resource names spell it: "1g.5gb.me" for
-// nvidia-smi's "1g.5gb+me".
-var resourceProfile = regexp.MustCompile(`^([0-9]+)g\.([0-9]+)gb(?:\.(.+))?$`)
-
 func sliced(u unit, spelled string) unit {
 	u.technology, u.isolation, u.profile = catalog.MIG, catalog.IsolationHard, spelled
-	parts := resourceProfile.FindStringSubmatch(spelled)
-	if parts == nil {
-		if parts = resourceProfile.FindStringSubmatch(strings.SplitN(spelled, "-", 2)[0]); parts == nil {
-			u.problem = i18n.T("capacity.profile_unreadable", "Profile", spelled)
-			return u
-		}
-	} else if parts[3] != "" {
-		u.profile = parts[1] + "g." + parts[2] + "gb+" + parts[3]
+	profile, ok := hardware.ParseResourceProfile(spelled)
+	if ok {
+		u.profile = profile.String()
+	} else if profile, ok = hardware.ParseResourceProfile(strings.SplitN(spelled, "-", 2)[0]); !ok {
+		u.problem = i18n.T("capacity.profile_unreadable", "Profile", spelled)
+		return u
 	}
-	slices, _ := strconv.ParseFloat(parts[1], 64)
-	u.share = round6(min(1, slices/float64(catalog.SlicesOf(u.model))))
+	u.share = round6(min(1, profile.Slices/float64(hardware.SlicesOf(u.model))))
 	if u.memoryGiB == 0 {
-		u.memoryGiB, _ = strconv.ParseFloat(parts[2], 64)
+		u.memoryGiB = profile.GB
 	}
 	return u
 }
@@ -205,27 +198,24 @@ func sharedUnit(n *inventory.Node, u unit, prefix string) unit {
 	return u
 }
 
-// vgpuName reads the name of a vGPU type: the board, the compute slices of a type that MIG backs, and the memory in GB.
-var vgpuName = regexp.MustCompile(`^([A-Za-z0-9-]+?)(?:-([1-7]))?-([0-9]+)([ABCQ])(?:ME|GFX|NOME)?$`)
-
 func vgpuUnit(u unit, product string) unit {
 	u.technology, u.isolation = catalog.VGPU, catalog.IsolationMemory
 	u.profile = strings.TrimPrefix(product, "NVIDIA-")
-	parts := vgpuName.FindStringSubmatch(u.profile)
-	if parts == nil {
+	kind, ok := hardware.ParseVGPU(u.profile)
+	if !ok {
 		u.problem = i18n.T("capacity.profile_unreadable", "Profile", u.profile)
 		return u
 	}
-	board, known := catalog.BoardMemory(parts[1], u.profile)
+	board, known := hardware.BoardMemory(kind.Board, u.profile)
 	if !known {
 		u.problem = i18n.T("capacity.board_unknown", "Profile", u.profile)
 		return u
 	}
-	u.model = parts[1]
-	if parts[2] != "" {
+	u.model = kind.Board
+	if kind.Slices > 0 {
 		u.isolation = catalog.IsolationHard // a MIG instance behind it
 	}
-	u.memoryGiB, _ = strconv.ParseFloat(parts[3], 64)
+	u.memoryGiB = kind.GB
 	u.share = round6(min(1, u.memoryGiB/board))
 	u.selector[vgpuLabel] = "true"
 	return u
@@ -250,26 +240,20 @@ func amdUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
 
 // gaudiUnit: Habana's label names the card; without it nothing on the node does.
 func gaudiUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
-	return labelled(n, r, "habana.ai/hpu.product", map[string]float64{"gaudi2": 96, "gaudi3": 128})
+	return labelled(n, r, "habana.ai/hpu.product")
 }
 
 func intelUnit(n *inventory.Node, r inventory.Resource) (unit, bool) {
-	return labelled(n, r, "gpu.intel.com/product", map[string]float64{"Max_1100": 48, "Max_1550": 128, "Flex_140": 12,
-		"Flex_170": 16})
+	return labelled(n, r, "gpu.intel.com/product")
 }
 
 // labelled is a whole card whose memory only its name tells.
-func labelled(n *inventory.Node, r inventory.Resource, label string, memory map[string]float64) (unit, bool) {
+func labelled(n *inventory.Node, r inventory.Resource, label string) (unit, bool) {
 	product := n.Labels[label]
 	u := unit{vendor: "intel", technology: catalog.Full, isolation: catalog.IsolationHard, model: display(product),
-		share: 1, selector: map[string]string{label: product}}
+		share: 1, memoryGiB: hardware.MemoryOf(product), selector: map[string]string{label: product}}
 	if strings.HasPrefix(r.Name, "habana.ai/") {
 		u.vendor = "habana"
-	}
-	for name, gib := range memory {
-		if strings.EqualFold(name, product) {
-			u.memoryGiB = gib
-		}
 	}
 	if product == "" {
 		u.problem = i18n.T("capacity.no_labels", "Resource", r.Name)

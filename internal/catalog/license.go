@@ -3,25 +3,22 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/license"
 )
 
-// migBacked are vGPU types with the compute slices before the memory: A100-4-20C, H100XM-1-10CME.
-var migBacked = regexp.MustCompile(`-[1-7]-[0-9]+[ABCQ](ME|GFX)?$`)
-
 // LicenseKind is how the size comes to its GPU, as far as licenses care.
 func (s Size) LicenseKind() license.DeviceKind {
 	a := s.Accelerator
-	virtual, _ := VGPUType(a.Profile)
+	virtual, backed := hardware.VGPUType(a.Profile)
 	switch {
 	case s.Technology == TimeSlicing && virtual:
 		return license.SharedVGPU
-	case s.Technology == VGPU && migBacked.MatchString(a.Profile):
+	case s.Technology == VGPU && backed:
 		return license.MIGBackedVGPU
 	case s.Technology == VGPU:
 		return license.TimeSlicedVGPU
@@ -54,13 +51,8 @@ func (s Size) Series() license.Series {
 	if s.Technology != VGPU && s.LicenseKind() != license.SharedVGPU {
 		return ""
 	}
-	if m := series.FindStringSubmatch(s.Accelerator.Profile); m != nil {
-		return license.Series(m[1])
-	}
-	return ""
+	return license.Series(hardware.SeriesOf(s.Accelerator.Profile))
 }
-
-var series = regexp.MustCompile(`[0-9]([ABCQ])(?:[0-9]|ME|GFX|NOME)?$`)
 
 // Mismatch is a size whose license pool does not license its vGPU.
 type Mismatch struct {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // making says what a technology asks of a size, so that the size lands where its words say and nowhere else.
@@ -154,7 +156,7 @@ func sharedMistake(a Accelerator, selector map[string]string, strategy string) s
 // sharedVGPUMistake: a node whose vGPUs are shared by time-slicing says that it has vGPUs, and its product ends in the
 // type, before -SHARED where replicas are not renamed (GPU feature discovery v0.20).
 func sharedVGPUMistake(a Accelerator, selector map[string]string) string {
-	virtual, _ := VGPUType(a.Profile)
+	virtual, _ := hardware.VGPUType(a.Profile)
 	product, selected := selector[productLabel]
 	switch {
 	case !virtual && selector[vgpuLabel] == "true":
@@ -215,7 +217,7 @@ func (k *checker) technology(at string, s Size) {
 		k.at(at+".isolation", "%q is none of hard, memory, none, unknown", s.Isolation)
 	case s.Isolation != IsolationUnknown && !slices.Contains(m.isolation, s.Isolation):
 		k.at(at+".isolation", "%s does not give the isolation %q", s.Technology, s.Isolation)
-	case s.Technology == VGPU && s.Isolation == IsolationHard && !ownSlice(s.Accelerator.Profile):
+	case s.Technology == VGPU && s.Isolation == IsolationHard && !hardware.OwnSlice(s.Accelerator.Profile):
 		k.at(at+".isolation", "%s takes turns with others in its compute: hard is only a vGPU that has a MIG slice to itself",
 			s.Accelerator.Profile)
 	}

@@ -2,10 +2,9 @@ package gpumetrics
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // exporterPod knows the exporter by the name that its chart and the makers' operators give it, for sites where nothing
@@ -90,21 +89,9 @@ func (s *shot) ownPower(card Reading, d *device) Reading {
 // sliceOf is the part of its card's compute that a slice has; 0 where the profile does not say. A card whose slices
 // claim more than it has, as happens while it is being cut anew, is as large as they claim.
 func (s *shot) sliceOf(d *device) float64 {
-	mine := computeSlices(d.Profile)
+	mine := hardware.ComputeSlices(d.Profile)
 	if mine == 0 {
 		return 0
 	}
-	return float64(mine) / float64(max(catalog.SlicesOf(d.Model), s.claimed[d.UUID]))
-}
-
-// computeSlices reads "3" from "3g.20gb", and from "1c.3g.20gb".
-func computeSlices(profile string) int {
-	for part := range strings.SplitSeq(profile, ".") {
-		if g, ok := strings.CutSuffix(part, "g"); ok {
-			if n, err := strconv.Atoi(g); err == nil && n > 0 && n < 8 {
-				return n
-			}
-		}
-	}
-	return 0
+	return float64(mine) / float64(max(hardware.SlicesOf(d.Model), s.claimed[d.UUID]))
 }

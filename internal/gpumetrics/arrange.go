@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // device is one card or slice in a shot: what is known of it, and of each pod on it.
@@ -243,7 +245,7 @@ func (s *shot) close(at time.Time, nodes NodeIndex) *shot {
 	s.pods, s.claimed, s.cut = map[podKey][]*device{}, map[string]int{}, map[string]bool{}
 	for key, d := range s.devices {
 		s.cut[key.uuid] = s.cut[key.uuid] || key.instance != ""
-		s.claimed[key.uuid] += computeSlices(d.Profile)
+		s.claimed[key.uuid] += hardware.ComputeSlices(d.Profile)
 		// the rest of a cut card is there for others, if not now then soon
 		d.CardShared = len(holders[key.uuid]) > 1 || key.instance != ""
 		for _, p := range d.pods {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // Fleet is what every device of a cluster does, by node and card. One is made for each poll, for all who look; nobody
@@ -92,7 +92,7 @@ func (s *shot) cell(d *device, seen func(Reading) Reading) Cell {
 	c := Cell{Instance: d.Instance, Profile: d.Profile, Part: 1, Engine: seen(now.Engine), Memory: seen(now.MemoryUsed),
 		Total: seen(now.MemoryTotal)}
 	if d.Instance != "" {
-		c.Part = cmp.Or(s.sliceOf(d), 1/float64(catalog.SlicesOf(d.Model)))
+		c.Part = cmp.Or(s.sliceOf(d), 1/float64(hardware.SlicesOf(d.Model)))
 	}
 	for _, p := range d.pods {
 		c.Pods = append(c.Pods, Pod{p.pod.namespace, p.pod.pod})

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -249,7 +249,7 @@ func (h *healthShot) licenseOf(d *device) Reading {
 // guest knows a vGPU by its type, which stands where a card has its name: "NVIDIA A40-12Q", "GRID T4-4C", "NVIDIA
 // H100XM-1-10CME".
 func guest(model string) bool {
-	is, _ := catalog.VGPUType(model)
+	is, _ := hardware.VGPUType(model)
 	return is
 }
 

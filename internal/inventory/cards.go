@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // cardsOf counts the physical cards of a node where they can be told. The rows are asked in turn; one that knows
@@ -58,7 +58,7 @@ func cardsOfHAMi(n *corev1.Node, node Node) (int64, bool) {
 // strategy "single", where it counts slices.
 func cardsOfNVIDIA(_ *corev1.Node, node Node) (int64, bool) {
 	product := ParseProduct(node.Labels["nvidia.com/gpu.product"])
-	virtual, _ := catalog.VGPUType(product.Card)
+	virtual, _ := hardware.VGPUType(product.Card)
 	if product.Card == "" || product.Profile != "" || product.Invalid || virtual ||
 		node.Labels["nvidia.com/vgpu.present"] == "true" {
 		return 0, false

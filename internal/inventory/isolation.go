@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 )
 
 // guard is a row of the table: what the labels must say, all of it, for a level to be believed. What a row does not see
@@ -120,7 +121,7 @@ func (f sharing) unshared() bool {
 }
 
 func (f sharing) namedVirtual() bool {
-	is, _ := catalog.VGPUType(f.product.Card)
+	is, _ := hardware.VGPUType(f.product.Card)
 	return is
 }
 
@@ -147,7 +148,7 @@ func (f sharing) slice() bool {
 
 // virtual: the product is named like a vGPU type, and the virtual machine says that it has one.
 func (f sharing) virtual(mig bool) bool {
-	is, backed := catalog.VGPUType(f.product.Card)
+	is, backed := hardware.VGPUType(f.product.Card)
 	return is && backed == mig && f.vgpu == "true" && f.unshared()
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -105,7 +105,7 @@ func nvidiaGPU(n Node, resource string, k *Kind) {
 	product := ParseProduct(n.Labels["nvidia.com/gpu.product"])
 	k.Profile = product.Profile
 	replicas := count(n.Labels, resource+".replicas")
-	virtual, _ := catalog.VGPUType(product.Card)
+	virtual, _ := hardware.VGPUType(product.Card)
 	switch {
 	case n.System == HAMi:
 		k.Unit = Share
@@ -143,7 +143,7 @@ func sharedSlice(n Node, resource string, k *Kind) {
 // VGPUs are how many vGPUs the node has, and of which type: "A40-12Q". 0 where it has none or does not say.
 func (n Node) VGPUs() (kind string, vgpus int) {
 	product := ParseProduct(n.Labels["nvidia.com/gpu.product"]).Card
-	if virtual, _ := catalog.VGPUType(product); !virtual || n.Labels["nvidia.com/vgpu.present"] != "true" {
+	if virtual, _ := hardware.VGPUType(product); !virtual || n.Labels["nvidia.com/vgpu.present"] != "true" {
 		return "", 0
 	}
 	return strings.TrimPrefix(product, "NVIDIA-"), int(max(0, count(n.Labels, "nvidia.com/gpu.count")))
@@ -155,7 +155,7 @@ func forMachines(n Node, resource string, k *Kind) {
 	name := path.Base(resource)
 	if name != strings.ToLower(name) || strings.HasPrefix(n.Labels["nvidia.com/gpu.workload.config"], "vm-") {
 		k.Unit = VMDevice
-		if is, _ := catalog.VGPUType(name); is {
+		if is, _ := hardware.VGPUType(name); is {
 			k.Model = strings.ReplaceAll(name, "_", "-")
 		} else if k.Model == "" {
 			k.Model = name

@@ -11,6 +11,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -278,7 +279,7 @@ func TestContradictionsNeverImproveIsolation(t *testing.T) {
 		before := Isolation(built(c.node...), c.resource)
 		contradict(c.resource, func(key, value string) {
 			after := Isolation(built(append(c.node[:len(c.node):len(c.node)], label(key, value))...), c.resource)
-			if is, _ := catalog.VGPUType(value); is && c.kind.Unit == VirtualCard {
+			if is, _ := hardware.VGPUType(value); is && c.kind.Unit == VirtualCard {
 				return // another type of vGPU is no contradiction
 			}
 			if rank[after] > rank[before] {
@@ -335,7 +336,7 @@ func TestParseProduct(t *testing.T) {
 // shared reads one of the catalog's tables of facts about hardware.
 func shared(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("../catalog/testdata/" + name)
+	text, err := os.ReadFile("../hardware/testdata/" + name)
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
@@ -358,7 +359,7 @@ func TestKnownVGPUTypes(t *testing.T) {
 		t.Fatalf("only %d types were read", len(facts.Types))
 	}
 	for _, v := range facts.Types {
-		if is, mig := catalog.VGPUType("NVIDIA-" + v.Type); !is || mig != (v.Slices > 0) {
+		if is, mig := hardware.VGPUType("NVIDIA-" + v.Type); !is || mig != (v.Slices > 0) {
 			t.Errorf("%s: is a vGPU %v, backed by MIG %v, want %d slices", v.Type, is, mig, v.Slices)
 		}
 		if k := KindOf(Node{}, "nvidia.com/NVIDIA_"+v.Type); k.Unit != VMDevice || k.Model != "NVIDIA-"+v.Type {
@@ -382,7 +383,7 @@ func TestKnownCards(t *testing.T) {
 			continue
 		}
 		seen++
-		if is, _ := catalog.VGPUType(g.Product); is {
+		if is, _ := hardware.VGPUType(g.Product); is {
 			t.Errorf("%s is taken for a vGPU", g.Product)
 		}
 		for suffix, want := range map[string]Product{"": {}, "-SHARED": {Shared: true}, "-MIG-1g.10gb": {Profile: "1g.10gb"},

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 )
 
@@ -15,7 +15,7 @@ import (
 func Stock(s Snapshot) []usage.Stock {
 	models := map[string]*usage.Stock{}
 	for _, n := range s.Nodes {
-		if virtual, _ := catalog.VGPUType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
+		if virtual, _ := hardware.VGPUType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
 			continue // its agent sees vGPUs where others see cards
 		}
 		one := Snapshot{Nodes: []Node{n}}
@@ -76,7 +76,7 @@ func stock(models map[string]*usage.Stock, totals []Total, model string, cards i
 
 // ofCards reports whether units of a kind can be told in cards.
 func ofCards(k Kind) bool {
-	virtual, _ := catalog.VGPUType(k.Model)
+	virtual, _ := hardware.VGPUType(k.Model)
 	return k.Unit == Card || k.Unit == Slice || k.Unit == Share || k.Unit == VMDevice && !virtual
 }
 
@@ -118,6 +118,6 @@ func sliceOf(model, profile string) (of, all int64, told bool) {
 	if !ok || err != nil || of < 1 {
 		return 0, 1, false
 	}
-	all = int64(catalog.SlicesOf(model))
+	all = int64(hardware.SlicesOf(model))
 	return min(of, all), all, true
 }

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 )
 
@@ -378,7 +378,7 @@ func strategiesMixed(f *facts) {
 func virtualContradicts(f *facts) {
 	present := f.label("nvidia.com/vgpu.present")
 	product := ParseProduct(f.label("nvidia.com/gpu.product")).Card
-	if is, _ := catalog.VGPUType(product); product != "" && present != "" && is != (present == "true") {
+	if is, _ := hardware.VGPUType(product); product != "" && present != "" && is != (present == "true") {
 		f.say("vgpu_contradicts", "Product", clip(product), "Present", clip(present))
 	}
 }

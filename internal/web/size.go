@@ -2,10 +2,10 @@ package web
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/hardware"
 	"github.com/gpu-portal/gpu-portal/views/ui"
 	"github.com/gpu-portal/gpu-portal/views/workload"
 )
@@ -49,17 +49,16 @@ func glyph(s catalog.Size) ui.ShareGlyphModel {
 	return ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: int(math.Round(share * 100))}
 }
 
-// migGlyph counts compute slices as the profile's name does: 3g of a card of seven.
+// migGlyph counts compute slices as the profile's name does: 3g of a card of seven. A card that is not known is told from
+// the share.
 func migGlyph(s catalog.Size) ui.ShareGlyphModel {
-	filled := 1
-	if head, _, found := strings.Cut(s.Accelerator.Profile, "g."); found {
-		if n, err := strconv.Atoi(head); err == nil && n > 0 && n <= 8 {
-			filled = n
+	filled := max(1, hardware.ComputeSlices(s.Accelerator.Profile))
+	whole, known := hardware.Slices(s.Accelerator.Model)
+	if !known {
+		whole = hardware.SlicesOf("")
+		if parts(s.Accelerator.Share, filled) == 4 {
+			whole = 4 // as an A30 has
 		}
-	}
-	whole := 7
-	if filled == 8 || parts(s.Accelerator.Share, filled) == 4 {
-		whole = parts(s.Accelerator.Share, filled) // cards of four slices
 	}
 	return ui.ShareGlyphModel{Kind: ui.GlyphSlice, Parts: max(whole, filled), Filled: filled * s.Devices()}
 }

@@ -504,7 +504,7 @@ type Node struct {
 	Bad       bool       `json:"bad" doc:"An administrator marked it as bad, or all of its cards: nothing new starts on it"`
 	Model     string     `json:"model,omitempty"`
 	Resources []Resource `json:"resources"`
-	Odd       []string   `json:"odd"`
+	Warnings  []string   `json:"warnings"`
 }
 
 // Resource is one extended resource of a node; different resources are never added.
@@ -534,9 +534,9 @@ func clusterView(s inventory.Snapshot, named map[string]bool, l *i18n.Localizer)
 	for _, n := range s.Nodes {
 		node := Node{Name: n.Name, Ready: n.Ready, Cordoned: n.Cordoned, Bad: n.Quarantined, Model: n.Model,
 			Resources: []Resource{},
-			Odd:       []string{}}
-		for _, odd := range n.Warnings {
-			node.Odd = append(node.Odd, l.Say(odd))
+			Warnings:  []string{}}
+		for _, warning := range n.Warnings {
+			node.Warnings = append(node.Warnings, l.Say(warning))
 		}
 		for _, r := range n.Resources {
 			res := Resource{Name: r.Name, Capacity: r.Capacity, Allocatable: r.Allocatable, Free: r.Free(), LeftOver: r.LeftOver,

@@ -39,7 +39,7 @@ type Node struct {
 	Exporters []Exporter `json:"exporters,omitempty"` // pods that export metrics of its cards
 	// pods to which another scheduler gave parts of cards that none of the node's resources shows
 	Outside  []Holder    `json:"outside,omitempty"`
-	Warnings []i18n.Text `json:"odd"`
+	Warnings []i18n.Text `json:"warnings"`
 }
 
 // Exporter is a pod that exports metrics of cards: where series name only it, they are of its node.

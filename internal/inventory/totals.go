@@ -22,7 +22,7 @@ type Total struct {
 	Free    int64 `json:"free"`    // could be given out now
 	Broken  int64 `json:"broken"`  // not held and not to be given out: ill, or its node is closed or does not answer
 
-	Odd    int64 `json:"odd"`    // how many of Total are on nodes with something odd
+	Warned int64 `json:"warned"` // how many of Total are on nodes with a warning
 	Excess int64 `json:"excess"` // held beyond Total: devices that went away under their pods
 
 	Cards  int64 `json:"cards,omitempty"`  // the physical cards behind them; 0 when they cannot be told
@@ -51,11 +51,11 @@ func Totals(s Snapshot) []Total {
 	t := tallies{cluster: s.Cluster, all: map[totalKey]*Total{}, unknown: map[totalKey]bool{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		usable, odd := n.Usable(), len(n.Warnings) > 0
+		usable, warned := n.Usable(), len(n.Warnings) > 0
 		for _, r := range n.Resources {
-			t.resource(n, r, usable, odd)
+			t.resource(n, r, usable, warned)
 		}
-		t.devices(n.Devices, n.Counters, usable, odd)
+		t.devices(n.Devices, n.Counters, usable, warned)
 	}
 	for _, a := range s.Attached {
 		t.devices(a.Devices, a.Counters, true, len(a.Warnings) > 0)
@@ -86,7 +86,7 @@ func (t *tallies) at(key totalKey) *Total {
 
 // resource adds one resource of one node. What is held counts before what is ill: a pod that runs on an ill device
 // holds it.
-func (t *tallies) resource(n *Node, r Resource, usable, odd bool) {
+func (t *tallies) resource(n *Node, r Resource, usable, warned bool) {
 	key := totalKey{resource: r.Name, kind: KindOf(*n, r.Name)}
 	total := t.at(key)
 	there := r.there()
@@ -106,18 +106,18 @@ func (t *tallies) resource(n *Node, r Resource, usable, odd bool) {
 	if usable {
 		free = r.Free()
 	}
-	total.add(there, ours, foreign, free, odd)
+	total.add(there, ours, foreign, free, warned)
 	t.cards(n, key, total, there)
 }
 
-func (total *Total) add(there, ours, foreign, free int64, odd bool) {
+func (total *Total) add(there, ours, foreign, free int64, warned bool) {
 	total.Total += there
 	total.Ours += ours
 	total.Foreign += foreign
 	total.Free += free
 	total.Broken += there - ours - foreign - free
-	if odd {
-		total.Odd += there
+	if warned {
+		total.Warned += there
 	}
 }
 
@@ -142,7 +142,7 @@ func (t *tallies) cards(n *Node, key totalKey, total *Total, there int64) {
 
 // devices adds the devices of one node or of one attached pool. Devices that share counters exclude each other: of each
 // kind counts what is held and what could still be had if nothing else were taken.
-func (t *tallies) devices(devices []Device, sets []CounterSet, usable, odd bool) {
+func (t *tallies) devices(devices []Device, sets []CounterSet, usable, warned bool) {
 	left := newBudget(devices, sets)
 	byKey := map[totalKey][]Device{}
 	for _, d := range devices {
@@ -153,7 +153,7 @@ func (t *tallies) devices(devices []Device, sets []CounterSet, usable, odd bool)
 		total := t.at(key)
 		rest := left.copy()
 		for _, d := range healthyFirst(list) {
-			t.device(total, d, rest, usable, odd)
+			t.device(total, d, rest, usable, warned)
 		}
 		if key.kind.Unit == Card {
 			total.Cards = total.Total
@@ -163,22 +163,22 @@ func (t *tallies) devices(devices []Device, sets []CounterSet, usable, odd bool)
 	}
 }
 
-func (t *tallies) device(total *Total, d Device, rest budget, usable, odd bool) {
+func (t *tallies) device(total *Total, d Device, rest budget, usable, warned bool) {
 	total.UpTo = total.UpTo || len(d.Consumes) > 0
 	ours := slices.ContainsFunc(d.Holders, func(h Holder) bool { return h.Workload != "" })
 	switch {
 	case d.Gone:
 		total.Excess++
 	case d.Held() && ours:
-		total.add(1, 1, 0, 0, odd)
+		total.add(1, 1, 0, 0, warned)
 	case d.Held():
-		total.add(1, 0, 1, 0, odd)
+		total.add(1, 0, 1, 0, warned)
 	case !rest.take(d):
 		// it would have to be cut from what is held
 	case d.Tainted || !usable:
-		total.add(1, 0, 0, 0, odd)
+		total.add(1, 0, 0, 0, warned)
 	default:
-		total.add(1, 0, 0, 1, odd)
+		total.add(1, 0, 0, 1, warned)
 	}
 }
 

@@ -24,7 +24,7 @@ func checkTotals(t *testing.T, s Snapshot) {
 		if x.Held()+x.Free+x.Broken != x.Total {
 			t.Fatalf("%s: held %d + free %d + broken %d is not %d", x.Resource, x.Held(), x.Free, x.Broken, x.Total)
 		}
-		if min(x.Total, x.Ours, x.Foreign, x.Free, x.Broken, x.Odd, x.Excess) < 0 || x.Odd > x.Total {
+		if min(x.Total, x.Ours, x.Foreign, x.Free, x.Broken, x.Warned, x.Excess) < 0 || x.Warned > x.Total {
 			t.Fatalf("a part is impossible: %+v", x)
 		}
 		if !x.DRA {
@@ -90,11 +90,11 @@ func TestTotals(t *testing.T) {
 	got := Totals(Build("main", now, seen, ours))
 	h100, l40s := "NVIDIA-H100-80GB-HBM3", "NVIDIA-L40S"
 	want := []Total{
-		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: h100}, Total: 2, Free: 1, Broken: 1, Odd: 1, Cards: 2},
+		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: h100}, Total: 2, Free: 1, Broken: 1, Warned: 1, Cards: 2},
 		{Cluster: "main", Resource: slice, Kind: Kind{Unit: Slice, Model: h100, Profile: "1g.10gb"}, Total: 14, Ours: 3,
-			Foreign: 1, Free: 4, Broken: 6, Odd: 7},
+			Foreign: 1, Free: 4, Broken: 6, Warned: 7},
 		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Card, Model: l40s}, Total: 5, Ours: 1, Foreign: 3, Broken: 1,
-			Odd: 5, Excess: 4, Cards: 5},
+			Warned: 5, Excess: 4, Cards: 5},
 		{Cluster: "main", Resource: gpu + ".shared", Kind: Kind{Unit: Share, Model: l40s, Replicas: 4}, Total: 8, Ours: 1,
 			Free: 7, Cards: 2},
 		{Cluster: "main", Resource: gpu, Kind: Kind{Unit: Slice, Model: l40s, Profile: "1g.5gb"}, Total: 7, Free: 7},
@@ -164,7 +164,7 @@ func TestTotalsOfDevices(t *testing.T) {
 			s := Build("main", now, seen, ours)
 			got := Totals(s)
 			for i := range got {
-				got[i].Odd = 0 // told elsewhere
+				got[i].Warned = 0 // told elsewhere
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

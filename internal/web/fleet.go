@@ -208,7 +208,7 @@ func vendorName(say words, resource string) string {
 	return say.S("fleet.model_unknown")
 }
 
-// totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and what is odd.
+// totalDetail says what a bar rests on: the name in Kubernetes, the cards behind shares, and warnings.
 func totalDetail(say words, t inventory.Total) string {
 	parts := []string{t.Resource}
 	switch {
@@ -219,8 +219,8 @@ func totalDetail(say words, t inventory.Total) string {
 	case t.UpTo:
 		parts = append(parts, say.S("fleet.up_to"))
 	}
-	if t.Odd > 0 {
-		parts = append(parts, say.S("fleet.on_odd", "Count", t.Odd))
+	if t.Warned > 0 {
+		parts = append(parts, say.S("fleet.on_warned", "Count", t.Warned))
 	}
 	if t.Excess > 0 {
 		parts = append(parts, say.S("fleet.excess", "Count", t.Excess))
@@ -265,8 +265,8 @@ func (w *Web) nodeModel(k call, n inventory.Node, names map[workload.ID]workload
 	}
 	m := fleet.NodeModel{Row: ui.RowModel{ID: "node-" + slug(n.Name), Test: "node-row"}, Name: ui.StackModel{Title: n.Name,
 		Detail: detail, Icon: "fleet"}, State: nodeState(say, n)}
-	for _, odd := range n.Warnings {
-		m.Odd = append(m.Odd, say.say(odd))
+	for _, warning := range n.Warnings {
+		m.Warnings = append(m.Warnings, say.say(warning))
 	}
 	if !usable(n) {
 		m.Row.Kind = ui.Warning
@@ -292,7 +292,7 @@ func nodeState(say words, n inventory.Node) ui.StateModel {
 	case n.Cordoned:
 		return ui.StateModel{Kind: ui.Off, Word: say.S("fleet.cordoned"), Test: "state"}
 	case len(n.Warnings) > 0:
-		return ui.StateModel{Kind: ui.Warning, Word: say.S("fleet.odd"), Test: "state"}
+		return ui.StateModel{Kind: ui.Warning, Word: say.S("fleet.warning"), Test: "state"}
 	}
 	return ui.StateModel{Kind: ui.OK, Word: say.S("fleet.ready"), Test: "state"}
 }

@@ -60,9 +60,9 @@ func TestFleetNamesHoldersToTheirOwn(t *testing.T) {
 	if bars.Length() != 5 {
 		t.Errorf("one bar for each resource of each model: want 5, got %d", bars.Length())
 	}
-	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "closed") || !strings.Contains(got, "0 of 4 free") ||
-		!strings.Contains(got, "is ill") {
-		t.Errorf("a closed node has nothing free and says why, got %q", got)
+	if got := said(doc.Find("#node-gpu-06")); !strings.Contains(got, "cordoned") || !strings.Contains(got, "0 of 4 free") ||
+		!strings.Contains(got, "is unhealthy") {
+		t.Errorf("a cordoned node has nothing free and says why, got %q", got)
 	}
 	if n := doc.Find("#node-gpu-01").Find(`[data-test="cell-used"]`).Length(); n != 2 {
 		t.Errorf("want two cells held, got %d", n)

@@ -21,10 +21,11 @@
 // NVIDIA_DRIVER_CAPABILITIES=utility), and no Kubernetes API. Two readings ask for more, and are unknown
 // ("no_permission", "no_such_process") without it:
 //
-//   - MIG placements, remaining capacity, and memory and processes of a card as a whole in MIG mode: NVML gives them to a privileged user only
-//     (nvml.h: nvmlDeviceGetGpuInstances, nvmlDeviceGetMemoryInfo). Run as root, or with the MIG monitor capability (NVIDIA_MIG_MONITOR_DEVICES=all).
-//   - Containers of processes: NVML names processes by host PID, so the agent needs hostPID to find /proc/<pid>/cgroup. That file is readable by
-//     everybody; command lines and environments are not read.
+//   - MIG placements, remaining capacity, and memory and processes of a card as a whole in MIG mode: NVML gives them to
+//     a privileged user only (nvml.h: nvmlDeviceGetGpuInstances, nvmlDeviceGetMemoryInfo). Run as root, or with the MIG
+//     monitor capability (NVIDIA_MIG_MONITOR_DEVICES=all).
+//   - Containers of processes: NVML names processes by host PID, so the agent needs hostPID to find
+//     /proc/<pid>/cgroup. That file is readable by everybody; command lines and environments are not read.
 //
 // An open NVML session can keep the MIG mode from being changed, so the DaemonSet selects
 // nvidia.com/gpu.deploy.client=true: the MIG manager and driver upgrades of the GPU Operator take such pods off the

@@ -91,7 +91,8 @@ func (a *API) register() {
 	add(a, op(http.MethodGet, "/delegations/candidates", "find-delegations", "People who could decide in my place, by a "+
 		"part of their name or e-mail address; at most ten", "Requests"), identity.ManageDelegations, a.candidates)
 	add(a, op(http.MethodGet, "/delegations", "list-delegations",
-		"Who decides in my place, and for whom I decide, now and later", "Requests"), identity.ManageDelegations, a.delegations)
+		"Who decides in my place, and for whom I decide, now and later", "Requests"), identity.ManageDelegations,
+		a.delegations)
 	add(a, created(op(http.MethodPost, "/delegations", "create-delegation", "Let somebody decide in my place for a time",
 		"Requests")), identity.ManageDelegations, a.createDelegation)
 	add(a, op(http.MethodDelete, "/delegations/{id}", "end-delegation", "End it before its time", "Requests"),

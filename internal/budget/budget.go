@@ -240,7 +240,8 @@ func (c Claim) cost(u Unit, prices usage.PriceList, stretches []usage.Interval, 
 			kept[n].Until = later(k.From, keptTo)
 		}
 	}
-	for _, line := range append(prices.SeatsOf(stretches, c.Sharers, span, string(u)), prices.Storage(kept, span, string(u))...) {
+	for _, line := range append(prices.SeatsOf(stretches, c.Sharers, span, string(u)),
+		prices.Storage(kept, span, string(u))...) {
 		sum += line.Cost().Minor
 	}
 	return sum

@@ -595,7 +595,8 @@ func (c Config) clusterProblems() []error {
 		}
 		seen[k.Name] = true
 		if k.PodAccess != "direct" && k.PodAccess != "apiserver" && !strings.HasPrefix(k.PodAccess, "socks5://") {
-			all = append(all, fmt.Errorf("clusters[%d].podAccess: %q is none of direct, apiserver, socks5://host:port", i, k.PodAccess))
+			all = append(all, fmt.Errorf("clusters[%d].podAccess: %q is none of direct, apiserver, socks5://host:port", i,
+				k.PodAccess))
 		}
 		if err := k.Access.Check(); err != nil {
 			all = append(all, fmt.Errorf("clusters[%d].access.%w", i, err))

@@ -19,7 +19,8 @@ import (
 
 // Metrics says how the Prometheus of a cluster is asked where it is not a plain one with the exporter's own labels.
 //
-//	OpenShift, all namespaces:   prometheus: https://thanos-querier.openshift-monitoring.svc:9091, prometheusTokenFile, caFile of the service CA
+//	OpenShift, all namespaces:   prometheus: https://thanos-querier.openshift-monitoring.svc:9091, prometheusTokenFile,
+//	                             caFile of the service CA
 //	OpenShift, one tenant:       …:9092, params: {namespace: [gpu-vision]}
 //	Mimir, Cortex:               headers: {X-Scope-OrgID: gpu}
 //	VictoriaMetrics:             params: {extra_label: [cluster=main]}

@@ -130,7 +130,8 @@ func (s *shot) describe(row series) {
 	}
 	if !at.Before(d.at) { // two exporters for one device: the one heard of last
 		d.at = at
-		d.Model, d.Profile = cmp.Or(row.labels.first(s.labels.Model), d.Model), cmp.Or(s.labels.profile(row.labels), d.Profile)
+		d.Model, d.Profile = cmp.Or(row.labels.first(s.labels.Model), d.Model), cmp.Or(s.labels.profile(row.labels),
+			d.Profile)
 		if name := row.labels.get("dra_claim_name"); name != "" {
 			d.Claim = row.labels.get("dra_claim_namespace") + "/" + name
 		}

@@ -82,7 +82,8 @@ var metrics = map[kind]metric{
 		"xpum_power_watts", "hw_power_watts"}, unit: Watt, max: 1e5},
 	temperature: {names: []string{"DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gpu_junction_temperature",
 		"amd_gpu_junction_temperature", "gpu_edge_temperature", "amd_gpu_edge_temperature",
-		"habanalabs_temperature_onchip", "xpum_temperature_celsius", "hw_temperature_celsius"}, unit: Celsius, min: -50, max: 250},
+		"habanalabs_temperature_onchip", "xpum_temperature_celsius", "hw_temperature_celsius"}, unit: Celsius, min: -50,
+		max: 250},
 	xidLast: {names: []string{"DCGM_FI_DEV_XID_ERRORS", "DCGM_FI_DEV_XID_ERROR"}, unit: Count, max: 9999,
 		whole: true, slice: true},
 	xidCount: {names: []string{"DCGM_EXP_XID_ERRORS_COUNT"}, unit: Count, max: 1e9, whole: true, slice: true},
@@ -115,11 +116,11 @@ var scales = map[string]float64{"habanalabs_memory_used_bytes": 1. / (1 << 20),
 	"habanalabs_memory_total_bytes": 1. / (1 << 20), "xpum_memory_used_bytes": 1. / (1 << 20),
 	"hw_memory_usage_bytes": 1. / (1 << 20), "hw_memory_size_bytes": 1. / (1 << 20), "habanalabs_power_mW": 1e-3}
 
-// The rows of XPU Manager that are of a whole card. 1.x has rows of its tiles too (sub_dev), and sums of several devices
-// on one board, without their UUID (rest/prometheus_exporter, build_dev_labels, attach_tile_labels,
-// attach_card_labels). 2.x has rows for each engine, sensor and memory of a card and its subdevices; pci_bdf is there in
-// every one, and in none of other exporters that follow OpenTelemetry's names (xpumd/receiver/intelxpu/sysman). "all",
-// "compute-all" and "render-all" are the engines that work is computed on; copying and video are not.
+// The rows of XPU Manager that are of a whole card. 1.x has rows of its tiles too (sub_dev), and sums of several
+// devices on one board, without their UUID (rest/prometheus_exporter, build_dev_labels, attach_tile_labels,
+// attach_card_labels). 2.x has rows for each engine, sensor and memory of a card and its subdevices; pci_bdf is there
+// in every one, and in none of other exporters that follow OpenTelemetry's names (xpumd/receiver/intelxpu/sysman).
+// "all", "compute-all" and "render-all" are the engines that work is computed on; copying and video are not.
 const (
 	xpumCard  = `uuid!="",sub_dev=""`
 	hwCard    = `pci_bdf!=""`

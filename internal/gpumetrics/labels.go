@@ -18,11 +18,11 @@ type Labels struct {
 }
 
 // DefaultLabels are those of dcgm-exporter, of AMD's exporter (gpu_uuid, or serial_number where that is off), Gaudi's
-// (pod_name) and Intel's (uuid and kube_pod, since 2.0 hw_id and no pod). Hostname became hostname in 2026; "uuid", "pod_name" and "pod_namespace" are
-// its spelling with --use-old-namespace. Where a scrape does not honour labels, Prometheus keeps the exporter's own pod
-// in namespace and pod, and the holder moves to exported_*. The names of nodes before Hostname are what scrape
-// configurations write __meta_kubernetes_pod_node_name and its like to; Hostname is the exporter's pod where the
-// exporter is not told its node.
+// (pod_name) and Intel's (uuid and kube_pod, since 2.0 hw_id and no pod). Hostname became hostname in 2026; "uuid",
+// "pod_name" and "pod_namespace" are its spelling with --use-old-namespace. Where a scrape does not honour labels,
+// Prometheus keeps the exporter's own pod in namespace and pod, and the holder moves to exported_*. The names of nodes
+// before Hostname are what scrape configurations write __meta_kubernetes_pod_node_name and its like to; Hostname is the
+// exporter's pod where the exporter is not told its node.
 func DefaultLabels() Labels {
 	return Labels{UUID: []string{"UUID", "uuid", "gpu_uuid", "serial_number", "hw_id"},
 		Instance: []string{"GPU_I_ID"},

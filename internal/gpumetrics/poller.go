@@ -117,7 +117,8 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Poller{window: sinceWindow(cfg.Recent), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges, rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
+	return &Poller{window: sinceWindow(cfg.Recent), ranges: newAnswers[rangeKey, Ranges](rangeEvery, mostRanges,
+		rangesAtOne, cfg.OnFresh), cfg: cfg, base: base,
 		queries: newQueries(cfg.Labels.orDefaults()), wake: make(chan struct{}, 1), status: Status{Err: errNever}}, nil
 }
 

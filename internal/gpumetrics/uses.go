@@ -5,8 +5,8 @@ import "strconv"
 // engine is a series that tells how busy an engine is; times factor it is per cent.
 type engine struct{ factor, series string }
 
-// percent is the series without what cannot be: one of DCGM's marks for "no value" would drown all others in a mean, and
-// is no time in which the use was known.
+// percent is the series without what cannot be: one of DCGM's marks for "no value" would drown all others in a mean,
+// and is no time in which the use was known.
 func (e engine) percent() string { return "((" + e.factor + e.series + ") >= 0 <= 105)" }
 
 // engines are the series of some rows, the better ones first: where one is, a later one of the same device does not

@@ -214,7 +214,7 @@ func (m Record) Warned(s Setting, now time.Time) Record {
 	return m
 }
 
-// KeptAlive notes that somebody still needs it.
+// KeepAlive notes that somebody still needs it.
 func (m Record) KeepAlive(until time.Time, name string) Record {
 	m = m.busy(m.Until)
 	m.KeepAliveUntil, m.KeepAliveBy = until, name

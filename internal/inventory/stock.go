@@ -15,7 +15,8 @@ import (
 func Stock(s Snapshot) []usage.Stock {
 	models := map[string]*usage.Stock{}
 	for _, n := range s.Nodes {
-		if virtual, _ := hardware.VGPUType(ParseProduct(n.Model).Card); virtual || n.Labels["nvidia.com/vgpu.present"] == "true" {
+		if virtual, _ := hardware.VGPUType(ParseProduct(n.Model).Card); virtual ||
+			n.Labels["nvidia.com/vgpu.present"] == "true" {
 			continue // its agent sees vGPUs where others see cards
 		}
 		one := Snapshot{Nodes: []Node{n}}

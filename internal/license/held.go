@@ -44,8 +44,8 @@ func (p Pool) Held(takings []Taking) (reserved, used int) {
 }
 
 // Shared says with whom a taking on a node holds its seats together: those of one group, at most so many; "" where they
-// are its own. It is Held as data that the meter can write down: the seats on nodes are those of every group, never more
-// than the largest limit in it, and all that are in none. Most is 0 where the limit is not known.
+// are its own. It is Held as data that the meter can write down: the seats on nodes are those of every group, never
+// more than the largest limit in it, and all that are in none. Most is 0 where the limit is not known.
 func (p Pool) Shared(t Taking) (group string, most int) {
 	rule := p.Rule(t.Device).Unit
 	switch {

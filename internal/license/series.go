@@ -17,9 +17,9 @@ const (
 func AllSeries() []Series { return []Series{SeriesA, SeriesB, SeriesC, SeriesQ} }
 
 // licensed is which product licenses which series: Virtual GPU Client Licensing User Guide 16.0, table "Required NVIDIA
-// vGPU Software License" (docs.nvidia.com/vgpu/16.0/grid-licensing-user-guide): A vApps, B vPC or vWS, Q vWS. C was of vCS
-// until vGPU 15 (same guide, 12.0) and is of NVIDIA AI Enterprise since (docs.nvidia.com/ai-enterprise, vGPU for Compute).
-// Until vGPU 15 vWS licensed C as well: a site that still does says so in the pool's series.
+// vGPU Software License" (docs.nvidia.com/vgpu/16.0/grid-licensing-user-guide): A vApps, B vPC or vWS, Q vWS. C was of
+// vCS until vGPU 15 (same guide, 12.0) and is of NVIDIA AI Enterprise since (docs.nvidia.com/ai-enterprise, vGPU for
+// Compute). Until vGPU 15 vWS licensed C as well: a site that still does says so in the pool's series.
 var licensed = map[Product][]Series{VApps: {SeriesA}, VPC: {SeriesB}, VWS: {SeriesQ, SeriesB}, VCS: {SeriesC},
 	NVAIE: {SeriesC}}
 

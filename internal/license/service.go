@@ -197,8 +197,8 @@ type Line struct {
 	Forecast     Forecast
 }
 
-// LeasesOn is how many leases of the pool the machine of a node holds, as the license server tells; known is false where
-// it does not.
+// LeasesOn is how many leases of the pool the machine of a node holds, as the license server tells; known is false
+// where it does not.
 func (l Line) LeasesOn(node string) (count int, known bool) {
 	if !l.Answer.LeasesKnown || l.Answer.At.IsZero() {
 		return 0, false

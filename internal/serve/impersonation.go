@@ -22,7 +22,8 @@ const (
 
 // impersonation is the actor of a session of an administrator who looks through somebody else's eyes. It ends by itself
 // when its time is over, or when one of the two has become somebody with whom it could not begin.
-func (s *Server) impersonation(ctx context.Context, session identity.Session, own identity.Actor) (identity.Actor, error) {
+func (s *Server) impersonation(ctx context.Context, session identity.Session,
+	own identity.Actor) (identity.Actor, error) {
 	p, err := s.opts.Store.Person(ctx, session.Impersonates)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return identity.Actor{}, err

@@ -23,7 +23,8 @@ func NextDay(at time.Time, zone *time.Location) time.Time {
 			return first.In(zone)
 		}
 		look(change)
-		if t = t.Add(time.Hour); change.After(t) { // where the rules of a zone take over from its table, change can be t itself
+		// where the rules of a zone take over from its table, change can be t itself
+		if t = t.Add(time.Hour); change.After(t) {
 			t = change.In(zone)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // ExportCSV writes a statement for a spreadsheet, one line of the ledger a row. Hours have six digits after the point:
-// a second is 0.000278 of one. Seats are those that a workload would take alone, seat months those that it is charged for:
-// fewer, where others hold the seats with it (seats_shared; see PriceList.Seats).
+// a second is 0.000278 of one. Seats are those that a workload would take alone, seat months those that it is charged
+// for: fewer, where others hold the seats with it (seats_shared; see PriceList.Seats).
 func (s Statement) ExportCSV(to io.Writer) error {
 	out := sheet.NewWriter(to)
 	if err := out.Write([]string{"month", "team", "person", "person_id", "workload", "workload_id", "size", "technology",

@@ -85,8 +85,8 @@ func (h Seated) line(currency string) Line {
 		Kind: Kind{Technology: SeatTechnology, Known: true}}
 }
 
-// Sharers are the stretches of the meter in which seats were held together, by Seats.Group: those of everybody, for what
-// one is charged depends on who else held them.
+// Sharers are the stretches of the meter in which seats were held together, by Seats.Group: those of everybody, for
+// what one is charged depends on who else held them.
 type Sharers map[string][]Interval
 
 // SeatsOf are the seats that workloads held by their meters, as Seats has them.

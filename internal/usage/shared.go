@@ -155,8 +155,8 @@ func (p piece) rates() (list []Mills) {
 	return list
 }
 
-// split is what time of seats each holder is charged for. What does not divide goes to one or another by the place where
-// it falls, so that parts always add up to the whole and grow with it.
+// split is what time of seats each holder is charged for. What does not divide goes to one or another by the place
+// where it falls, so that parts always add up to the whole and grow with it.
 func (p piece) split(length time.Duration) []time.Duration {
 	var all, sum int64
 	for _, h := range p.holders {

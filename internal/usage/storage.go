@@ -37,8 +37,8 @@ type GiBTime int64
 // Months are GiB-months of 730 hours.
 func (t GiBTime) Months() float64 { return float64(t) / float64(billingMonth.Milliseconds()) }
 
-// GiBTime is how much storage was held for how long; 0 for what is none. It is rounded as cost is, by what was held up to
-// the end of the span less what had been held before it, so that parts add up to the whole.
+// GiBTime is how much storage was held for how long; 0 for what is none. It is rounded as cost is, by what was held up
+// to the end of the span less what had been held before it, so that parts add up to the whole.
 func (u Use) GiBTime() GiBTime {
 	return GiBTime(u.GiB * ((u.Before + u.Held).Milliseconds() - u.Before.Milliseconds()))
 }
@@ -47,8 +47,8 @@ func (u Use) GiBTime() GiBTime {
 func (u Use) monthlyCost(held time.Duration) int64 { return u.Rate.monthly(u.GiB+u.Seats.Count, held) }
 
 // monthly is what so many units for so long cost at a rate for a month of 730 hours, in minor units, rounded half up.
-func (r Mills) monthly(units int64, held time.Duration) int64 {
-	mills := new(big.Int).Mul(big.NewInt(units), big.NewInt(int64(r)))
+func (m Mills) monthly(units int64, held time.Duration) int64 {
+	mills := new(big.Int).Mul(big.NewInt(units), big.NewInt(int64(m)))
 	exact := mills.Mul(mills, big.NewInt(held.Microseconds()))
 	unit := big.NewInt(billingMonth.Microseconds() * 1000)
 	exact.Add(exact, new(big.Int).Rsh(unit, 1))

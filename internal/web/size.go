@@ -49,8 +49,8 @@ func glyph(s catalog.Size) ui.ShareGlyphModel {
 	return ui.ShareGlyphModel{Kind: ui.GlyphSoft, Parts: 100, Filled: int(math.Round(share * 100))}
 }
 
-// migGlyph counts compute slices as the profile's name does: 3g of a card of seven. A card that is not known is told from
-// the share.
+// migGlyph counts compute slices as the profile's name does: 3g of a card of seven. A card that is not known is told
+// from the share.
 func migGlyph(s catalog.Size) ui.ShareGlyphModel {
 	filled := max(1, hardware.ComputeSlices(s.Accelerator.Profile))
 	whole, known := hardware.Slices(s.Accelerator.Model)

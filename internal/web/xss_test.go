@@ -17,7 +17,7 @@ import (
 )
 
 // evil is what people, clusters and metrics might put into a field.
-const evil = `"><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)>{{.}}${7*7}javascript:alert(4)' onmouseover='alert(5)` + "\x1b[31m‮"
+const evil = `"><script>alert(1)</script><svg onload=alert(2)><img src=x onerror=alert(3)>{{.}}${7*7}javascript:alert(4)' onmouseover='alert(5)` + "\x1b[31m\u202e"
 
 // poisoned is a busy world where every field that comes from outside holds it.
 func poisoned() *webtest.World {

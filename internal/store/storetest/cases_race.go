@@ -375,7 +375,8 @@ var raceCases = cases{
 
 // words are texts that have broken other programs.
 var words = map[string]string{
-	"right to left": "שלום עולם \u202bمرحبا\u202c", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308", "quotes": `'"` + "`" +
+	"right to left": "שלום עולם \u202bمرحبا\u202c", "four bytes": "𝔊𝔓𝔘 🦄👩‍💻", "combining": "e\u0301 o\u0308",
+	"quotes": `'"` + "`" +
 		`; DROP TABLE workloads; -- \' \\ %s %_ $1 ? :name @p`,
 	"lines": "a\r\nb\tc\x1b[31m\x7f", "blank": "   ", "noncharacter": "\uffff\ufffd\u2028",
 	"markup": "<script>&amp;</script>{{.}}",

@@ -92,7 +92,8 @@ func (l *Live) refresh(ctx context.Context, cluster string, source Source) error
 	return nil
 }
 
-// window asks for the whole hours of the window that are settled, once for each, and for the time since again and again.
+// window asks for the whole hours of the window that are settled, once for each, and for the time since again and
+// again.
 func (l *Live) window(ctx context.Context, cluster string, source Source, now time.Time) (usage.EngineUses, error) {
 	sum, old := usage.EngineUses{}, l.asked[cluster]
 	hours := map[time.Time][]usage.EngineLine{}
@@ -172,8 +173,8 @@ func (l *Live) of(cluster string) told {
 // Uses are how busy the devices of a cluster's workloads were in the window, as far as is known.
 func (l *Live) Uses(cluster string) usage.EngineUses { return l.of(cluster).uses }
 
-// Tails are those of clusters whose record ends where they begin: what was recorded meanwhile is asked for anew the next
-// time, and is not told twice.
+// Tails are those of clusters whose record ends where they begin: what was recorded meanwhile is asked for anew the
+// next time, and is not told twice.
 func (l *Live) Tails(ctx context.Context) ([]usage.EngineTail, error) {
 	var list []usage.EngineTail
 	for cluster := range l.o.Sources {

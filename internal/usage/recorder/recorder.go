@@ -6,8 +6,8 @@
 // store adds them to the month of the line, and moves the cluster's mark in the same transaction. So a restart goes on
 // where the last one stopped, and of two that run at once only one counts.
 //
-// Live tells the same of the time after the record, and of the last day: statements of the running month and the list of
-// who holds GPUs have their numbers from it, by the same query, steps and attribution.
+// Live tells the same of the time after the record, and of the last day: statements of the running month and the list
+// of who holds GPUs have their numbers from it, by the same query, steps and attribution.
 //
 // What cannot be told stays unknown: hours without samples, devices that several pods share, names that two workloads
 // had in one hour.

@@ -61,11 +61,18 @@ type Events interface {
 // Deps is what the API stands on.
 type Deps struct {
 	Requests    *request.Service
+	Approvals   *request.Approvals
+	Offers      *request.Offers
+	Quotas      *request.Quotas
+	Seats       *request.SeatQueue
+	Comparisons *request.Comparisons
+	Site        func() request.Site
+	Snapshots   request.Snapshots
 	Workloads   *workload.Service
 	Usage       *usage.Service
 	Prices      *usage.Prices
 	Budgets     *budget.Service
-	Offer       *offer.Service
+	Catalog     *offer.Service
 	Forecasts   *forecast.Service // nil: nothing is estimated
 	Licenses    *license.Service
 	Rules       *policy.Service

@@ -41,8 +41,8 @@ func meView(actor identity.Actor) Me {
 
 func (a *API) tenants(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Tenant]], error) {
 	var views []Tenant
-	for _, t := range a.deps.Requests.Tenants(actor) {
-		quotas, err := a.deps.Requests.Quotas(ctx, t)
+	for _, t := range a.deps.Offers.Tenants(actor) {
+		quotas, err := a.deps.Quotas.Of(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -63,14 +63,14 @@ func (a *API) sizes(ctx context.Context, actor identity.Actor, in *sizesInput) (
 	}
 	var views []Size
 	if name == "" { // an approver or auditor without a team sees what is on offer
-		for _, s := range a.deps.Requests.Site().Catalog.Sizes {
+		for _, s := range a.deps.Site().Catalog.Sizes {
 			if !s.Hidden {
 				views = append(views, sizeView(s, l))
 			}
 		}
 		return reply(list(views, ""), nil)
 	}
-	offers, err := a.deps.Requests.Offers(ctx, actor, name)
+	offers, err := a.deps.Offers.List(ctx, actor, name)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (a *API) sizes(ctx context.Context, actor identity.Actor, in *sizesInput) (
 
 func (a *API) images(_ context.Context, actor identity.Actor, in *sizesInput) (*output[List[Image]], error) {
 	var views []Image
-	site := a.deps.Requests.Site()
+	site := a.deps.Site()
 	images := slices.Clone(site.Catalog.Images)
 	for _, t := range actor.TenantNames() {
 		images = append(images, site.Directory.ImagesFor(t, site.Catalog)...)
@@ -100,7 +100,7 @@ func (a *API) images(_ context.Context, actor identity.Actor, in *sizesInput) (*
 }
 
 func (a *API) inventory(ctx context.Context, actor identity.Actor, _ *struct{}) (*output[List[Cluster]], error) {
-	site := a.deps.Requests.Site()
+	site := a.deps.Site()
 	named := map[string]bool{}
 	for _, t := range site.Directory.Tenants {
 		named[t.NamespaceName()] = actor.Member(t.Name)
@@ -110,7 +110,7 @@ func (a *API) inventory(ctx context.Context, actor identity.Actor, _ *struct{}) 
 	}
 	var views []Cluster
 	for _, name := range site.Clusters {
-		s, ok := a.deps.Requests.Snapshots.Snapshot(ctx, name)
+		s, ok := a.deps.Snapshots.Snapshot(ctx, name)
 		if !ok {
 			s = inventory.Snapshot{Cluster: name}
 		}

@@ -67,7 +67,7 @@ func tagged(v Catalog) *catalogOutput {
 }
 
 func (a *API) catalog(ctx context.Context, actor identity.Actor, _ *struct{}) (*catalogOutput, error) {
-	s, err := a.deps.Offer.Status(actor)
+	s, err := a.deps.Catalog.Status(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *API) catalog(ctx context.Context, actor identity.Actor, _ *struct{}) (*
 	if len(s.Problems) > 0 {
 		v.Problems = problemViews(s.Problems, i18n.From(ctx))
 	}
-	v.Warnings = warningViews(a.deps.Offer.Mismatches(), i18n.From(ctx))
+	v.Warnings = warningViews(a.deps.Catalog.Mismatches(), i18n.From(ctx))
 	return tagged(v), nil
 }
 
@@ -102,7 +102,7 @@ type saveCatalogInput struct {
 
 func (a *API) saveCatalog(ctx context.Context, actor identity.Actor,
 	in *saveCatalogInput) (*catalogOutput, error) {
-	if err := a.deps.Offer.MayChange(actor); err != nil { // rights before what is wrong with the call
+	if err := a.deps.Catalog.MayChange(actor); err != nil { // rights before what is wrong with the call
 		return nil, err
 	}
 	base, err := strconv.ParseInt(strings.Trim(in.IfMatch, `"`), 10, 64)
@@ -113,7 +113,7 @@ func (a *API) saveCatalog(ctx context.Context, actor identity.Actor,
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.deps.Offer.Save(ctx, actor, offer.Draft{Text: text, Base: base, Note: in.Note, Confirm: in.Confirm})
+	r, err := a.deps.Catalog.Save(ctx, actor, offer.Draft{Text: text, Base: base, Note: in.Note, Confirm: in.Confirm})
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +153,14 @@ type CatalogFieldChange struct {
 
 func (a *API) checkCatalog(ctx context.Context, actor identity.Actor,
 	in *checkCatalogInput) (*output[CatalogCheck], error) {
-	if err := a.deps.Offer.MayChange(actor); err != nil {
+	if err := a.deps.Catalog.MayChange(actor); err != nil {
 		return nil, err
 	}
 	text, err := catalogText(in.ContentType, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.deps.Offer.Check(ctx, actor, text)
+	c, err := a.deps.Catalog.Check(ctx, actor, text)
 	v := CatalogCheck{OK: len(c.Problems) == 0, Problems: problemViews(c.Problems, i18n.From(ctx)),
 		Warnings: warningViews(c.Warnings, i18n.From(ctx)), Removes: []CatalogRemoval{},
 		Changes: []CatalogChange{}}
@@ -193,7 +193,7 @@ type versionsInput struct {
 
 func (a *API) catalogVersions(ctx context.Context, actor identity.Actor,
 	in *versionsInput) (*output[List[CatalogVersion]], error) {
-	s, err := a.deps.Offer.Status(actor)
+	s, err := a.deps.Catalog.Status(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (a *API) catalogVersions(ctx context.Context, actor identity.Actor,
 			return nil, fault.InvalidFields([]fault.Field{{Name: "cursor", Reason: i18n.T("api.field")}})
 		}
 	}
-	revisions, more, err := a.deps.Offer.Revisions(ctx, actor, before, in.Limit)
+	revisions, more, err := a.deps.Catalog.Revisions(ctx, actor, before, in.Limit)
 	var views []CatalogVersion
 	next := ""
 	for _, r := range revisions {
@@ -223,7 +223,7 @@ type versionInput struct {
 
 func (a *API) catalogVersion(ctx context.Context, actor identity.Actor,
 	in *versionInput) (*output[Catalog], error) {
-	s, err := a.deps.Offer.Status(actor)
+	s, err := a.deps.Catalog.Status(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (a *API) catalogVersion(ctx context.Context, actor identity.Actor,
 	if err != nil || n < 0 {
 		return nil, fault.New(fault.NotFound, i18n.T("store.no_catalog"))
 	}
-	r, err := a.deps.Offer.Revision(ctx, actor, n)
+	r, err := a.deps.Catalog.Revision(ctx, actor, n)
 	return reply(revisionView(r, s.Active.Version, i18n.From(ctx)), err)
 }
 
@@ -249,7 +249,7 @@ type CatalogFinding struct {
 
 func (a *API) catalogFindings(ctx context.Context, actor identity.Actor,
 	_ *struct{}) (*output[List[CatalogFinding]], error) {
-	findings, err := a.deps.Offer.Findings(ctx, actor)
+	findings, err := a.deps.Catalog.Findings(ctx, actor)
 	var views []CatalogFinding
 	for _, f := range findings {
 		views = append(views, CatalogFinding{Kind: string(f.Kind), Cluster: f.Cluster, Size: f.Size, Resource: f.Resource,

@@ -98,19 +98,15 @@ func (a *API) licenses(ctx context.Context, actor identity.Actor, _ *struct{}) (
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := a.deps.Requests.Store.SeatLine(ctx)
+	waiting, err := a.deps.Seats.Lengths(ctx)
 	for _, l := range lines {
 		v := licensePoolView(l, i18n.From(ctx))
-		for _, m := range a.deps.Offer.Mismatches() {
+		for _, m := range a.deps.Catalog.Mismatches() {
 			if m.Pool.Name == v.Pool && actor.SeesAll() {
 				v.Warnings = append(v.Warnings, i18n.From(ctx).Say(m.Sentence()))
 			}
 		}
-		for _, w := range waiting {
-			if w.Pool == v.Pool {
-				v.Waiting++
-			}
-		}
+		v.Waiting = waiting[v.Pool]
 		views = append(views, v)
 	}
 	return reply(list(views, ""), err)
@@ -180,7 +176,7 @@ func (a *API) licenseNodes(ctx context.Context, actor identity.Actor, _ *struct{
 	if err := identity.Known(actor); err != nil {
 		return nil, err
 	}
-	now := a.deps.Requests.Now()
+	now := a.deps.Now()
 	var views []LicenseNode
 	for _, m := range a.deps.Licenses.Machines() {
 		v := LicenseNode{Cluster: m.Cluster, Node: m.Node, State: string(m.State(now)), Since: moment(m.Since(now)),
@@ -374,7 +370,7 @@ type SeatHolder struct {
 func (a *API) licenseForecast(ctx context.Context, actor identity.Actor,
 	_ *struct{}) (*output[List[LicenseForecast]], error) {
 	lines, err := a.deps.Licenses.Overview(ctx, actor)
-	now := a.deps.Requests.Now()
+	now := a.deps.Now()
 	var views []LicenseForecast
 	for _, l := range lines {
 		v := forecastView(l.Account.Pool.Name, l.Forecast)

@@ -131,7 +131,7 @@ type HealthHolder struct {
 func (a *API) fleetHealth(ctx context.Context, actor identity.Actor,
 	_ *struct{}) (*output[List[ClusterHealth]], error) {
 	var views []ClusterHealth
-	for _, name := range a.deps.Requests.Site().Clusters {
+	for _, name := range a.deps.Site().Clusters {
 		r, err := a.deps.Marks.Report(ctx, actor, name)
 		if err != nil {
 			return nil, err

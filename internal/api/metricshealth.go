@@ -71,7 +71,7 @@ func (a *API) metricsHealth(ctx context.Context, actor identity.Actor, _ *struct
 		return nil, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
 	v := MetricsHealth{Clusters: []ClusterMetrics{}}
-	for _, name := range a.deps.Requests.Site().Clusters {
+	for _, name := range a.deps.Site().Clusters {
 		if a.deps.Reports == nil {
 			break
 		}

@@ -176,18 +176,18 @@ type approveInput struct {
 func (a *API) approve(ctx context.Context, actor identity.Actor, in *approveInput) (*output[Request], error) {
 	b := in.Body
 	said := request.DecisionInput{Verb: request.ApproveVerb, Note: b.Note, Size: b.Size, Lease: b.Lease, Seen: b.Seen}
-	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
+	r, err := a.deps.Approvals.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reject(ctx context.Context, actor identity.Actor, in *decideInput) (*output[Request], error) {
 	said := request.DecisionInput{Verb: request.RejectVerb, Note: in.Body.Note, Seen: in.Body.Seen}
-	r, err := a.deps.Requests.Answer(ctx, actor, request.ID(in.ID), said)
+	r, err := a.deps.Approvals.Answer(ctx, actor, request.ID(in.ID), said)
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) assignees(ctx context.Context, actor identity.Actor, in *idInput) (*output[List[Candidate]], error) {
-	people, err := a.deps.Requests.Assignees(ctx, actor, request.ID(in.ID))
+	people, err := a.deps.Approvals.Assignees(ctx, actor, request.ID(in.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -205,14 +205,14 @@ type reassignInput struct {
 
 func (a *API) reassign(ctx context.Context, actor identity.Actor, in *reassignInput) (*output[Request], error) {
 	b := in.Body
-	r, err := a.deps.Requests.Reassign(ctx, actor, request.ID(in.ID),
+	r, err := a.deps.Approvals.Reassign(ctx, actor, request.ID(in.ID),
 		request.ReassignInput{To: identity.PersonID(b.Person),
 			Reason: b.Reason, Seen: b.Seen})
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 
 func (a *API) reclaim(ctx context.Context, actor identity.Actor, in *idInput) (*output[Request], error) {
-	r, err := a.deps.Requests.Reclaim(ctx, actor, request.ID(in.ID))
+	r, err := a.deps.Approvals.Reclaim(ctx, actor, request.ID(in.ID))
 	return reply(requestView(r, i18n.From(ctx)), err)
 }
 

@@ -81,7 +81,6 @@ func (a *API) saveRules(ctx context.Context, actor identity.Actor, in *saveRules
 type CheckedRules struct {
 	Problems []RuleProblem `json:"problems"`
 	Seen     int           `json:"seen" doc:"Requests of the last 30 days"`
-	Unknown  int           `json:"unknown" doc:"Of them, those that nobody can tell about: their facts were not kept"`
 	Capped   bool          `json:"capped" doc:"There were more than are looked at"`
 	Differ   []Difference  `json:"differ" doc:"Of them, those that would have been decided differently"`
 	Running  int           `json:"running" doc:"Workloads that hold something now"`
@@ -123,28 +122,20 @@ func (a *API) checkRules(ctx context.Context, actor identity.Actor,
 	if p == nil {
 		return reply(v, nil)
 	}
-	c, err := a.deps.Requests.Compare(ctx, actor, p)
+	c, err := a.deps.Comparisons.Rules(ctx, actor, p)
 	if err != nil {
 		return nil, err
 	}
 	l := i18n.From(ctx)
-	v.Seen, v.Unknown, v.Capped, v.Running = c.Seen, c.Unknown, c.Capped, c.Running
+	v.Seen, v.Capped, v.Running = c.Seen, c.Capped, c.Running
 	v.Differ, v.Hit = differences(c.Differ, l), differences(c.Hit, l)
 	return reply(v, nil)
-}
-
-// comparedID is empty for what was refused at once: there is no such request.
-func comparedID(r request.Request) string {
-	if r.State == "" {
-		return ""
-	}
-	return string(r.ID)
 }
 
 func differences(list []request.Difference, l *i18n.Localizer) []Difference {
 	views := []Difference{}
 	for _, d := range list {
-		views = append(views, Difference{Request: comparedID(d.Request), Asker: d.Request.AskerName,
+		views = append(views, Difference{Request: string(d.Request), Asker: d.AskerName,
 			Was: *verdictView(d.Was, l), Now: *verdictView(d.Now, l)})
 	}
 	return views

@@ -104,7 +104,7 @@ func (a *API) sizing(ctx context.Context, actor identity.Actor, in *sizingInput)
 	if names := actor.TenantNames(); name == "" && len(names) > 0 {
 		name = names[0]
 	}
-	advice, err := a.deps.Requests.Advise(ctx, actor, name, answers)
+	advice, err := a.deps.Offers.Advise(ctx, actor, name, answers)
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,6 @@ func (a *API) savedTenant(ctx context.Context, actor identity.Actor, d tenant.Dr
 // team held then.
 type CheckedQuota struct {
 	Seen    int              `json:"seen" doc:"Starts of the last 30 days, those that were refused among them"`
-	Unknown int              `json:"unknown" doc:"Of them, those of which nobody can tell"`
 	Capped  bool             `json:"capped" doc:"There were more than are looked at"`
 	Refused []ComparedStart  `json:"refused" doc:"Those that would have been refused"`
 	Allowed []ComparedStart  `json:"allowed" doc:"Those that were refused and would not have been"`
@@ -159,11 +158,11 @@ type checkQuotaInput struct {
 
 func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 	in *checkQuotaInput) (*output[CheckedQuota], error) {
-	c, err := a.deps.Requests.CompareQuota(ctx, actor, in.Name, in.Body.Quota)
+	c, err := a.deps.Comparisons.Quota(ctx, actor, in.Name, in.Body.Quota)
 	if err != nil {
 		return nil, err
 	}
-	v := CheckedQuota{Seen: c.Seen, Unknown: c.Unknown, Capped: c.Capped, Refused: comparedStarts(c.Refused),
+	v := CheckedQuota{Seen: c.Seen, Capped: c.Capped, Refused: comparedStarts(c.Refused),
 		Allowed: comparedStarts(c.Allowed), Running: c.Running, Over: []QuotaExceeding{}}
 	for _, o := range c.Over {
 		v.Over = append(v.Over, QuotaExceeding{Size: o.Started[0].Spec.Size.Name, Holds: o.Holds, Limit: o.Limit,
@@ -172,11 +171,11 @@ func (a *API) checkQuota(ctx context.Context, actor identity.Actor,
 	return reply(v, nil)
 }
 
-func comparedStarts(list []request.Request) []ComparedStart {
+func comparedStarts(list []request.Compared) []ComparedStart {
 	views := []ComparedStart{}
 	for _, r := range list {
-		views = append(views, ComparedStart{Request: comparedID(r), Asker: r.AskerName, Size: r.Spec.Size.Name,
-			AskedAt: r.CreatedAt})
+		views = append(views, ComparedStart{Request: string(r.Request), Asker: r.AskerName, Size: r.Spec.Size.Name,
+			AskedAt: r.AskedAt})
 	}
 	return views
 }
@@ -314,7 +313,7 @@ type askQuotaInput struct {
 }
 
 func (a *API) askQuota(ctx context.Context, actor identity.Actor, in *askQuotaInput) (*output[Request], error) {
-	r, err := a.deps.Requests.AskQuota(ctx, actor, request.QuotaDraft{Tenant: in.Name, Size: in.Body.Size,
+	r, err := a.deps.Quotas.Ask(ctx, actor, request.QuotaDraft{Tenant: in.Name, Size: in.Body.Size,
 		Amount: in.Body.Amount, Reason: in.Body.Reason, Key: in.Key})
 	if err != nil {
 		return nil, err

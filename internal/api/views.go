@@ -193,8 +193,11 @@ func verdictView(v policy.Verdict, l *i18n.Localizer) *Decision {
 
 func decisionView(r request.Request, l *i18n.Localizer) Decision {
 	d := r.Decision
-	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Needs: string(d.Needs), Steps: stepsView(r.Steps()),
+	v := Decision{Rule: d.Rule, Sentence: l.Say(d.Sentence), Steps: stepsView(r.Steps()),
 		By: d.ByName, Note: d.Note, Auto: r.State == request.Approved && d.By == ""}
+	if len(d.Steps) > 0 {
+		v.Needs = string(policy.FirstRole(d.Steps))
+	}
 	open, _ := r.OpenStep()
 	for i := range v.Steps {
 		switch {

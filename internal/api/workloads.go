@@ -52,7 +52,7 @@ func (a *API) view(ctx context.Context, w workload.Workload, err error) (*output
 		return nil, err
 	}
 	v := a.workloadView(w, costs[w.ID], i18n.From(ctx))
-	in, _, err := a.deps.Requests.ResumeOf(ctx, w)
+	in, _, err := a.deps.Seats.ResumeOf(ctx, w)
 	v.WaitsIn, v.Forecast = string(in), a.workloadForecast(ctx, w)
 	return reply(v, err)
 }

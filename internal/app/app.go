@@ -81,7 +81,7 @@ type App struct {
 	accounts    *accounts.Service
 	clusters    clusters
 	secrets     secrets
-	requests    *request.Service
+	requests    request.Services
 	workloads   *workload.Service
 	usage       *usage.Service
 	monthly     *usage.Monthly
@@ -295,22 +295,24 @@ func (a *App) services() {
 		Taken: a.teamsTaken, Now: a.now, Logger: a.log})
 	a.budgets = &budget.Service{Store: a.store, Zone: zone(a.config), Now: a.now, NewID: a.newID, Tenant: a.team,
 		Money: a.currency, Prices: func() usage.PriceList { return a.prices.List() }}
-	a.requests = &request.Service{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
+	a.requests = request.New(request.Options{Store: a.store, Refusals: a.refusals, Budgets: a.budgets, Site: a.siteNow,
 		Snapshots: a.store, Renderer: a,
-		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID}
-	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor, Decides: a.requests.Decides,
-		Now:   a.now,
-		NewID: a.newID, Logger: a.log})
+		Raised: a.tenants.Refresh, People: a.store, Actor: a.actor, Now: a.now, NewID: a.newID})
+	a.delegations = delegation.New(delegation.Options{Store: a.store, Actor: a.actor,
+		Decides: a.requests.Approvals.Decides,
+		Now:     a.now,
+		NewID:   a.newID, Logger: a.log})
 	a.accounts = &accounts.Service{Store: a.store, Actor: a.actor, Limits: a.config.Tokens.Limits(),
 		Idle: a.config.Session.Idle.Std(), Now: a.now}
 	a.workloads = &workload.Service{Store: a.store, Budgets: a.budgets,
 		Prices: func() usage.PriceList { return a.prices.List() }, Limits: limits{a.siteNow}, Now: a.now,
 		Retention: a.config.Storage.Keeping(), Grace: a.config.Storage.Grace.Std(), Sizes: a.size,
-		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests},
+		Avoid: func(cluster string) []string { return a.licenses.Unlicensed()[cluster] }, Line: seatLine{a.requests.Seats},
 		Sharing: a.sharing}
 	a.fleet = &usage.Fleet{Store: a.store, Zone: zone(a.config), Now: a.now,
 		Clusters: func() []string { return a.site.Clusters }}
-	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats, Now: a.now})
+	a.forecasts = forecast.New(forecast.Options{Store: a.store, Snapshots: a.store, Seats: a.requests.Seats.Pools,
+		Now: a.now})
 	a.prices = usage.NewPrices(usage.PricesOptions{Store: a.store, Known: a.priced, Zone: zone(a.config),
 		Currency: a.config.Currency, Now: a.now, NewID: a.newID, Logger: a.log})
 	a.usage = &usage.Service{Store: a.store, Misses: a.store, Fleet: a.fleet, Prices: a.prices, Zone: zone(a.config),
@@ -419,18 +421,24 @@ func (a *App) surface(version string, bundle *i18n.Bundle) ([]serve.Route, map[s
 	if !a.config.Has(config.RoleWeb) {
 		return nil, mounts
 	}
-	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
+	mounts["/api/v1/"] = api.New(api.Deps{Requests: a.requests.Requests, Approvals: a.requests.Approvals,
+		Offers: a.requests.Offers,
+		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons, Site: a.siteNow,
+		Snapshots: a.store, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants,
 		Delegations: a.delegations, Accounts: a.accounts, Notify: a.notify, Licenses: a.licenses, Workloads: a.workloads,
 		Usage:  a.usage,
-		Prices: a.prices, Offer: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
+		Prices: a.prices, Catalog: a.offer, Forecasts: a.forecasts, Metrics: a.readings(),
 		Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks, Drift: a.drift,
 		Events: a.store, Jobs: a.store, Levels: a.levels, AppURL: a.appURL,
 		Now: a.now, Version: version, Logger: a.log,
 		Limits: a.limits})
 	a.pages = web.New(web.Deps{
-		Requests: a.requests, Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
-		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Offer: a.offer, Snapshots: a.store, Forecasts: a.forecasts,
-		Metrics: a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
+		Requests: a.requests.Requests, Approvals: a.requests.Approvals, Offers: a.requests.Offers,
+		Quotas: a.requests.Quotas, Seats: a.requests.Seats, Comparisons: a.requests.Comparisons,
+		Budgets: a.budgets, Rules: a.rules, Tenants: a.tenants, Delegations: a.delegations,
+		Workloads: a.workloads, Usage: a.usage, Prices: a.prices, Catalog: a.offer, Snapshots: a.store,
+		Forecasts: a.forecasts,
+		Metrics:   a.readings(), Reports: a.clusters.metrics.report, Advice: a.advice, Idle: a.idle, Marks: a.marks,
 		Drift: a.drift, Hub: a.hub, Site: a.siteNow, Licenses: a.licenses, Health: a.outages,
 		Notify: a.notify, SessionAlive: a.sessionAlive, Accounts: a.accounts, Events: a.store, Bundle: bundle, Now: a.now,
 		PortalURL: a.config.URL, AppsURL: a.appURL, Version: version, MaxStreams: a.config.Session.Pages, Limits: a.limits,

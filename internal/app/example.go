@@ -167,7 +167,7 @@ func (e *example) found(ctx context.Context) error {
 
 // chores are what the controller does from time to time.
 func (e *example) chores(ctx context.Context) error {
-	return errors.Join(e.engines.Record(ctx), e.app.requests.ExpireDue(ctx), e.app.budgets.Settle(ctx))
+	return errors.Join(e.engines.Record(ctx), e.app.requests.Approvals.ExpireDue(ctx), e.app.budgets.Settle(ctx))
 }
 
 // last leaves something in the inbox.
@@ -186,7 +186,8 @@ func (e *example) leave(ctx context.Context, who identity.Actor, t tenant.Tenant
 		if size.Accelerator.Share < 1 {
 			continue
 		}
-		_, err := e.app.requests.Submit(ctx, who, e.draft(t.Name, size, "8h", "Example: the last run before the deadline"))
+		_, err := e.app.requests.Requests.Submit(ctx, who, e.draft(t.Name, size, "8h",
+			"Example: the last run before the deadline"))
 		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Forbidden) {
 			continue
 		}
@@ -277,7 +278,7 @@ func (e *example) draft(team string, size catalog.Size, lease, reason string) re
 
 // ask submits; a refusal is part of the story.
 func (e *example) ask(ctx context.Context, who identity.Actor, team string, size catalog.Size, lease string) error {
-	r, err := e.app.requests.Submit(ctx, who, e.draft(team, size, lease, "Example: compare two models"))
+	r, err := e.app.requests.Requests.Submit(ctx, who, e.draft(team, size, lease, "Example: compare two models"))
 	switch kind := fault.KindOf(err); {
 	case err != nil && (kind == fault.Invalid || kind == fault.Forbidden || kind == fault.Conflict):
 		return nil
@@ -299,7 +300,7 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 	case 11:
 		return nil
 	case 0:
-		_, err := e.app.requests.Withdraw(ctx, who, r.ID)
+		_, err := e.app.requests.Requests.Withdraw(ctx, who, r.ID)
 		return err
 	}
 	approver, err := e.person(ctx, "approver", "Paula (approver, example)", e.app.config.Platform[identity.Approver])
@@ -307,10 +308,10 @@ func (e *example) answer(ctx context.Context, who identity.Actor, r request.Requ
 		return err
 	}
 	if luck < 4 {
-		_, err = e.app.requests.Reject(ctx, approver, r, "A slice is enough for this.")
+		_, err = e.app.requests.Approvals.Reject(ctx, approver, r, "A slice is enough for this.")
 		return err
 	}
-	r, err = e.app.requests.Approve(ctx, approver, r, "")
+	r, err = e.app.requests.Approvals.Approve(ctx, approver, r, "")
 	switch kind := fault.KindOf(err); {
 	case err != nil && (kind == fault.Conflict || kind == fault.Forbidden):
 		// the quota is used up meanwhile, or a rule asks for others

@@ -13,8 +13,8 @@ import (
 // jobs is what the leader does on a clock. What it does on a change of a workload or a cluster is the controller's.
 func (a *App) jobs() []jobs.Job {
 	list := []jobs.Job{
-		{Name: "requests-expire", Every: time.Minute, TrustedClock: true, Run: a.requests.ExpireDue},
-		{Name: "license-seats-assign", Every: time.Minute, Run: a.requests.SeatWaiting},
+		{Name: "requests-expire", Every: time.Minute, TrustedClock: true, Run: a.requests.Approvals.ExpireDue},
+		{Name: "license-seats-assign", Every: time.Minute, Run: a.requests.Seats.Assign},
 		{Name: "leases-extend", Every: time.Minute, Run: a.workloads.ExtendDue},
 		{Name: "storage-reclaim", Every: time.Minute, TrustedClock: true, Run: a.reclaimStorage},
 		{Name: "budgets-settle", Every: time.Minute, Run: a.budgets.Settle},

@@ -312,7 +312,7 @@ func TestALeaverHandsOver(t *testing.T) {
 		is.OwnerName != "Olga Owner" || is.Generation != item.Generation || is.Desired != item.Desired {
 		t.Errorf("want all of it the owner's and running on, got %s %s %s", is.OwnerName, v.OwnerName, r.AskerName)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil {
 		t.Errorf("a request that was handed over is decided like any other: %v", err)
 	}
 	if got := len(w.events(audit.PersonHandedOver)); got != 4 {

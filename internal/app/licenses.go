@@ -13,17 +13,17 @@ import (
 
 // seatLine lets resumed workloads stand in one line with requests. A transaction of the store implements both packages'
 // Tx.
-type seatLine struct{ requests *request.Service }
+type seatLine struct{ queue *request.SeatQueue }
 
 // Ahead counts who waits already.
 func (l seatLine) Ahead(ctx context.Context, tx workload.Tx, pool string, but workload.ID) (int, error) {
-	return l.requests.Ahead(ctx, tx.(request.Tx), pool, but)
+	return l.queue.Ahead(ctx, tx.(request.Tx), pool, but)
 }
 
 // Join puts a resume at the end.
 func (l seatLine) Join(ctx context.Context, tx workload.Tx, a identity.Actor, w workload.Workload,
 	pool license.Pool) error {
-	return l.requests.Join(ctx, tx.(request.Tx), a, w, pool)
+	return l.queue.Join(ctx, tx.(request.Tx), a, w, pool)
 }
 
 // seats are the license seats that a workload holds where it is, as the pools count now.

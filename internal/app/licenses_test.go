@@ -134,7 +134,7 @@ func TestNamesOfLicensesAreForThoseWhoSeeAll(t *testing.T) {
 
 // vgpu asks for something that takes a seat.
 func (w *world) vgpu(subject, name string) (request.Request, error) {
-	return w.requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
+	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(subject), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
 		Size: "vgpu-12q", Image: "jupyterlab", Lease: "1h", Reason: "a test", Name: name})
 }
 
@@ -189,7 +189,7 @@ func TestTheLastSeats(t *testing.T) {
 			t.Errorf("%s stands before %s, who was first", before.Spec.Name, after.Spec.Name)
 		}
 	}
-	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+	if err := w.requests.Seats.Assign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := w.store.SeatLine(t.Context()); !slices.Equal(now, line) {
@@ -206,7 +206,7 @@ func TestTheLastSeats(t *testing.T) {
 	if err != nil || !late.WaitsForSeat() {
 		t.Fatalf("who comes late overtakes those who wait: %v, %v", late.State, err)
 	}
-	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+	if err := w.requests.Seats.Assign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i, x := range append(line, request.Waiting{ID: late.ID}) {
@@ -238,7 +238,7 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 	if err != nil || asked.State != request.Pending || asked.WaitsForSeat() {
 		t.Fatalf("want it to wait for an approver, got %+v, %v", asked.Decision, err)
 	}
-	r, err := w.requests.Approve(t.Context(), w.actorOf(approver), asked, "go on")
+	r, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), asked, "go on")
 	if err != nil || !r.WaitsForSeat() || len(r.Decision.Consents) != 1 {
 		t.Fatalf("want it approved and waiting, got %+v, %v", r.Decision, err)
 	}
@@ -251,17 +251,17 @@ func TestAnApprovalIsKeptWhileASeatIsMissing(t *testing.T) {
 		queued[0].Detail); said != "Ada Approver approved it. It waits for a seat of "+r.Decision.Seat.Title+". go on" {
 		t.Errorf("want one sentence that says both, got %q", said)
 	}
-	if n, err := w.requests.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
+	if n, err := w.requests.Approvals.Waiting(t.Context(), w.actorOf(admin)); err != nil || n != 0 {
 		t.Errorf("somebody is asked about what is decided: %d, %v", n, err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(admin), r, "again"); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(admin), r, "again"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("want a conflict, got %v", err)
 	}
 	if page := w.signedIn(owner).get("/requests/" + string(r.ID)); !strings.Contains(page.body, "place 1") {
 		t.Error("the asker does not read at which place it waits")
 	}
 	w.gone(first.Workload)
-	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+	if err := w.requests.Seats.Assign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r, err = w.store.Request(t.Context(), r.ID)
@@ -293,7 +293,7 @@ func TestARefusingPoolAndTheLine(t *testing.T) {
 	if err != nil || !waits.WaitsForSeat() {
 		t.Fatalf("want it to wait, got %s, %v", waits.State, err)
 	}
-	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), waits.ID); err != nil ||
+	if r, err := w.requests.Requests.Withdraw(t.Context(), w.actorOf(developer), waits.ID); err != nil ||
 		r.State != request.Withdrawn {
 		t.Errorf("want it taken back, got %s, %v", r.State, err)
 	}
@@ -304,7 +304,7 @@ func TestARefusingPoolAndTheLine(t *testing.T) {
 		t.Fatalf("want it to wait, got %s, %v", old.State, err)
 	}
 	w.clock.pass(request.TTL + time.Hour)
-	if err := errors.Join(w.requests.ExpireDue(t.Context()), w.requests.SeatWaiting(t.Context())); err != nil {
+	if err := errors.Join(w.requests.Approvals.ExpireDue(t.Context()), w.requests.Seats.Assign(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if line, _ := w.store.SeatLine(t.Context()); len(line) != 0 {
@@ -330,7 +330,7 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if approved, err = w.requests.Approve(t.Context(), w.actorOf(approver), approved, ""); err != nil ||
+	if approved, err = w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), approved, ""); err != nil ||
 		!approved.WaitsForSeat() {
 		t.Fatalf("want it in the line, got %+v, %v", approved.Decision, err)
 	}
@@ -340,7 +340,7 @@ func TestWhatWaitsForASeatCanBeTurnedDown(t *testing.T) {
 	}
 	for subject, kind := range map[string]fault.Kind{owner: fault.Forbidden, developer: fault.Forbidden,
 		other: fault.NotFound} {
-		if _, err := w.requests.Reject(t.Context(), w.actorOf(subject), approved, "no"); !fault.Is(err, kind) {
+		if _, err := w.requests.Approvals.Reject(t.Context(), w.actorOf(subject), approved, "no"); !fault.Is(err, kind) {
 			t.Errorf("%s: want %s, got %v", subject, kind, err)
 		}
 	}
@@ -416,7 +416,7 @@ func TestAResumeWaitsInTheSameLine(t *testing.T) {
 		t.Errorf("want one start on record, got %+v, %v", past, err)
 	}
 	w.gone(taker.Workload)
-	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+	if err := w.requests.Seats.Assign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	item, err := w.store.Workload(t.Context(), old.Workload)
@@ -461,14 +461,14 @@ func TestAResumeThatNeedsNoSeatAnyMore(t *testing.T) {
 	if err != nil || len(line) != 2 {
 		t.Fatalf("want both in the line, got %v, %v", line, err)
 	}
-	if r, err := w.requests.Withdraw(t.Context(), w.actorOf(developer), line[1].ID); err != nil ||
+	if r, err := w.requests.Requests.Withdraw(t.Context(), w.actorOf(developer), line[1].ID); err != nil ||
 		r.State != request.Withdrawn {
 		t.Errorf("want it taken back, got %s, %v", r.State, err)
 	}
 	if _, err := w.workloads.Delete(t.Context(), w.actorOf(developer), ended.Workload, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.requests.SeatWaiting(t.Context()); err != nil {
+	if err := w.requests.Seats.Assign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if line, err := w.store.SeatLine(t.Context()); err != nil || len(line) != 0 {

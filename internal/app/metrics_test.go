@@ -77,13 +77,13 @@ func TestMetricsTellTheStory(t *testing.T) {
 	ctx := t.Context()
 	approved, rejected := w.pending(developer, "vision"), w.pending(developer, "vision")
 	w.pending(other, "speech")
-	if _, err := w.requests.Approve(ctx, w.actorOf(approver), approved, ""); err != nil {
+	if _, err := w.requests.Approvals.Approve(ctx, w.actorOf(approver), approved, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Reject(ctx, w.actorOf(approver), rejected, "no"); err != nil {
+	if _, err := w.requests.Approvals.Reject(ctx, w.actorOf(approver), rejected, "no"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
+	if _, err := w.requests.Requests.Submit(ctx, w.actorOf(developer), request.Draft{Kind: catalog.Notebook, Tenant: "vision",
 		Size: "cpu", Image: "jupyterlab", Lease: "9999h"}); err == nil {
 		t.Fatal("want a refusal")
 	}

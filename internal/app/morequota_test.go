@@ -88,7 +88,7 @@ func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 			Steps: []policy.Step{{From: []identity.Approvers{{Role: identity.Owner}}, After: catalog.Duration(time.Hour),
 				Then: []identity.Approvers{{Role: identity.Admin}}}}}}
 	})
-	r, err := w.requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
+	r, err := w.requests.Requests.Submit(t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
 		Size: "cpu", Image: "jupyterlab", Lease: "8h", Reason: "for the paper"})
 	if err != nil || r.State != request.Pending {
 		t.Fatal(r.State, err)
@@ -98,7 +98,7 @@ func TestAStepThatEscalatesIsToldOfOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []int{0, 1, 1} {
-		if err := w.requests.ExpireDue(t.Context()); err != nil {
+		if err := w.requests.Approvals.ExpireDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.events(audit.RequestEscalated); len(got) != want || want > 0 && got[0].Request != string(r.ID) {
@@ -125,7 +125,7 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 				Sentence: "Buy one."}, {Name: "all", When: "true", Outcome: policy.Allow}}
 	})
 	ask := func(size string) (request.Request, error) {
-		return w.requests.AskQuota(t.Context(), w.actorOf(developer), request.QuotaDraft{Tenant: "vision", Size: size,
+		return w.requests.Quotas.Ask(t.Context(), w.actorOf(developer), request.QuotaDraft{Tenant: "vision", Size: size,
 			Amount: 5, Reason: "x"})
 	}
 	if _, err := ask("h100"); !fault.Is(err, fault.Forbidden) ||
@@ -136,14 +136,14 @@ func TestQuotaIsGivenByThoseWhomARuleNamesForIt(t *testing.T) {
 	if err != nil || other.State != request.Pending {
 		t.Fatalf("a rule for starts gave quota: %s %v", other.State, err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), other, ""); !fault.Is(err, fault.Forbidden) {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), other, ""); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("want it to be an administrator's, got %v", err)
 	}
 	r, err := ask("cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = w.requests.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil || r.State != request.Approved {
+	if r, err = w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), r, ""); err != nil || r.State != request.Approved {
 		t.Errorf("want the rule's approver to do, got %s %v", r.State, err)
 	}
 	if limit := w.tenants.Directory().Tenants[0].QuotaOf("cpu"); limit != 5 {
@@ -157,7 +157,7 @@ func TestTwoApprovalsOfQuotaAtOnce(t *testing.T) {
 	var asked []request.Request
 	for _, d := range []request.QuotaDraft{{Tenant: "vision", Size: "cpu", Amount: 9, Reason: "x"},
 		{Tenant: "vision", Size: "cpu", Amount: 4, Reason: "x"}, {Tenant: "vision", Size: "h100", Amount: 2, Reason: "x"}} {
-		r, err := w.requests.AskQuota(t.Context(), w.actorOf(developer), d)
+		r, err := w.requests.Quotas.Ask(t.Context(), w.actorOf(developer), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestTwoApprovalsOfQuotaAtOnce(t *testing.T) {
 	errs := make([]error, len(asked))
 	var group sync.WaitGroup
 	for i, r := range asked {
-		group.Go(func() { _, errs[i] = w.requests.Approve(t.Context(), w.actorOf(admin), r, "") })
+		group.Go(func() { _, errs[i] = w.requests.Approvals.Approve(t.Context(), w.actorOf(admin), r, "") })
 	}
 	group.Wait()
 	won := 0

@@ -26,12 +26,13 @@ func TestNobodyGetsNothing(t *testing.T) {
 	out := w.actorOf(admin)
 	out.Person.Disabled = true
 	// for the portal itself, or about what the caller was shown before
-	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "SeatWaiting", "SeatPlaces", "Ahead",
-		"ResumeOf",
-		"Quotas", "Seats", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters", "Catalog", "Held", "Version",
-		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "Would", "Hold", "Settle", "For",
+	free := []string{"ExpireDue", "ExtendDue", "EnforceRetention", "NotGrown", "Assign", "Places", "Ahead", "ResumeOf",
+		"Of", "Pools", "Lengths", "NewKey", "Manifest", "Site", "Costs", "States", "Evaluate", "Every", "Shortest", "Meters", "Catalog",
+		"Held", "Version",
+		"Refresh", "Follow", "Differ", "Policy", "Directory", "Month", "Standing", "Ask", "ShareOf", "Hold", "Settle", "For",
 		"Run", "Derive", "Deliver", "HasMail", "Hosts", "Bad", "Under", "Open", "Mismatches"}
-	for _, service := range []any{w.requests, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
+	for _, service := range []any{w.requests.Requests, w.requests.Approvals, w.requests.Offers, w.requests.Quotas,
+		w.requests.Seats, w.requests.Comparisons, w.workloads, w.offer, w.rules, w.tenants, w.budgets, w.delegations, w.idle,
 		w.notify, w.marks, w.accounts} {
 		v := reflect.ValueOf(service)
 		for i := range v.NumMethod() {
@@ -107,14 +108,14 @@ func TestASwitchedOffTeamIsGrantedNothing(t *testing.T) {
 	w := newWorld(t)
 	pending, item := w.pending(developer, "vision"), w.running(developer, "vision")
 	w.switchOff("vision")
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), pending, ""); !fault.Is(err, fault.Conflict) {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), pending, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("approve: want a conflict, got %v", err)
 	}
-	if _, err := w.requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err,
+	if _, err := w.requests.Requests.Extend(t.Context(), w.actorOf(developer), item.ID, "1h", "", ""); !fault.Is(err,
 		fault.Conflict) {
 		t.Errorf("extend: want a conflict, got %v", err)
 	}
-	if r, err := w.requests.Reject(t.Context(), w.actorOf(approver), pending, "closed"); err != nil ||
+	if r, err := w.requests.Approvals.Reject(t.Context(), w.actorOf(approver), pending, "closed"); err != nil ||
 		r.State != request.Rejected {
 		t.Errorf("reject: want it rejected, got %s %v", r.State, err)
 	}

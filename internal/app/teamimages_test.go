@@ -49,7 +49,7 @@ func (w *world) teamImage(team string) string {
 
 // asks is a start of the developer with an image.
 func (w *world) asks(size, image string) (request.Request, error) {
-	return w.requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
+	return w.requests.Requests.Submit(w.t.Context(), w.actorOf(developer), request.Draft{Kind: "notebook", Tenant: "vision",
 		Size: size, Image: image, Lease: "1h", Reason: "a test"})
 }
 
@@ -147,7 +147,7 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	}
 	image.New, image.Reference = false, visionImage(anotherDigest)
 	save()
-	granted, err := w.requests.Approve(t.Context(), w.actorOf(approver), first, "")
+	granted, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), first, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,17 +158,17 @@ func TestAnApprovalHoldsTheDigest(t *testing.T) {
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second, ""); !fault.Is(err, fault.Conflict) ||
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), second, ""); !fault.Is(err, fault.Conflict) ||
 		fault.As(err).Sentence.ID != "request.image_retired" {
 		t.Errorf("want a conflict that says the image was retired, got %v", err)
 	}
-	if r, err := w.requests.Get(t.Context(), w.actorOf(developer), second.ID); err != nil || r.State != request.Pending {
+	if r, err := w.requests.Requests.Get(t.Context(), w.actorOf(developer), second.ID); err != nil || r.State != request.Pending {
 		t.Errorf("want it left as it is, got %s %v", r.State, err)
 	}
 	if _, err := w.tenants.RetireImage(t.Context(), w.actorOf(owner), "vision", "train", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.requests.Approve(t.Context(), w.actorOf(approver), second, ""); err != nil {
+	if _, err := w.requests.Approvals.Approve(t.Context(), w.actorOf(approver), second, ""); err != nil {
 		t.Errorf("offered again it can be granted: %v", err)
 	}
 }

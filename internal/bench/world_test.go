@@ -60,7 +60,7 @@ type portal struct {
 	hub       *live.Hub
 	site      request.Site
 	server    *serve.Server
-	requests  *request.Service
+	requests  request.Services
 	workloads *workload.Service
 	began     time.Time
 }
@@ -89,7 +89,8 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	now := time.Now
 	site := func() request.Site { return p.site }
 	newID := ids()
-	p.requests = &request.Service{Store: s, Site: site, Snapshots: s, Renderer: manifests{}, Now: now, NewID: newID}
+	p.requests = request.New(request.Options{Store: s, Site: site, Snapshots: s, Renderer: manifests{}, Now: now,
+		NewID: newID})
 	p.workloads = &workload.Service{Store: s, Limits: limits{site}, Now: now}
 	bundle, err := i18n.Load()
 	if err != nil {
@@ -99,7 +100,8 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 		Days:  func(string) ([]advice.Day, time.Time) { return nil, time.Time{} },
 		Offer: func(string) []catalog.Size { return p.site.Catalog.Sizes }})
 	apps := func(name string) string { return "http://" + name + ".localhost:8080" }
-	pages := web.New(web.Deps{Requests: p.requests, Workloads: p.workloads,
+	pages := web.New(web.Deps{Requests: p.requests.Requests, Approvals: p.requests.Approvals, Offers: p.requests.Offers,
+		Quotas: p.requests.Quotas, Seats: p.requests.Seats, Comparisons: p.requests.Comparisons, Workloads: p.workloads,
 		Prices: usage.NewPrices(usage.PricesOptions{Store: s, Zone: time.UTC, Currency: "EUR", Now: now}), Snapshots: s,
 		Metrics: metrics{}, Advice: advisor, Idle: idle.New(idle.Options{Store: s, Now: now}), Hub: p.hub, Site: site,
 		Accounts: &accounts.Service{Store: s, Actor: p.site.Directory.Actor, Now: now}, Events: s,
@@ -116,7 +118,9 @@ func newPortal(t testing.TB, address string, l load, opts store.Options) *portal
 	for _, r := range pages.Routes() {
 		routes = append(routes, serve.Route{Method: r.Method, Path: r.Path, Action: r.Action, Handler: r.Handler})
 	}
-	mounts := map[string]http.Handler{"/api/v1/": api.New(api.Deps{Requests: p.requests, Workloads: p.workloads,
+	mounts := map[string]http.Handler{"/api/v1/": api.New(api.Deps{Requests: p.requests.Requests,
+		Approvals: p.requests.Approvals, Offers: p.requests.Offers, Quotas: p.requests.Quotas, Seats: p.requests.Seats,
+		Comparisons: p.requests.Comparisons, Site: site, Snapshots: s, Workloads: p.workloads,
 		Metrics: metrics{}, Events: s, AppURL: apps, Now: now, Version: "bench"})}
 	p.server, err = serve.New(serve.Options{URL: "http://localhost:8080", Idle: 12 * time.Hour,
 		Absolute: 7 * 24 * time.Hour, Store: s, Provider: nobody{},
@@ -366,7 +370,7 @@ func (p *portal) request(l load, i int) request.Request {
 		r.State, r.Workload, r.DecidedAt = request.Pending, "", time.Time{}
 		r.Spec.Name = fmt.Sprintf("nb-%05d", i)
 		r.Decision = request.Decision{Rule: "whole-gpus", Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver")),
-			Needs: identity.Approver}
+			Steps: policy.OneOf(identity.Approver)}
 	}
 	return r
 }

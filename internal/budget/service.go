@@ -113,17 +113,10 @@ func (s *Service) Ask(ctx context.Context, tx Tx, c Claim) (Ask, error) {
 	return st.Ask(c, shares[c.Workload]), err
 }
 
-// Would is Ask for what nobody decides yet: it writes nothing.
-func (s *Service) Would(ctx context.Context, from Reader, c Claim) (Ask, error) {
-	st, err := s.Standing(ctx, from, c.Tenant)
-	if err != nil || !st.Set() {
-		return Ask{}, err
-	}
-	if c.Workload == "" {
-		return st.Ask(c, Share{}), nil
-	}
+// ShareOf is what a workload, or storage, has of the running month's budget already.
+func (s *Service) ShareOf(ctx context.Context, from Reader, st Standing, id string) (Share, error) {
 	shares, err := from.BudgetShares(ctx, s.book(st))
-	return st.Ask(c, shares[c.Workload]), err
+	return shares[id], err
 }
 
 func (s *Service) book(st Standing) Book {

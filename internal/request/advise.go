@@ -11,7 +11,7 @@ import (
 
 // Advise proposes sizes of those that the team may see, for what somebody said of their work. Without a team everything
 // on offer is proposed, and nothing said of what is free. Answers that make no sense are Invalid, with their fields.
-func (s *Service) Advise(ctx context.Context, a identity.Actor, tenantName string,
+func (s *Offers) Advise(ctx context.Context, a identity.Actor, tenantName string,
 	said sizing.Answers) (sizing.Advice, error) {
 	answers, problems := sizing.Check(said)
 	if err := fault.InvalidFields(problems); err != nil {
@@ -19,14 +19,14 @@ func (s *Service) Advise(ctx context.Context, a identity.Actor, tenantName strin
 	}
 	var offered []sizing.Offer
 	if tenantName == "" {
-		for _, size := range s.Site().Catalog.Sizes {
+		for _, size := range s.site().Catalog.Sizes {
 			if !size.Hidden && len(size.Tenants) == 0 {
 				offered = append(offered, sizing.Offer{Size: size})
 			}
 		}
 		return sizing.Propose(answers, offered), nil
 	}
-	offers, err := s.Offers(ctx, a, tenantName)
+	offers, err := s.List(ctx, a, tenantName)
 	if err != nil {
 		return sizing.Advice{}, err
 	}

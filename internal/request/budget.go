@@ -78,64 +78,10 @@ func grantedClaim(kind Kind, w Spec, f Facts) budget.Claim {
 	return startClaim(w, f)
 }
 
-// would says what a claim takes of the team's budget.
-func (s *Service) would(ctx context.Context, in Reader, c budget.Claim) (budget.Ask, error) {
-	if s.Budgets == nil {
-		return budget.Ask{}, nil
-	}
-	if c.Workload != "" {
-		metered, err := in.BudgetClaim(ctx, c.Workload)
-		if err != nil {
-			return budget.Ask{}, err
-		}
-		c.Intervals, c.Sharers = metered.Intervals, metered.Sharers
-	}
-	return s.Budgets.Would(ctx, in, c)
-}
-
-// Takes is what the approval of a request would take of its team's budget; the zero Ask where there is none, or the
-// actor may not know of it.
-func (s *Service) Takes(ctx context.Context, a identity.Actor, r Request) (budget.Ask, error) {
-	if err := identity.Known(a); err != nil {
-		return budget.Ask{}, err
-	}
-	if r.State != Pending || r.Kind == QuotaKind ||
-		!identity.Can(a, identity.ReadBudget, identity.Resource{Tenant: r.Spec.Tenant}) {
-		return budget.Ask{}, nil
-	}
-	f := Facts{Now: s.Now(), Seats: s.seats(r.Spec.Size, nil)}
-	if r.Kind != StartKind {
-		w, err := s.Store.Workload(ctx, r.Workload)
-		if fault.Is(err, fault.NotFound) {
-			return budget.Ask{}, nil
-		}
-		if err != nil {
-			return budget.Ask{}, err
-		}
-		f.Extends = &w
-	}
-	return s.would(ctx, s.Store, grantedClaim(r.Kind, r.Spec, f))
-}
-
-// ResumeTakes is what it would take if a stopped workload ran again.
-func (s *Service) ResumeTakes(ctx context.Context, a identity.Actor, w workload.Workload) (budget.Ask, error) {
-	if err := identity.Known(a); err != nil || !identity.Can(a, identity.ReadBudget, identity.Resource{Tenant: w.Tenant}) {
-		return budget.Ask{}, err
-	}
-	return s.would(ctx, s.Store, resumeClaim(w))
-}
-
-func (s *Service) standing(ctx context.Context, tenant string) (budget.Standing, error) {
-	if s.Budgets == nil {
-		return budget.Standing{}, nil
-	}
-	return s.Budgets.Standing(ctx, s.Store, tenant)
-}
-
 // hold puts aside what a granted request takes, and what the storage that begins with it does. What no person agreed to
 // must be within the budget.
-func (s *Service) hold(ctx context.Context, tx Tx, out Outcome) error {
-	if s.Budgets == nil {
+func (c *core) hold(ctx context.Context, tx Tx, out Outcome) error {
+	if c.budgets == nil {
 		return nil
 	}
 	ids := []string{string(out.Workload.ID)}
@@ -143,11 +89,11 @@ func (s *Service) hold(ctx context.Context, tx Tx, out Outcome) error {
 		ids = append(ids, budget.VolumeID(out.Workload.Tenant, out.Workload.Volume))
 	}
 	for _, id := range ids {
-		c, err := tx.BudgetClaim(ctx, id)
+		claim, err := tx.BudgetClaim(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := s.Budgets.Hold(ctx, tx, c, out.Request.Decision.By == ""); err != nil {
+		if err := c.budgets.Hold(ctx, tx, claim, out.Request.Decision.By == ""); err != nil {
 			return err
 		}
 	}

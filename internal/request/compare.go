@@ -11,11 +11,37 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Comparison is what other rules would have said to what was asked in the last days, and to what runs. Requests that
-// were refused at once are in it where a rule refused them; where quota, seats or budget did, no rule helps.
+// Comparisons tries rules and quotas on what was asked in the last days, with the facts as they were, and on what runs.
+// It writes nothing.
+type Comparisons struct {
+	*core
+	store comparisonStore
+}
+
+type comparisonStore interface {
+	Requests(ctx context.Context, f Filter) ([]Request, string, error)
+	// Refusals lists what was refused when it was sent since a time, newest first; cursor is what the last page gave as
+	// next.
+	Refusals(ctx context.Context, since time.Time, cursor string, limit int) ([]Refused, string, error)
+}
+
+// Compared is what rules or quotas are tried on: a request, or what was refused when it was sent.
+type Compared struct {
+	Request   ID // "" for what was refused: it became no request
+	Kind      Kind
+	AskerName string
+	Spec      Spec
+	AskedAt   time.Time
+}
+
+func (r Request) compared() Compared { return Compared{r.ID, r.Kind, r.AskerName, r.Spec, r.CreatedAt} }
+
+func (r Refused) compared() Compared { return Compared{"", r.Kind, r.AskerName, r.Spec, r.At} }
+
+// Comparison is what other rules would have said to what was asked in the last days, and to what runs. What was refused
+// when it was sent is in it where a rule refused it; where quota, seats or budget did, no rule helps.
 type Comparison struct {
-	Seen    int  // requests of the last days
-	Unknown int  // of them, those from before facts were kept: nobody can tell
+	Seen    int  // starts and extensions of the last days
 	Capped  bool // there were more than are looked at
 	Differ  []Difference
 	Running int // workloads that hold something now
@@ -23,18 +49,17 @@ type Comparison struct {
 	Hit []Difference
 }
 
-// Difference is one request that would have been decided differently. Was is what the rules said then.
+// Difference is one that would have been decided differently. Was is what the rules said then.
 type Difference struct {
-	Request  Request
+	Compared
 	Was, Now policy.Verdict
 }
 
 // mostCompared bounds how many requests are looked at.
 const mostCompared = 20_000
 
-// Compare tries rules on the requests of the last 30 days, with the facts as they were, and on the requests of
-// everything that holds a GPU now. It writes nothing.
-func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Policy) (Comparison, error) {
+// Rules tries rules on the requests of the last 30 days, and on those of everything that holds a GPU now.
+func (s *Comparisons) Rules(ctx context.Context, a identity.Actor, p *policy.Policy) (Comparison, error) {
 	var c Comparison
 	if err := identity.Known(a); err != nil {
 		return c, err
@@ -42,27 +67,23 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 	if !identity.Can(a, identity.ChangeRules, identity.Resource{}) {
 		return c, fault.New(fault.NotFound, i18n.T("problem.no_page"))
 	}
-	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-HistoryDays * 24 * time.Hour)}, func(r Request) {
-		if r.Kind == QuotaKind || r.Kind == ResumeKind { // rules say nothing of those unless they are asked for
-			return
-		}
+	differ := func(d Difference, differs bool) {
 		c.Seen++
-		if d, differs, known := differ(r, p); !known {
-			c.Unknown++
-		} else if differs {
+		if differs {
 			c.Differ = append(c.Differ, d)
+		}
+	}
+	capped, err := s.each(ctx, Filter{Since: s.since()}, func(r Request) {
+		if r.Decision.Facts != nil { // rules are not asked about resumes, nor about quotas unless they speak of them
+			differ(r.under(p))
 		}
 	})
 	if err != nil {
 		return c, err
 	}
-	cappedToo, err := s.eachRefusal(ctx, func(r Request) {
-		if r.Decision.Rule == "" {
-			return
-		}
-		c.Seen++
-		if d, differs, known := differ(r, p); known && differs {
-			c.Differ = append(c.Differ, d)
+	cappedToo, err := s.eachRefusal(ctx, func(r Refused) {
+		if r.Rule != "" {
+			differ(r.under(p))
 		}
 	})
 	if err != nil {
@@ -71,33 +92,38 @@ func (s *Service) Compare(ctx context.Context, a identity.Actor, p *policy.Polic
 	c.Capped = capped || cappedToo
 	_, err = s.each(ctx, Filter{Holding: true}, func(r Request) {
 		c.Running++
-		if d, differs, known := differ(r, p); known && differs && stricter(d) {
+		if r.Decision.Facts == nil {
+			return
+		}
+		if d, differs := r.under(p); differs && stricter(d) {
 			c.Hit = append(c.Hit, d)
 		}
 	})
 	return c, err
 }
 
+func (s *Comparisons) since() time.Time { return s.now().Add(-HistoryDays * 24 * time.Hour) }
+
 // each reads a list to its end, or to as many as are looked at.
-func (s *Service) each(ctx context.Context, f Filter, do func(Request)) (capped bool, err error) {
+func (s *Comparisons) each(ctx context.Context, f Filter, do func(Request)) (capped bool, err error) {
 	f.Limit = comparedAtOnce
 	return pages(do, func(cursor string) ([]Request, string, error) {
 		f.Cursor = cursor
-		return s.Store.Requests(ctx, f)
+		return s.store.Requests(ctx, f)
 	})
 }
 
-// eachRefusal does the same with what was refused at once in the last days.
-func (s *Service) eachRefusal(ctx context.Context, do func(Request)) (capped bool, err error) {
-	since := s.Now().Add(-HistoryDays * 24 * time.Hour)
-	return pages(do, func(cursor string) ([]Request, string, error) {
-		return s.Store.Refusals(ctx, since, cursor, comparedAtOnce)
+// eachRefusal does the same with what was refused when it was sent in the last days.
+func (s *Comparisons) eachRefusal(ctx context.Context, do func(Refused)) (capped bool, err error) {
+	since := s.since()
+	return pages(do, func(cursor string) ([]Refused, string, error) {
+		return s.store.Refusals(ctx, since, cursor, comparedAtOnce)
 	})
 }
 
 const comparedAtOnce = 500
 
-func pages(do func(Request), read func(cursor string) ([]Request, string, error)) (capped bool, err error) {
+func pages[Item any](do func(Item), read func(cursor string) ([]Item, string, error)) (capped bool, err error) {
 	cursor := ""
 	for n := 0; n < mostCompared; n += comparedAtOnce {
 		items, next, err := read(cursor)
@@ -114,20 +140,23 @@ func pages(do func(Request), read func(cursor string) ([]Request, string, error)
 	return true, nil
 }
 
-// differ puts a request to other rules; known is false where its facts were not kept.
-func differ(r Request, p *policy.Policy) (d Difference, differs, known bool) {
-	if r.Decision.Facts == nil {
-		return d, false, false
+// under puts a request that rules decided to other rules.
+func (r Request) under(p *policy.Policy) (d Difference, differs bool) {
+	was := policy.Verdict{Outcome: policy.Allow, Rule: r.Decision.Rule}
+	if steps := r.Steps(); len(steps) > 0 {
+		was.Outcome, was.Steps = policy.Approve, steps
 	}
-	d = Difference{Request: r, Was: policy.Verdict{Outcome: policy.Allow, Rule: r.Decision.Rule},
-		Now: p.Decide(*r.Decision.Facts)}
-	if r.State == "" { // refused at once
-		d.Was.Outcome = policy.Refuse
-	} else if steps := r.Steps(); len(steps) > 0 {
-		d.Was.Outcome, d.Was.Steps = policy.Approve, steps
-	}
-	same := d.Was.Outcome == d.Now.Outcome && (len(d.Was.Steps) == 0 || reflect.DeepEqual(d.Was.Steps, d.Now.Steps))
-	return d, !same, true
+	return difference(r.compared(), was, p.Decide(*r.Decision.Facts))
+}
+
+// under puts what a rule refused to other rules.
+func (r Refused) under(p *policy.Policy) (d Difference, differs bool) {
+	return difference(r.compared(), policy.Verdict{Outcome: policy.Refuse, Rule: r.Rule}, p.Decide(r.Facts))
+}
+
+func difference(c Compared, was, now policy.Verdict) (d Difference, differs bool) {
+	same := was.Outcome == now.Outcome && (len(was.Steps) == 0 || reflect.DeepEqual(was.Steps, now.Steps))
+	return Difference{Compared: c, Was: was, Now: now}, !same
 }
 
 // stricter reports whether the other rules ask for more: a refusal for anything, an approval for what started at once,

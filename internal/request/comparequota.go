@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
@@ -15,13 +14,12 @@ import (
 // QuotaComparison is what another quota would have meant for a team's starts of the last days, each looked at with what
 // the team held then, and what it holds now over it.
 type QuotaComparison struct {
-	Seen    int       // starts of the last days, those that were refused among them
-	Unknown int       // of them, those from before facts were kept
-	Capped  bool      // there were more than are looked at
-	Refused []Request // that would have been refused
-	Allowed []Request // that were refused for the quota and would not have been
-	Running int       // workloads that hold something now
-	Over    []Over    // sizes of which the team holds more than it then may
+	Seen    int        // starts of the last days, those that were refused among them
+	Capped  bool       // there were more than are looked at
+	Refused []Compared // that would have been refused
+	Allowed []Compared // that were refused for the quota and would not have been
+	Running int        // workloads that hold something now
+	Over    []Over     // sizes of which the team holds more than it then may
 }
 
 // Over is one size of which a team holds too many.
@@ -29,67 +27,78 @@ type Over struct {
 	Size    string // its title
 	Holds   int
 	Limit   int
-	Started []Request // the last ones over the limit, newest first; what runs goes on
+	Started []Compared // the last ones over the limit, newest first; what runs goes on
 }
 
-// CompareQuota says what another quota would mean for a team. It writes nothing.
-func (s *Service) CompareQuota(ctx context.Context, a identity.Actor, name string,
+// Quota says what another quota, by size, would mean for a team.
+func (s *Comparisons) Quota(ctx context.Context, a identity.Actor, name string,
 	quota map[string]int) (QuotaComparison, error) {
 	var c QuotaComparison
-	if err := identity.Known(a); err != nil {
+	if err := s.mayCompareQuota(a, name); err != nil {
 		return c, err
 	}
-	switch {
-	case !identity.Can(a, identity.ReadTenants, identity.Resource{}):
-		return c, fault.New(fault.NotFound, i18n.T("problem.no_page"))
-	case !identity.Can(a, identity.ChangeTenants, identity.Resource{}):
-		return c, fault.New(fault.Forbidden, i18n.T("tenant.admins_only"))
-	}
-	if _, ok := s.Site().Directory.ByName(name); !ok {
-		return c, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
-	}
 	then := tenant.Tenant{Name: name, Quota: quota}
-	limit := func(r Request) int { return then.QuotaOf(r.Spec.Size.Name) }
-	capped, err := s.each(ctx, Filter{Since: s.Now().Add(-HistoryDays * 24 * time.Hour), Tenants: []string{name}},
-		func(r Request) {
-			if r.Kind != StartKind {
-				return
-			}
-			c.Seen++
-			switch f := r.Decision.Facts; {
-			case f == nil:
-				c.Unknown++
-			case f.QuotaUsed >= int64(limit(r)):
-				c.Refused = append(c.Refused, r)
-			}
-		})
+	capped, err := s.each(ctx, Filter{Since: s.since(), Tenants: []string{name}}, func(r Request) { c.count(then, r) })
 	if err != nil {
 		return c, err
 	}
-	cappedToo, err := s.eachRefusal(ctx, func(r Request) {
-		if r.Kind != StartKind || r.Spec.Tenant != name {
-			return
-		}
-		c.Seen++
-		if f := r.Decision.Facts; f != nil && f.QuotaUsed >= f.QuotaLimit && f.QuotaUsed < int64(limit(r)) {
-			c.Allowed = append(c.Allowed, r)
-		}
-	})
+	cappedToo, err := s.eachRefusal(ctx, func(r Refused) { c.countRefused(then, r) })
 	if err != nil {
 		return c, err
 	}
 	c.Capped = capped || cappedToo
-	held := map[string][]Request{}
+	held := map[string][]Compared{}
 	_, err = s.each(ctx, Filter{Holding: true, Tenants: []string{name}}, func(r Request) {
 		c.Running++
-		held[r.Spec.Size.Name] = append(held[r.Spec.Size.Name], r)
+		held[r.Spec.Size.Name] = append(held[r.Spec.Size.Name], r.compared())
 	})
-	for _, list := range held {
-		if most := limit(list[0]); len(list) > most {
-			c.Over = append(c.Over, Over{Size: list[0].Spec.Size.Title, Holds: len(list), Limit: most,
-				Started: list[:len(list)-most]})
+	c.Over = over(then, held)
+	return c, err
+}
+
+func (s *Comparisons) mayCompareQuota(a identity.Actor, name string) error {
+	if err := identity.Known(a); err != nil {
+		return err
+	}
+	switch _, known := s.site().Directory.ByName(name); {
+	case !identity.Can(a, identity.ReadTenants, identity.Resource{}):
+		return fault.New(fault.NotFound, i18n.T("problem.no_page"))
+	case !identity.Can(a, identity.ChangeTenants, identity.Resource{}):
+		return fault.New(fault.Forbidden, i18n.T("tenant.admins_only"))
+	case !known:
+		return fault.New(fault.NotFound, i18n.T("tenant.not_found"))
+	}
+	return nil
+}
+
+func (c *QuotaComparison) count(then tenant.Tenant, r Request) {
+	if r.Kind != StartKind {
+		return
+	}
+	c.Seen++
+	if f := r.Decision.Facts; f.QuotaUsed >= int64(then.QuotaOf(r.Spec.Size.Name)) {
+		c.Refused = append(c.Refused, r.compared())
+	}
+}
+
+func (c *QuotaComparison) countRefused(then tenant.Tenant, r Refused) {
+	if r.Kind != StartKind || r.Spec.Tenant != then.Name {
+		return
+	}
+	c.Seen++
+	used := r.Facts.QuotaUsed
+	if used >= r.Facts.QuotaLimit && used < int64(then.QuotaOf(r.Spec.Size.Name)) {
+		c.Allowed = append(c.Allowed, r.compared())
+	}
+}
+
+// over are the sizes of which more is held than a tenant then may; what it holds is listed newest first.
+func over(then tenant.Tenant, held map[string][]Compared) (list []Over) {
+	for size, of := range held {
+		if most := then.QuotaOf(size); len(of) > most {
+			list = append(list, Over{Size: of[0].Spec.Size.Title, Holds: len(of), Limit: most, Started: of[:len(of)-most]})
 		}
 	}
-	slices.SortFunc(c.Over, func(a, b Over) int { return strings.Compare(a.Size, b.Size) })
-	return c, err
+	slices.SortFunc(list, func(a, b Over) int { return strings.Compare(a.Size, b.Size) })
+	return list
 }

@@ -20,31 +20,12 @@ const (
 	RejectVerb  Verb = "reject"
 )
 
-// steps are those that the request has to go through. One of before there were steps has one, of the role that it
-// names.
-func (r Request) steps() []policy.Step {
-	switch {
-	case r.Decision.Seat != nil && len(r.Decision.Steps) == 0:
-		return nil // a rule decided
-	case len(r.Decision.Steps) > 0:
-		return r.Decision.Steps
-	case r.Decision.Needs != "":
-		return policy.OneOf(r.Decision.Needs)
-	}
-	return policy.OneOf(identity.Approver)
-}
-
 // Steps are whose approvals the request needs or needed; none where a rule decided.
-func (r Request) Steps() []policy.Step {
-	if len(r.Decision.Steps) == 0 && r.Decision.Needs == "" {
-		return nil
-	}
-	return r.steps()
-}
+func (r Request) Steps() []policy.Step { return r.Decision.Steps }
 
 // OpenStep is the step that a pending request stands at, and the parties whose word is missing there.
 func (r Request) OpenStep() (step int, missing []identity.Approvers) {
-	return policy.Open(r.steps(), r.Decision.Consents)
+	return policy.Open(r.Steps(), r.Decision.Consents)
 }
 
 // since is when the open step began.
@@ -59,10 +40,10 @@ func (r Request) since() time.Time {
 // may.
 func (r Request) Escalates() (at time.Time, then []identity.Approvers) {
 	step, _ := r.OpenStep()
-	if r.State != Pending || step == len(r.steps()) || len(r.steps()[step].Then) == 0 {
+	if r.State != Pending || step == len(r.Steps()) || len(r.Steps()[step].Then) == 0 {
 		return time.Time{}, nil
 	}
-	s := r.steps()[step]
+	s := r.Steps()[step]
 	return r.since().Add(s.After.Std()), s.Then
 }
 
@@ -83,10 +64,10 @@ func (r Request) Asks() []Ask {
 	for _, k := range identity.PrincipalsOf(missing, r.Spec.Tenant) {
 		asks = append(asks, Ask{Key: k, From: r.CreatedAt})
 	}
-	if step == len(r.steps()) {
+	if step == len(r.Steps()) {
 		return asks
 	}
-	s := r.steps()[step]
+	s := r.Steps()[step]
 	for _, k := range identity.PrincipalsOf(s.Then, r.Spec.Tenant) {
 		if !slices.ContainsFunc(asks, func(a Ask) bool { return a.Key == k }) {
 			asks = append(asks, Ask{Key: k, From: r.since().Add(s.After.Std())})
@@ -154,11 +135,11 @@ func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, er
 		}
 	}
 	// Of a request that is decided no step is open any more.
-	if step, _ := r.OpenStep(); step < len(r.steps()) && includes(r.steps()[step], a, r.Spec.Tenant) &&
-		!includesFor(r.steps()[step], a, r) {
+	if step, _ := r.OpenStep(); step < len(r.Steps()) && includes(r.Steps()[step], a, r.Spec.Tenant) &&
+		!includesFor(r.Steps()[step], a, r) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.granted_by_asker", "Asker", r.AskerName))
 	}
-	if slices.ContainsFunc(r.steps(), func(s policy.Step) bool { return includes(s, a, r.Spec.Tenant) }) {
+	if slices.ContainsFunc(r.Steps(), func(s policy.Step) bool { return includes(s, a, r.Spec.Tenant) }) {
 		return a, fault.New(fault.Forbidden, i18n.T("request.not_now", "By", r.Waits()))
 	}
 	return a, fault.New(fault.Forbidden, i18n.T("request.not_approver"))
@@ -196,7 +177,7 @@ func includesFor(s policy.Step, a identity.Actor, r Request) bool {
 // Waits says for whom a pending request waits, for people.
 func (r Request) Waits() i18n.Text {
 	step, missing := r.OpenStep()
-	return policy.WhoOf(missing, step < len(r.steps()) && r.steps()[step].All)
+	return policy.WhoOf(missing, step < len(r.Steps()) && r.Steps()[step].All)
 }
 
 // partiesOf are those of the open step that a person counts for: their own, or all of them for one to whom it has
@@ -204,7 +185,7 @@ func (r Request) Waits() i18n.Text {
 // approvers, counts for that alone.
 func (r Request) partiesOf(v identity.Actor, now time.Time) []identity.Approvers {
 	step, _ := r.OpenStep()
-	s, tenant := r.steps()[step], r.Spec.Tenant
+	s, tenant := r.Steps()[step], r.Spec.Tenant
 	var own []identity.Approvers
 	for _, p := range s.From {
 		if p.IncludesFor(v, tenant, r.Asker) {
@@ -285,7 +266,6 @@ func consent(r Request, answer Answer, a, v identity.Actor, f Facts) (Outcome, e
 	if v.Person.ID != a.Person.ID {
 		said.For, said.ForName = v.Person.ID, v.Person.Name
 	}
-	r.Decision.Steps = r.steps()
 	r.Decision.Consents = append(slices.Clone(r.Decision.Consents), said)
 	detail := granted(asked, r.Spec, change, answer.Note)
 	next, left := r.OpenStep()

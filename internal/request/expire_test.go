@@ -36,7 +36,7 @@ func TestExpireDueGoesOnAfterAFailure(t *testing.T) {
 		store.requests = append(store.requests, request.Request{ID: id, State: request.Pending,
 			CreatedAt: now.Add(-48 * time.Hour), ExpiresAt: now.Add(-time.Hour)})
 	}
-	s := &request.Service{Store: store, Now: func() time.Time { return now }}
+	s := request.New(request.Options{Store: store, Now: func() time.Time { return now }}).Approvals
 	err := s.ExpireDue(t.Context())
 	if store.writes != 3 {
 		t.Errorf("want all three tried, got %d", store.writes)

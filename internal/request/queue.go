@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gpu-portal/gpu-portal/internal/capacity"
-	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
@@ -75,17 +73,4 @@ func (l Line) ahead(s inventory.Snapshot) int {
 		}
 	}
 	return n
-}
-
-// waiting says why a spec would not start at once: what is in the way on the nodes, and who stands in front.
-func (s *Service) waiting(ctx context.Context, w Spec) (why i18n.Text, ahead int, err error) {
-	lines, err := s.queue.read(ctx, s.Store, s.Now())
-	if err != nil || w.Size.Name == "" {
-		return why, 0, err
-	}
-	snapshot, ok := s.Snapshots.Snapshot(ctx, w.Cluster)
-	if ok {
-		why = capacity.Why(snapshot, w.Size)
-	}
-	return why, lines[place{w.Cluster, w.Size.Name}].ahead(snapshot), nil
 }

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -103,7 +102,7 @@ func cannotTake(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	step, _ := r.OpenStep()
 	own := r.partiesOf(a, now)
 	same := slices.ContainsFunc(r.partiesOf(to, now), func(p identity.Approvers) bool { return slices.Contains(own, p) })
-	if !Awaits(r, to, now) || r.steps()[step].All && !same {
+	if !Awaits(r, to, now) || r.Steps()[step].All && !same {
 		return i18n.T("request.reassign_not_approver", "By", policy.WhoOf(own, false))
 	}
 	return i18n.Text{}
@@ -126,98 +125,4 @@ func Reclaim(r Request, a identity.Actor, now time.Time) (Outcome, error) {
 	e := event(r, a, audit.RequestTakenBack, now, i18n.T("request.taken_back_from", "Name", h.ToName))
 	e.Changes = audit.Changed(audit.ReassignedTo, h.To, "")
 	return Outcome{Request: r, Events: []audit.Event{e}}, nil
-}
-
-// People are those who may be given a request.
-type People interface {
-	// Everybody has ever signed in and is not shut out.
-	Everybody(ctx context.Context) ([]identity.Person, error)
-	// Person is NotFound for somebody unknown.
-	Person(ctx context.Context, id identity.PersonID) (identity.Person, error)
-}
-
-// mostAssignees is how many people are offered; who looks for another one types a part of the name.
-const mostAssignees = 50
-
-// MayReassign says whether the actor can give a request to somebody else now, and else why not.
-func (s *Service) MayReassign(a identity.Actor, r Request) error { return mayReassign(r, a, s.Now()) }
-
-// Assignees are the people to whom the actor can give a request.
-func (s *Service) Assignees(ctx context.Context, a identity.Actor, id ID) ([]identity.Person, error) {
-	r, err := s.Get(ctx, a, id)
-	if err == nil {
-		err = s.MayReassign(a, r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	everybody, err := s.People.Everybody(ctx)
-	if err != nil {
-		return nil, err
-	}
-	fit := slices.DeleteFunc(everybody, func(p identity.Person) bool {
-		why := cannotTake(r, s.Actor(p, identity.ViaSession), a, s.Now())
-		return !why.IsZero()
-	})
-	return fit[:min(len(fit), mostAssignees)], nil
-}
-
-// ReassignInput is a reassignment as it was typed.
-type ReassignInput struct {
-	To     identity.PersonID
-	Reason string
-	Seen   int64 // version of the request that the person saw; 0 for any
-}
-
-// Reassign gives a request that waits for the actor to another approver, who is told why.
-func (s *Service) Reassign(ctx context.Context, a identity.Actor, id ID, g ReassignInput) (Request, error) {
-	seen, err := s.Get(ctx, a, id)
-	if err == nil {
-		err = s.MayReassign(a, seen)
-	}
-	if err != nil {
-		return Request{}, err
-	}
-	c := checker{}
-	g.Reason = c.reason(g.Reason)
-	if g.Reason == "" {
-		c.problem("reason", i18n.T("request.reassign_reason"))
-	}
-	to, err := s.People.Person(ctx, g.To)
-	if fault.Is(err, fault.NotFound) || err == nil && to.Disabled {
-		c.problem("person", i18n.T("request.reassign_unknown"))
-	} else if err != nil {
-		return Request{}, err
-	}
-	if len(c.fields) > 0 {
-		return Request{}, fault.InvalidFields(c.fields)
-	}
-	return s.change(ctx, id, func(r Request) (Outcome, error) {
-		return Reassign(r, s.Actor(to, identity.ViaSession), g.Reason, g.Seen, a, s.Now())
-	})
-}
-
-// Reclaim undoes the actor's reassignment.
-func (s *Service) Reclaim(ctx context.Context, a identity.Actor, id ID) (Request, error) {
-	if _, err := s.Get(ctx, a, id); err != nil {
-		return Request{}, err
-	}
-	return s.change(ctx, id, func(r Request) (Outcome, error) { return Reclaim(r, a, s.Now()) })
-}
-
-// change applies what needs no facts to a request as it is in the transaction.
-func (s *Service) change(ctx context.Context, id ID, fn func(Request) (Outcome, error)) (r Request, err error) {
-	err = s.Store.DecideExclusively(ctx, func(tx Tx) error {
-		now, err := tx.Request(ctx, id)
-		if err != nil {
-			return err
-		}
-		out, err := fn(now)
-		if r = out.Request; err != nil || len(out.Events) == 0 {
-			return err
-		}
-		r, err = s.save(ctx, tx, out)
-		return err
-	})
-	return r, err
 }

@@ -24,22 +24,3 @@ func replaced(ctx context.Context, in Reader, a identity.Actor, d Draft) (worklo
 	}
 	return w.ID, nil, nil
 }
-
-// ReplacedBy is the workload in whose place another one was asked for, as the actor may see it; NotFound for none.
-func (s *Service) ReplacedBy(ctx context.Context, a identity.Actor, w workload.Workload) (workload.Workload, error) {
-	if err := workload.Permit(a, identity.ReadWorkload, w); err != nil {
-		return workload.Workload{}, err
-	}
-	r, err := s.Store.Request(ctx, ID(w.Request))
-	if err == nil && r.Spec.Replaces == "" {
-		err = fault.New(fault.NotFound, i18n.T("workload.not_found"))
-	}
-	if err != nil {
-		return workload.Workload{}, err
-	}
-	old, err := s.Store.Workload(ctx, r.Spec.Replaces)
-	if err != nil {
-		return workload.Workload{}, err
-	}
-	return old, workload.Permit(a, identity.ReadWorkload, old)
-}

@@ -1,8 +1,3 @@
-// Package request is asks and their decisions: start a workload, extend a lease. Pure functions (Submit, Decide,
-// Withdraw, Expire) move them; Service is the shell that gathers facts and writes the outcome in one transaction. A
-// request is immutable once it is decided.
-//
-// The path of data: web form or API body -> Draft -> Service.Submit gathers Facts -> policy.Decide -> Submit -> store.
 package request
 
 import (
@@ -28,10 +23,10 @@ const (
 	ExtendKind Kind = "extend"
 )
 
-// State is how far a request has come; moves are listed in the table below.
+// State is how far a request has come.
 type State string
 
-// The states. Only Pending can change.
+// The states. Pending can become any of the others, and those never change.
 const (
 	Pending   State = "pending"
 	Approved  State = "approved"
@@ -93,8 +88,7 @@ type Request struct {
 	Estimate  usage.Money // price of the whole lease
 	Workload  workload.ID // what came of it, or what is to be extended
 	Key       string
-	// Fingerprint is what was sent with the key, see fingerprint; "" without a key, and in requests of before there were
-	// any.
+	// Fingerprint is what was sent with the key, see fingerprint; "" without a key.
 	Fingerprint string
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // an undecided request expires then
@@ -105,10 +99,8 @@ type Request struct {
 // Decision is the answer of a rule or of people. For a pending request it says which rule asks for whom, and who has
 // spoken.
 type Decision struct {
-	Rule     string    `json:"rule"`     // name of the rule
-	Sentence i18n.Text `json:"sentence"` // what it means for the asker
-	// first role whose approval is needed; requests of before had nothing else
-	Needs      identity.Role     `json:"needs,omitempty"`
+	Rule       string            `json:"rule"`            // name of the rule
+	Sentence   i18n.Text         `json:"sentence"`        // what it means for the asker
 	Steps      []policy.Step     `json:"steps,omitempty"` // whose approvals are needed; none where a rule decided
 	Consents   []policy.Consent  `json:"consents,omitempty"`
 	Since      time.Time         `json:"since,omitzero"` // when the open step began
@@ -122,15 +114,6 @@ type Decision struct {
 
 // TTL is how long a request waits for a decision.
 const TTL = 7 * 24 * time.Hour
-
-// transitions is the table of allowed moves of a request.
-var transitions = map[State][]State{
-	Pending:   {Approved, Rejected, Withdrawn, Expired},
-	Approved:  {},
-	Rejected:  {},
-	Withdrawn: {},
-	Expired:   {},
-}
 
 // States lists every state.
 func States() []State { return []State{Pending, Approved, Rejected, Withdrawn, Expired} }

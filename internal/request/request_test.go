@@ -1,6 +1,7 @@
 package request
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -156,7 +157,7 @@ func TestAWholeGPUWaitsForAnApprover(t *testing.T) {
 	f := facts(t)
 	out, err := Submit(w, dana, f)
 	if err != nil || out.Request.State != Pending || out.Workload != nil ||
-		out.Request.Decision.Needs != identity.Approver {
+		!reflect.DeepEqual(out.Request.Steps(), policy.OneOf(identity.Approver)) {
 		t.Fatalf("want it to wait, got %+v %v", out.Request, err)
 	}
 	t.Run("approved", func(t *testing.T) {

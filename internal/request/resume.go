@@ -1,8 +1,6 @@
 package request
 
 import (
-	"context"
-	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
@@ -11,7 +9,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
-	"github.com/gpu-portal/gpu-portal/internal/license"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
@@ -24,9 +21,7 @@ const ResumeKind Kind = "resume"
 func resumed(w workload.Workload, a identity.Actor, f Facts) Outcome {
 	r := Request{
 		ID: f.ID, Kind: ResumeKind, Asker: w.Owner, AskerName: w.OwnerName, State: Pending, Workload: w.ID, CreatedAt: f.Now,
-		Spec: Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
-			Workload: w.ID,
-			Lease:    catalog.Duration(w.Lease.Left(f.Now).Truncate(time.Minute))},
+		Spec:     specOf(w, catalog.Duration(w.Lease.Left(f.Now).Truncate(time.Minute)), ""),
 		Decision: Decision{Rule: string(ResumeKind)},
 	}
 	r.Estimate.Currency = w.Size.PricePerHour.Currency // the lease was paid for with its own request
@@ -63,55 +58,4 @@ func unaffordable(b budget.Ask) []fault.Field {
 		return nil
 	}
 	return []fault.Field{{Name: "lease", Reason: b.Sentence("budget.over")}}
-}
-
-// needless takes back what waits for a workload that runs already, or is gone.
-func (s *Service) needless(ctx context.Context, tx Tx, r Request, now time.Time) error {
-	out, err := Withdraw(r, identity.System(), now)
-	if err != nil {
-		return err
-	}
-	_, err = s.save(ctx, tx, out)
-	return err
-}
-
-// QueueAhead counts who waits for seats of a pool, besides a workload's own resume.
-func (s *Service) Ahead(ctx context.Context, tx Tx, pool string, but workload.ID) (n int, err error) {
-	line, err := tx.SeatLine(ctx)
-	for _, w := range line {
-		if w.Pool == pool && w.Workload != but {
-			n++
-		}
-	}
-	return n, err
-}
-
-// Join puts a resume at the end of the line for seats of a pool. One that stands there keeps its place.
-func (s *Service) Join(ctx context.Context, tx Tx, a identity.Actor, w workload.Workload, pool license.Pool) error {
-	if err := identity.Known(a); err != nil {
-		return err
-	}
-	line, err := tx.SeatLine(ctx)
-	if err != nil || slices.ContainsFunc(line, func(x Waiting) bool { return x.Workload == w.ID }) {
-		return err
-	}
-	_, err = s.save(ctx, tx, resumed(w, a, Facts{Now: s.Now(), ID: ID(s.NewID("r-")), Seats: &license.Seats{Pool: pool}}))
-	return err
-}
-
-// ResumeOf is the request by which a stopped workload waits for a seat, with its place in the line; "" where it does
-// not wait.
-func (s *Service) ResumeOf(ctx context.Context, w workload.Workload) (id ID, place int, err error) {
-	if !w.CanStart() || w.Size.LicensePool == "" {
-		return "", 0, nil
-	}
-	line, err := s.Store.SeatLine(ctx)
-	ahead := map[string]int{}
-	for _, x := range line {
-		ahead[x.Pool]++
-		if x.Workload == w.ID {
-			return x.ID, ahead[x.Pool], err
-		}
-	}
-	return "", 0, err
 }

@@ -1,14 +1,9 @@
 package request
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
-	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
@@ -89,31 +84,32 @@ func queued(r Request, a identity.Actor, f Facts) Outcome {
 		i18n.T("request.waits_for_seat", "Pool", f.Seats.Pool.Title))}}
 }
 
-// Seat goes on with a request that waits for seats, where there are enough now. Served says that it did; Short that it
-// still waits for seats, so that those behind it wait too. Neither: something of its own is in the way, and it keeps
-// its place without holding up others.
-func Seat(r Request, f Facts) (out Outcome, served, short bool, err error) {
+// Seat goes on with a request that waits for seats, where there are enough now. Short says that there are not, so that
+// those behind it wait too. An empty outcome that is not short: something of its own is in the way, and it keeps its
+// place without holding up others.
+func Seat(r Request, f Facts) (out Outcome, short bool, err error) {
 	if !r.WaitsForSeat() || open(r, f.Now) != nil {
-		return Outcome{}, false, false, nil
+		return Outcome{}, false, nil
 	}
 	f.SeatLine = 0 // it is the first of those who could go
 	if f.seatless(r.Spec) {
-		return Outcome{}, false, true, nil
+		return Outcome{}, true, nil
 	}
 	if len(granting(r, f)) > 0 {
-		return Outcome{}, false, false, nil
+		return Outcome{}, false, nil
 	}
 	pool := r.Decision.Seat.Pool
 	r.Decision.Seat = nil
 	out, err = grant(r, identity.System(), f)
 	switch {
 	case err != nil:
+		return Outcome{}, false, err
 	case r.Decision.By != "": // that somebody approved it was written when they did
 		out.Events = out.Events[1:]
 	default:
 		out.Events[0].Changes = audit.Changed(audit.SeatPool, pool, "")
 	}
-	return out, err == nil, false, err
+	return out, false, nil
 }
 
 // inLine counts the line of one pool, without one request.
@@ -124,74 +120,4 @@ func inLine(line []Waiting, seats *license.Seats, but ID) (n int) {
 		}
 	}
 	return n
-}
-
-// SeatPlaces are the places of all requests that wait for seats, each in the line of its pool, from 1 on.
-func (s *Service) SeatPlaces(ctx context.Context) (map[ID]int, error) {
-	line, err := s.Store.SeatLine(ctx)
-	places, ahead := map[ID]int{}, map[string]int{}
-	for _, w := range line {
-		ahead[w.Pool]++
-		places[w.ID] = ahead[w.Pool]
-	}
-	return places, err
-}
-
-// SeatWaiting lets those go on who wait for seats, in their order, as far as seats are free; the controller calls it on
-// its tick.
-func (s *Service) SeatWaiting(ctx context.Context) error {
-	line, err := s.Store.SeatLine(ctx)
-	if err != nil {
-		return err
-	}
-	var full []string
-	var faults []error
-	for _, w := range line {
-		if slices.Contains(full, w.Pool) {
-			continue
-		}
-		short, err := s.seat(ctx, w.ID)
-		// those are its own: a volume that is in use, a budget that is used up
-		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
-			faults = append(faults, fmt.Errorf("request %s: %w", w.ID, err))
-		}
-		if short {
-			full = append(full, w.Pool)
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// seat decides one of the line again.
-func (s *Service) seat(ctx context.Context, id ID) (short bool, err error) {
-	seen, err := s.Store.Request(ctx, id)
-	if err != nil || !seen.WaitsForSeat() {
-		return false, err
-	}
-	t, err := s.working(seen.Spec.Tenant)
-	if err != nil {
-		return false, err
-	}
-	before := s.before(ctx, t, seen.Spec)
-	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
-		r, err := tx.Request(ctx, id)
-		if err != nil {
-			return err
-		}
-		f, err := s.gather(ctx, tx, before, r.subject(Reduction{}, t))
-		if err != nil {
-			return err
-		}
-		if r.Kind == ResumeKind && !f.Extends.CanStart() {
-			return s.needless(ctx, tx, r, f.Now)
-		}
-		out, served, waits, err := Seat(r, f)
-		short = waits
-		if err != nil || !served {
-			return err
-		}
-		_, err = s.save(ctx, tx, out)
-		return err
-	})
-	return short, err
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Facts is the world as Submit and Decide may see it: gathered by the shell under the lock that serialises grants, so
-// that two people cannot be promised the same last slice.
+// Facts are what Submit and Decide see: gathered in the transaction that serialises grants, so that two people cannot
+// be promised the same last slice.
 type Facts struct {
 	Now          time.Time
 	ID           ID          // for a new request
@@ -80,8 +80,7 @@ type Outcome struct {
 }
 
 // Submit decides a checked spec. The error is Invalid with the field and what can be changed when it cannot be granted
-// at all. Where rules, quota, seats or budget refuse it, the outcome holds the request that did not come about, with
-// the facts that were looked at.
+// at all. Where rules, quota, seats or budget refuse it, it is a Refusal with the facts that were looked at.
 func Submit(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	if w.Name == "" {
 		w.Name = defaultName(w.Kind, a.Person, f.Suffix)
@@ -93,34 +92,28 @@ func Submit(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	}
 	if fields := obstacles(w, f); len(fields) > 0 {
 		if len(shortages(w, f)) > 0 || len(overBudget(f.Budget)) > 0 {
-			return rejectedAtSubmit(r, seen), fault.InvalidFields(fields)
+			return Outcome{}, refuse(r, seen, fault.InvalidFields(fields))
 		}
 		return Outcome{}, fault.InvalidFields(fields)
 	}
 	return conclude(r, seen, a, f)
 }
 
-// rejectedAtSubmit is a request that did not come about, with what was looked at: it has no state.
-func rejectedAtSubmit(r Request, seen policy.Facts) Outcome {
-	r.State, r.Decision.Facts = "", &seen
-	return Outcome{Request: r}
-}
-
 // conclude puts a new request to the rules and applies what they say.
 func conclude(r Request, seen policy.Facts, a identity.Actor, f Facts) (Outcome, error) {
 	if f.Budget.Stops() {
-		return rejectedAtSubmit(r, seen), fault.InvalidFields(overBudget(f.Budget))
+		return Outcome{}, refuse(r, seen, fault.InvalidFields(overBudget(f.Budget)))
 	}
 	v := f.verdict(seen)
 	r.Decision = Decision{Rule: v.Rule, Sentence: v.Sentence, Facts: &seen}
 	switch v.Outcome {
 	case policy.Refuse:
-		return rejectedAtSubmit(r, seen), fault.New(fault.Forbidden, v.Sentence)
+		return Outcome{}, refuse(r, seen, fault.New(fault.Forbidden, v.Sentence))
 	case policy.Approve:
 		if r.Spec.Reason == "" {
 			return Outcome{}, fault.InvalidFields([]fault.Field{{Name: "reason", Reason: i18n.T("request.reason_needed")}})
 		}
-		r.Decision.Steps, r.Decision.Needs, r.Decision.Since = v.Steps, policy.FirstRole(v.Steps), f.Now
+		r.Decision.Steps, r.Decision.Since = v.Steps, f.Now
 		return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)}}, nil
 	}
 	submitted := event(r, a, audit.RequestSubmitted, f.Now, v.Sentence)
@@ -142,8 +135,7 @@ func (f Facts) verdict(seen policy.Facts) policy.Verdict {
 // SubmitExtension decides the request to keep a workload for longer.
 func SubmitExtension(w workload.Workload, more catalog.Duration, reason string, a identity.Actor,
 	f Facts) (Outcome, error) {
-	spec := Spec{Kind: w.Kind, Tenant: w.Tenant, Name: w.Name, Size: w.Size, Image: w.Image, Cluster: w.Cluster,
-		Lease: more, Reason: reason, Workload: w.ID}
+	spec := specOf(w, more, reason)
 	f.Extends = &w
 	whole := extendedUntil(w, more, f.Now).Sub(w.Lease.From)
 	spec.LeaseBefore = catalog.Duration((whole - more.Std()).Round(time.Minute))

@@ -269,6 +269,13 @@ func (t *tx) loadHolds(ctx context.Context) error {
 	return nil
 }
 
+// ClusterHeld says whether nothing is granted in a cluster.
+func (v view) ClusterHeld(ctx context.Context, cluster string) (bool, error) {
+	var n int64
+	err := v.at(ctx).Model(&holdRow{}).Where("cluster = ?", cluster).Count(&n).Error
+	return n > 0, failure(err)
+}
+
 // unheld refuses a spec for a cluster in which nothing is done: what is granted now would rest on a state of the past.
 func (t *tx) unheld(cluster string) error {
 	if !t.held[cluster] {

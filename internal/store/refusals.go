@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/gpu-portal/gpu-portal/internal/audit"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
@@ -18,23 +20,31 @@ type refusedRow struct {
 	AskerName string
 	Tenant    string
 	Spec      specDocument
-	Decision  document[request.Decision]
+	Decision  document[refusal]
 	CreatedAt moment `gorm:"autoCreateTime:false"`
 }
 
 func (refusedRow) TableName() string { return "refusals" }
 
-func toRefusal(row refusedRow) request.Request {
-	return request.Request{ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker),
-		AskerName: row.AskerName, Spec: row.Spec.is,
-		Decision: row.Decision.is, CreatedAt: row.CreatedAt.time()}
+// refusal is the part that nobody selects by.
+type refusal struct {
+	Rule     string       `json:"rule"`
+	Sentence i18n.Text    `json:"sentence"`
+	Facts    policy.Facts `json:"facts"`
 }
 
-// SaveRefusal keeps what was refused at once, with its events.
-func (s *Store) SaveRefusal(ctx context.Context, r request.Request, events ...audit.Event) error {
+func toRefused(row refusedRow) request.Refused {
+	is := row.Decision.is
+	return request.Refused{ID: request.ID(row.ID), Kind: request.Kind(row.Kind), Asker: identity.PersonID(row.Asker),
+		AskerName: row.AskerName, Spec: row.Spec.is, Rule: is.Rule, Sentence: is.Sentence, Facts: is.Facts,
+		At: row.CreatedAt.time()}
+}
+
+// SaveRefusal keeps what was refused when it was sent, with its events.
+func (s *Store) SaveRefusal(ctx context.Context, r request.Refused, events ...audit.Event) error {
 	row := refusedRow{ID: string(r.ID), Kind: string(r.Kind), Asker: string(r.Asker), AskerName: r.AskerName,
-		Tenant: r.Spec.Tenant, Spec: specDocument{r.Spec},
-		Decision: doc(r.Decision), CreatedAt: momentOf(r.CreatedAt)}
+		Tenant: r.Spec.Tenant, Spec: specDocument{r.Spec}, Decision: doc(refusal{r.Rule, r.Sentence, r.Facts}),
+		CreatedAt: momentOf(r.At)}
 	return s.write(ctx, func(t *tx) error {
 		if err := insert(t.at(ctx), &row); err != nil {
 			return err
@@ -43,9 +53,9 @@ func (s *Store) SaveRefusal(ctx context.Context, r request.Request, events ...au
 	})
 }
 
-// Refusals gives a page of what was refused at once since a time, newest first.
+// Refusals gives a page of what was refused when it was sent since a time, newest first.
 func (v view) Refusals(ctx context.Context, since time.Time, cursor string,
-	limit int) ([]request.Request, string, error) {
+	limit int) ([]request.Refused, string, error) {
 	limit = pageSize(limit)
 	query, err := newestFirst(v.at(ctx), refusalList, cursor, limit)
 	if err != nil {
@@ -56,5 +66,5 @@ func (v view) Refusals(ctx context.Context, since time.Time, cursor string,
 		return nil, "", err
 	}
 	rows, next := cut(rows, limit, func(r refusedRow) cursorAt { return cursorAt{refusalList, r.CreatedAt.Int64, r.ID} })
-	return each(rows, toRefusal), next, nil
+	return each(rows, toRefused), next, nil
 }

@@ -89,7 +89,7 @@ func TestOnlyOnesOwnIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := sized()
 	ask := func(replaces workload.ID) error {
-		_, err := w.RequestService.Submit(t.Context(), w.Actor(webtest.Anna),
+		_, err := w.RequestService.Requests.Submit(t.Context(), w.Actor(webtest.Anna),
 			request.Draft{Kind: "notebook", Tenant: "vision", Size: "mig-1g.10gb", Image: "jupyterlab", Lease: "2h",
 				Reason: "smaller", Replaces: replaces})
 		return err

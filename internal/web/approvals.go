@@ -46,7 +46,7 @@ func (w *Web) approvalsView(k call, was typed, cause error) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	waiting, err := w.Requests.Waiting(k.ctx, k.actor)
+	waiting, err := w.Approvals.Waiting(k.ctx, k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -116,7 +116,7 @@ func (w *Web) seatWaits(k call, chosen *request.Request) (*requests.SeatLineMode
 	items, next, err := w.Requests.List(k.ctx, k.actor, request.ScopeSeat, request.Filter{Oldest: true, Limit: inboxPage})
 	m := &requests.SeatLineModel{}
 	for _, r := range items {
-		if !r.WaitsForSeat() || w.Requests.MayReject(k.actor, r) != nil {
+		if !r.WaitsForSeat() || w.Approvals.MayReject(k.actor, r) != nil {
 			continue
 		}
 		row := inboxRow(k, r, chosen != nil && r.ID == chosen.ID, false)
@@ -193,7 +193,7 @@ func (w *Web) approvalDetail(k call, r request.Request, waiting []request.Reques
 			m.History = append(m.History, row)
 		}
 	}
-	granted, err := w.Requests.HistoryOf(k.ctx, k.actor, r.ID)
+	granted, err := w.Approvals.HistoryOf(k.ctx, k.actor, r.ID)
 	if err != nil {
 		return m, err
 	}
@@ -334,9 +334,9 @@ func (w *Web) decideForm(k call, r request.Request, was typed,
 		return m, say.say(i18n.T("request.already_decided", "State", i18n.T("request.state."+string(r.State)))) + " " +
 			say.say(r.Decision.Sentence)
 	}
-	may := w.Requests.MayDecide
+	may := w.Approvals.MayDecide
 	if r.WaitsForSeat() {
-		may = w.Requests.MayReject
+		may = w.Approvals.MayReject
 	}
 	if err := may(k.actor, r); err != nil {
 		return m, say.say(fault.As(err).Sentence)
@@ -358,7 +358,7 @@ func (w *Web) decideForm(k call, r request.Request, was typed,
 		m.Form.Action, m.Form.ID, m.Less, m.Approve = m.Reject.FormAction, "turn-down", nil, ui.ButtonModel{}
 		m.Lead = say.S("requests.reject_hint", "Pool", r.Decision.Seat.Title)
 	}
-	if w.Requests.MayReassign(k.actor, r) == nil {
+	if w.Approvals.MayReassign(k.actor, r) == nil {
 		m.Reassign = &ui.LinkButtonModel{Label: say.S("requests.reassign"), Href: approvalPath(r.ID) + "/reassign",
 			Kind: ui.LinkLike,
 			Test: "reassign"}
@@ -417,7 +417,7 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 			Test: "capacity"})
 	}
 	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
-		quotas, err := w.Requests.Quotas(k.ctx, t)
+		quotas, err := w.Quotas.Of(k.ctx, t)
 		if err != nil {
 			return m, err
 		}
@@ -438,7 +438,7 @@ func (w *Web) takes(k call, r request.Request) (requests.BarsModel, error) {
 	if r.Spec.Size.LicensePool == "" {
 		return m, nil
 	}
-	pools, err := w.Requests.Seats(k.ctx)
+	pools, err := w.Seats.Pools(k.ctx)
 	if seats, ok := license.Find(pools, r.Spec.Size.LicensePool); ok {
 		m.Bars = append(m.Bars, seatBar(say, seats, 1))
 	}
@@ -478,7 +478,7 @@ func (w *Web) decide(c echo.Context, verb request.Verb) error {
 	if verb == request.ApproveVerb {
 		said.Size, said.Lease = was.Size, was.Lease
 	}
-	r, err := w.Requests.Answer(k.ctx, k.actor, request.ID(c.Param("id")), said)
+	r, err := w.Approvals.Answer(k.ctx, k.actor, request.ID(c.Param("id")), said)
 	switch {
 	case err == nil:
 		return w.done(c, answered(r), "/approvals")

@@ -92,7 +92,7 @@ func (w *Web) decideSeveral(c echo.Context) error {
 func (w *Web) decideOne(k call, tick string, said request.DecisionInput) requests.OutcomeModel {
 	id, seen, _ := strings.Cut(tick, "@")
 	said.Seen = seenIn(seen)
-	r, err := w.Requests.Answer(k.ctx, k.actor, request.ID(id), said)
+	r, err := w.Approvals.Answer(k.ctx, k.actor, request.ID(id), said)
 	if err == nil {
 		kind := requestKinds[r.State]
 		if said.Verb == request.RejectVerb {

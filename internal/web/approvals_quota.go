@@ -25,7 +25,7 @@ func (w *Web) quotaTakes(k call, r request.Request) (requests.BarsModel, error) 
 	var m requests.BarsModel
 	say := k.words
 	if t, ok := w.Site().Directory.ByName(r.Spec.Tenant); ok {
-		quotas, err := w.Requests.Quotas(k.ctx, t)
+		quotas, err := w.Quotas.Of(k.ctx, t)
 		if err != nil {
 			return m, err
 		}

@@ -38,7 +38,7 @@ func (w *Web) reassignAsk(k call) (view, error) {
 
 func (w *Web) reassignView(k call, r request.Request, was request.ReassignInput, problems []fault.Field) (view, error) {
 	say := k.words
-	people, err := w.Requests.Assignees(k.ctx, k.actor, r.ID)
+	people, err := w.Approvals.Assignees(k.ctx, k.actor, r.ID)
 	if err != nil {
 		return view{}, err
 	}
@@ -76,7 +76,7 @@ func (w *Web) reassign(c echo.Context) error {
 	was := request.ReassignInput{To: identity.PersonID(c.FormValue("person")),
 		Reason: strings.TrimSpace(c.FormValue("reason")),
 		Seen:   seenIn(c.FormValue("seen"))}
-	_, err := w.Requests.Reassign(k.ctx, k.actor, id, was)
+	_, err := w.Approvals.Reassign(k.ctx, k.actor, id, was)
 	switch {
 	case err == nil:
 		return w.done(c, "reassigned", approvalPath(id))
@@ -97,7 +97,7 @@ func (w *Web) reassign(c echo.Context) error {
 func (w *Web) reclaim(c echo.Context) error {
 	k := w.callOf(c)
 	id := request.ID(c.Param("id"))
-	if _, err := w.Requests.Reclaim(k.ctx, k.actor, id); err != nil {
+	if _, err := w.Approvals.Reclaim(k.ctx, k.actor, id); err != nil {
 		return err
 	}
 	return w.done(c, "taken-back", approvalPath(id))

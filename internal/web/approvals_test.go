@@ -311,6 +311,8 @@ func TestWhoeverMayRejectFindsWhatWaitsForASeat(t *testing.T) {
 			w := c.world()
 			r := webtest.Busy().Reqs["r-anna1"]
 			r.ID, r.Decision.By, r.Decision.ByName = "r-seat", webtest.Carla.ID, webtest.Carla.Name
+			r.Decision.Consents = []policy.Consent{{By: webtest.Carla.ID, ByName: webtest.Carla.Name,
+				Parties: []identity.Approvers{{Role: identity.Approver}}}}
 			r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: webtest.Now.Add(-time.Hour)}
 			w.Reqs[r.ID] = r
 			doc := read(t, w.Get(webtest.Carla, "/approvals"), http.StatusOK)

@@ -299,7 +299,7 @@ func budgetAfter(say words, a budget.Ask) *ui.MeterModel {
 // budgetTakes is what the approval of a request would take of the team's budget; nil where there is none, or the reader
 // may not know.
 func (w *Web) budgetTakes(k call, r request.Request) (*ui.MeterModel, error) {
-	ask, err := w.Requests.Takes(k.ctx, k.actor, r)
+	ask, err := w.Approvals.Takes(k.ctx, k.actor, r)
 	return budgetAfter(k.words, ask), err
 }
 

@@ -31,13 +31,13 @@ func catalogPath(list offer.List) string { return "/admin/" + string(list) }
 
 // catalogView draws the page; problem is what came of a change that could not be made.
 func (w *Web) catalogView(k call, list offer.List, problem error) (view, error) {
-	o, err := w.Offer.Overview(k.ctx, k.actor)
+	o, err := w.Catalog.Overview(k.ctx, k.actor)
 	if err != nil {
 		return view{}, err
 	}
 	say, may := k.words, identity.Can(k.actor, identity.ChangeOffer, identity.Resource{})
 	m := sizes.PageModel{Header: ui.HeaderModel{Title: say.S("sizes.title_" + string(list)), Lead: say.S("sizes.lead")},
-		Problem: catalogProblem(say, o, problem), Licenses: mismatchNotice(say, w.Offer.Mismatches())}
+		Problem: catalogProblem(say, o, problem), Licenses: mismatchNotice(say, w.Catalog.Mismatches())}
 	if may {
 		m.Header.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: say.S("sizes.edit"), Href: "/admin/sizes/edit",
 			Kind: ui.Secondary, Icon: "edit", Test: "edit"}}}
@@ -258,7 +258,7 @@ func entryMenu(say words, o offer.Overview, list offer.List, name, title string,
 // history is the versions, newest first.
 func (w *Web) history(k call, o offer.Overview, list offer.List) (sizes.HistoryModel, error) {
 	before, _ := strconv.ParseInt(k.get("before"), 10, 64)
-	revisions, more, err := w.Offer.Revisions(k.ctx, k.actor, before, versionsShown)
+	revisions, more, err := w.Catalog.Revisions(k.ctx, k.actor, before, versionsShown)
 	if err != nil {
 		return sizes.HistoryModel{}, err
 	}
@@ -295,14 +295,14 @@ func (w *Web) catalogChange(c echo.Context) error {
 	k := w.callOf(c)
 	change := offer.Change{Verb: offer.Verb(c.FormValue("do")), List: offer.List(c.FormValue("list")),
 		Name: c.FormValue("name")}
-	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
+	_, err := w.Catalog.Change(k.ctx, k.actor, change, base(c))
 	return w.catalogDone(c, k, change.List, err)
 }
 
 // catalogAccept does what a finding proposes.
 func (w *Web) catalogAccept(c echo.Context) error {
 	k := w.callOf(c)
-	_, err := w.Offer.Accept(k.ctx, k.actor, c.FormValue("finding"), base(c))
+	_, err := w.Catalog.Accept(k.ctx, k.actor, c.FormValue("finding"), base(c))
 	return w.catalogDone(c, k, offer.Sizes, err)
 }
 
@@ -341,10 +341,10 @@ func (w *Web) deprecateAsk(k call) (view, error) {
 }
 
 func (w *Web) deprecateView(k call, c offer.Change, problem error) (view, error) {
-	if err := w.Offer.MayChange(k.actor); err != nil {
+	if err := w.Catalog.MayChange(k.actor); err != nil {
 		return view{}, err
 	}
-	s, err := w.Offer.Status(k.actor)
+	s, err := w.Catalog.Status(k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -411,7 +411,7 @@ func (w *Web) deprecate(c echo.Context) error {
 	k := w.callOf(c)
 	change := offer.Change{Verb: offer.Deprecate, List: offer.List(c.FormValue("list")), Name: c.FormValue("name"),
 		Message: c.FormValue("message"), Successor: c.FormValue("successor")}
-	_, err := w.Offer.Change(k.ctx, k.actor, change, base(c))
+	_, err := w.Catalog.Change(k.ctx, k.actor, change, base(c))
 	if err == nil {
 		return w.done(c, "catalog-saved", catalogPath(change.List))
 	}

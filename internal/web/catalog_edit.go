@@ -18,24 +18,24 @@ import (
 
 // catalogEdit opens the editor with what was saved last, or with a proposal added to it.
 func (w *Web) catalogEdit(k call) (view, error) {
-	if err := w.Offer.MayChange(k.actor); err != nil {
+	if err := w.Catalog.MayChange(k.actor); err != nil {
 		return view{}, err
 	}
 	d := offer.Draft{}
 	if key := k.get("finding"); key != "" {
-		text, base, err := w.Offer.Proposed(k.ctx, k.actor, key)
+		text, base, err := w.Catalog.Proposed(k.ctx, k.actor, key)
 		if err != nil {
 			return view{}, err
 		}
 		d.Text, d.Base = text, base
-		c, err := w.Offer.Check(k.ctx, k.actor, text)
+		c, err := w.Catalog.Check(k.ctx, k.actor, text)
 		if err != nil {
 			return view{}, err
 		}
 		return w.editView(k, d, &ui.NoticeModel{Kind: ui.Info, Title: k.words.S("sizes.proposal_added"),
 			Test: "proposal-added"}, c), nil
 	}
-	s, err := w.Offer.Status(k.actor)
+	s, err := w.Catalog.Status(k.actor)
 	if err != nil {
 		return view{}, err
 	}
@@ -119,7 +119,7 @@ func (w *Web) catalogSave(c echo.Context) error {
 	k := w.callOf(c)
 	d := offer.Draft{Text: c.FormValue("text"), Base: base(c), Note: c.FormValue("note"),
 		Confirm: c.FormValue("confirm") != ""}
-	checked, err := w.Offer.Check(k.ctx, k.actor, d.Text)
+	checked, err := w.Catalog.Check(k.ctx, k.actor, d.Text)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (w *Web) catalogSave(c echo.Context) error {
 		notice, status := checkNotice(k.words, checked)
 		return w.reply(c, k, page{name: editPage.name}, w.editView(k, d, notice, checked), status)
 	}
-	r, err := w.Offer.Save(k.ctx, k.actor, d)
+	r, err := w.Catalog.Save(k.ctx, k.actor, d)
 	if err == nil {
 		return w.done(c, "catalog-saved", versionPath(r.Version))
 	}
@@ -143,7 +143,7 @@ func (w *Web) catalogSave(c echo.Context) error {
 	}
 	if fault.Is(err, fault.Conflict) {
 		// saving again takes the other's change back, after a look at it
-		if s, err := w.Offer.Status(k.actor); err == nil && s.Newest.Version != d.Base {
+		if s, err := w.Catalog.Status(k.actor); err == nil && s.Newest.Version != d.Base {
 			notice.Actions = []ui.ActionModel{{Link: &ui.LinkButtonModel{Label: k.words.S("sizes.see_change"),
 				Href: versionPath(s.Newest.Version), NewTab: true, Kind: ui.LinkLike, Test: "see-change"}}}
 			d.Base = s.Newest.Version
@@ -173,7 +173,7 @@ func checkNotice(say words, c offer.Checked) (*ui.NoticeModel, int) {
 func (w *Web) catalogVersion(k call) (view, error) { return w.versionView(k, nil) }
 
 func (w *Web) versionView(k call, problem error) (view, error) {
-	s, err := w.Offer.Status(k.actor) // rights first: for others there is no such page, whatever its number
+	s, err := w.Catalog.Status(k.actor) // rights first: for others there is no such page, whatever its number
 	if err != nil {
 		return view{}, err
 	}
@@ -181,7 +181,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 	if err != nil || n < 0 {
 		return view{}, fault.New(fault.NotFound, i18n.T("store.no_catalog"))
 	}
-	r, err := w.Offer.Revision(k.ctx, k.actor, n)
+	r, err := w.Catalog.Revision(k.ctx, k.actor, n)
 	if err != nil {
 		return view{}, err
 	}
@@ -197,7 +197,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 	if r.Version > 0 {
 		m.Facts = []ui.DefModel{{Term: say.S("sizes.col_author"), Value: r.Name},
 			{Term: say.S("sizes.col_when"), Component: ui.Time(say.ago(r.At))}}
-		before, err := w.Offer.Revision(k.ctx, k.actor, r.Version-1)
+		before, err := w.Catalog.Revision(k.ctx, k.actor, r.Version-1)
 		if err != nil {
 			return view{}, err
 		}
@@ -221,7 +221,7 @@ func (w *Web) versionView(k call, problem error) (view, error) {
 // diff is what a version changed, by entry where both can be read, and by line.
 func (w *Web) diff(say words, before, after offer.Revision) *sizes.DiffModel {
 	m := &sizes.DiffModel{Title: say.S("sizes.changed", "Version", before.Version)}
-	if changes, readable := w.Offer.Differ(before, after); !readable {
+	if changes, readable := w.Catalog.Differ(before, after); !readable {
 		m.Same = say.S("sizes.diff_unreadable")
 	} else if m.Entries = entryModels(say, changes); len(changes) == 0 {
 		m.Same = say.S("sizes.diff_same")
@@ -245,7 +245,7 @@ func (w *Web) catalogRevert(c echo.Context) error {
 	if err != nil || n < 0 {
 		n = -1
 	}
-	r, err := w.Offer.Revert(k.ctx, k.actor, n, base(c), c.FormValue("confirm") != "")
+	r, err := w.Catalog.Revert(k.ctx, k.actor, n, base(c), c.FormValue("confirm") != "")
 	if err == nil {
 		return w.done(c, "catalog-saved", versionPath(r.Version))
 	}

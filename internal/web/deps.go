@@ -34,8 +34,13 @@ import (
 // Deps is what the pages stand on.
 type Deps struct {
 	Requests     *request.Service
+	Approvals    *request.Approvals
+	Offers       *request.Offers
+	Quotas       *request.Quotas
+	Seats        *request.SeatQueue
+	Comparisons  *request.Comparisons
 	Workloads    *workload.Service
-	Offer        *offer.Service
+	Catalog      *offer.Service
 	Usage        *usage.Service
 	Prices       *usage.Prices
 	Rules        *policy.Service

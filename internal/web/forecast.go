@@ -114,7 +114,7 @@ func (w *Web) previewOutlook(k call, p request.Preview) *workloadview.ForecastMo
 
 // startsInstead leads to the nearest size that would start now; nil for none.
 func (w *Web) startsInstead(k call, spec request.Spec, replaces string) *ui.LinkButtonModel {
-	instead, ok := w.Requests.StartsInstead(k.ctx, k.actor, spec.Tenant, spec.Size)
+	instead, ok := w.Offers.StartsInstead(k.ctx, k.actor, spec.Tenant, spec.Size)
 	if !ok {
 		return nil
 	}

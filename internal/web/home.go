@@ -323,7 +323,7 @@ func chooseTeam(k call, teams []tenant.Tenant) string {
 
 // smallestFree is the size with the least GPU memory that would start now.
 func (w *Web) smallestFree(k call, teamName string) (request.Offer, bool) {
-	offers, err := w.Requests.Offers(k.ctx, k.actor, teamName)
+	offers, err := w.Offers.List(k.ctx, k.actor, teamName)
 	if err != nil {
 		return request.Offer{}, false
 	}
@@ -363,7 +363,7 @@ func (w *Web) quotaBars(k call, t tenant.Tenant) ([]ui.MeterModel, error) {
 // quotaParts parts the bars that say something from those of sizes that the quota does not name and nobody holds: with
 // tenant.EverySize they are as many as the catalog is long.
 func (w *Web) quotaParts(k call, t tenant.Tenant) (bars, others []ui.MeterModel, err error) {
-	quotas, err := w.Requests.Quotas(k.ctx, t)
+	quotas, err := w.Quotas.Of(k.ctx, t)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
-	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 	"github.com/gpu-portal/gpu-portal/views/licenses"
 	"github.com/gpu-portal/gpu-portal/views/ui"
@@ -40,16 +39,16 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 		return view{}, err
 	}
 	changes := identity.Can(k.actor, identity.ChangeLicenses, identity.Resource{})
-	waiting, err := w.Requests.Store.SeatLine(k.ctx)
+	waiting, err := w.Seats.Lengths(k.ctx)
 	if err != nil {
 		return view{}, err
 	}
 	for _, line := range pools {
 		p := w.poolModel(say, line, holders[line.Account.Pool.Name], changes)
 		if changes {
-			p.Notices = append(p.Notices, poolMismatch(say, w.Offer.Mismatches(), line.Account.Pool.Name)...)
+			p.Notices = append(p.Notices, poolMismatch(say, w.Catalog.Mismatches(), line.Account.Pool.Name)...)
 		}
-		if n := inLine(waiting, line.Account.Pool.Name); n > 0 {
+		if n := waiting[line.Account.Pool.Name]; n > 0 {
 			p.Facts = append(p.Facts, ui.DefModel{Term: say.S("licenses.waiting"), Value: say.number(float64(n)),
 				Test: "waiting"})
 		}
@@ -73,15 +72,6 @@ func (w *Web) licensesView(k call, form license.Form, problems []fault.Field) (v
 }
 
 // inLine counts who waits for seats of a pool.
-func inLine(waiting []request.Waiting, pool string) (n int) {
-	for _, w := range waiting {
-		if w.Pool == pool {
-			n++
-		}
-	}
-	return n
-}
-
 // seatHolders are the workloads that hold a seat, by pool; nobody but admins and auditors gets them.
 func (w *Web) seatHolders(k call) (map[string][]workload.Workload, error) {
 	if !k.actor.SeesAll() {

@@ -85,7 +85,7 @@ func (w *Web) live(c echo.Context) error {
 	}
 	defer leave()
 	// Following begins before the first reading, so that nothing happens unseen between the two.
-	decides := w.Requests.Decides(k.actor)
+	decides := w.Approvals.Decides(k.actor)
 	follower := w.Hub.Follow(func(change live.Change) bool {
 		return (decides && change.Topic == "request") || follows(k.actor, p, change)
 	})
@@ -319,7 +319,7 @@ func (e *events) send(name string, data any) error {
 
 // frameParts are the live parts outside the content: the number of requests that wait for the reader.
 func (w *Web) frameParts(k call) []part {
-	if !w.Requests.Decides(k.actor) {
+	if !w.Approvals.Decides(k.actor) {
 		return nil
 	}
 	n, err := w.waiting(k)

@@ -25,7 +25,7 @@ type quotaForm struct{ Size, Amount, Reason, Key string }
 
 // moreQuota begins with one more than the team may hold of the size in the address.
 func (w *Web) moreQuota(k call) (view, error) {
-	f := quotaForm{Size: k.get("size"), Key: w.Requests.NewID("k-")}
+	f := quotaForm{Size: k.get("size"), Key: w.Requests.NewKey()}
 	if t, ok := w.Site().Directory.ByName(k.get("name")); ok && f.Size != "" {
 		f.Amount = strconv.Itoa(t.QuotaOf(f.Size) + 1)
 	}
@@ -76,7 +76,7 @@ func (w *Web) moreQuotaAsk(c echo.Context) error {
 	if err != nil {
 		amount = -1 // like any other that cannot be
 	}
-	r, err := w.Requests.AskQuota(k.ctx, k.actor, request.QuotaDraft{Tenant: c.Param("name"), Size: f.Size, Amount: amount,
+	r, err := w.Quotas.Ask(k.ctx, k.actor, request.QuotaDraft{Tenant: c.Param("name"), Size: f.Size, Amount: amount,
 		Reason: f.Reason, Key: f.Key})
 	switch {
 	case err == nil:

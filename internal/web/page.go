@@ -151,10 +151,10 @@ func theme(c echo.Context) string {
 
 // waiting is how many requests wait for the actor's decision.
 func (w *Web) waiting(k call) (int, error) {
-	if !w.Requests.Decides(k.actor) {
+	if !w.Approvals.Decides(k.actor) {
 		return 0, nil
 	}
-	return w.Requests.Waiting(k.ctx, k.actor)
+	return w.Approvals.Waiting(k.ctx, k.actor)
 }
 
 func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
@@ -163,7 +163,7 @@ func (w *Web) nav(k call, current string, waiting int) []layout.NavGroupModel {
 			Test: "nav-" + id}
 	}
 	main := []layout.NavItemModel{item("home", "/", "gpu"), item("requests", "/requests", "requests")}
-	if w.Requests.Decides(k.actor) {
+	if w.Approvals.Decides(k.actor) {
 		approvals := item("approvals", "/approvals", "check")
 		approvals.Count, approvals.CountWords, approvals.CountID = waiting, k.words.S("web.waiting", "Count", waiting),
 			"nav-waiting"

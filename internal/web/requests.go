@@ -209,7 +209,7 @@ func (w *Web) requestModel(k call, r request.Request) requests.RequestModel {
 			Action: requestPath(r.ID) + "/withdraw", Confirm: ui.ButtonModel{Label: say.S("requests.withdraw"),
 				Kind: ui.DangerPrimary, Test: "withdraw-confirm"}}}}
 	}
-	if r.WaitsForSeat() && w.Requests.MayReject(k.actor, r) == nil {
+	if r.WaitsForSeat() && w.Approvals.MayReject(k.actor, r) == nil {
 		m.Header.Actions = append(m.Header.Actions,
 			ui.ActionModel{Link: &ui.LinkButtonModel{Label: say.S("requests.turn_down"), Href: approvalPath(r.ID), Icon: "cross",
 				Kind: ui.DangerSecondary, Test: "turn-down"}})
@@ -248,7 +248,7 @@ func (w *Web) requestVerdict(k call, r request.Request) ui.NoticeModel {
 	}
 	switch {
 	case r.WaitsForSeat():
-		places, err := w.Requests.SeatPlaces(k.ctx)
+		places, err := w.Seats.Places(k.ctx)
 		if place := places[r.ID]; err == nil && place > 0 { // it may have its seat by now: the page is told then
 			n.Title = say.S("requests.waits_seat", "Pool", r.Decision.Seat.Title, "Place", place, "Duration",
 				say.duration(say.now.Sub(r.Decision.Seat.Since)))

@@ -200,7 +200,7 @@ func (w *Web) rulesEditor(k call, d policy.Draft, cause error, compare bool) (vi
 		m.Examples = examples(say, w.Rules.Policy(), tried)
 	}
 	if tried != nil && compare {
-		c, err := w.Requests.Compare(k.ctx, k.actor, tried)
+		c, err := w.Comparisons.Rules(k.ctx, k.actor, tried)
 		if err != nil {
 			return view{}, err
 		}
@@ -232,9 +232,6 @@ func comparedModel(say words, c request.Comparison) rules.ComparedModel {
 	if len(c.Hit) > 0 {
 		m.Running.Kind, m.Running.Body = ui.Warning, say.S("rules.hit_body")
 	}
-	if c.Unknown > 0 {
-		m.Notice.Items = append(m.Notice.Items, say.S("rules.unknown", "Count", c.Unknown))
-	}
 	if c.Capped {
 		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", c.Seen))
 	}
@@ -250,17 +247,18 @@ func differenceModels(say words, list []request.Difference) []rules.DifferenceMo
 	var models []rules.DifferenceModel
 	for _, d := range list[:min(len(list), mostShown)] {
 		models = append(models, rules.DifferenceModel{
-			Name: comparedName(say, d.Request),
+			Name: comparedName(say, d.Compared),
 			Was:  verdictState(say, d.Was, true), Now: verdictState(say, d.Now, true)})
 	}
 	return models
 }
 
-// comparedName leads to a request; what was refused at once has no page.
-func comparedName(say words, r request.Request) ui.StackModel {
+// comparedName leads to a request; what was refused when it was sent has no page.
+func comparedName(say words, c request.Compared) ui.StackModel {
+	r := request.Request{Kind: c.Kind, AskerName: c.AskerName, Spec: c.Spec}
 	m := ui.StackModel{Title: r.AskerName + " · " + r.Spec.Size.Title, Detail: requestWhat(say, r)}
-	if r.State != "" {
-		m.Href = requestPath(r.ID)
+	if c.Request != "" {
+		m.Href = requestPath(c.Request)
 	}
 	return m
 }

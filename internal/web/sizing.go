@@ -84,7 +84,7 @@ func (w *Web) sizing(k call) (view, error) {
 		Form: ui.FormModel{ID: "sizing", Action: "/start/size", Get: true, Test: "sizing", Hidden: hiddenOf(kept.values())},
 		Ask:  ui.ButtonModel{Label: say.S("sizing.ask"), Kind: ui.Primary, Test: "ask"}}
 	if form.Work != "" && len(problems) == 0 {
-		advice, err := w.Requests.Advise(k.ctx, k.actor, kept.Tenant, answers)
+		advice, err := w.Offers.Advise(k.ctx, k.actor, kept.Tenant, answers)
 		switch {
 		case fault.Is(err, fault.Invalid):
 			problems = named(problemsOf(err))

@@ -53,7 +53,7 @@ func (w *Web) startView(k call, form StartForm, problems []fault.Field) (view, e
 }
 
 func (w *Web) startModel(k call, form StartForm, problems []fault.Field) (start.PageModel, error) {
-	offers, err := w.Requests.Offers(k.ctx, k.actor, form.Tenant)
+	offers, err := w.Offers.List(k.ctx, k.actor, form.Tenant)
 	if err != nil {
 		return start.PageModel{}, err
 	}
@@ -72,8 +72,8 @@ func (w *Web) startDefaults(k call) (StartForm, error) {
 	if !offered(teams, form.Tenant) {
 		form.Tenant = chooseTeam(k, teams)
 	}
-	form.Key = w.Requests.NewID("k-")
-	offers, err := w.Requests.Offers(k.ctx, k.actor, form.Tenant)
+	form.Key = w.Requests.NewKey()
+	offers, err := w.Offers.List(k.ctx, k.actor, form.Tenant)
 	if err != nil {
 		return form, err
 	}
@@ -169,7 +169,7 @@ func (w *Web) startSummary(c echo.Context) error {
 	if !isFragment(c) {
 		return w.startPageFor(c, k, form)
 	}
-	offers, err := w.Requests.Offers(k.ctx, k.actor, form.Tenant)
+	offers, err := w.Offers.List(k.ctx, k.actor, form.Tenant)
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func askErrors(say words, problems []fault.Field, form string) ui.FormErrorsMode
 // nextKey is the key of a form that comes back: another one where a request was made with it.
 func (w *Web) nextKey(key string, cause error) string {
 	if fault.As(cause).See != "" {
-		return w.Requests.NewID("k-")
+		return w.Requests.NewKey()
 	}
 	return key
 }

@@ -14,7 +14,7 @@ func (w *Web) team(k call) (view, error) {
 	say := k.words
 	m := teamview.PageModel{Header: ui.HeaderModel{Title: say.S("team.title"), Lead: say.S("team.lead")}}
 	v := view{title: m.Header.Title, nav: "/team"}
-	for _, t := range w.Requests.Tenants(k.actor) {
+	for _, t := range w.Offers.Tenants(k.actor) {
 		model, err := w.teamModel(k, t)
 		if err != nil {
 			return view{}, err

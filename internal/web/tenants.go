@@ -272,7 +272,7 @@ func (w *Web) tenantCheck(c echo.Context) error {
 	f, problems := readTenantForm(c)
 	var compared *rules.ComparedModel
 	if len(problems) == 0 {
-		q, err := w.Requests.CompareQuota(k.ctx, k.actor, f.Name, f.Quota)
+		q, err := w.Comparisons.Quota(k.ctx, k.actor, f.Name, f.Quota)
 		if err != nil {
 			return err
 		}
@@ -301,16 +301,14 @@ func quotaComparedModel(say words, q request.QuotaComparison) rules.ComparedMode
 	if len(q.Refused)+len(q.Allowed) > 0 {
 		m.Notice.Kind = ui.Info
 	}
-	if q.Unknown > 0 {
-		m.Notice.Items = append(m.Notice.Items, say.S("rules.unknown", "Count", q.Unknown))
-	}
 	if q.Capped {
 		m.Notice.Items = append(m.Notice.Items, say.S("rules.capped", "Count", q.Seen))
 	}
 	inside := ui.StateModel{Kind: ui.OK, Word: say.S("tenants.inside_quota")}
 	outside := ui.StateModel{Kind: ui.Danger, Word: say.S("tenants.over_quota")}
-	add := func(list []rules.DifferenceModel, requests []request.Request, was, now ui.StateModel) []rules.DifferenceModel {
-		for _, r := range requests[:max(0, min(len(requests), mostShown-len(list)))] {
+	add := func(list []rules.DifferenceModel, compared []request.Compared,
+		was, now ui.StateModel) []rules.DifferenceModel {
+		for _, r := range compared[:max(0, min(len(compared), mostShown-len(list)))] {
 			list = append(list, rules.DifferenceModel{Name: comparedName(say, r), Was: was, Now: now})
 		}
 		return list

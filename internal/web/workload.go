@@ -103,8 +103,7 @@ func (w *Web) workloadObjects(k call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	t, _ := w.Site().Directory.ByName(s.Tenant)
-	manifest, err := w.Requests.Renderer.Manifest(s.Workload, t)
+	manifest, err := w.Requests.Manifest(s.Workload)
 	if err != nil {
 		return view{}, err
 	}
@@ -171,7 +170,7 @@ func (w *Web) workloadHead(k call, s seen) workloadview.HeadModel {
 // waitingNotice says that a stopped workload stands in the line for a license seat. A line that cannot be read is no
 // reason to show nothing of the workload.
 func (w *Web) waitingNotice(k call, item workload.Workload) *ui.NoticeModel {
-	id, place, err := w.Requests.ResumeOf(k.ctx, item)
+	id, place, err := w.Seats.ResumeOf(k.ctx, item)
 	if err != nil || id == "" {
 		return nil
 	}

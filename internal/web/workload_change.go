@@ -144,7 +144,7 @@ func (w *Web) extendAsk(k call, s seen, lease, reason string, problems []fault.F
 		Lead:   say.S("workload.extend_lead", "Price", say.moneyPerHour(s.Size.PricePerHour)),
 		Errors: askErrors(say, problems, "ask-extend"),
 		Form: ui.FormModel{ID: "ask-extend", Action: workloadPath(s.ID) + "/extend",
-			Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewID("k-")}}, Test: "extend-form"},
+			Hidden: []ui.HiddenModel{{Name: "key", Value: w.Requests.NewKey()}}, Test: "extend-form"},
 		Fields: []ui.FieldModel{
 			{ID: "extend-lease", Name: "lease", Label: say.S("workload.extend_by"), Value: lease, Hint: hint,
 				Error: wrong("lease"), Short: true, MaxLength: 32, Autocomplete: "off", Test: "extend-lease",

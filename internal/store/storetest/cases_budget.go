@@ -168,10 +168,11 @@ var budgetCases = cases{
 	"of 200 who ask for the last money at once, exactly as many get some as it is enough for": func(t *testing.T,
 		s *store.Store) {
 		const people, enough = 200, 7
-		service, ada := Service(s, people)
+		o, ada := Options(s, people)
 		noon := func() time.Time { return later(0) }
-		service.Now, service.Budgets = noon, Budgets(s, noon)
-		set(t, service.Budgets, enough*75+74, budget.Stop) // an hour of the size takes 75
+		o.Now, o.Budgets = noon, Budgets(s, noon)
+		set(t, o.Budgets, enough*75+74, budget.Stop) // an hour of the size takes 75
+		service := request.New(o).Requests
 		var granted atomic.Int32
 		var group sync.WaitGroup
 		for i := range people {
@@ -193,17 +194,18 @@ var budgetCases = cases{
 	},
 	"of 200 who ask for the last money at once, the seats count as they are charged": func(t *testing.T, s *store.Store) {
 		const people, enough, each = 200, 5, 75 + 2000 // an hour of the size, and of its seat
-		service, ada := Service(s, people)
+		o, ada := Options(s, people)
 		noon := func() time.Time { return later(0) }
-		service.Now, service.Budgets = noon, Budgets(s, noon)
-		site := service.Site()
+		o.Now, o.Budgets = noon, Budgets(s, noon)
+		site := o.Site()
 		site.Catalog.Sizes[0].LicensePool = "vws"
 		site.Pools = []license.Pool{{Name: "vws", Title: "vWS", Seats: people}}
 		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceSeat, Subject: "vws", Rate: 730 * 2000 * 1000,
 			From: later(-60), At: later(-60)}}
-		service.Site = func() request.Site { return site }
-		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
-		set(t, service.Budgets, enough*each+each-1, budget.Stop)
+		o.Site = func() request.Site { return site }
+		o.Budgets.Prices = func() usage.PriceList { return site.Prices }
+		set(t, o.Budgets, enough*each+each-1, budget.Stop)
+		service := request.New(o).Requests
 		var granted atomic.Int32
 		var group sync.WaitGroup
 		for i := range people {
@@ -229,19 +231,20 @@ var budgetCases = cases{
 		t *testing.T, s *store.Store) {
 		// the meter of storage goes by the clock of the database
 		ctx, now := context.Background(), func() time.Time { return time.Now().UTC() }
-		service, ada := Service(s, 9)
-		service.Budgets, service.Now = Budgets(s, now), now
-		site := service.Site()
+		o, ada := Options(s, 9)
+		o.Budgets, o.Now = Budgets(s, now), now
+		site := o.Site()
 		site.Prices = usage.PriceList{{ID: "p-1", Kind: usage.PriceStorage, Rate: 1e12, From: now().Add(-time.Hour),
 			At: now().Add(-time.Hour)}}
-		service.Site = func() request.Site { return site }
-		service.Budgets.Prices = func() usage.PriceList { return site.Prices }
-		set(t, service.Budgets, 76, budget.Stop) // enough for the size
+		o.Site = func() request.Site { return site }
+		o.Budgets.Prices = func() usage.PriceList { return site.Prices }
+		set(t, o.Budgets, 76, budget.Stop) // enough for the size
+		service := request.New(o).Requests
 		_, err := service.Submit(ctx, ada, Draft("nb-1"))
 		fails(t, fault.Invalid, err)
 		equal(t, 0, len(got(s.Volumes(ctx, workload.VolumeFilter{}))(t)))
 		was := got(s.Budget(ctx, "vision"))(t)
-		_, err = service.Budgets.Set(ctx, identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Admin},
+		_, err = o.Budgets.Set(ctx, identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Admin},
 			Via: identity.ViaSession}, "vision", budget.Draft{Unit: "EUR", Amount: 1e12, AtLimit: budget.Stop,
 			Version: was.Version})
 		must(t, err)
@@ -262,10 +265,10 @@ var budgetCases = cases{
 		v := got(s.Volume(ctx, "nb-1-home"))(t)
 		v.Deleted = true
 		saveVolume(t, s, v)
-		must(t, service.Budgets.Settle(ctx))
+		must(t, o.Budgets.Settle(ctx))
 		equal(t, int64(0), share().Held)
 		must(t, s.PurgeVolume(ctx, "nb-1-home"))
-		must(t, service.Budgets.Settle(ctx))
+		must(t, o.Budgets.Settle(ctx))
 		last := share()
 		kept := got(s.Kept(ctx, usage.Filter{Span: book.Month.Span(time.UTC)}))(t)
 		cost := int64(0)
@@ -286,10 +289,12 @@ var budgetCases = cases{
 	"with the other limit, 200 who ask for the last money at once wait for an approver": func(t *testing.T,
 		s *store.Store) {
 		const people, enough = 200, 3
-		service, ada := Service(s, people)
+		o, ada := Options(s, people)
 		noon := func() time.Time { return later(0) }
-		service.Now, service.Budgets = noon, Budgets(s, noon)
-		set(t, service.Budgets, enough*75, budget.Approval)
+		o.Now, o.Budgets = noon, Budgets(s, noon)
+		set(t, o.Budgets, enough*75, budget.Approval)
+		services := request.New(o)
+		service := services.Requests
 		var granted, waiting atomic.Int32
 		var group sync.WaitGroup
 		for i := range people {
@@ -314,7 +319,7 @@ var budgetCases = cases{
 		pending, _, err := s.Requests(ctx, request.Filter{States: []request.State{request.Pending}, Limit: 1})
 		must(t, err)
 		eve := identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Approver}, Via: identity.ViaSession}
-		_, err = service.Approve(ctx, eve, pending[0], "")
+		_, err = services.Approvals.Approve(ctx, eve, pending[0], "")
 		must(t, err)
 		balance := got(s.BudgetBalance(ctx, book))(t)
 		equal(t, budget.Amounts{Left: -75, Held: (enough + 1) * 75, Platform: -enough * 75}, balance.Amounts)

@@ -23,9 +23,15 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// Service is the real service over a store, for a site with one tenant "vision" that may hold so many of the size
-// "mig-10gb", and one person in it.
+// Service is the real service over a store, see Options.
 func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
+	o, ada := Options(s, quota)
+	return request.New(o).Requests, ada
+}
+
+// Options are those of services over a store, for a site with one tenant "vision" that may hold so many of the size
+// "mig-10gb", and one person in it.
+func Options(s *store.Store, quota int) (request.Options, identity.Actor) {
 	rules, _ := policy.Compile(policy.Defaults())
 	size, image := Size("mig-10gb"), Workload("w").Image
 	size.LicensePool, size.Hidden, image.Hidden = "", false, false
@@ -35,11 +41,11 @@ func Service(s *store.Store, quota int) (*request.Service, identity.Actor) {
 		Policy:    rules, Clusters: []string{"west"}, Limits: request.DefaultLimits(),
 	}
 	var ids atomic.Int64
-	service := &request.Service{Store: s, Snapshots: s, Site: func() request.Site { return site }, Now: time.Now,
+	o := request.Options{Store: s, Snapshots: s, Site: func() request.Site { return site }, Now: time.Now,
 		NewID: func(prefix string) string { n := ids.Add(1); return fmt.Sprintf("%s%04d%08d", prefix, n%10_000, n) }}
 	ada := identity.Actor{Person: Person("p-ada"), Tenants: map[string][]identity.Role{"vision": {identity.Developer}},
 		Via: identity.ViaSession}
-	return service, ada
+	return o, ada
 }
 
 // Draft is a draft that the Service grants at once.
@@ -62,14 +68,14 @@ func Volumes(s *store.Store, teamGiB int) (*workload.Service, identity.Actor) {
 		Tenants: map[string][]identity.Role{"vision": {identity.Owner}}, Via: identity.ViaSession}
 }
 
-// Asking is Service with one rule, by which an approver decides everything; eve is one.
-func Asking(s *store.Store, quota int) (service *request.Service, ada, eve identity.Actor) {
-	service, ada = Service(s, quota)
-	site := service.Site()
+// Asking are the services with one rule, by which an approver decides everything; eve is one.
+func Asking(s *store.Store, quota int) (services request.Services, ada, eve identity.Actor) {
+	o, ada := Options(s, quota)
+	site := o.Site()
 	site.Policy, _ = policy.Compile([]policy.Rule{{Name: "ask", When: "true", Outcome: policy.Approve}})
-	service.Site = func() request.Site { return site }
+	o.Site = func() request.Site { return site }
 	eve = identity.Actor{Person: Person("p-eve"), Global: []identity.Role{identity.Approver}, Via: identity.ViaSession}
-	return service, ada, eve
+	return request.New(o), ada, eve
 }
 
 var raceCases = cases{
@@ -79,19 +85,19 @@ var raceCases = cases{
 		ctx := context.Background()
 		d := Draft("seen")
 		d.Reason = "because"
-		asked := got(service.Submit(ctx, ada, d))(t)
+		asked := got(service.Requests.Submit(ctx, ada, d))(t)
 		stored := func() int64 { return got(s.Request(ctx, asked.ID))(t).Version }
 		equal(t, stored(), asked.Version)
-		edited := got(service.Edit(ctx, ada, asked.ID, request.Edited{Lease: "2h"}))(t)
+		edited := got(service.Requests.Edit(ctx, ada, asked.ID, request.Edited{Lease: "2h"}))(t)
 		equal(t, stored(), edited.Version)
-		f := fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID,
+		f := fails(t, fault.Invalid, one(service.Approvals.Answer(ctx, eve, asked.ID,
 			request.DecisionInput{Verb: request.ApproveVerb})))
 		equal(t, "seen", f.Fields[0].Name)
-		fails(t, fault.Invalid, one(service.Answer(ctx, eve, asked.ID, request.DecisionInput{Verb: request.RejectVerb,
-			Seen: -1})))
-		fails(t, fault.Conflict, one(service.Approve(ctx, eve, asked, "")))
-		fails(t, fault.Conflict, one(service.Reject(ctx, eve, asked, "")))
-		granted := got(service.Approve(ctx, eve, edited, ""))(t)
+		fails(t, fault.Invalid, one(service.Approvals.Answer(ctx, eve, asked.ID,
+			request.DecisionInput{Verb: request.RejectVerb, Seen: -1})))
+		fails(t, fault.Conflict, one(service.Approvals.Approve(ctx, eve, asked, "")))
+		fails(t, fault.Conflict, one(service.Approvals.Reject(ctx, eve, asked, "")))
+		granted := got(service.Approvals.Approve(ctx, eve, edited, ""))(t)
 		equal(t, stored(), granted.Version)
 		equal(t, request.Approved, granted.State)
 	},
@@ -103,13 +109,13 @@ var raceCases = cases{
 		race := func(name string) error {
 			d := Draft(name)
 			d.Reason = "because"
-			asked, err := service.Submit(context.Background(), ada, d)
+			asked, err := service.Requests.Submit(context.Background(), ada, d)
 			if err != nil {
 				return err
 			}
 			var both sync.WaitGroup
-			both.Go(func() { _, _ = service.Edit(context.Background(), ada, asked.ID, request.Edited{Lease: "2h"}) })
-			both.Go(func() { _, _ = service.Approve(context.Background(), eve, asked, "") })
+			both.Go(func() { _, _ = service.Requests.Edit(context.Background(), ada, asked.ID, request.Edited{Lease: "2h"}) })
+			both.Go(func() { _, _ = service.Approvals.Approve(context.Background(), eve, asked, "") })
 			both.Wait()
 			now, err := s.Request(context.Background(), asked.ID)
 			switch {

@@ -17,6 +17,13 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
+// refused is a start that a rule refused.
+func refused(id string, at time.Time) request.Refused {
+	r := Request(id)
+	return request.Refused{ID: r.ID, Kind: r.Kind, Asker: r.Asker, AskerName: r.AskerName, Spec: r.Spec,
+		Rule: r.Decision.Rule, Sentence: r.Decision.Sentence, Facts: *r.Decision.Facts, At: at}
+}
+
 var requestCases = cases{
 	"a request comes back as it was saved, at version 1": func(t *testing.T, s *store.Store) {
 		want := Request("r-1")
@@ -78,9 +85,7 @@ var requestCases = cases{
 	"what was refused is listed since a time and goes after a month": func(t *testing.T, s *store.Store) {
 		ctx := context.Background()
 		for i, id := range []string{"r-1", "r-2", "r-3"} {
-			r := Request(id)
-			r.State, r.CreatedAt = "", later(i)
-			must(t, s.SaveRefusal(ctx, r, Event(i)))
+			must(t, s.SaveRefusal(ctx, refused(id, later(i)), Event(i)))
 		}
 		read := func(since time.Time, cursor string, limit int) string {
 			list, next, err := s.Refusals(ctx, since, cursor, limit)
@@ -101,9 +106,9 @@ var requestCases = cases{
 		equal(t, "r-3 then r-2", read(later(0), "", 1))
 		list, _, err := s.Refusals(ctx, later(2), "", 10)
 		must(t, err)
-		want := Request("r-3")
-		equal(t, request.Request{ID: "r-3", Kind: want.Kind, Asker: want.Asker, AskerName: want.AskerName, Spec: want.Spec,
-			Decision: want.Decision, CreatedAt: later(2)}, list[0])
+		want := refused("r-3", later(2))
+		filled(t, want)
+		equal(t, want, list[0])
 		events, _, err := s.Events(ctx, audit.Filter{})
 		must(t, err)
 		equal(t, 3, len(events))
@@ -192,7 +197,7 @@ var requestCases = cases{
 		owners, security := identity.Approvers{Role: identity.Owner}, identity.Approvers{Group: "größe's security_%"}
 		both := []policy.Step{{From: []identity.Approvers{owners}, After: catalog.Duration(time.Hour),
 			Then: []identity.Approvers{{Role: identity.Admin}}}, {From: []identity.Approvers{security}}}
-		all := []request.Request{}
+		one, all := policy.OneOf(identity.Approver), []request.Request{}
 		for i, c := range []struct {
 			asker  identity.PersonID
 			tenant string
@@ -200,14 +205,14 @@ var requestCases = cases{
 			steps  []policy.Step
 			said   []policy.Consent
 		}{
-			{"p-ada", "vision", request.Pending, nil, nil}, {"p-eve", "vision", request.Pending, nil, nil},
-			{"p-eve", "speech", request.Pending, nil, nil}, {"p-eve", "speech", request.Approved, nil, nil},
+			{"p-ada", "vision", request.Pending, one, nil}, {"p-eve", "vision", request.Pending, one, nil},
+			{"p-eve", "speech", request.Pending, one, nil}, {"p-eve", "speech", request.Approved, one, nil},
 			{"p-ada", "vision", request.Pending, both, nil}, {"p-ada", "vision", request.Pending, both,
 				[]policy.Consent{{Step: 0, By: "p-bob", For: "p-zoe", Parties: []identity.Approvers{owners}}}},
 		} {
 			r := Request(fmt.Sprintf("r-%d", i))
 			r.Asker, r.Spec.Tenant, r.State, r.CreatedAt = c.asker, c.tenant, c.state, later(i)
-			r.Decision = request.Decision{Needs: identity.Approver, Steps: c.steps, Consents: c.said, Since: later(i)}
+			r.Decision = request.Decision{Steps: c.steps, Consents: c.said, Since: later(i)}
 			saveRequest(t, s, r)
 			all = append(all, r)
 		}
@@ -278,7 +283,7 @@ var requestCases = cases{
 	},
 	"what somebody gave away is in the inbox of the others": func(t *testing.T, s *store.Store) {
 		r := Request("r-0")
-		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Needs: identity.Approver,
+		r.Asker, r.State, r.Decision = "p-eve", request.Pending, request.Decision{Steps: policy.OneOf(identity.Approver),
 			Reassigned: []request.Reassignment{{From: "p-bob", To: "p-cat", Reason: "on leave", At: later(1)}}}
 		saveRequest(t, s, r)
 		for who, want := range map[identity.PersonID]int{"p-bob": 0, "p-cat": 1, "p-dan": 1} {

@@ -8,7 +8,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/audit"
 	"github.com/gpu-portal/gpu-portal/internal/fault"
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 )
 
@@ -90,6 +92,8 @@ func seatLine() *World {
 	w := Busy()
 	r := w.Reqs["r-anna1"]
 	r.ID, r.Decision.By, r.Decision.ByName = "r-seat", Carla.ID, Carla.Name
+	r.Decision.Consents = []policy.Consent{{By: Carla.ID, ByName: Carla.Name,
+		Parties: []identity.Approvers{{Role: identity.Approver}}}}
 	r.Decision.Seat = &request.SeatWait{Pool: "nvidia-vws", Title: "NVIDIA vWS", Since: Now.Add(-time.Hour)}
 	w.Reqs[r.ID] = r
 	return w

@@ -10,6 +10,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/i18n"
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/request"
 	"github.com/gpu-portal/gpu-portal/internal/usage"
 	"github.com/gpu-portal/gpu-portal/internal/workload"
@@ -211,13 +212,14 @@ func (w *World) Ask(id request.ID, p identity.Person, team, size, lease, reason 
 	if err != nil {
 		panic(err)
 	}
+	spec := request.Spec{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
+		Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason}
+	facts := request.PolicyFacts(request.StartKind, spec, w.Actor(p), request.Facts{Now: Now.Add(-since)}, d.Std())
 	w.Reqs[id] = request.Request{ID: id, Kind: request.StartKind, Asker: p.ID, AskerName: p.Name, State: request.Pending,
 		CreatedAt: Now.Add(-since), ExpiresAt: Now.Add(request.TTL - since), Estimate: s.PricePerHour.For(d.Std()),
-		Version: 1,
-		Spec: request.Spec{Kind: catalog.Notebook, Tenant: team, Name: "nb-" + p.Short() + "-" + string(id[2:]), Size: s,
-			Image: image, Cluster: "local", Lease: d, StorageGiB: 20, Reason: reason},
-		Decision: request.Decision{Rule: "whole-gpus", Needs: identity.Approver, Sentence: i18n.T("policy.approve", "By",
-			i18n.T("role.approver"))}}
+		Version: 1, Spec: spec,
+		Decision: request.Decision{Rule: "whole-gpus", Steps: policy.OneOf(identity.Approver), Facts: &facts,
+			Sentence: i18n.T("policy.approve", "By", i18n.T("role.approver"))}}
 }
 
 // Decided is one of last week.

@@ -30,7 +30,7 @@ import (
 type Store struct {
 	mu        sync.Mutex
 	Reqs      map[request.ID]request.Request
-	Refused   []request.Request
+	Refused   []request.Refused
 	Works     map[workload.ID]workload.Workload
 	Vols      map[string]workload.Volume
 	VolClaims map[string]workload.ClaimState // of teams' volumes
@@ -616,8 +616,11 @@ func (s *Store) SaveRules(_ context.Context, r policy.Revision, events ...audit.
 	return nil
 }
 
+// ClusterHeld says that no cluster is.
+func (s *Store) ClusterHeld(context.Context, string) (bool, error) { return false, nil }
+
 // SaveRefusal keeps what was refused at once.
-func (s *Store) SaveRefusal(_ context.Context, r request.Request, events ...audit.Event) error {
+func (s *Store) SaveRefusal(_ context.Context, r request.Refused, events ...audit.Event) error {
 	s.mu.Lock()
 	s.Refused = append(s.Refused, r)
 	s.mu.Unlock()
@@ -625,12 +628,12 @@ func (s *Store) SaveRefusal(_ context.Context, r request.Request, events ...audi
 }
 
 // Refusals lists it all at once.
-func (s *Store) Refusals(_ context.Context, since time.Time, _ string, _ int) ([]request.Request, string, error) {
+func (s *Store) Refusals(_ context.Context, since time.Time, _ string, _ int) ([]request.Refused, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []request.Request
+	var list []request.Refused
 	for _, r := range s.Refused {
-		if !r.CreatedAt.Before(since) {
+		if !r.At.Before(since) {
 			list = append(list, r)
 		}
 	}

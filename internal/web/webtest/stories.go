@@ -251,7 +251,7 @@ func Scenes() []Scene {
 	}
 	given := func() *World { // one request, from an approver to the administrator
 		w := Busy()
-		if _, err := w.RequestService.Reassign(context.Background(), w.Actor(Carla), "r-anna1",
+		if _, err := w.RequestService.Approvals.Reassign(context.Background(), w.Actor(Carla), "r-anna1",
 			request.ReassignInput{To: Dora.ID, Reason: "You know the cluster that it is for."}); err != nil {
 			panic(err)
 		}

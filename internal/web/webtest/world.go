@@ -64,7 +64,7 @@ func person(short, name string, groups ...string) identity.Person {
 type World struct {
 	*Store
 	Web             *web.Web
-	RequestService  *request.Service
+	RequestService  request.Services
 	WorkloadService *workload.Service
 	BudgetService   *budget.Service
 	Rules           *policy.Service
@@ -183,8 +183,8 @@ func Empty() *World {
 	w.BudgetService = &budget.Service{Store: w.Store, Zone: time.UTC, Now: now, NewID: w.newID,
 		Money:  func() budget.Unit { return "EUR" },
 		Tenant: func(name string) (string, bool) { t, ok := w.Site.Directory.ByName(name); return t.Display(), ok }}
-	w.RequestService = &request.Service{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site,
-		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID}
+	w.RequestService = request.New(request.Options{Budgets: w.BudgetService, Store: requestStore{w.Store}, Site: site,
+		Snapshots: w.Store, Renderer: renderer{}, People: w.Store, Actor: w.Site.Directory.Actor, Now: now, NewID: w.newID})
 	w.WorkloadService = &workload.Service{Store: workloadStore{w.Store}, Grace: 7 * 24 * time.Hour,
 		Limits: worldLimits{limits{site}, w}, Now: now, Retention: workload.Retention{Period: 30 * 24 * time.Hour},
 		Sharing: func() workload.Sharing {
@@ -207,7 +207,7 @@ func Empty() *World {
 	notices, notifier := newNotices(w, now)
 	w.Notices = notices
 	w.Delegations = delegation.New(delegation.Options{Store: w.Store, Actor: w.Site.Directory.Actor,
-		Decides: w.RequestService.Decides, Now: now, NewID: w.newID})
+		Decides: w.RequestService.Approvals.Decides, Now: now, NewID: w.newID})
 	w.Tenants = tenant.NewService(tenant.Options{Store: teams{world: w}, First: w.Site.Directory,
 		Catalog: func() catalog.Catalog { return w.Site.Catalog },
 		Known:   func(size string) bool { _, ok := w.Site.Catalog.Size(size); return ok }, Now: now})
@@ -219,7 +219,7 @@ func Empty() *World {
 	w.Drift = drift.New(drift.Options{Store: w.Drifts, Now: now})
 	w.Idle = newIdle(w.Store)
 	w.Earlier = &Earlier{Store: w.Store}
-	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats,
+	forecasts := forecast.New(forecast.Options{Store: w.Earlier, Snapshots: w.Store, Seats: w.RequestService.Seats.Pools,
 		Now: now})
 	w.IdleService = idle.New(idle.Options{Store: w.Idle, Sources: map[string]idle.Source{"local": idleSource{w.Idle}},
 		Namespaces: func() []string { return nil }, Now: now,
@@ -227,12 +227,14 @@ func Empty() *World {
 		Team: func(name string) bool { _, ok := w.Site.Directory.ByName(name); return ok }})
 	w.Web = web.New(web.Deps{Forecasts: forecasts, Idle: w.IdleService, Marks: w.Marks, Drift: w.Drift, Tenants: w.Tenants,
 		Budgets: w.BudgetService, Notify: notifier, Delegations: w.Delegations, Licenses: w.LicenseService,
-		Requests: w.RequestService, Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
+		Requests: w.RequestService.Requests, Approvals: w.RequestService.Approvals, Offers: w.RequestService.Offers,
+		Quotas: w.RequestService.Quotas, Seats: w.RequestService.Seats, Comparisons: w.RequestService.Comparisons,
+		Rules: w.Rules, Workloads: w.WorkloadService, Prices: w.Prices,
 		Usage: &usage.Service{Store: w.Store, Live: metrics{w}, Misses: w.Unmet, Prices: w.Prices,
 			Fleet: &usage.Fleet{Store: w.FleetHours,
 				Zone: time.UTC, Now: now, Clusters: func() []string { return site().Clusters }}, Zone: time.UTC, Now: now,
 			Focus: usage.FocusSite{Provider: "Example Corp", Account: "default",
-				Team: func(name string) string { return name }}}, Offer: w.Offer, Snapshots: w.Store, Metrics: metrics{w},
+				Team: func(name string) string { return name }}}, Catalog: w.Offer, Snapshots: w.Store, Metrics: metrics{w},
 		Reports: w.report, Advice: w.Advice, Hub: w.Hub, Site: site, Health: w.outages,
 		SessionAlive: func(context.Context) bool { return !w.Dead.Load() }, Accounts: w.newAccounts(now), Events: w.Store,
 		Bundle: w.bundle, Now: now, PortalURL: "http://localhost:8080",

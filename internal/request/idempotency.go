@@ -46,11 +46,26 @@ func (s sent) mark(r *Request) {
 	}
 }
 
-// asked finds the request that an idempotency key has made before. A Conflict that leads there says that something else
-// was sent with the key this time.
-func asked(ctx context.Context, in interface {
+// keyed finds requests by their idempotency key.
+type keyed interface {
 	RequestByKey(ctx context.Context, asker identity.PersonID, key string) (Request, error)
-}, a identity.Actor, s sent) (Request, bool, error) {
+}
+
+// once runs fn unless the key has made a request before, which is then the outcome and stays as it is. It is asked in
+// the transaction: the same call may have come in beside this one.
+func (s sent) once(ctx context.Context, in keyed, a identity.Actor, fn func() (Outcome, error)) (Outcome, error) {
+	r, found, err := s.find(ctx, in, a)
+	if found || err != nil {
+		return Outcome{Request: r}, err
+	}
+	out, err := fn()
+	s.mark(&out.Request)
+	return out, err
+}
+
+// find gives the request that the key has made before. A Conflict that leads there says that something else was sent
+// with the key this time.
+func (s sent) find(ctx context.Context, in keyed, a identity.Actor) (Request, bool, error) {
 	if s.key == "" {
 		return Request{}, false, nil
 	}
@@ -60,7 +75,7 @@ func asked(ctx context.Context, in interface {
 		return Request{}, false, nil
 	case err != nil:
 		return Request{}, false, err
-	case r.Fingerprint != "" && r.Fingerprint != s.print:
+	case r.Fingerprint != s.print:
 		f := fault.New(fault.Conflict, i18n.T("request.sent_already", "Name", r.Spec.Name))
 		f.See = "requests/" + string(r.ID)
 		return Request{}, false, f
@@ -68,6 +83,15 @@ func asked(ctx context.Context, in interface {
 	return r, true, nil
 }
 
-func keyTooLong() error {
-	return fault.InvalidFields([]fault.Field{{Name: "key", Reason: i18n.T("request.key_too_long", "Most", maxKey)}})
+// earlier is find before anything else is looked at, so that who sends twice need not wait for a transaction.
+func (c *core) earlier(ctx context.Context, a identity.Actor, tenant string, s sent) (Request, bool, error) {
+	if err := identity.Known(a); err != nil {
+		return Request{}, false, err
+	}
+	if len(s.key) > maxKey {
+		return Request{}, false, fault.InvalidFields([]fault.Field{{Name: "key", Reason: i18n.T("request.key_too_long",
+			"Most", maxKey)}})
+	}
+	r, found, err := s.find(ctx, c.db, a)
+	return r, found, c.record(ctx, a, tenant, "", err)
 }

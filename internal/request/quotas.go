@@ -13,6 +13,7 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/identity"
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
 // QuotaKind asks that a tenant may hold more of a size.
@@ -40,49 +41,49 @@ type Raise struct {
 	At     time.Time
 }
 
-// AskQuota asks for more of a size than the tenant may hold. Administrators decide, or whom a rule names that speaks of
-// "more-quota".
-func (s *Service) AskQuota(ctx context.Context, a identity.Actor, d QuotaDraft) (Request, error) {
-	if err := identity.Known(a); err != nil {
-		return Request{}, err
-	}
-	if len(d.Key) > maxKey {
-		return Request{}, keyTooLong()
-	}
-	sent := sentQuota(d)
-	if r, found, err := asked(ctx, s.Store, a, sent); found || err != nil {
-		return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
-	}
-	w, t, err := s.checkQuota(a, d)
-	if err != nil {
-		return Request{}, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
-	}
-	q := subject{kind: QuotaKind, spec: w, tenant: t, asker: a.Person.ID}
-	before := s.before(ctx, t, w)
-	var r Request
-	err = s.exclusively(ctx, t.Name, func(tx Tx) error {
-		again, found, err := asked(ctx, tx, a, sent)
-		if found || err != nil {
-			r = again
-			return err
-		}
-		f, err := s.gather(ctx, tx, before, q)
-		if err != nil {
-			return err
-		}
-		out, err := SubmitQuota(w, a, f)
-		if err != nil {
-			return err
-		}
-		sent.mark(&out.Request)
-		r, err = s.save(ctx, tx, out)
-		return err
-	})
-	return r, s.refused(ctx, a, Draft{Tenant: d.Tenant}, err)
+// Quotas is what tenants may hold of each size.
+type Quotas struct {
+	*core
+	store quotaStore
 }
 
-func (s *Service) checkQuota(a identity.Actor, d QuotaDraft) (Spec, tenant.Tenant, error) {
-	site := s.Site()
+type quotaStore interface {
+	// Holdings counts what a tenant holds.
+	Holdings(ctx context.Context, tenant string) ([]workload.Holding, error)
+}
+
+// Ask asks for more of a size than the tenant may hold. Administrators decide, or whom a rule names that speaks of
+// "more-quota".
+func (s *Quotas) Ask(ctx context.Context, a identity.Actor, d QuotaDraft) (Request, error) {
+	sent := sentQuota(d)
+	if r, found, err := s.earlier(ctx, a, d.Tenant, sent); found || err != nil {
+		return r, err
+	}
+	w, t, err := s.check(a, d)
+	if err != nil {
+		return Request{}, s.record(ctx, a, d.Tenant, "", err)
+	}
+	q := subject{kind: QuotaKind, spec: w, tenant: t, asker: a.Person.ID}
+	return s.ask(ctx, a, sent, q, func(f Facts) (Outcome, error) { return SubmitQuota(w, a, f) })
+}
+
+// Of is what a tenant holds and may hold, by size, in the order of the catalog.
+func (s *Quotas) Of(ctx context.Context, t tenant.Tenant) (map[string]Quota, error) {
+	holdings, err := s.store.Holdings(ctx, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	quotas := map[string]Quota{}
+	for _, size := range s.site().Catalog.Sizes {
+		if q := QuotaOf(t, size.Name, holdings); q.Limit > 0 || q.Used > 0 {
+			quotas[size.Name] = q
+		}
+	}
+	return quotas, nil
+}
+
+func (s *Quotas) check(a identity.Actor, d QuotaDraft) (Spec, tenant.Tenant, error) {
+	site := s.site()
 	t, ok := site.Directory.ByName(d.Tenant)
 	if !ok || !identity.Can(a, identity.SubmitRequest, identity.Resource{Tenant: d.Tenant}) {
 		return Spec{}, t, fault.New(fault.NotFound, i18n.T("tenant.not_found"))
@@ -112,7 +113,7 @@ func SubmitQuota(w Spec, a identity.Actor, f Facts) (Outcome, error) {
 	r := Request{ID: f.ID, Kind: QuotaKind, Asker: a.Person.ID, AskerName: a.Person.Name, Spec: w, State: Pending,
 		CreatedAt: f.Now, ExpiresAt: f.Now.Add(TTL)}
 	r.Decision = Decision{Rule: name, Sentence: i18n.T("policy.approve", "By", policy.Who(steps)), Steps: steps,
-		Needs: policy.FirstRole(steps), Since: f.Now}
+		Since: f.Now}
 	return Outcome{Request: r, Events: []audit.Event{event(r, a, audit.RequestSubmitted, f.Now, quotaWords(w))}}, nil
 }
 

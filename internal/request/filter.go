@@ -1,0 +1,106 @@
+package request
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Filter chooses requests. Lists are newest first; Cursor is what the last page gave as next.
+type Filter struct {
+	Asker   identity.PersonID // "" for anyone
+	About   workload.ID       // that is to be extended or resumed, or came of it; "" for any
+	Tenants []string          // nil for all; an empty list for none
+	States  []State           // empty for all
+	Inbox   *Inbox            // only what it holds; nil for all
+	Oldest  bool              // oldest first
+	Since   time.Time         // asked then or later; zero for all
+	Holding bool              // only those whose workload holds something now
+	Seat    bool              // only those that wait for nothing but a license seat
+	Size    string            // name of the size; "" for all
+	Cursor  string
+	Limit   int
+}
+
+// Inbox is what waits for somebody's word: pending requests that ask one of the voices which has not spoken yet, and on
+// which Self has not spoken either.
+type Inbox struct {
+	Self      identity.PersonID
+	Approvers []ApproverID
+	Now       time.Time
+}
+
+// ApproverID is a person whose word may be asked for: oneself, or one for whom one stands in.
+type ApproverID struct {
+	Person identity.PersonID
+	Keys   []string
+	// Granted are those for whose requests a key does not count, because they granted it; see identity.Actor.KeysFor.
+	Granted map[string][]identity.PersonID
+}
+
+// ApproverOf is somebody with the keys that count for some requests at least.
+func ApproverOf(a identity.Actor) ApproverID {
+	v := ApproverID{Person: a.Person.ID, Keys: a.PrincipalsFor(""), Granted: map[string][]identity.PersonID{}}
+	for _, k := range v.Keys {
+		if chain := a.Granted[k]; len(chain) > 0 {
+			v.Granted[k] = chain
+		}
+	}
+	return v
+}
+
+// Holds reports whether a request is in the inbox; the store says the same in SQL.
+func (in Inbox) Holds(r Request) bool {
+	spoken := r.Deciders()
+	if r.State != Pending || slices.Contains(spoken, in.Self) {
+		return false
+	}
+	asked := r.asked(in.Now)
+	return slices.ContainsFunc(in.Approvers, func(v ApproverID) bool {
+		return !slices.Contains(spoken, v.Person) &&
+			slices.ContainsFunc(v.Keys, func(k string) bool {
+				return slices.Contains(asked, k) && !slices.Contains(v.Granted[k], r.Asker)
+			})
+	})
+}
+
+// inboxOf is what waits for the actor.
+func inboxOf(a identity.Actor, now time.Time) Inbox {
+	in := Inbox{Self: a.Person.ID, Now: now}
+	for _, v := range append([]identity.Actor{a}, a.Delegators...) {
+		if !v.Person.Disabled {
+			in.Approvers = append(in.Approvers, ApproverOf(v))
+		}
+	}
+	return in
+}
+
+// Scope says whose requests a list shows.
+type Scope string
+
+// The scopes: one's own, those waiting for one's decision, those that one may read and that wait for nothing but a
+// license seat, all that one may read.
+const (
+	ScopeMine    Scope = "mine"
+	ScopeInbox   Scope = "inbox"
+	ScopeSeat    Scope = "seat"
+	ScopeVisible Scope = "all"
+)
+
+// visible narrows a filter to what the actor may see.
+func visible(wanted, allowed []string) []string {
+	if wanted == nil {
+		return allowed
+	}
+	both := []string{}
+	for _, w := range wanted {
+		for _, t := range allowed {
+			if w == t {
+				both = append(both, w)
+			}
+		}
+	}
+	return both
+}

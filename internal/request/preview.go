@@ -1,0 +1,89 @@
+package request
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/budget"
+	"github.com/gpu-portal/gpu-portal/internal/fault"
+	"github.com/gpu-portal/gpu-portal/internal/i18n"
+	"github.com/gpu-portal/gpu-portal/internal/identity"
+	"github.com/gpu-portal/gpu-portal/internal/inventory"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+	"github.com/gpu-portal/gpu-portal/internal/workload"
+)
+
+// Preview is what would happen if the draft were sent now. Nothing is written.
+type Preview struct {
+	Spec       Spec
+	Fields     []fault.Field  // what must be changed first
+	Verdict    policy.Verdict // meaningful without Fields
+	Price      usage.Money    // of the size, for the whole lease
+	Extras     usage.Ahead    // what is charged beside it
+	Until      time.Time
+	Fit        inventory.Fit
+	Why        i18n.Text // why none could start now; zero when some could
+	QueueAhead int       // workloads of this size that are granted and wait for a place
+	Quota      Quota
+	Seats      *license.Seats
+	// MoreSeats are those of the pool that it takes beside those that are taken.
+	MoreSeats    int
+	Place        int         // in the line for seats, where it would have to wait for one; 0 where it need not
+	Budget       budget.Ask  // what it takes of the team's budget
+	Refused      i18n.Text   // the rule's sentence when it refuses
+	Alternatives Alternative // a size that would start now, when this one would not; zero for none
+	Manifest     string      // YAML of what would be created
+}
+
+// StartsNow reports whether sending would start it at once.
+func (p Preview) StartsNow() bool {
+	return len(p.Fields) == 0 && p.Place == 0 && p.Refused.IsZero() && p.Verdict.Outcome == policy.Allow && p.Fit.Known &&
+		p.Fit.Free > p.QueueAhead
+}
+
+// NeedsReason reports whether nothing is missing but what the approver will read.
+func (p Preview) NeedsReason() bool {
+	return len(p.Fields) == 1 && p.Fields[0].Name == "reason" && p.Fields[0].Reason.ID == "request.reason_needed"
+}
+
+// preview tells what submit came to, with what is told beside it.
+func (s *Service) preview(ctx context.Context, a identity.Actor, p prepared, c completed, out Outcome,
+	refusal error) (v Preview, err error) {
+	f, w := c.facts, c.spec
+	v = Preview{Spec: w, Fields: fieldsOf(refusal), Fit: f.Fit, Quota: f.Quota, Seats: f.Seats, MoreSeats: f.more(w),
+		Place: f.seatPlace(w), Budget: f.Budget, Price: w.Size.PricePerHour.For(w.Lease.Std()),
+		Extras: f.Extras(StartKind, w), Until: f.Now.Add(w.Lease.Std())}
+	if v.Why, v.QueueAhead, err = s.offers.waiting(ctx, w); err != nil || !w.named() {
+		return v, err
+	}
+	v.Verdict = f.verdict(PolicyFacts(StartKind, w, a, f, w.Lease.Std()))
+	if v.Verdict.Outcome == policy.Refuse {
+		v.Refused = v.Verdict.Sentence
+	} else if refusal != nil && len(v.Fields) == 0 {
+		v.Refused = fault.As(refusal).Sentence
+	}
+	if !v.StartsNow() {
+		v.Alternatives, _ = s.offers.StartsInstead(ctx, a, p.tenant.Name, w.Size)
+	}
+	if planned, ok := p.planned(a, c, out, v.Fields); ok {
+		v.Manifest, err = s.renderer.Manifest(planned, p.tenant)
+	}
+	return v, err
+}
+
+// planned is the workload that a draft would become, for its manifest: the one that would be created, or what it would
+// be once somebody approved. ok is false while too much of it is missing.
+func (p prepared) planned(a identity.Actor, c completed, out Outcome, wrong []fault.Field) (w workload.Workload,
+	ok bool) {
+	if out.Workload != nil {
+		return *out.Workload, true
+	}
+	missing := slices.ContainsFunc(wrong, func(f fault.Field) bool {
+		return slices.Contains([]string{"cluster", "volume", "mounts", "replaces"}, f.Name)
+	})
+	return newWorkload(Request{Asker: a.Person.ID, AskerName: a.Person.Name, Spec: c.spec}, c.facts),
+		!missing && len(p.fields) == 0 && c.spec.Cluster != "" && c.spec.named()
+}

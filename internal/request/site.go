@@ -1,0 +1,63 @@
+package request
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpu-portal/gpu-portal/internal/catalog"
+	"github.com/gpu-portal/gpu-portal/internal/license"
+	"github.com/gpu-portal/gpu-portal/internal/policy"
+	"github.com/gpu-portal/gpu-portal/internal/tenant"
+	"github.com/gpu-portal/gpu-portal/internal/usage"
+)
+
+// Site is the configuration that decisions are made by; it is replaced as a whole when the configuration changes.
+type Site struct {
+	Catalog   catalog.Catalog
+	Directory tenant.Directory
+	Policy    *policy.Policy
+	Pools     []license.Pool
+	Clusters  []string
+	Limits    Limits
+	// Unlicensed are the nodes of each cluster on which a vGPU has lost its license: new starts of vGPUs avoid them.
+	Unlicensed map[string][]string
+	Prices     usage.PriceList
+}
+
+// CatalogFor is what is on offer at the prices that a team pays now, with the team's own images.
+func (s Site) CatalogFor(tenant string, now time.Time) catalog.Catalog {
+	priced := s.Catalog
+	priced.Images = s.ImagesFor(tenant)
+	if len(s.Prices) == 0 {
+		return priced
+	}
+	priced.Sizes = slices.Clone(priced.Sizes)
+	for i := range priced.Sizes {
+		priced.Sizes[i].PricePerHour = s.Prices.PerHour(priced.Sizes[i].Ware(), tenant, now)
+	}
+	return priced
+}
+
+// ImagesFor are the images of the catalog, and the team's own after them.
+func (s Site) ImagesFor(tenant string) []catalog.Image {
+	return slices.Concat(s.Catalog.Images, s.Directory.ImagesFor(tenant, s.Catalog))
+}
+
+// retired reports whether a team's own image is one that starts nothing new any more. What the catalog hides is not
+// looked at: who asked for it in time may be granted it.
+func (s Site) retired(tenant string, asked catalog.Image) bool {
+	if !asked.OfTeam() {
+		return false
+	}
+	c := catalog.Catalog{Images: s.Directory.ImagesFor(tenant, s.Catalog)}
+	now, ok := c.Image(asked.Name)
+	return !ok || now.Hidden
+}
+
+// avoid are the nodes that a start goes around where it can.
+func (s Site) avoid(w Spec) []string {
+	if w.Size.Technology != catalog.VGPU {
+		return nil
+	}
+	return s.Unlicensed[w.Cluster]
+}

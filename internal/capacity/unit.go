@@ -34,8 +34,6 @@ type unit struct {
 const (
 	productLabel  = "nvidia.com/gpu.product"
 	memoryLabel   = "nvidia.com/gpu.memory" // MiB
-	replicasLabel = "nvidia.com/gpu.replicas"
-	strategyLabel = "nvidia.com/gpu.sharing-strategy"
 	vgpuLabel     = "nvidia.com/vgpu.present"
 	configLabel   = "nvidia.com/mig.config"
 	workloadLabel = "nvidia.com/gpu.workload.config" // GPU Operator: container, vm-passthrough, vm-vgpu

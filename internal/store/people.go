@@ -135,12 +135,6 @@ func (v view) Person(ctx context.Context, id identity.PersonID) (identity.Person
 	return toPerson(row), err
 }
 
-// PersonByIssuerSubject gives someone by what the sign-in provider calls them.
-func (v view) PersonByIssuerSubject(ctx context.Context, issuer, subject string) (identity.Person, error) {
-	row, err := one[personRow](v.at(ctx).Where("issuer = ? AND subject = ?", issuer, subject), i18n.T("store.no_person"))
-	return toPerson(row), err
-}
-
 // Disable shuts someone out until Enable and ends their sessions, with the event that says who did; nothing is written
 // about somebody who is disabled. Unauthenticated when who does it was disabled meanwhile, so that two who disable each
 // other do not both succeed.

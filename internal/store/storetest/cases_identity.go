@@ -69,20 +69,17 @@ var identityCases = cases{
 			t.Error(err)
 		}
 	},
-	"a person comes back as they were saved, by id and by what the provider calls them": func(t *testing.T,
+	"a person comes back as they were saved": func(t *testing.T,
 		s *store.Store) {
 		ctx := context.Background()
 		want := Person("p-ada")
 		filled(t, want, "Disabled", "DisabledAt", "DisabledBy", "DisabledNote")
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
-		equal(t, want, got(s.PersonByIssuerSubject(ctx, want.Issuer, want.Subject))(t))
 		want.Name, want.Email, want.Groups, want.SeenAt, want.ToldAt = "", "", nil, later(9), later(9)
 		must(t, s.SavePerson(ctx, want))
 		equal(t, want, got(s.Person(ctx, "p-ada"))(t))
 		_, err := s.Person(ctx, "p-eve")
-		fails(t, fault.NotFound, err)
-		_, err = s.PersonByIssuerSubject(ctx, "https://evil.example.org", want.Subject)
 		fails(t, fault.NotFound, err)
 	},
 	"two people cannot be the same subject of one issuer": func(t *testing.T, s *store.Store) {

@@ -194,3 +194,11 @@ func cstring(b []uint8) Value[string] {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return text(Known(s))
 }
+
+// mapped turns a known value into another and keeps the reason of an unknown one.
+func mapped[T, U any](v Value[T], f func(T) U) Value[U] {
+	if !v.known {
+		return Unknown[U](v.Why())
+	}
+	return Known(f(v.value))
+}

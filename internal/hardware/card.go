@@ -159,8 +159,8 @@ func holds(said, name []string) bool {
 	return false
 }
 
-// Has reports whether the card has a MIG profile. Drivers differ by a little in the memory that a slice is named after (3g.39gb for 3g.40gb under driver 535), so
-// 1 GB or 3 % more or less is the same.
+// Has reports whether the card has a MIG profile. Drivers differ by a little in the memory that a slice is named after
+// (3g.39gb for 3g.40gb under driver 535), so 1 GB or 3 % more or less is the same.
 func (c Card) Has(profile string) bool {
 	slice, gb, kind := profileParts(profile)
 	return slices.ContainsFunc(c.Profiles, func(p Profile) bool {

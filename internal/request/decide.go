@@ -112,8 +112,8 @@ func (r Request) Resource() identity.Resource {
 	return thing
 }
 
-// mayDecideAs is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says why
-// there is none.
+// mayDecideAs is the person in whose place somebody speaks: their own, or that of one they stand in for. The error says
+// why there is none.
 func mayDecideAs(r Request, a identity.Actor, now time.Time) (identity.Actor, error) {
 	spoken := r.Deciders()
 	given, away := r.ReassignedBy(a.Person.ID)
@@ -164,7 +164,8 @@ func decidesAs(r Request, verb Verb, a identity.Actor, now time.Time) (identity.
 }
 
 func includes(s policy.Step, a identity.Actor, tenant string) bool {
-	return slices.ContainsFunc(slices.Concat(s.From, s.Then), func(p identity.Approvers) bool { return p.Includes(a, tenant) })
+	return slices.ContainsFunc(slices.Concat(s.From, s.Then),
+		func(p identity.Approvers) bool { return p.Includes(a, tenant) })
 }
 
 // includesFor is includes by what counts for this request, see identity.Actor.KeysFor.

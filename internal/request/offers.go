@@ -45,7 +45,8 @@ type Offer struct {
 
 // StartsNow reports whether a request for the default lease would run at once.
 func (o Offer) StartsNow() bool {
-	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known && o.Fit.Free > o.QueueAhead
+	return o.Problem.IsZero() && o.Place == 0 && o.Verdict.Outcome == policy.Allow && o.Fit.Known &&
+		o.Fit.Free > o.QueueAhead
 }
 
 // Tenants lists the teams that the actor may read.

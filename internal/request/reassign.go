@@ -11,9 +11,9 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/policy"
 )
 
-// Reassignment is one approver's part in a step, given to another one of the same step. It gives no right and takes none
-// from third persons: only who gave it away has no word in that step until they take it back. So it leads into no dead
-// end when the other one is away.
+// Reassignment is one approver's part in a step, given to another one of the same step. It gives no right and takes
+// none from third persons: only who gave it away has no word in that step until they take it back. So it leads into no
+// dead end when the other one is away.
 type Reassignment struct {
 	Step     int               `json:"step"`
 	From     identity.PersonID `json:"from"`
@@ -54,13 +54,15 @@ func findReassignment(list []Reassignment, is func(Reassignment) bool) (Reassign
 
 // without is the request as if somebody had given nothing away.
 func (r Request) without(id identity.PersonID) Request {
-	r.Decision.Reassigned = slices.DeleteFunc(slices.Clone(r.Decision.Reassigned), func(h Reassignment) bool { return h.From == id })
+	r.Decision.Reassigned = slices.DeleteFunc(slices.Clone(r.Decision.Reassigned),
+		func(h Reassignment) bool { return h.From == id })
 	return r
 }
 
-// Reassign gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has as a
-// delegate they cannot pass on.
-func Reassign(r Request, to identity.Actor, reason string, seen int64, a identity.Actor, now time.Time) (Outcome, error) {
+// Reassign gives an approver's part in the open step to another one. Both speak by their own rights: what somebody has
+// as a delegate they cannot pass on.
+func Reassign(r Request, to identity.Actor, reason string, seen int64, a identity.Actor,
+	now time.Time) (Outcome, error) {
 	if err := mayReassign(r, a, now); err != nil {
 		return Outcome{}, err
 	}
@@ -72,9 +74,11 @@ func Reassign(r Request, to identity.Actor, reason string, seen int64, a identit
 	}
 	step, _ := r.OpenStep()
 	r = r.without(to.Person.ID) // what they gave away comes back to them
-	r.Decision.Reassigned = append(r.Decision.Reassigned, Reassignment{Step: step, From: a.Person.ID, FromName: a.Person.Name,
-		To: to.Person.ID, ToName: to.Person.Name, Reason: reason, At: now})
-	e := event(r, a, audit.RequestReassigned, now, i18n.T("request.reassigned_to", "Name", to.Person.Name, "Reason", reason))
+	r.Decision.Reassigned = append(r.Decision.Reassigned, Reassignment{Step: step, From: a.Person.ID,
+		FromName: a.Person.Name,
+		To:       to.Person.ID, ToName: to.Person.Name, Reason: reason, At: now})
+	e := event(r, a, audit.RequestReassigned, now, i18n.T("request.reassigned_to", "Name", to.Person.Name, "Reason",
+		reason))
 	e.Changes = audit.Changed(audit.ReassignedTo, "", to.Person.ID)
 	return Outcome{Request: r, Events: []audit.Event{e}}, nil
 }
@@ -88,8 +92,8 @@ func mayReassign(r Request, a identity.Actor, now time.Time) error {
 	return err
 }
 
-// cannotTake says why somebody cannot be given it; zero for one who can: their word must count in this step, and where all
-// parties are needed for the same one.
+// cannotTake says why somebody cannot be given it; zero for one who can: their word must count in this step, and where
+// all parties are needed for the same one.
 func cannotTake(r Request, to, a identity.Actor, now time.Time) i18n.Text {
 	to.Delegators, a.Delegators = nil, nil
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpu-portal/gpu-portal/internal/workload"
 )
 
-// SubmitResume puts the request to resume before an approver. What the budget has enough for goes on at once: it may have
-// got some between question and answer.
+// SubmitResume puts the request to resume before an approver. What the budget has enough for goes on at once: it may
+// have got some between question and answer.
 func SubmitResume(w workload.Workload, reason string, a identity.Actor, f Facts) (Outcome, error) {
 	f.Extends = &w
 	switch {

@@ -9,7 +9,10 @@ import (
 // Transfer makes a pending request somebody else's. It is false, and nothing changes, for somebody who has spoken on it
 // or was given it to decide: they would decide their own. The idempotency key stays with whom it was sent by.
 func Transfer(r Request, to identity.Person) (Request, bool) {
-	given := slices.ContainsFunc(r.Decision.Reassigned, func(h Reassignment) bool { return h.From == to.ID || h.To == to.ID })
+	given := slices.ContainsFunc(r.Decision.Reassigned, func(h Reassignment) bool {
+		return h.From == to.ID ||
+			h.To == to.ID
+	})
 	if given || r.State != Pending || slices.Contains(r.Deciders(), to.ID) {
 		return r, false
 	}

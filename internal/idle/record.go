@@ -129,10 +129,6 @@ func Accumulate(m Record, w workload.Workload, s Setting, l Observation) Record 
 	return m
 }
 
-// activityFresh is how old a notebook's own word may be: it is asked every few seconds, and written down at least once
-// a minute.
-const activityFresh = 5 * time.Minute
-
 // ReportsActivity reports whether a workload is a notebook server that says itself what it does (gateway.Probe).
 func ReportsActivity(w workload.Workload) bool {
 	return w.Kind == catalog.Notebook && w.Image.Auth == "token" && w.Image.Port > 0
@@ -146,7 +142,7 @@ func ApplyActivity(m Record, w workload.Workload, now time.Time) Record {
 		return m
 	}
 	a := w.Observed.Activity
-	if a == nil || now.Sub(a.At) > activityFresh || a.At.After(now.Add(activityFresh)) {
+	if !a.Fresh(now) {
 		return m.busy(m.Until)
 	}
 	last := a.LastActivity

@@ -55,12 +55,12 @@ func (w *Web) stopAsk(k call, s seen) workloadview.AskModel {
 // kernelsNow is what the notebook server says that it does; where it says nothing recent, that it may be at work.
 func kernelsNow(say words, item workload.Workload) string {
 	a := item.Observed.Activity
-	if a == nil || len(a.Kernels) == 0 {
+	if !a.Fresh(say.now) || len(a.Kernels) == 0 {
 		return say.S("workload.stop_unknown")
 	}
 	busy := 0
 	for _, kernel := range a.Kernels {
-		if kernel.State == "busy" {
+		if kernel.State != "idle" {
 			busy++
 		}
 	}

@@ -162,6 +162,11 @@ func TestAStopSaysWhatItEnds(t *testing.T) {
 		t.Error("the question alone stopped it")
 	}
 	item := w.Works["w-train-resnet"]
+	old := *item.Observed.Activity
+	old.At = webtest.Now.Add(-time.Hour)
+	item.Observed.Activity = &old
+	w.Works["w-train-resnet"] = item
+	wantSaid(t, read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop-now", "Nobody can tell")
 	item.Observed.Activity = &workload.Activity{At: webtest.Now}
 	w.Works["w-train-resnet"] = item
 	if part(read(t, w.Get(webtest.Anna, path), http.StatusOK), "stop").Closest("form").Length() == 0 {

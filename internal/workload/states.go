@@ -37,11 +37,8 @@ func (w Workload) StopLoses(now time.Time) bool {
 		return false
 	}
 	a := w.Observed.Activity
-	return a == nil || len(a.Kernels) > 0 || now.Sub(a.At) > activityFresh || a.At.After(now.Add(activityFresh))
+	return !a.Fresh(now) || len(a.Kernels) > 0
 }
-
-// activityFresh is how old the word of a notebook server may be: it is asked every few seconds.
-const activityFresh = 5 * time.Minute
 
 // CanStart reports whether a stopped workload may be resumed (its lease and quota are looked at when it is).
 func (w Workload) CanStart() bool { return w.Desired == WantStopped && w.State != Ended }

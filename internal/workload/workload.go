@@ -204,6 +204,13 @@ type Activity struct {
 	Connections  int       `json:"connections"`
 }
 
+// activityFresh is how old the word of a notebook server may be: it is asked every few seconds, and written down at
+// least once a minute.
+const activityFresh = 5 * time.Minute
+
+// Fresh reports whether it is of now. A nil Activity is not: the server says nothing of itself.
+func (a *Activity) Fresh(now time.Time) bool { return a != nil && now.Sub(a.At).Abs() <= activityFresh }
+
 // Kernel is one running kernel.
 type Kernel struct {
 	Name         string    `json:"name"`
